@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kschedweb.clusters.scope import cluster_scope_of
-from kschedweb.web.searching import Result, link
+from kschedweb.web.searching import SearchHit, link
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
 
-def clusters(request: HttpRequest, words: str) -> Iterator[Result]:
+def clusters(request: HttpRequest, words: str) -> Iterator[SearchHit]:
     for item in cluster_scope_of(request).clusters:
         if words.lower() in item.name:
             yield link(item.name, "boxes", "cluster", item.name)

@@ -13,21 +13,21 @@ from kschedweb.accounts.roles import may
 from kschedweb.clusters.selectors import node_rows, pod_rows
 from kschedweb.policies.scope import scope_of
 from kschedweb.web import navigation
-from kschedweb.web.searching import PER_GROUP, Result, link
+from kschedweb.web.searching import PER_GROUP, SearchHit, link
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
 
-def pages(request: HttpRequest, words: str) -> Iterator[Result]:
+def pages(request: HttpRequest, words: str) -> Iterator[SearchHit]:
     role, query = getattr(request.user, "role", ""), scope_of(request).query
     for section in (navigation.MAIN, navigation.ACCOUNT):
         for page in navigation.entries(section, partial(may, role), "", query):
             if words.lower() in page["label"].lower():
-                yield Result(page["label"], page["address"], page["icon"])
+                yield SearchHit(page["label"], page["address"], page["icon"])
 
 
-def pods(request: HttpRequest, words: str) -> Iterator[Result]:
+def pods(request: HttpRequest, words: str) -> Iterator[SearchHit]:
     """``words`` may be a part of the name or "namespace/part"."""
     scope = scope_of(request)
     if scope.snapshot is None or scope.cluster is None or not words:
@@ -39,11 +39,11 @@ def pods(request: HttpRequest, words: str) -> Iterator[Result]:
         yield link(f"{space}/{pod}", "package", "decision", scope.cluster.name, space, pod, note=note)
 
 
-def nodes(request: HttpRequest, words: str) -> Iterator[Result]:
+def nodes(request: HttpRequest, words: str) -> Iterator[SearchHit]:
     scope = scope_of(request)
     if scope.snapshot is None or scope.cluster is None or not words:
         return
     found = node_rows(scope.snapshot).filter(name__icontains=words).values_list("name", flat=True)[:PER_GROUP]
     for name in found:
         query = urlencode({"cluster": scope.cluster.name, "search": name})
-        yield Result(name, f"{reverse('nodes')}?{query}", "server")
+        yield SearchHit(name, f"{reverse('nodes')}?{query}", "server")

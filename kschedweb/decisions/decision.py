@@ -12,7 +12,7 @@ from kschedweb.decisions.presenters.noderesourcesfit import shortages
 if TYPE_CHECKING:
     from kschedweb.decisions.case import Case
     from kschedweb.decisions.parts import Arithmetic
-    from kschedweb.decisions.words import Reading, Reason, Shortage
+    from kschedweb.decisions.words import Reading, RejectionReason, Shortage
     from kschedweb.engine import Status
 
 
@@ -33,7 +33,7 @@ class Decision(Presentation):
     def shortages(self, node: int) -> list[Shortage]:
         return shortages(self.case.snapshot, self.case.pod, node)
 
-    def summary(self, reason: Reason) -> str:
+    def summary(self, reason: RejectionReason) -> str:
         return presenter(reason.plugin).in_short(self.case.pod, reason.text, reason.about)
 
 

@@ -51,7 +51,7 @@ class Presentation(Matrix, ABC):
         """The resources of which a node has too little, worst first."""
 
     @abstractmethod
-    def summary(self, reason: words.Reason) -> str:
+    def summary(self, reason: words.RejectionReason) -> str:
         """What ``reason`` says about a node, to follow a count."""
 
     def notes(self) -> list[str]:
@@ -168,17 +168,17 @@ class Presentation(Matrix, ABC):
             details,
         )
 
-    def reasons(self) -> list[tuple[words.Reason, int]]:
+    def reasons(self) -> list[tuple[words.RejectionReason, int]]:
         """Why nodes were rejected, with how many for each."""
         return histogram(self.explanation)
 
-    def _none(self, reason: words.Reason) -> str:
+    def _none(self, reason: words.RejectionReason) -> str:
         """The sentence where one reason keeps the pod from every node."""
         if reason.plugin in self.fits and (asked := self.case.pod.requests.get(reason.about, 0)):
             return f"no node has {amount(asked, reason.about)}{words.of(reason.about)} free"
         return f"every node {self.summary(reason)}"
 
-    def _counted(self, reason: words.Reason, number: int) -> str:
+    def _counted(self, reason: words.RejectionReason, number: int) -> str:
         text = self.summary(reason)
         if number == 1:
             return text
@@ -195,20 +195,20 @@ def held(asked: dict[str, Any]) -> str:
     return f"{text} {asked['reason']}" if asked["reason"] else text
 
 
-def histogram(explanation: Explanation) -> list[tuple[words.Reason, int]]:
+def histogram(explanation: Explanation) -> list[tuple[words.RejectionReason, int]]:
     """Every reason of the decisive verdicts with its number of nodes, most frequent first."""
-    listed: list[tuple[words.Reason, int]] = []
+    listed: list[tuple[words.RejectionReason, int]] = []
     for position, column in enumerate(explanation.filters):
         here = explanation.rejected_by == position
         for code, number in zip(*np.unique(column.codes[here], return_counts=True), strict=True):
             told = column.verdicts[int(code)].told
-            listed += [(words.Reason(column.plugin, *reason), int(number)) for reason in told]
+            listed += [(words.RejectionReason(column.plugin, *reason), int(number)) for reason in told]
     return counted(listed)
 
 
-def counted(listed: Iterable[tuple[words.Reason, int]]) -> list[tuple[words.Reason, int]]:
+def counted(listed: Iterable[tuple[words.RejectionReason, int]]) -> list[tuple[words.RejectionReason, int]]:
     """Equal texts together, be they of several plugins; most frequent first."""
-    first: dict[str, words.Reason] = {}
+    first: dict[str, words.RejectionReason] = {}
     counts: Counter[str] = Counter()
     for reason, number in listed:
         first.setdefault(reason.text, reason)

@@ -16,7 +16,7 @@ class Reading:
     remedy: str = ""
 
 
-class Reason(NamedTuple):
+class RejectionReason(NamedTuple):
     """Why nodes were rejected: by what, in the scheduler's words, and what that is about where the plugin says."""
 
     plugin: str

@@ -62,7 +62,7 @@ ORDINARY = Habit(0.3, 0.6, 12, 0.6)
 
 
 @dataclass(frozen=True)
-class Recorded:
+class DemoFigures:
     """Figures of ``names`` by resource and statistic, [times, names]; times in seconds of the epoch."""
 
     times: NDArray[np.int64]
@@ -97,7 +97,7 @@ def demo_record(*, cluster: Cluster, objects: list[Json], end: float | None = No
 
 def record(
     objects: Iterable[Json], owners: Mapping[str, str], end: float, seed: int = SEED
-) -> tuple[Recorded, Recorded]:
+) -> tuple[DemoFigures, DemoFigures]:
     """The day up to ``end`` (seconds of the epoch) of the nodes and of the workloads in ``objects``.
 
     ``owners`` has the workload, as "namespace/Kind/name", by the key of each pod that has one. Nodes are in percent
@@ -132,7 +132,7 @@ def record(
         for name, rows in (("cpu", cpu), ("memory", memory))
         for key, kept in _averages(_summed(rows[:, mine >= 0], mine[mine >= 0], len(workloads)) / count)
     }
-    return Recorded(times, list(place), by_node), Recorded(times, workloads, by_workload)
+    return DemoFigures(times, list(place), by_node), DemoFigures(times, workloads, by_workload)
 
 
 def _use(pods: list[Json], times: NDArray[np.int64], seed: int) -> tuple[Floats, Floats]:

@@ -17,7 +17,7 @@ PER_GROUP = 8
 
 
 @dataclass(frozen=True)
-class Result:
+class SearchHit:
     label: str
     address: str
     icon: str
@@ -25,7 +25,7 @@ class Result:
 
 
 # From the request and what is asked for, in which case may matter, to results; more than PER_GROUP are cut off.
-Finder = Callable[["HttpRequest", str], Iterable[Result]]
+Finder = Callable[["HttpRequest", str], Iterable[SearchHit]]
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,12 @@ def register(title: str, place: int, find: Finder) -> None:
     _groups.sort(key=attrgetter("place"))
 
 
-def link(label: str, icon: str, name: str, *args: str, note: str = "") -> Result:
+def link(label: str, icon: str, name: str, *args: str, note: str = "") -> SearchHit:
     """A result that leads to the page ``name`` of ``args``."""
-    return Result(label, reverse(name, args=args), icon, note)
+    return SearchHit(label, reverse(name, args=args), icon, note)
 
 
-def search(request: HttpRequest, words: str) -> list[tuple[str, list[Result]]]:
+def search(request: HttpRequest, words: str) -> list[tuple[str, list[SearchHit]]]:
     """What has a name that holds ``words``, in groups that are not empty."""
     found = ((group.title, list(islice(group.find(request, words), PER_GROUP))) for group in _groups)
     return [(title, results) for title, results in found if results]

@@ -9,7 +9,7 @@ import yaml
 
 from kschedweb.clusters.annotating import KINDS as ANNOTATED
 from kschedweb.clusters.kinds import KINDS
-from kschedweb.engine.state.watermarks.annotations import NODE_GRAINS, WORKLOAD_GRAINS, Grain, Use
+from kschedweb.engine.state.watermarks.annotations import NODE_GRAINS, WORKLOAD_GRAINS, AnnotatedUse, Grain
 from kschedweb.watermarks.figures import FIGURES
 from kschedweb.watermarks.metrics import PATHS as METRICS_PATHS
 from kschedweb.watermarks.models import WatermarkSource
@@ -59,7 +59,7 @@ def test_the_document_of_watermarks_names_every_preset_figure_and_default() -> N
 def test_annotations_in_the_documents_are_as_they_are_written(of: str, grains: dict[str, Grain]) -> None:
     page = (ROOT / "docs" / "annotations.md").read_text(encoding="utf-8")
     (written,) = re.findall(rf"<!-- {of} -->\n```json\n(.*)\n```", page)
-    assert Use.read(written).rounded(grains).text() == written
+    assert AnnotatedUse.read(written).rounded(grains).text() == written
 
 
 def test_every_finding_of_the_linter_is_in_the_documents() -> None:

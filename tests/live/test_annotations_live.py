@@ -16,7 +16,7 @@ from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.releases import load
-from kschedweb.engine.state.watermarks.annotations import KEY, Use, node_uses, workload_uses
+from kschedweb.engine.state.watermarks.annotations import KEY, AnnotatedUse, node_uses, workload_uses
 from kschedweb.engine.state.watermarks.crane import METRICS, read
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.watermarks import storage
@@ -268,7 +268,7 @@ def test_only_what_changed_is_patched(plane: ControlPlane) -> None:
     assert (outcome["patched"], outcome["unchanged"]) == (1, 5)
     changed = {name for name, version in versions(plane).items() if version != first[name]}
     assert changed == {"nodes/node-b"}
-    use = Use.read(written(plane)["nodes/node-b"][KEY])
+    use = AnnotatedUse.read(written(plane)["nodes/node-b"][KEY])
     assert use.figures["cpu"]["15m"] == 33.0
     assert use.updated == int(now + 90)
 
@@ -285,7 +285,10 @@ def test_what_grew_old_is_renewed_and_what_somebody_changed_is_put_right(plane: 
     store(cluster, now + 320)
     outcome = update(cluster)
     assert (outcome["patched"], outcome["unchanged"]) == (2, 4)
-    assert {Use.read(texts[KEY]).updated for texts in written(plane).values()} == {int(now + 310), int(now + 320)}
+    assert {AnnotatedUse.read(texts[KEY]).updated for texts in written(plane).values()} == {
+        int(now + 310),
+        int(now + 320),
+    }
 
 
 def test_objects_that_went_away_are_skipped(plane: ControlPlane) -> None:

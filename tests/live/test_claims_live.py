@@ -17,7 +17,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.releases import load
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.live.schedulers.writing.preparing import Preparer
-from kschedweb.live.schedulers.writing.writer import Result
+from kschedweb.live.schedulers.writing.writer import WriteCode
 from tests.support.kubescheduler import PodWatch, kube_scheduler
 from tests.support.place import Place
 
@@ -229,8 +229,8 @@ def test_devices_in_the_way_are_given_back_as_kube_scheduler_does(place: Place, 
     assert loop.state.backoff + loop.state.active == 1
     # Nothing is taken from anybody else, nor by one who leads no more.
     allocate(plane, "nowhere", "three", ["uid-of-another"])
-    assert preparer.free(free.pod, free.claim).result is Result.CONFLICT
+    assert preparer.free(free.pod, free.claim).result is WriteCode.CONFLICT
     allocate(plane, "nowhere", "three", [])
     place.leads.clear()
-    assert preparer.free(free.pod, free.claim).result is Result.WITHHELD
+    assert preparer.free(free.pod, free.claim).result is WriteCode.WITHHELD
     assert left()["status"]["allocation"]

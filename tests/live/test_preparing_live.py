@@ -10,7 +10,7 @@ import pytest
 from kschedweb.engine.framework.preparation import ReserveClaim, SelectNode, TakeVolume
 from kschedweb.engine.live import PodRef
 from kschedweb.live.schedulers.writing.preparing import BIND_COMPLETED, SELECTED_NODE, Preparer
-from kschedweb.live.schedulers.writing.writer import Result, WriteResult
+from kschedweb.live.schedulers.writing.writer import WriteCode, WriteResult
 from tests.live.test_volumes_live import CLAIMS, VOLUMES, claim, volume
 from tests.support.place import Place
 from tests.support.processes import wait_until
@@ -70,7 +70,7 @@ def test_a_volume_is_taken_for_its_claim_and_for_no_other(place: Place) -> None:
     bind_claim(plane, "mine", "disk")
     assert preparing.outcome().done
     refused = Preparing(place, place.pod("late"), TakeVolume("disk", "default", "other", uids["other"])).outcome()
-    assert refused.result is Result.REFUSED
+    assert refused.result is WriteCode.REFUSED
     assert 'running PreBind plugin "VolumeBinding": binding volumes: persistentvolume "disk" was taken' in refused.text
     assert taker()["name"] == "mine"
 
@@ -105,9 +105,9 @@ def test_what_does_not_come_about_is_an_error_and_no_binding(place: Place) -> No
     place.plane.call("PATCH", f"{CLAIMS}/slow", nowhere)
     assert "provisioning failed" in given_up.outcome().text
     missing = Preparing(place, place.pod("missing"), SelectNode("default", "nowhere", "", "node-1")).outcome()
-    assert missing.result is Result.REFUSED
+    assert missing.result is WriteCode.REFUSED
     place.leads.clear()
-    assert Preparing(place, PodRef("default", "any", "uid"), wanted).outcome().result is Result.WITHHELD
+    assert Preparing(place, PodRef("default", "any", "uid"), wanted).outcome().result is WriteCode.WITHHELD
 
 
 def test_devices_are_reserved_for_one_pod_more(place: Place) -> None:

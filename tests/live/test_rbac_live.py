@@ -18,8 +18,8 @@ from kschedweb.engine.live import PodRef
 from kschedweb.live.schedulers.election.elector import Elector
 from kschedweb.live.schedulers.election.locks import LEASES, PARTS, make_lock
 from kschedweb.live.schedulers.rbac import EXTENDER, SCHEDULING, SHADOW, Needs, manifests, rights, rights_missing
-from kschedweb.live.schedulers.writing.recorder import Recorder
-from kschedweb.live.schedulers.writing.writer import Result, Writer
+from kschedweb.live.schedulers.writing.recorder import EventRecorder
+from kschedweb.live.schedulers.writing.writer import WriteCode, Writer
 from tests.support.processes import wait_until
 
 if TYPE_CHECKING:
@@ -108,12 +108,12 @@ def test_who_schedules_can_do_all_it_has_to(account: Account, keep_budgets: bool
     with account.apply(needs) as client:
         assert leads(client)
         writer = Writer(client, known, leading=lambda: True)
-        recorder = Recorder(client, known, controller="water")
+        recorder = EventRecorder(client, known, controller="water")
         victim, preemptor = pod(plane, known, "victim"), pod(plane, known, "preemptor")
-        assert writer.bind(victim, "node-a").result is Result.BOUND
-        assert writer.look(victim, "node-a").result is Result.BOUND
-        assert writer.unscheduled(preemptor, "Unschedulable", "no room", "node-a").result is Result.DONE
-        assert writer.evict(victim, preemptor, keep_budgets=keep_budgets).result is Result.DONE
+        assert writer.bind(victim, "node-a").result is WriteCode.BOUND
+        assert writer.look(victim, "node-a").result is WriteCode.BOUND
+        assert writer.unscheduled(preemptor, "Unschedulable", "no room", "node-a").result is WriteCode.DONE
+        assert writer.evict(victim, preemptor, keep_budgets=keep_budgets).result is WriteCode.DONE
         recorder.failed_scheduling(preemptor, "no room")
         recorder.failed_scheduling(preemptor, "no room")
         recorder.preempted(victim, preemptor, "node-a")
@@ -147,7 +147,7 @@ def test_a_shadow_follows_every_kind_and_changes_nothing(account: Account) -> No
             for reflector in followed:
                 reflector.join(5)
         refused = Writer(client, known, leading=lambda: True).bind(pod(plane, known, "mine"), "node-a")
-        assert refused.result is Result.REFUSED
+        assert refused.result is WriteCode.REFUSED
         assert 'cannot create resource "pods/binding"' in refused.text
 
 
@@ -155,9 +155,9 @@ def test_an_extender_binds_where_it_is_told_to(account: Account) -> None:
     plane, known = account.plane, KnownPods()
     with account.apply(Needs(EXTENDER, binds=True)) as client:
         writer = Writer(client, known, leading=lambda: True)
-        assert writer.bind(pod(plane, known, "handed-over"), "node-a").result is Result.BOUND
+        assert writer.bind(pod(plane, known, "handed-over"), "node-a").result is WriteCode.BOUND
         assert not leads(client)
-        assert writer.unscheduled(pod(plane, known, "other"), "Unschedulable", "no").result is Result.REFUSED
+        assert writer.unscheduled(pod(plane, known, "other"), "Unschedulable", "no").result is WriteCode.REFUSED
 
 
 def test_each_right_that_is_missing_is_named(account: Account) -> None:

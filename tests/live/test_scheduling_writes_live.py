@@ -13,8 +13,8 @@ from pytest_django import Settings
 from kschedweb.clusters.connecting.client import Client
 from kschedweb.clusters.connecting.credentials import Secret
 from kschedweb.live.schedulers.writing.limits import TokenBucket
-from kschedweb.live.schedulers.writing.recorder import Recorder
-from kschedweb.live.schedulers.writing.writer import Result, Writer, WriteResult
+from kschedweb.live.schedulers.writing.recorder import EventRecorder
+from kschedweb.live.schedulers.writing.writer import WriteCode, Writer, WriteResult
 from tests.support.faultproxy import FaultProxy
 from tests.support.faults import DropReply, Fault, Hang, Refuse, Sever, Truncate
 from tests.support.place import PODS, Place
@@ -33,10 +33,10 @@ def allowed(settings: Settings) -> None:
 
 def test_a_pod_is_bound_once(place: Place) -> None:
     pod = place.pod("once")
-    assert place.writer.bind(pod, "node-a").result is Result.BOUND
-    assert place.writer.bind(pod, "node-a").result is Result.BOUND
+    assert place.writer.bind(pod, "node-a").result is WriteCode.BOUND
+    assert place.writer.bind(pod, "node-a").result is WriteCode.BOUND
     other = place.writer.bind(pod, "node-b")
-    assert other.result is Result.CONFLICT
+    assert other.result is WriteCode.CONFLICT
     assert other.text.endswith('pods/binding "once": pod once is already assigned to node "node-a"')
     assert place.read(pod)["spec"]["nodeName"] == "node-a"
     scheduled = next(found for found in place.read(pod)["status"]["conditions"] if found["type"] == "PodScheduled")
@@ -46,13 +46,13 @@ def test_a_pod_is_bound_once(place: Place) -> None:
 def test_the_server_says_why_a_pod_cannot_be_bound(place: Place) -> None:
     gated = place.pod("gated", schedulingGates=[{"name": "example.com/wait"}])
     refused = place.writer.bind(gated, "node-a")
-    assert refused.result is Result.CONFLICT
+    assert refused.result is WriteCode.CONFLICT
     assert refused.text.endswith("pod gated has non-empty .spec.schedulingGates")
     leaving = place.pod("leaving")
     place.plane.call("PATCH", f"{PODS}/leaving", {"metadata": {"finalizers": ["example.com/stay"]}})
     place.plane.call("DELETE", f"{PODS}/leaving")
     refused = place.writer.bind(leaving, "node-a")
-    assert refused.result is Result.CONFLICT
+    assert refused.result is WriteCode.CONFLICT
     assert refused.text.endswith("pod leaving is being deleted, cannot be assigned to a host")
     place.plane.call("PATCH", f"{PODS}/leaving", {"metadata": {"finalizers": None}})
 
@@ -60,11 +60,11 @@ def test_the_server_says_why_a_pod_cannot_be_bound(place: Place) -> None:
 def test_another_pod_of_that_name_is_not_touched(place: Place) -> None:
     old = place.pod("twin")
     place.plane.call("DELETE", f"{PODS}/twin", {"gracePeriodSeconds": 0})
-    assert place.writer.bind(old, "node-a").result is Result.MISSING
+    assert place.writer.bind(old, "node-a").result is WriteCode.MISSING
     new = place.pod("twin")
-    assert place.writer.bind(old, "node-a").result is Result.MISSING
-    assert place.writer.unscheduled(old, "Unschedulable", "no room").result is Result.MISSING
-    assert place.writer.evict(old, new).result is Result.MISSING
+    assert place.writer.bind(old, "node-a").result is WriteCode.MISSING
+    assert place.writer.unscheduled(old, "Unschedulable", "no room").result is WriteCode.MISSING
+    assert place.writer.evict(old, new).result is WriteCode.MISSING
     found = place.read(new)
     assert "nodeName" not in found["spec"]
     assert "conditions" not in found["status"]
@@ -74,22 +74,22 @@ def test_another_pod_of_that_name_is_not_touched(place: Place) -> None:
 def test_who_leads_no_more_writes_nothing(place: Place) -> None:
     pod = place.pod("left-alone")
     place.leads.clear()
-    assert place.writer.bind(pod, "node-a").result is Result.WITHHELD
-    assert place.writer.unscheduled(pod, "Unschedulable", "no room").result is Result.WITHHELD
-    assert place.writer.evict(pod, pod).result is Result.WITHHELD
+    assert place.writer.bind(pod, "node-a").result is WriteCode.WITHHELD
+    assert place.writer.unscheduled(pod, "Unschedulable", "no room").result is WriteCode.WITHHELD
+    assert place.writer.evict(pod, pod).result is WriteCode.WITHHELD
     assert "nodeName" not in place.read(pod)["spec"]
 
 
 def test_leadership_is_asked_for_after_the_wait_for_a_turn(place: Place) -> None:
     first, second = place.pod("first"), place.pod("second")
     writer = Writer(place.client, place.pods, leading=place.leads.is_set, limit=TokenBucket(1.5, 1))
-    assert writer.bind(first, "node-a").result is Result.BOUND
+    assert writer.bind(first, "node-a").result is WriteCode.BOUND
     found: list[WriteResult] = []
     waiting = threading.Thread(target=lambda: found.append(writer.bind(second, "node-a")))
     waiting.start()
     place.leads.clear()
     waiting.join(10)
-    assert [outcome.result for outcome in found] == [Result.WITHHELD]
+    assert [outcome.result for outcome in found] == [WriteCode.WITHHELD]
     assert "nodeName" not in place.read(second)["spec"]
 
 
@@ -126,7 +126,7 @@ def test_a_victim_is_marked_and_leaves(place: Place) -> None:
     assert place.writer.bind(victim, "node-a").done
     place.plane.call("PATCH", f"{PODS}/victim", {"metadata": {"finalizers": ["example.com/stay"]}})
     place.read(victim)
-    assert place.writer.evict(victim, preemptor).result is Result.DONE
+    assert place.writer.evict(victim, preemptor).result is WriteCode.DONE
     found = place.read(victim)
     mark = next(each for each in found["status"]["conditions"] if each["type"] == "DisruptionTarget")
     assert (mark["status"], mark["reason"]) == ("True", "PreemptionByScheduler")
@@ -146,7 +146,7 @@ def test_a_budget_holds_where_it_is_asked_to(place: Place) -> None:
         place.plane.call("PATCH", f"{PODS}/guarded/status", {"status": ready})
         place.read(victim)
         refused = place.writer.evict(victim, preemptor, keep_budgets=True)
-        assert refused.result is Result.REFUSED
+        assert refused.result is WriteCode.REFUSED
         assert "disruption budget" in refused.text
         assert "deletionTimestamp" not in place.read(victim)["metadata"]
         assert place.writer.evict(victim, preemptor).done
@@ -157,7 +157,7 @@ def test_a_budget_holds_where_it_is_asked_to(place: Place) -> None:
 
 def test_events_read_like_kube_schedulers(place: Place) -> None:
     pod, other = place.pod("told"), place.pod("other")
-    recorder = Recorder(place.client, place.pods, controller="water")
+    recorder = EventRecorder(place.client, place.pods, controller="water")
     recorder.scheduled(pod, "node-a")
     recorder.preempted(other, pod, "node-b")
     recorder.failed_scheduling(pod, "0/3 nodes are available: " + "ä" * 1000)
@@ -180,7 +180,7 @@ def test_events_read_like_kube_schedulers(place: Place) -> None:
 
 def test_what_is_said_again_of_the_same_state_is_a_series(place: Place) -> None:
     pod = place.pod("again")
-    recorder = Recorder(place.client, place.pods, controller="water")
+    recorder = EventRecorder(place.client, place.pods, controller="water")
     for _ in range(3):
         recorder.failed_scheduling(pod, "no room")
     recorder.close()
@@ -188,7 +188,7 @@ def test_what_is_said_again_of_the_same_state_is_a_series(place: Place) -> None:
     assert event["series"]["count"] in (2, 3)
     place.plane.call("PATCH", f"{PODS}/again", {"metadata": {"labels": {"new": "state"}}})
     place.read(pod)
-    recorder = Recorder(place.client, place.pods, controller="water")
+    recorder = EventRecorder(place.client, place.pods, controller="water")
     recorder.failed_scheduling(pod, "no room")
     recorder.close()
     assert len(place.events(pod)) == 2
@@ -213,7 +213,7 @@ def behind(place: Place, proxy: FaultProxy) -> Iterator[Place]:
 def test_a_binding_whose_answer_is_lost_counts(behind: Place, proxy: FaultProxy) -> None:
     pod = behind.pod("lost-reply")
     with proxy.fault("POST", "/binding", DropReply(), times=1):
-        assert behind.writer.bind(pod, "node-a").result is Result.BOUND
+        assert behind.writer.bind(pod, "node-a").result is WriteCode.BOUND
     assert [call.method for call in proxy.calls] == ["POST", "GET"]
 
 
@@ -221,39 +221,39 @@ def test_a_binding_whose_answer_is_lost_counts(behind: Place, proxy: FaultProxy)
 def test_a_binding_that_did_not_arrive_is_known_not_to_be(behind: Place, proxy: FaultProxy, fault: Fault) -> None:
     pod = behind.pod("lost-call")
     with proxy.fault("POST", "/binding", fault, times=1):
-        assert behind.writer.bind(pod, "node-a").result is Result.REFUSED
-    assert behind.writer.bind(pod, "node-a").result is Result.BOUND
+        assert behind.writer.bind(pod, "node-a").result is WriteCode.REFUSED
+    assert behind.writer.bind(pod, "node-a").result is WriteCode.BOUND
 
 
 def test_a_binding_nobody_can_tell_about_is_unknown_until_somebody_can(behind: Place, proxy: FaultProxy) -> None:
     pod = behind.pod("dark")
     with proxy.fault("POST", "/binding", DropReply()), proxy.fault("GET", "/pods/", Refuse(503)):
-        assert behind.writer.bind(pod, "node-a").result is Result.UNKNOWN
-    assert behind.writer.look(pod, "node-a").result is Result.BOUND
-    assert behind.writer.look(pod, "node-b").result is Result.CONFLICT
+        assert behind.writer.bind(pod, "node-a").result is WriteCode.UNKNOWN
+    assert behind.writer.look(pod, "node-a").result is WriteCode.BOUND
+    assert behind.writer.look(pod, "node-b").result is WriteCode.CONFLICT
 
 
 def test_an_answer_that_breaks_off_is_no_answer(behind: Place, proxy: FaultProxy) -> None:
     pod = behind.pod("torn")
     with proxy.fault("POST", "/binding", Truncate(20), times=1):
-        assert behind.writer.bind(pod, "node-a").result is Result.BOUND
+        assert behind.writer.bind(pod, "node-a").result is WriteCode.BOUND
 
 
 def test_a_server_that_is_away_was_not_reached(behind: Place, proxy: FaultProxy) -> None:
     pod = behind.pod("away")
     proxy.down()
     try:
-        assert behind.writer.bind(pod, "node-a").result is Result.REFUSED
+        assert behind.writer.bind(pod, "node-a").result is WriteCode.REFUSED
     finally:
         proxy.up()
-    assert behind.writer.bind(pod, "node-a").result is Result.BOUND
+    assert behind.writer.bind(pod, "node-a").result is WriteCode.BOUND
 
 
 def test_a_busy_server_is_asked_again_when_it_says_so(behind: Place, proxy: FaultProxy) -> None:
     pod = behind.pod("busy")
     behind.writer = Writer(behind.client, behind.pods, leading=behind.leads.is_set)
     with proxy.fault("POST", "/binding", Refuse(429, retry_after=1), times=1) as refused:
-        assert behind.writer.bind(pod, "node-a").result is Result.BOUND
+        assert behind.writer.bind(pod, "node-a").result is WriteCode.BOUND
         assert len(refused.seen) == 1
     with proxy.fault("PATCH", "/status", Refuse(500), times=2):
         assert behind.writer.unscheduled(pod, "Unschedulable", "no room").done
@@ -261,7 +261,7 @@ def test_a_busy_server_is_asked_again_when_it_says_so(behind: Place, proxy: Faul
 
 def test_events_are_written_once_the_server_is_back(behind: Place, proxy: FaultProxy) -> None:
     pod = behind.pod("late")
-    recorder = Recorder(behind.client, behind.pods, controller="water", sleep=0.2)
+    recorder = EventRecorder(behind.client, behind.pods, controller="water", sleep=0.2)
     with proxy.fault("POST", "/events", Refuse(503), times=2), proxy.fault("POST", "/events", DropReply(), times=3):
         recorder.scheduled(pod, "node-a")
         wait_until(lambda: bool(behind.events(pod)), 10, "the event", 0.05)

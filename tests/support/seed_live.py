@@ -86,7 +86,7 @@ def decision(live: LiveScheduler, name: str = "web-0", result: str = "bound", **
 def explained(live: LiveScheduler, name: str = "pending-00000") -> LiveDecision:
     """A decision whose every verdict and score is kept."""
     from kschedweb.engine import Scheduler, Snapshot
-    from kschedweb.engine.live import Judged
+    from kschedweb.engine.live import JudgedPod
     from kschedweb.live.schedulers.decisions import insight
     from kschedweb.live.schedulers.decisions.columns import pack
     from kschedweb.live.schedulers.models import LiveColumns
@@ -112,7 +112,9 @@ def explained(live: LiveScheduler, name: str = "pending-00000") -> LiveDecision:
         live, name, "bound" if best else "unschedulable", node=best[0] if best else "", top=top, has_columns=True,
         margin=totals[0] - totals[1] if best else None, evaluated=len(found.nodes), feasible=len(found.feasible),
     )  # fmt: skip
-    LiveColumns.objects.create(decision=row, content=pack(found, insight.of(Judged(snapshot, pod, scheduler, found))))
+    LiveColumns.objects.create(
+        decision=row, content=pack(found, insight.of(JudgedPod(snapshot, pod, scheduler, found)))
+    )
     return row
 
 

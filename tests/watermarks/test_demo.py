@@ -25,7 +25,7 @@ def objects() -> tuple[dict[str, Any], ...]:
     return tuple(generator.cluster())
 
 
-def recorded(end: float = END) -> tuple[demo.Recorded, demo.Recorded]:
+def recorded(end: float = END) -> tuple[demo.DemoFigures, demo.DemoFigures]:
     found = inventory_make(objects())
     owners = {f"{space}/{pod}": found.workloads[place] for (space, pod), place in found.owners.items() if place >= 0}
     return demo.record(objects(), owners, end)

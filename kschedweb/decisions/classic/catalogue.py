@@ -57,7 +57,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ExampleNode:
     """One node of an example: the verdict of a predicate, or the steps to the score of a priority."""
 
     row: NodeRow
@@ -71,7 +71,7 @@ def entries(uses: Mapping[str, list[str]]) -> list[Entry]:
     return [Entry(one, places.get(name, 0), uses.get(name, [])) for name, one in DESCRIBED.items()]
 
 
-def shown(what: Described) -> tuple[Example, list[Shown]]:
+def shown(what: Described) -> tuple[Example, list[ExampleNode]]:
     """The example, and what the engine says of each of its nodes by name."""
     found = example(what.name)
     decision = found.decision
@@ -80,9 +80,9 @@ def shown(what: Described) -> tuple[Example, list[Shown]]:
     for node, row in zip(nodes, decision.rows(nodes), strict=True):
         if what.kind == PREDICATE:
             said = [verdict for verdict in decision.verdicts(node) if verdict.plugin == what.name]
-            lines.append(Shown(row, said[0]))
+            lines.append(ExampleNode(row, said[0]))
         else:
-            lines.append(Shown(row, steps=decision.worked(node, what.name).steps[:-1]))
+            lines.append(ExampleNode(row, steps=decision.worked(node, what.name).steps[:-1]))
     return found, lines
 
 

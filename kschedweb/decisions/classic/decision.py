@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kschedweb.decisions.classic import arithmetic, words
 from kschedweb.decisions.presentation import Presentation, counted, histogram
-from kschedweb.decisions.words import Reason
+from kschedweb.decisions.words import RejectionReason
 
 if TYPE_CHECKING:
     from kschedweb.decisions.case import AnyCase, ClassicCase
@@ -55,15 +55,15 @@ class ClassicDecision(Presentation):
     def shortages(self, node: int) -> list[Shortage]:
         return words.shortages(self.case, node)
 
-    def summary(self, reason: Reason) -> str:
+    def summary(self, reason: RejectionReason) -> str:
         return words.in_short(self.case, reason)
 
-    def reasons(self) -> list[tuple[Reason, int]]:
+    def reasons(self) -> list[tuple[RejectionReason, int]]:
         """Why nodes were rejected: by the first predicate of each, or by all where all are asked."""
         if not self.all_reasons:
             return histogram(self.explanation)
         listed = [
-            (Reason(column.plugin, *reason), int((column.codes == code).sum()))
+            (RejectionReason(column.plugin, *reason), int((column.codes == code).sum()))
             for column in self.explanation.filters
             for code, status in enumerate(column.verdicts)
             for reason in status.told

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.decisions.presenters import presenter
-from kschedweb.decisions.words import Reading, Reason, Shortage, listed, of
+from kschedweb.decisions.words import Reading, RejectionReason, Shortage, listed, of
 from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE
 from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, tolerated
 from kschedweb.engine.plugins import interpodaffinity, nodeaffinity, nodename, nodeports, nodeunschedulable
@@ -77,7 +77,7 @@ def shortages(case: ClassicCase, node: int) -> list[Shortage]:
     return sorted(found, key=lambda item: -item.missing / max(item.asked, 1))
 
 
-def in_short(case: ClassicCase, reason: Reason) -> str:
+def in_short(case: ClassicCase, reason: RejectionReason) -> str:
     """What ``reason`` says about a node, to follow a count."""
     text = LONG.get(reason.text, reason.text)
     if text in GENERAL:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kschedweb.clusters.selectors import pod_rows
 from kschedweb.decisions import services as playground
 from kschedweb.decisions.kinds import PROFILES
-from kschedweb.engine.cycle.judgement import Reason, why_moved
+from kschedweb.engine.cycle.judgement import JudgementReason, why_moved
 from kschedweb.web.errors import ApplicationError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Moved:
     name: str
     before: str
     after: str
-    reason: Reason
+    reason: JudgementReason
     message: str
 
 

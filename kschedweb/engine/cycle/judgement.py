@@ -105,7 +105,7 @@ def _compared(found: Explanation, node: str, place: int, best: tuple[str, ...]) 
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class JudgementReason:
     """``plugin`` is the one that rejects a node, in the words ``said``, or prefers the other one by ``lead`` points.
 
     "" where no plugin can be named; ``said`` is then why.
@@ -119,7 +119,7 @@ class Reason:
 EQUALS = "No plugin prefers the new node: the order of the nodes decides."
 
 
-def why_moved(before: Explanation, after: Explanation) -> Reason | None:
+def why_moved(before: Explanation, after: Explanation) -> JudgementReason | None:
     """Why the pod goes elsewhere by ``after`` than by ``before``, two answers about one cluster.
 
     ``None`` where it goes to the same node, or where its node before is still among the best.
@@ -128,11 +128,11 @@ def why_moved(before: Explanation, after: Explanation) -> Reason | None:
         return None
     lost = rejection(after, before.node) if before.node else rejection(before, after.node)
     if not lost.ok:
-        return Reason(lost.plugin, None, lost.message)
+        return JudgementReason(lost.plugin, None, lost.message)
     places = {name: np.flatnonzero(after.feasible == after.nodes.index(name)) for name in (after.node, before.node)}
     parts = leads(after, int(places[after.node][0]), int(places[before.node][0]))
     most = max(parts, key=lambda plugin: parts[plugin], default="")
-    return Reason(most, parts[most]) if most and parts[most] > 0 else Reason(said=EQUALS)
+    return JudgementReason(most, parts[most]) if most and parts[most] > 0 else JudgementReason(said=EQUALS)
 
 
 def leads(found: Explanation, first: int, second: int) -> dict[str, int]:

@@ -112,7 +112,7 @@ def earlier(first: Codes, column: FilterColumn, position: int) -> Codes:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundNodes:
     """``feasible`` nodes in the order of the walk, how many nodes were evaluated, and the failure that ended it.
 
     ``visited`` is how many nodes the walk came to; the nominated one may have been evaluated without that.
@@ -124,7 +124,7 @@ class Found:
     failure: Status | None = None
 
 
-def search(filtered: Filtered, start: int, wanted: int, rejected: int = -1) -> Found:
+def search(filtered: Filtered, start: int, wanted: int, rejected: int = -1) -> FoundNodes:
     """Walk over the nodes from ``start`` on, round once, up to a node more than ``wanted`` that is feasible.
 
     The node ``rejected`` (-1: none) was visited before, being nominated: it counts as evaluated in any case.
@@ -152,7 +152,7 @@ def search(filtered: Filtered, start: int, wanted: int, rejected: int = -1) -> F
         visited, failure = int(ends.min()), filtered.status(int(failing[ends.argmin()]))
         feasible = feasible[turns(feasible) < visited]
     beyond = rejected >= 0 and (not filtered.looks_at(rejected) or turns(np.array([rejected]))[0] >= visited)
-    return Found(feasible, visited + beyond, visited, failure)
+    return FoundNodes(feasible, visited + beyond, visited, failure)
 
 
 def heap_root(totals: Ints) -> int:

@@ -28,7 +28,7 @@ from kschedweb.engine.experiment import report
 from kschedweb.engine.experiment.policies import FUTURE, Document, PolicyError, configuration, policies
 from kschedweb.engine.experiment.replay import replay
 from kschedweb.engine.experiment.report import ExperimentRun
-from kschedweb.engine.experiment.search import Found, search
+from kschedweb.engine.experiment.search import FoundCandidate, search
 from kschedweb.engine.experiment.workload import Setup, SetupError, Workload
 from kschedweb.engine.simulation import SimulationError
 from kschedweb.engine.simulation.recording import Recording, RecordingError
@@ -174,7 +174,7 @@ def _search(options: argparse.Namespace) -> dict[str, Any]:
     base = _cost(workloads, policies(workloads[0].setup.nodes)["default"])
     known = _journal(options.journal)
 
-    def told(one: Found) -> None:
+    def told(one: FoundCandidate) -> None:
         print(f"generation {one.generation}: {one.cost:.3f} of the default profile", file=sys.stderr, flush=True)
 
     with _map(options.processes) as each:

@@ -12,7 +12,7 @@ import numpy as np
 from kschedweb.engine.experiment.future import knowing_future
 from kschedweb.engine.experiment.policies import DEFAULT, FUTURE, PolicyError, configuration
 from kschedweb.engine.experiment.replay import Progress, ReplayResult, replay
-from kschedweb.engine.experiment.search import Found, document
+from kschedweb.engine.experiment.search import FoundCandidate, document
 from kschedweb.engine.experiment.workload import HOUR, Setup, Workload
 from kschedweb.engine.simulation.recording import Recording
 from kschedweb.engine.state.columns import Floats
@@ -94,7 +94,9 @@ def _summary(runs: Sequence[ExperimentRun], base: Mapping[int, float]) -> dict[s
     return found
 
 
-def search_result(setup: Setup, seeds: Sequence[int], base: Sequence[float], found: Sequence[Found]) -> dict[str, Any]:
+def search_result(
+    setup: Setup, seeds: Sequence[int], base: Sequence[float], found: Sequence[FoundCandidate]
+) -> dict[str, Any]:
     """What a search found, the best candidate as a configuration."""
     return {
         "setup": setup.to_dict(),

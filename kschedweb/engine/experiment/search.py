@@ -79,7 +79,7 @@ def document(genes: Mapping[str, float]) -> Document:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundCandidate:
     """A candidate and its cost."""
 
     generation: int
@@ -97,8 +97,8 @@ def search(
     generations: int = 8,
     size: int = 12,
     known: Iterable[tuple[Document, float]] = (),
-    told: Callable[[Found], None] | None = None,
-) -> list[Found]:
+    told: Callable[[FoundCandidate], None] | None = None,
+) -> list[FoundCandidate]:
     """All candidates, the best first. The first generation has ``BEGINNINGS`` and random ones.
 
     ``known`` are costs of earlier runs: candidates among them are not evaluated again, so that a search with the same
@@ -106,7 +106,7 @@ def search(
     """
     generator = np.random.default_rng(seed)
     costs = {text(one): cost for one, cost in known}
-    found: list[Found] = []
+    found: list[FoundCandidate] = []
     for generation in range(generations):
         candidates = _first(generator, size) if not generation else _next(generator, found, size)
         documents = [document(genes) for genes in candidates]
@@ -114,7 +114,7 @@ def search(
         if new:
             costs.update(zip(new, evaluate(list(new.values())), strict=True))
         for genes, one in zip(candidates, documents, strict=True):
-            found.append(Found(generation, costs[text(one)], genes))
+            found.append(FoundCandidate(generation, costs[text(one)], genes))
             if told is not None:
                 told(found[-1])
     return sorted(found, key=lambda one: one.cost)
@@ -134,7 +134,7 @@ def _random(generator: np.random.Generator) -> Genes:
     return genes
 
 
-def _next(generator: np.random.Generator, found: Sequence[Found], size: int) -> list[Genes]:
+def _next(generator: np.random.Generator, found: Sequence[FoundCandidate], size: int) -> list[Genes]:
     """Children of the best quarter, and one in eight that is made up at random."""
     parents = _distinct(sorted(found, key=lambda one: one.cost))[: max(2, size // 4)]
     strangers = max(1, size // 8)
@@ -142,7 +142,7 @@ def _next(generator: np.random.Generator, found: Sequence[Found], size: int) -> 
     return [*children, *(_random(generator) for _ in range(strangers))]
 
 
-def _distinct(found: Iterable[Found]) -> list[Genes]:
+def _distinct(found: Iterable[FoundCandidate]) -> list[Genes]:
     by_text: dict[str, Genes] = {}
     for one in found:
         by_text.setdefault(text(document(one.genes)), one.genes)

@@ -2,7 +2,7 @@
 
 from kschedweb.engine.cycle.request import Draw
 from kschedweb.engine.framework.decision import Decision, Ranked
-from kschedweb.engine.live.comparing import Comparison, Fresh
+from kschedweb.engine.live.comparing import CacheComparison, Fresh
 from kschedweb.engine.live.intents import (
     SCHEDULER_ERROR,
     UNSCHEDULABLE,
@@ -17,13 +17,13 @@ from kschedweb.engine.live.intents import (
     Superseded,
     Wait,
 )
-from kschedweb.engine.live.loop import Depths, Judged, LiveLoop
+from kschedweb.engine.live.loop import Depths, JudgedPod, LiveLoop
 
 __all__ = [
     "SCHEDULER_ERROR",
     "UNSCHEDULABLE",
     "Bind",
-    "Comparison",
+    "CacheComparison",
     "Decision",
     "Depths",
     "Draw",
@@ -32,7 +32,7 @@ __all__ = [
     "Fresh",
     "Hold",
     "Intent",
-    "Judged",
+    "JudgedPod",
     "LiveLoop",
     "Nominate",
     "PodRef",

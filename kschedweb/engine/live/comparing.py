@@ -35,7 +35,7 @@ class Fresh:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class CacheComparison:
     """How many nodes are known, pods on them, and pods assumed there that the cluster need not show yet."""
 
     nodes: int
@@ -44,7 +44,7 @@ class Comparison:
     differences: Found
 
 
-def compare(fresh: Fresh, world: World, pods: Iterable[Pod], assumed: Mapping[str, str]) -> Comparison:
+def compare(fresh: Fresh, world: World, pods: Iterable[Pod], assumed: Mapping[str, str]) -> CacheComparison:
     """What differs between ``fresh`` and what is known: ``world``, the cluster's ``pods``, the ``assumed`` (uid: node).
 
     Compared are nodes and pods by what decisions depend on, which pods each node has by uid, and the amounts that its
@@ -56,7 +56,7 @@ def compare(fresh: Fresh, world: World, pods: Iterable[Pod], assumed: Mapping[st
     _compare_pods(fresh, {pod.uid: pod for pod in pods}, found)
     _compare_places(fresh, on_nodes, assumed, found)
     _compare_columns(fresh, world, [pod for uid, pod in on_nodes.items() if uid in assumed], assumed, found)
-    return Comparison(len(world.nodes), len(on_nodes), len(assumed), found)
+    return CacheComparison(len(world.nodes), len(on_nodes), len(assumed), found)
 
 
 def _compare_nodes(fresh: Fresh, world: World, found: Found) -> None:

@@ -12,7 +12,7 @@ from kschedweb.engine.extenders.extender import Extenders
 from kschedweb.engine.framework.decision import Clock
 from kschedweb.engine.framework.explanation import Explanation
 from kschedweb.engine.framework.runtime import Factory
-from kschedweb.engine.live.comparing import Comparison, Fresh, compare
+from kschedweb.engine.live.comparing import CacheComparison, Fresh, compare
 from kschedweb.engine.live.feed import Feed
 from kschedweb.engine.live.intents import Intent, PodRef, Superseded
 from kschedweb.engine.live.reservations import Stage
@@ -46,7 +46,7 @@ class Depths:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedPod:
     """A pod as it was judged, and what by. ``snapshot`` is the cluster without it, until the loop goes on."""
 
     snapshot: Snapshot
@@ -228,12 +228,12 @@ class LiveLoop:
         """The pods that wait at Permit, each with its node and the plugins that it waits for."""
         return [(one.queued.pod, one.node, tuple(one.binding.waits)) for one in self._work.reservations.all_waiting()]
 
-    def compare(self, fresh: Fresh) -> Comparison:
+    def compare(self, fresh: Fresh) -> CacheComparison:
         """What differs between what is known and ``fresh``, which may be a moment older or newer."""
         assumed = {one.uid: one.node for one in self._work.reservations}
         return compare(fresh, self._world, self._pods.values(), assumed)
 
-    def explain(self, uid: str, now: float) -> Judged:
+    def explain(self, uid: str, now: float) -> JudgedPod:
         """Every verdict and score for the pod now, as if it were on no node; KeyError where it is not known."""
         pod = self.pod(uid)
         if pod is None:
@@ -241,6 +241,6 @@ class LiveLoop:
         self._feed.read_annotations()
         snapshot = self._work.look(now)
         if pod.key not in snapshot.pods.slots:
-            return Judged(snapshot, pod, self._scheduler, self._scheduler.explain(pod))
+            return JudgedPod(snapshot, pod, self._scheduler, self._scheduler.explain(pod))
         explanation = self._scheduler.explain(snapshot.pod(pod.key))
-        return Judged(*snapshot.without(pod.key), self._scheduler, explanation)
+        return JudgedPod(*snapshot.without(pod.key), self._scheduler, explanation)

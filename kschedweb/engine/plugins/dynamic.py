@@ -36,7 +36,7 @@ SMALLEST = -(2**63)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Use:
+class MetricUse:
     """What is known of one metric; arrays are [nodes]."""
 
     usage: Floats  # fraction of the node's capacity, NaN where nothing is known
@@ -51,7 +51,7 @@ class Part:
 
     metric: str
     weight: float
-    use: Use
+    use: MetricUse
     part: Floats
 
 
@@ -102,7 +102,7 @@ class Dynamic:
         scores: Ints = np.clip(base - heat, 0, MAX_NODE_SCORE)
         return scores[rows]
 
-    def use(self, snapshot: Snapshot, metric: str) -> Use:
+    def use(self, snapshot: Snapshot, metric: str) -> MetricUse:
         """What is known of ``metric`` at each node."""
 
         def compute() -> tuple[Floats, Floats, Mask, Mask]:
@@ -115,8 +115,8 @@ class Dynamic:
 
         usage, time, annotated, known = snapshot.derived(("crane", metric, self.zone.key), compute)
         if metric not in self.active:
-            return Use(usage, time, annotated, np.zeros(len(snapshot), dtype=np.bool_))
-        return Use(usage, time, annotated, known & (snapshot.now < time + self.active[metric]))
+            return MetricUse(usage, time, annotated, np.zeros(len(snapshot), dtype=np.bool_))
+        return MetricUse(usage, time, annotated, known & (snapshot.now < time + self.active[metric]))
 
     def parts(self, snapshot: Snapshot) -> list[Part]:
         """What each metric adds to the score."""

@@ -16,7 +16,7 @@ from kschedweb.engine.simulation.agenda import Agenda
 from kschedweb.engine.simulation.life import Departure, Life
 from kschedweb.engine.simulation.observer import Observer
 from kschedweb.engine.simulation.result import Bound, Evicted, Result
-from kschedweb.engine.simulation.use import Use
+from kschedweb.engine.simulation.use import UseModel
 from kschedweb.engine.state.world import World
 
 PREEMPTION = "PreemptionByScheduler"  # the condition of pods that make room for another
@@ -54,7 +54,7 @@ class Pods:
         result: Result,
         schedulers: Container[str],
         reachable: Callable[[str], bool],
-        use: Use | None = None,
+        use: UseModel | None = None,
         observer: Observer | None = None,
     ) -> None:
         self.world, self.queue, self.agenda, self.result = world, queue, agenda, result

@@ -26,7 +26,7 @@ from kschedweb.engine.simulation.observer import Observer
 from kschedweb.engine.simulation.pods import Pods
 from kschedweb.engine.simulation.result import Pending, Result, Sample
 from kschedweb.engine.simulation.scheduling import SchedulingLoop
-from kschedweb.engine.simulation.use import Use
+from kschedweb.engine.simulation.use import UseModel
 from kschedweb.engine.state.nominator import Nominator
 from kschedweb.engine.state.owners import of_daemon_set
 from kschedweb.engine.state.snapshot import Snapshot
@@ -92,7 +92,7 @@ class Simulation:
         *,
         registry: Mapping[str, Factory] | None = None,
         extenders: Extenders | None = None,
-        use: Use | None = None,
+        use: UseModel | None = None,
         watermarks: Watermarks | None = None,
         observer: Observer | None = None,
         quick: bool = False,
@@ -209,7 +209,7 @@ class Simulation:
             self._apart *= 2
         self._agenda.add(self.result.samples[-1].time + self._apart, self._measure, looks=True)
 
-    def _metering(self, use: Use) -> Callable[[float], None]:
+    def _metering(self, use: UseModel) -> Callable[[float], None]:
         def meter(now: float) -> None:
             measured = use.measured(now)
             self.world.measured(measured)

@@ -8,7 +8,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.watermarks.table import Watermarks
 
 
-class Use(Protocol):
+class UseModel(Protocol):
     """Is told which pods run where, and measures what they use. Times are seconds."""
 
     @property
@@ -26,7 +26,7 @@ class Use(Protocol):
 
 
 @runtime_checkable
-class InstantUse(Use, Protocol):
+class InstantUse(UseModel, Protocol):
     """One whose figures depend on what runs, not on what ran before."""
 
     def copy(self) -> InstantUse:

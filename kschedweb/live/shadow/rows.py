@@ -9,12 +9,12 @@ from kschedweb.live.schedulers.decisions.rows import FINAL, moment
 from kschedweb.live.shadow.models import ShadowVerdict
 
 if TYPE_CHECKING:
-    from kschedweb.live.shadow.watching import Judged
+    from kschedweb.live.shadow.watching import ShadowJudgement
 
 BEST = 5  # names of the best nodes that are kept
 
 
-def verdict_row(scheduler: uuid.UUID, judged: Judged, revision: int) -> ShadowVerdict:
+def verdict_row(scheduler: uuid.UUID, judged: ShadowJudgement, revision: int) -> ShadowVerdict:
     """The unsaved row. Two processes that judge the same pod make the same id, so that one row is kept."""
     pod, found = judged.pod, judged.judgement
     return ShadowVerdict(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kschedweb.engine.state.watermarks.table import Watermarks
     from kschedweb.live.schedulers.models import LiveScheduler
     from kschedweb.live.shadow.models import ShadowVerdict
-    from kschedweb.live.shadow.watching import Judged
+    from kschedweb.live.shadow.watching import ShadowJudgement
 
 LONGEST_WAIT = 0.2  # seconds that the thread waits for news
 WRITE_EVERY = 0.5
@@ -148,7 +148,7 @@ class ShadowRun:
             case Measured(watermarks):
                 self._watcher.measured(watermarks, now)
 
-    def _judged(self, found: list[Judged]) -> None:
+    def _judged(self, found: list[ShadowJudgement]) -> None:
         for judged in found:
             verdict = judged.judgement.verdict.value
             self._counts[verdict] += 1

@@ -25,7 +25,7 @@ POD = "Pod"
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class ShadowJudgement:
     """``said`` is the other scheduler's message where it found no node; ``time`` is seconds of the epoch."""
 
     pod: Pod
@@ -55,17 +55,17 @@ class Watcher:
         """What nodes and workloads use was measured anew."""
         self._loop.measured(watermarks, now)
 
-    def replace(self, kind: str, items: Iterable[dict[str, Any]], now: float) -> list[Judged]:
+    def replace(self, kind: str, items: Iterable[dict[str, Any]], now: float) -> list[ShadowJudgement]:
         """A whole list. Pods that got their node while nobody looked are judged by the cluster as it was known."""
         listed = list(items)
-        found: list[Judged] = []
+        found: list[ShadowJudgement] = []
         if kind == POD:
             for raw in sorted(listed, key=_when):
                 found += self._look(raw, now, late=True)
         self._loop.replace(kind, listed, now)
         return found
 
-    def apply(self, kind: str, raw: dict[str, Any], now: float) -> list[Judged]:
+    def apply(self, kind: str, raw: dict[str, Any], now: float) -> list[ShadowJudgement]:
         """An object came or changed."""
         found = self._look(raw, now) if kind == POD else []
         self._loop.apply(kind, raw, now)
@@ -79,7 +79,7 @@ class Watcher:
             self._nominator.remove(f"{metadata.get('namespace') or 'default'}/{metadata.get('name')}")
         self._loop.delete(kind, raw, now)
 
-    def _look(self, raw: dict[str, Any], now: float, *, late: bool = False) -> list[Judged]:
+    def _look(self, raw: dict[str, Any], now: float, *, late: bool = False) -> list[ShadowJudgement]:
         """The judgement about a pod that was placed, or found not to fit, since it was last seen."""
         try:
             pod = Pod.read(raw)
@@ -98,13 +98,13 @@ class Watcher:
         self._said[pod.uid] = said
         return [] if before is None else [self._judged(pod, "", now, said=said, late=late)]
 
-    def _judged(self, pod: Pod, node: str, now: float, *, said: str = "", late: bool) -> Judged:
+    def _judged(self, pod: Pod, node: str, now: float, *, said: str = "", late: bool) -> ShadowJudgement:
         snapshot = self._loop.snapshot
         snapshot.now = now
         if self._scheduler is None:
             self._scheduler = Scheduler(snapshot, self._configuration, nominator=self._nominator)
         self._scheduler.use(snapshot)
-        return Judged(pod, now, judge(self._scheduler, pod, node), said, late)
+        return ShadowJudgement(pod, now, judge(self._scheduler, pod, node), said, late)
 
 
 def unschedulable(raw: dict[str, Any]) -> str:

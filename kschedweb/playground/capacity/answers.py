@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from kschedweb.engine.studies.capacity.capacity import Fit, Reason
+from kschedweb.engine.studies.capacity.capacity import Fit, FullReason
 from kschedweb.engine.studies.capacity.drain import Block, NodeDrain, Rehearsal, Replacement, Stays
-from kschedweb.engine.studies.capacity.sizing import Sizing, Unfit, Use
+from kschedweb.engine.studies.capacity.sizing import NewNode, Sizing, Unfit
 from kschedweb.playground.capacity.models import Kind
 
 Found: TypeAlias = Fit | Sizing | Rehearsal
@@ -35,7 +35,7 @@ def _rows(numbers: list[int]) -> Any:
 
 
 def _fit(plain: Json) -> Fit:
-    reasons = [Reason(**{**one, "nodes": _rows(one["nodes"])}) for one in plain["reasons"]]
+    reasons = [FullReason(**{**one, "nodes": _rows(one["nodes"])}) for one in plain["reasons"]]
     return Fit(**{**plain, "order": _rows(plain["order"]), "reasons": reasons, "notes": tuple(plain["notes"])})
 
 
@@ -44,7 +44,7 @@ def _sizing(plain: Json) -> Sizing:
         "tried": {int(added): left for added, left in plain["tried"].items()},
         "exceptions": tuple(plain["exceptions"]),
         "unfit": tuple(Unfit(**{**one, "pods": tuple(one["pods"])}) for one in plain["unfit"]),
-        "nodes": tuple(Use(**one) for one in plain["nodes"]),
+        "nodes": tuple(NewNode(**one) for one in plain["nodes"]),
     }
     return Sizing(**{**plain, **read})
 

@@ -30,7 +30,7 @@ INSTANT = 1e-4  # seconds: where a logarithmic axis begins
 
 
 @dataclass(frozen=True)
-class Shown:
+class ChartedRun:
     """One policy's run: what it is called, what came of it, and its measures by name."""
 
     label: str
@@ -66,7 +66,7 @@ class FamilyChart:
         return _NOTHING.get(self.family.name, "There is nothing to show.")
 
 
-def family_charts(listed: Sequence[Shown], key: str = "cpu") -> list[FamilyChart]:
+def family_charts(listed: Sequence[ChartedRun], key: str = "cpu") -> list[FamilyChart]:
     """Each family of the first run with its measures and its chart.
 
     ``key`` is what is looked at: a resource, or "use-" and one; anything else is taken for CPU.
@@ -86,14 +86,14 @@ def what(resource: str) -> str:
     return "CPU" if resource == "cpu" else resource
 
 
-def pending(listed: Sequence[Shown], resource: str) -> Chart | None:
+def pending(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
     """Pods that wait over time: by queue for one policy, all together for several."""
     if len(listed) > 1:
         return comparison_charts.pending([(one.label, one.outcome) for one in listed])
     return charts.pending(listed[0].outcome)
 
 
-def waits(listed: Sequence[Shown], resource: str) -> Chart | None:
+def waits(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
     """The share of the pods that have a node within a time of their arrival."""
     data, rows, said = [], [], []
     for place, one in enumerate(listed):
@@ -136,7 +136,7 @@ def waits(listed: Sequence[Shown], resource: str) -> Chart | None:
     return Chart({"data": data, "layout": layout}, f"Pods get their node: {'; '.join(said)}.", head, rows)
 
 
-def leaving(listed: Sequence[Shown], resource: str) -> Chart | None:
+def leaving(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
     """Pods that had to go so far, and those of them that were more than their budget allows."""
     series, said = [], []
     for place, one in enumerate(listed):
@@ -154,7 +154,7 @@ def leaving(listed: Sequence[Shown], resource: str) -> Chart | None:
     return over_time(series, listed, "pods so far", f"{'; '.join(said)}.")
 
 
-def _counted(one: Shown, label: str, when: Floats, side: int, faint: bool = False) -> Series:
+def _counted(one: ChartedRun, label: str, when: Floats, side: int, faint: bool = False) -> Series:
     times = np.sort(when)
     kept = thinned(len(times), MOST_TIMES)
     counts = np.arange(1, len(times) + 1, dtype=np.float64)[kept]
@@ -162,7 +162,7 @@ def _counted(one: Shown, label: str, when: Floats, side: int, faint: bool = Fals
     return Series(label, np.array(ends[0]), np.array(ends[1]), faint, side)
 
 
-def empty(listed: Sequence[Shown], resource: str) -> Chart | None:
+def empty(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
     """Nodes without a pod over time."""
     series = []
     for place, one in enumerate(listed):
@@ -185,7 +185,7 @@ def empty(listed: Sequence[Shown], resource: str) -> Chart | None:
     return over_time(series, listed, "nodes without a pod", summary)
 
 
-def evenness(listed: Sequence[Shown], resource: str) -> Chart | None:
+def evenness(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
     """Skew and spread over the nodes of the requested share of a resource."""
     series: list[Series] = []
     for place, one in enumerate(listed):
@@ -195,7 +195,7 @@ def evenness(listed: Sequence[Shown], resource: str) -> Chart | None:
     return _evenness(series, listed, f"requested {what(resource)}")
 
 
-def use(listed: Sequence[Shown], resource: str) -> Chart | None:
+def use(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
     """The same of what nodes really use; of CPU, or of memory where that is looked at."""
     series: list[Series] = []
     for place, one in enumerate(listed):
@@ -208,7 +208,7 @@ def use(listed: Sequence[Shown], resource: str) -> Chart | None:
     return _evenness(series, listed, f"use of {'memory' if resource == 'memory' else 'CPU'}")
 
 
-def _even(one: Shown, side: int, listed: Sequence[Shown], times: Floats, levels: Floats) -> Iterator[Series]:
+def _even(one: ChartedRun, side: int, listed: Sequence[ChartedRun], times: Floats, levels: Floats) -> Iterator[Series]:
     known = ~np.isnan(levels).all(axis=1)
     skew, spread = np.full(len(times), np.nan), np.full(len(times), np.nan)
     skew[known] = np.nanmax(levels[known], axis=1) - np.nanmin(levels[known], axis=1)
@@ -218,7 +218,7 @@ def _even(one: Shown, side: int, listed: Sequence[Shown], times: Floats, levels:
     yield Series(f"{before}spread", times, spread, faint=True, side=side)
 
 
-def _evenness(series: Sequence[Series], listed: Sequence[Shown], of: str) -> Chart | None:
+def _evenness(series: Sequence[Series], listed: Sequence[ChartedRun], of: str) -> Chart | None:
     if all(np.isnan(one.values).all() for one in series):
         return None
     said = [f"{one.label} {np.nanmean(one.values):.1f}" for one in series if not np.isnan(one.values).all()]
@@ -227,7 +227,7 @@ def _evenness(series: Sequence[Series], listed: Sequence[Shown], of: str) -> Cha
     )
 
 
-def fragmentation(listed: Sequence[Shown], resource: str) -> Chart | None:
+def fragmentation(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
     """By resource, at the end."""
     names = [name for name in listed[0].measures if name.startswith("fragmentation_")]
     data: list[dict[str, Any]] = []
@@ -271,7 +271,7 @@ def _versus(values: Sequence[Measure | None]) -> str:
     return " against ".join(amount(one, one.value) if one else "–" for one in values)
 
 
-def over_time(series: Sequence[Series], listed: Sequence[Shown], unit: str, summary: str) -> Chart:
+def over_time(series: Sequence[Series], listed: Sequence[ChartedRun], unit: str, summary: str) -> Chart:
     """Lines over the time of the simulation; the table has them at MOST_LINES times."""
     end = max(one.outcome.end for one in listed)
     scale = Scale.of(end)
@@ -317,7 +317,7 @@ def _times(outcome: Outcome, most: int = MOST_TIMES) -> Floats:
     return np.linspace(0.0, outcome.end, most)
 
 
-def _under(label: str, listed: Sequence[Shown]) -> str:
+def _under(label: str, listed: Sequence[ChartedRun]) -> str:
     return f" under {label}" if len(listed) > 1 else ""
 
 
@@ -326,7 +326,7 @@ _NOTHING = {
     "leaving": "No pod had to leave its node.",
     "use": "Nobody knows what nodes really use: the scenario names no source of use.",
 }
-_CHARTS: dict[str, Callable[[Sequence[Shown], str], Chart | None]] = {
+_CHARTS: dict[str, Callable[[Sequence[ChartedRun], str], Chart | None]] = {
     "pending": pending,
     "wait": waits,
     "leaving": leaving,

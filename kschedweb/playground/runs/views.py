@@ -24,7 +24,7 @@ from kschedweb.playground.runs import (
 from kschedweb.playground.runs.comparisons import (
     chance,
 )
-from kschedweb.playground.runs.family_charts import Shown, family_charts
+from kschedweb.playground.runs.family_charts import ChartedRun, family_charts
 from kschedweb.playground.runs.forms import LookForm, RunForm
 from kschedweb.playground.runs.links import carried
 from kschedweb.playground.runs.maps import (
@@ -122,7 +122,7 @@ def run(request: PageRequest, run_id: UUID) -> HttpResponseBase:
         return render(request, "playground/runs/pods.html", context | part)
     context |= _timeline(request, found, outcome, look) | _listed(request, outcome, pods)
     kept = measures.kept(found)
-    shown = Shown(found.label, outcome, {one.name: one for one in kept})
+    shown = ChartedRun(found.label, outcome, {one.name: one for one in kept})
     context |= {
         "sentence": measures.sentence(found, outcome),
         "measures": kept,
@@ -146,7 +146,7 @@ def _timeline(request: HttpRequest, found: Run, outcome: Outcome, look: LookForm
         at = frames.times(outcome.end, len(outcome.nodes))
         over = frames.Frames(at, outcome.nodes, nodes.values(outcome, amount.key, at))
         shown["heatmap"] = charts.heatmap(over, frames.rows(over), amount, outcome.end)
-        shown["map"] = maps.node_map(request, [maps.Shown(found, outcome)], look.key, look.time)
+        shown["map"] = maps.node_map(request, [maps.MappedRun(found, outcome)], look.key, look.time)
     return shown
 
 

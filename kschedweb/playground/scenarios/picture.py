@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kschedweb.engine.objects.access import ObjectError
-from kschedweb.engine.state.watermarks.annotations import KEY, Use
+from kschedweb.engine.state.watermarks.annotations import KEY, AnnotatedUse
 
 ZONES = ("topology.kubernetes.io/zone", "zone")  # labels; the second as the Kubernetes documentation's examples have it
 MOST_PODS = 6  # of a node that are drawn one by one
@@ -115,6 +115,6 @@ def _level(raw: Mapping[str, Any]) -> float | None:
     if text is None:
         return None
     try:
-        return next(iter(Use.read(text).figures.get("cpu", {}).values()), None)
+        return next(iter(AnnotatedUse.read(text).figures.get("cpu", {}).values()), None)
     except ObjectError:
         return None

@@ -149,7 +149,7 @@ def picture(revision: ScenarioRevision) -> Picture:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ListedScenario:
     """A ready scenario as the list shows it."""
 
     ready: Ready
@@ -157,10 +157,12 @@ class Shown:
     picture: Picture
 
 
-def ready_list() -> list[Shown]:
+def ready_list() -> list[ListedScenario]:
     """The scenarios that come with the site, in their order, as far as they were put in place."""
     there = {row.scenario_id: row for row in newest_revisions().filter(scenario__built_in=True)}
-    return [Shown(one, there[one.id].scenario, picture(there[one.id])) for one in all_ready() if one.id in there]
+    return [
+        ListedScenario(one, there[one.id].scenario, picture(there[one.id])) for one in all_ready() if one.id in there
+    ]
 
 
 class Files(Mapping[str, bytes]):

@@ -125,13 +125,13 @@ class UseSerializer(serializers.Serializer[Any]):
     unused = serializers.SerializerMethodField(help_text="Requested less used.")
     updated = serializers.DateTimeField(source="moment", allow_null=True)
 
-    def get_used(self, use: selectors.Use) -> float | None:
+    def get_used(self, use: selectors.NodeUse) -> float | None:
         return charts.number(use.used, 3)
 
-    def get_ratio(self, use: selectors.Use) -> float | None:
+    def get_ratio(self, use: selectors.NodeUse) -> float | None:
         return charts.number(use.ratio, 4) if np.isfinite(use.ratio) else None
 
-    def get_unused(self, use: selectors.Use) -> float | None:
+    def get_unused(self, use: selectors.NodeUse) -> float | None:
         return charts.number(use.unused, 3)
 
 
@@ -250,7 +250,7 @@ class _UseList(generics.ListAPIView[Any]):
     pagination_class = ListPagination
     filter_backends = ()
 
-    def arranged(self, uses: list[selectors.Use]) -> list[selectors.Use]:
+    def arranged(self, uses: list[selectors.NodeUse]) -> list[selectors.NodeUse]:
         ordering = self.request.query_params.get("ordering") or "-unused"
         if ordering.removeprefix("-") not in selectors.ORDERS:
             message = f"Choose one of {', '.join(selectors.ORDERS)}, with a - in front for downwards."

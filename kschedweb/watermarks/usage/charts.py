@@ -15,7 +15,7 @@ from kschedweb.watermarks.usage.question import UsageQuery
 from kschedweb.web.figures import Chart
 
 if TYPE_CHECKING:
-    from kschedweb.watermarks.usage.selectors import Use
+    from kschedweb.watermarks.usage.selectors import NodeUse
 
 MOST_LINES = 60  # of a table or a heatmap: what a person still reads
 CLOCK = {"type": "date", "title": {"text": "time (UTC)", "standoff": 12}, "tickangle": 0, "nticks": 9}
@@ -238,7 +238,7 @@ def distribution_chart(asked: UsageQuery, found: Distribution) -> Chart:
     return Chart(figure, summary, [f"{asked.figure} ({asked.unit})", "Nodes", "Share of nodes (%)"], rows)
 
 
-def nodes_chart(asked: UsageQuery, uses: Sequence[Use]) -> Chart | None:
+def nodes_chart(asked: UsageQuery, uses: Sequence[NodeUse]) -> Chart | None:
     """Every node as a point: what is requested of it across, what it uses upwards; on the line both are equal."""
     known = [use for use in uses if use.known and use.allocatable]
     if not known:
@@ -287,7 +287,7 @@ def nodes_chart(asked: UsageQuery, uses: Sequence[Use]) -> Chart | None:
 MOST_BARS = 20
 
 
-def workloads_chart(asked: UsageQuery, uses: Sequence[Use]) -> Chart | None:
+def workloads_chart(asked: UsageQuery, uses: Sequence[NodeUse]) -> Chart | None:
     """The first workloads of the order, what each requests beside what it uses, in cores or GiB."""
     known = [use for use in uses if use.known][:MOST_BARS]
     if not known:

@@ -85,7 +85,7 @@ def _history(cluster: Cluster, asked: UsageQuery, points: int) -> Seen:
 
 
 @dataclass(frozen=True)
-class Use:
+class NodeUse:
     """What is asked for and what is used; CPU in millicores, memory in bytes."""
 
     name: str
@@ -131,7 +131,7 @@ class Use:
         return None if np.isnan(self.updated) else datetime.fromtimestamp(self.updated, UTC)
 
 
-ORDERS: Mapping[str, Callable[[Use], float | str]] = {
+ORDERS: Mapping[str, Callable[[NodeUse], float | str]] = {
     "name": lambda use: use.name,
     "requested": lambda use: use.requested,
     "used": lambda use: use.used,
@@ -143,11 +143,11 @@ ORDERS: Mapping[str, Callable[[Use], float | str]] = {
 }
 
 
-def arranged(uses: list[Use], ordering: str) -> list[Use]:
+def arranged(uses: list[NodeUse], ordering: str) -> list[NodeUse]:
     """``uses`` by one of ORDERS, downwards with a "-" in front; what is not known comes last either way."""
     key = ORDERS[ordering.lstrip("-")]
 
-    def unknown(use: Use) -> bool:
+    def unknown(use: NodeUse) -> bool:
         value = key(use)
         return value != value
 
@@ -156,7 +156,7 @@ def arranged(uses: list[Use], ordering: str) -> list[Use]:
     return known + [use for use in uses if unknown(use)]
 
 
-def node_uses(snapshot: Snapshot, asked: UsageQuery) -> list[Use]:
+def node_uses(snapshot: Snapshot, asked: UsageQuery) -> list[NodeUse]:
     """Every node of ``snapshot`` with what its pods request and what it uses by the newest figures."""
     resource = asked.resource
     rows = NodeRow.objects.filter(snapshot=snapshot)
@@ -167,11 +167,11 @@ def node_uses(snapshot: Snapshot, asked: UsageQuery) -> list[Use]:
     uses = []
     for name, zone, requested, allocatable, pods in rows.values_list(*columns):
         percent, updated = figures.get(name, (float("nan"), float("nan")))
-        uses.append(Use(name, requested, percent * allocatable / 100, updated, allocatable, pods, zone))
+        uses.append(NodeUse(name, requested, percent * allocatable / 100, updated, allocatable, pods, zone))
     return uses
 
 
-def workload_uses(snapshot: Snapshot, asked: UsageQuery) -> list[Use]:
+def workload_uses(snapshot: Snapshot, asked: UsageQuery) -> list[NodeUse]:
     """Every workload of ``snapshot`` with pods on nodes: what they request in all, and what they use."""
     resource = asked.resource
     # A pod's figure in cores becomes millicores, as requests are counted.
@@ -192,7 +192,7 @@ def workload_uses(snapshot: Snapshot, asked: UsageQuery) -> list[Use]:
         if pods and part in name.lower():
             each, updated = figures.get(name, (float("nan"), float("nan")))
             used = each * pods * unit
-            uses.append(Use(name, requested, used, updated, pods=int(pods), parts=tuple(name.split("/", 2))))
+            uses.append(NodeUse(name, requested, used, updated, pods=int(pods), parts=tuple(name.split("/", 2))))
     return uses
 
 
@@ -205,7 +205,7 @@ class Total:
     requested: float
     used: float
     allocatable: float
-    greediest: Use | None  # who leaves most unused
+    greediest: NodeUse | None  # who leaves most unused
 
     @property
     def ratio(self) -> float:
@@ -221,7 +221,7 @@ class Total:
         return 100 * self.used / self.allocatable if self.allocatable else float("nan")
 
 
-def total(uses: list[Use]) -> Total:
+def total(uses: list[NodeUse]) -> Total:
     known = [use for use in uses if use.known]
     return Total(
         len(known),

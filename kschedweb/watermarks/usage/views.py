@@ -22,7 +22,7 @@ from kschedweb.watermarks.selectors import Freshness, freshness
 from kschedweb.watermarks.usage import charts, measures, selectors
 from kschedweb.watermarks.usage.forms import RANGE_WORDS, AskedForm, WorkloadForm, asked
 from kschedweb.watermarks.usage.question import UsageQuery
-from kschedweb.watermarks.usage.selectors import ORIGINS, Seen, Use, seen, stale_before
+from kschedweb.watermarks.usage.selectors import ORIGINS, NodeUse, Seen, seen, stale_before
 from kschedweb.web.exports import FORMATS, export
 
 if TYPE_CHECKING:
@@ -257,13 +257,13 @@ def _uses(request: HttpRequest, what: str) -> HttpResponseBase:
     return page.render("watermarks/usage/uses.html", context)
 
 
-def _workloads(page: Page, snapshot: Snapshot) -> list[Use]:
+def _workloads(page: Page, snapshot: Snapshot) -> list[NodeUse]:
     namespace = page.request.GET.get("namespace", "").strip()
     found = selectors.workload_uses(snapshot, page.asked)
     return [use for use in found if not namespace or use.parts[0] == namespace]
 
 
-def _line(use: Use) -> list[object]:
+def _line(use: NodeUse) -> list[object]:
     """``use`` in the order of USE_HEAD; CPU in millicores, memory in bytes."""
     return [
         use.name,

@@ -10,7 +10,7 @@ import pytest
 from kschedweb.decisions.classic import words
 from kschedweb.decisions.classic.decision import ClassicDecision
 from kschedweb.decisions.kinds import CLASSIC
-from kschedweb.decisions.words import Reason
+from kschedweb.decisions.words import RejectionReason
 from kschedweb.engine.releases.classic import ClassicScheduler, ClassicSnapshot, Edition, Registry, load_policy
 from kschedweb.engine.releases.classic import words as then
 from kschedweb.web.errors import Unprocessable
@@ -122,9 +122,9 @@ def test_every_reason_has_general_words_and_is_known_by_its_short_name() -> None
     reasons = {value for name, value in vars(then).items() if name.isupper() and isinstance(value, str)}
     stuck = decision(node("a", unschedulable=True), pod("p"))
     for reason in reasons:
-        said = stuck.summary(Reason("", reason))
+        said = stuck.summary(RejectionReason("", reason))
         assert said != reason
-        assert stuck.summary(Reason("", then.NAMES[reason])) == said
+        assert stuck.summary(RejectionReason("", then.NAMES[reason])) == said
         verb = said.partition(" ")[0]
         assert verb in ("has", "is", "does", "would")
     assert set(words.LONG.values()) == reasons

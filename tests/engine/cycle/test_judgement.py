@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.engine import Pod
-from kschedweb.engine.cycle.judgement import Agreement, Judgement, Reason, judge, why_moved
+from kschedweb.engine.cycle.judgement import Agreement, Judgement, JudgementReason, judge, why_moved
 from tests.engine.builders import node, pod, scheduler
 
 MOST = {"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "MostAllocated"}}}
@@ -98,7 +98,9 @@ def test_a_node_is_agreed_to_exactly_where_nothing_scores_higher(used: list[int]
     assert sum(found.differences.values()) == found.difference
 
 
-def reason(raw: dict, *, before: dict[str, Any] | None = None, after: dict[str, Any] | None = None) -> Reason | None:
+def reason(
+    raw: dict, *, before: dict[str, Any] | None = None, after: dict[str, Any] | None = None
+) -> JudgementReason | None:
     """Why ``raw`` goes elsewhere by the profile ``after``, on an empty node and one that is half full."""
     nodes = (node("half"), node("empty"), FILLED)
     old, new = (scheduler(*nodes, **(profile or {})).explain(Pod.read(raw)) for profile in (before, after))
@@ -121,7 +123,7 @@ def test_the_filter_that_rejects_its_node_moves_a_pod() -> None:
     large = pod("p", requests={"cpu": "9"})
     lost = reason(large, before=without("NodeResourcesFit"))
     gained = reason(large, after=without("NodeResourcesFit"))
-    assert lost == gained == Reason("NodeResourcesFit", None, "Insufficient cpu")
+    assert lost == gained == JudgementReason("NodeResourcesFit", None, "Insufficient cpu")
 
 
 def test_a_pod_whose_node_is_still_among_the_best_does_not_move() -> None:

@@ -16,7 +16,7 @@ from kschedweb.engine.cycle.judgement import Agreement, Judgement
 from kschedweb.live.shadow import charts, selectors, services
 from kschedweb.live.shadow.models import ShadowVerdict
 from kschedweb.live.shadow.rows import verdict_row
-from kschedweb.live.shadow.watching import Judged
+from kschedweb.live.shadow.watching import ShadowJudgement
 from tests.engine.builders import pod
 from tests.support.html import html_of
 from tests.support.seed_live import judged
@@ -88,8 +88,8 @@ def test_of_a_single_moment_the_chart_shows_hours_and_no_fractions_of_a_second(s
 
 
 def test_a_verdict_that_two_processes_reach_is_kept_once(live: LiveScheduler) -> None:
-    one = Judged(Pod.read(pod("p")), 1.7e9, Judgement(Agreement.AGREE, "n", ("n", "m"), 2, 1, 0))
-    again = Judged(one.pod, 1.7e9 + 1, one.judgement)
+    one = ShadowJudgement(Pod.read(pod("p")), 1.7e9, Judgement(Agreement.AGREE, "n", ("n", "m"), 2, 1, 0))
+    again = ShadowJudgement(one.pod, 1.7e9 + 1, one.judgement)
     revision = live.policy.revisions.get().pk
     services.verdicts_store(rows=[verdict_row(live.pk, one, revision)])
     services.verdicts_store(rows=[verdict_row(live.pk, again, revision)])

@@ -11,19 +11,19 @@ import pytest
 from kschedweb.engine.studies.measure.measures import measure
 from kschedweb.engine.studies.play.outcome import Outcome
 from kschedweb.playground.runs.families import FAMILIES, family_of, present
-from kschedweb.playground.runs.family_charts import Shown, family_charts
+from kschedweb.playground.runs.family_charts import ChartedRun, family_charts
 from kschedweb.playground.runs.measures import Measure
 from kschedweb.web.figures import Chart
 from tests.support import seed_runs
 
 
-def shown(label: str, outcome: Outcome) -> Shown:
+def shown(label: str, outcome: Outcome) -> ChartedRun:
     kept = [Measure(one.name, one.label, one.unit, one.direction, one.sentence, one.value) for one in measure(outcome)]
-    return Shown(label, outcome, {one.name: one for one in kept})
+    return ChartedRun(label, outcome, {one.name: one for one in kept})
 
 
 @pytest.fixture(scope="module")
-def both() -> list[Shown]:
+def both() -> list[ChartedRun]:
     return [shown("default@1", seed_runs.outcome()), shown("packed@1", seed_runs.outcome(seed_runs.PACKED))]
 
 
@@ -35,7 +35,7 @@ def sound(chart: Chart) -> None:
     assert {len(row) for row in chart.rows} == {len(chart.head)}
 
 
-def test_every_measure_belongs_to_exactly_one_family(both: list[Shown]) -> None:
+def test_every_measure_belongs_to_exactly_one_family(both: list[ChartedRun]) -> None:
     for one in both[0].measures.values():
         assert [family.name for family in FAMILIES if family.holds(one.name)] == [family_of(one.name).name]  # type: ignore[union-attr]
         assert one.unit
@@ -57,7 +57,7 @@ def test_every_family_says_in_sentences_what_it_means_and_what_is_better() -> No
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_every_family_has_a_sound_chart_with_a_line_for_each_policy(both: list[Shown], count: int) -> None:
+def test_every_family_has_a_sound_chart_with_a_line_for_each_policy(both: list[ChartedRun], count: int) -> None:
     listed = both[:count]
     found = family_charts(listed, "cpu")
     assert [one.family for one in found] == present(listed[0].measures)
@@ -70,7 +70,7 @@ def test_every_family_has_a_sound_chart_with_a_line_for_each_policy(both: list[S
             assert all(side.label in text for side in listed), one.family.name
 
 
-def test_the_chart_of_times_ends_at_the_share_of_pods_that_got_a_node(both: list[Shown]) -> None:
+def test_the_chart_of_times_ends_at_the_share_of_pods_that_got_a_node(both: list[ChartedRun]) -> None:
     full = seed_runs.outcome(nodes=4)  # room for 16 of 20 pods
     chart = next(one.chart for one in family_charts([shown("default@1", full)], "cpu") if one.family.name == "wait")
     assert chart is not None
@@ -81,7 +81,7 @@ def test_the_chart_of_times_ends_at_the_share_of_pods_that_got_a_node(both: list
     assert f"{len(full.pending)} never have one" in chart.summary
 
 
-def test_skew_over_time_is_what_the_measure_says_at_the_end(both: list[Shown]) -> None:
+def test_skew_over_time_is_what_the_measure_says_at_the_end(both: list[ChartedRun]) -> None:
     chart = next(one.chart for one in family_charts(both[:1], "cpu") if one.family.name == "requests")
     assert chart is not None
     skew = chart.figure["data"][0]
@@ -89,7 +89,7 @@ def test_skew_over_time_is_what_the_measure_says_at_the_end(both: list[Shown]) -
     assert skew["y"][-1] == pytest.approx(both[0].measures["skew_cpu_end"].value, abs=0.01)
 
 
-def test_empty_nodes_over_time_end_at_the_measure(both: list[Shown]) -> None:
+def test_empty_nodes_over_time_end_at_the_measure(both: list[ChartedRun]) -> None:
     chart = next(one.chart for one in family_charts(both, "cpu") if one.family.name == "nodes")
     assert chart is not None
     for side, trace in zip(both, chart.figure["data"], strict=True):

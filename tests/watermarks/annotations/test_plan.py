@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kschedweb.clusters.kinds import BY_NAME
 from kschedweb.engine.state.watermarks import crane
-from kschedweb.engine.state.watermarks.annotations import KEY, Use
+from kschedweb.engine.state.watermarks.annotations import KEY, AnnotatedUse
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.watermarks.annotations.plan import (
     CraneForm,
@@ -78,7 +78,7 @@ def test_a_workload_s_annotation_is_planned_under_its_own_name() -> None:
     plan.add(DEPLOYMENT, {"shop/web": {}, "shop/idle": {}}, [WEB], form.of_workload)
     [change] = plan.changes
     assert change.path == "/apis/apps/v1/namespaces/shop/deployments/web"
-    assert Use.read(change.annotations[KEY] or "") == Use(NOW, {"cpu": {"15m": 0.25}})
+    assert AnnotatedUse.read(change.annotations[KEY] or "") == AnnotatedUse(NOW, {"cpu": {"15m": 0.25}})
 
 
 def test_crane_s_usages_are_fractions_of_the_machine_and_not_of_allocatable() -> None:

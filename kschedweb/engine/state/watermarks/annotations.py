@@ -62,21 +62,21 @@ WORKLOAD_GRAINS = {CPU: Grain(0.001, 0.01, 0.05), MEMORY: Grain(MEBIBYTE, 16 * M
 
 
 @dataclass(frozen=True)
-class Use:
+class AnnotatedUse:
     """What one annotation says; ``updated`` in seconds of the epoch."""
 
     updated: float
     figures: Figures
 
-    def rounded(self, grains: Mapping[str, Grain]) -> Use:
+    def rounded(self, grains: Mapping[str, Grain]) -> AnnotatedUse:
         """As it is written: whole seconds, figures by ``grains``, and none that is not known."""
         known = {
             resource: {key: grains[resource].rounded(value) for key, value in found.items() if math.isfinite(value)}
             for resource, found in self.figures.items()
         }
-        return Use(math.floor(self.updated), {resource: found for resource, found in known.items() if found})
+        return AnnotatedUse(math.floor(self.updated), {resource: found for resource, found in known.items() if found})
 
-    def moved(self, new: Use, grains: Mapping[str, Grain]) -> bool:
+    def moved(self, new: AnnotatedUse, grains: Mapping[str, Grain]) -> bool:
         """Whether ``new`` says something else: another set of figures, or one that moved."""
         if _shape(self.figures) != _shape(new.figures):
             return True
@@ -95,7 +95,7 @@ class Use:
         return json.dumps(listed, separators=(",", ":"), allow_nan=False)
 
     @classmethod
-    def read(cls, written: str) -> Use:
+    def read(cls, written: str) -> AnnotatedUse:
         """What ``written`` says; raises ObjectError where it cannot be understood, whatever the text is."""
         if len(written) > LONGEST:
             raise ObjectError(f"is longer than {LONGEST} characters")
@@ -154,7 +154,7 @@ def annotated(nodes: Sequence[Node], objects: ClusterObjects) -> Annotated:
     return Annotated(watermarks, problems)
 
 
-def columns(names: Sequence[str], uses: Mapping[str, Use]) -> dict[tuple[str, str], Floats]:
+def columns(names: Sequence[str], uses: Mapping[str, AnnotatedUse]) -> dict[tuple[str, str], Floats]:
     """The figures of ``uses`` by resource and key, NaN where a node has none. Shape [nodes] each."""
     found: dict[tuple[str, str], Floats] = {}
     for position, name in enumerate(names):
@@ -166,7 +166,7 @@ def columns(names: Sequence[str], uses: Mapping[str, Use]) -> dict[tuple[str, st
     return found
 
 
-def _uses(listed: Iterable[Any], problems: list[Problem]) -> Iterable[tuple[str, Use]]:
+def _uses(listed: Iterable[Any], problems: list[Problem]) -> Iterable[tuple[str, AnnotatedUse]]:
     """Each annotated object by its name (a workload by ``namespace/Kind/name``), and what its annotation says."""
     for raw in listed:
         try:
@@ -175,7 +175,7 @@ def _uses(listed: Iterable[Any], problems: list[Problem]) -> Iterable[tuple[str,
                 continue
             if not isinstance(written, str):
                 raise ObjectError("must be a string")
-            yield key_of(raw), Use.read(written)
+            yield key_of(raw), AnnotatedUse.read(written)
         except ObjectError as error:
             problems.append((reference(raw), f"annotation {KEY}: {error}"))
 
@@ -187,7 +187,7 @@ def key_of(raw: Json) -> str:
     return name if kind == "Node" else f"{text(metadata, 'namespace', 'metadata.') or 'default'}/{kind}/{name}"
 
 
-def node_uses(watermarks: Watermarks) -> dict[str, Use]:
+def node_uses(watermarks: Watermarks) -> dict[str, AnnotatedUse]:
     """What to write on each node that has figures, by name; rounded."""
     known = {
         (resource, key): column.tolist()
@@ -201,26 +201,26 @@ def node_uses(watermarks: Watermarks) -> dict[str, Use]:
             if math.isfinite(column[position]):
                 figures.setdefault(resource, {})[key] = column[position]
         if figures and math.isfinite(updated):
-            found[name] = Use(updated, figures).rounded(NODE_GRAINS)
+            found[name] = AnnotatedUse(updated, figures).rounded(NODE_GRAINS)
     return found
 
 
-def workload_uses(watermarks: Watermarks, updated: float) -> dict[str, Use]:
+def workload_uses(watermarks: Watermarks, updated: float) -> dict[str, AnnotatedUse]:
     """What to write on each workload, by ``namespace/Kind/name``; rounded. ``updated``: seconds of the epoch."""
     found = {
-        name: Use(updated, {resource: of for resource, of in figures.items() if resource in WORKLOAD_GRAINS})
+        name: AnnotatedUse(updated, {resource: of for resource, of in figures.items() if resource in WORKLOAD_GRAINS})
         for name, figures in watermarks.workloads.items()
     }
     return {name: use for name, each in found.items() if (use := each.rounded(WORKLOAD_GRAINS)).figures}
 
 
-def change(written: str | None, use: Use, grains: Mapping[str, Grain], renew: float) -> str | None:
+def change(written: str | None, use: AnnotatedUse, grains: Mapping[str, Grain], renew: float) -> str | None:
     """The text to write where ``written`` stands now; ``None`` where that may stay.
 
     It may while no figure moved and it is less than ``renew`` seconds older than ``use``.
     """
     try:
-        old = None if written is None else Use.read(written)
+        old = None if written is None else AnnotatedUse.read(written)
     except ObjectError:
         old = None
     if old is not None and 0 <= use.updated - old.updated < renew and not old.moved(use, grains):

@@ -22,7 +22,7 @@ Check = Callable[[int], bool]  # how many are done; False: stop here
 
 
 @dataclass(frozen=True)
-class Reason:
+class FullReason:
     """Why some nodes take no more: the scheduler's words, and the plugin that says so.
 
     ``nodes`` are the positions of the nodes; ``filled`` is how many of them hold clones, so that they were open before.
@@ -46,7 +46,7 @@ class Fit:
     order: NDArray[np.intp]
     limit: int
     message: str = ""
-    reasons: list[Reason] = field(default_factory=list)
+    reasons: list[FullReason] = field(default_factory=list)
     stopped: bool = False
     failed: bool = False
     notes: tuple[str, ...] = ()
@@ -109,14 +109,14 @@ def _held(scheduler: Scheduler, shape: PodShape) -> str:
     return "" if status.ok else status.message
 
 
-def _reasons(scheduler: Scheduler, shape: PodShape, number: int, holding: NDArray[np.intp]) -> list[Reason]:
+def _reasons(scheduler: Scheduler, shape: PodShape, number: int, holding: NDArray[np.intp]) -> list[FullReason]:
     """What keeps the clone with this number off the nodes, most nodes first."""
     try:
         explanation = scheduler.explain(shape.clone(number))
     except CycleError:
         return []
     found = [
-        Reason(status.plugin, status.message, nodes, int(np.isin(nodes, holding).sum()))
+        FullReason(status.plugin, status.message, nodes, int(np.isin(nodes, holding).sum()))
         for status, nodes in rejections(explanation)
     ]
     return sorted(found, key=lambda reason: (-len(reason.nodes), reason.text))

@@ -48,7 +48,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Use:
+class NewNode:
     """A new node: how many of the pods it got, how many of DaemonSets, and the share of it that is requested."""
 
     name: str
@@ -74,7 +74,7 @@ class Sizing:
     tried: dict[int, int]
     exceptions: tuple[int, ...]
     unfit: tuple[Unfit, ...]
-    nodes: tuple[Use, ...]
+    nodes: tuple[NewNode, ...]
     at_least: int
 
     @property
@@ -264,7 +264,7 @@ def _add_daemon(larger: Snapshot, nodes: Sequence[Node], raw: Json) -> None:
             larger.add_pod(pod.on(node.name), position)
 
 
-def _uses(trial: Trial, keys: set[str]) -> list[Use]:
+def _uses(trial: Trial, keys: set[str]) -> list[NewNode]:
     found = []
     for row in trial.new.tolist():
         snapshot = trial.snapshot
@@ -275,5 +275,5 @@ def _uses(trial: Trial, keys: set[str]) -> list[Use]:
             room = int(snapshot.amounts(snapshot.allocatable, name)[row])
             shares[name] = int(snapshot.amounts(snapshot.requested, name)[row]) / room if room else 0.0
         zone = snapshot.nodes[row].labels.get("topology.kubernetes.io/zone", "")
-        found.append(Use(snapshot.names[row], zone, own, len(on) - own, shares))
+        found.append(NewNode(snapshot.names[row], zone, own, len(on) - own, shares))
     return found

@@ -18,7 +18,7 @@ from kschedweb.engine.studies.compare.comparison import compare
 from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.document.parts import ALL, Document, RunOf, UseOf
 from kschedweb.engine.studies.gate.thresholds import Thresholds
-from kschedweb.engine.studies.gate.verdict import Judged, Pair, judge
+from kschedweb.engine.studies.gate.verdict import GateJudgement, Pair, judge
 from kschedweb.engine.studies.measure.measures import measure
 from kschedweb.engine.studies.play.outcome import Outcome
 from kschedweb.engine.studies.play.recorder import Progress as Heard
@@ -60,7 +60,7 @@ class GateVerdict:
     """``warnings`` is what kube-scheduler would take of the policy but not heed, ``notes`` what was left out."""
 
     asked: GateQuestion
-    judged: Judged
+    judged: GateJudgement
     nodes: int
     pods: int
     seed: int

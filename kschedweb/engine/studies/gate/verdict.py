@@ -50,7 +50,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class GateJudgement:
     """What two runs of one scenario come to. ``scheduled`` pods have a node in both."""
 
     checks: tuple[Check, ...]
@@ -94,13 +94,13 @@ class Pair:
     comparison: Comparison
 
 
-def judge(pair: Pair, thresholds: Thresholds) -> Judged:
+def judge(pair: Pair, thresholds: Thresholds) -> GateJudgement:
     """Hold ``pair.after`` against ``pair.before``; raises DocumentError where a measure is unknown."""
     _known(pair, thresholds)
     lost, scheduled = newly_unschedulable(pair), _scheduled(pair.before, pair.after)
     counts = pair.comparison.counts() | {"scheduled": scheduled, "newlyUnschedulable": len(lost)}
     measures = tuple(_both(pair))
-    return Judged(tuple(_checks(pair, thresholds, lost, scheduled)), scheduled, counts, measures)
+    return GateJudgement(tuple(_checks(pair, thresholds, lost, scheduled)), scheduled, counts, measures)
 
 
 def _checks(pair: Pair, asked: Thresholds, lost: list[PlacementChange], scheduled: int) -> Iterator[Check]:

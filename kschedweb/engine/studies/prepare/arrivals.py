@@ -18,7 +18,7 @@ from kschedweb.engine.studies.prepare.cluster import Cluster, arrival
 from kschedweb.engine.studies.prepare.replay import replay
 from kschedweb.engine.studies.prepare.workloads import Workloads
 from kschedweb.engine.studies.traces.files import Files
-from kschedweb.engine.studies.traces.pods import Recorded, Specs
+from kschedweb.engine.studies.traces.pods import Specs, TracePod
 
 DAY = 86400.0
 EPOCH = 1e8  # seconds: a first time beyond this is one of the epoch, and the trace begins with it
@@ -63,7 +63,7 @@ class Arrivals:
         if start:
             self.cluster.note(f"{trace.file}: times are counted from the earliest in it, {start:.0f} s of the epoch")
 
-    def _limited(self, trace: Trace) -> Iterator[Recorded]:
+    def _limited(self, trace: Trace) -> Iterator[TracePod]:
         left = MOST_PODS - len(self.cluster.keys)
         for number, one in enumerate(self.files.pods(trace)):
             if trace.limit is not None and number >= trace.limit:
@@ -72,7 +72,7 @@ class Arrivals:
                 raise PartError(f"{trace.file}: there are more than {MOST_PODS:,} pods: set a limit", "limit")
             yield one
 
-    def _named(self, one: Recorded) -> tuple[Json, bool]:
+    def _named(self, one: TracePod) -> tuple[Json, bool]:
         """The pod under a name of its own, and whether that is another one."""
         metadata = one.raw["metadata"]
         namespace, name = metadata["namespace"], metadata["name"]

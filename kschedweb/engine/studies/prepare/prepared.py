@@ -9,7 +9,7 @@ from functools import cached_property
 from kschedweb.engine.documents.leaves import Problem
 from kschedweb.engine.objects.access import Json, ObjectError
 from kschedweb.engine.simulation import Event, Settings, Start
-from kschedweb.engine.simulation.use import Use
+from kschedweb.engine.simulation.use import UseModel
 from kschedweb.engine.state.watermarks.collected import Collected
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.studies.document.document import Document, DocumentError, PartError
@@ -17,7 +17,7 @@ from kschedweb.engine.studies.document.parts import ALL, Trace
 from kschedweb.engine.studies.prepare.arrivals import Arrivals
 from kschedweb.engine.studies.prepare.changes import Changes
 from kschedweb.engine.studies.prepare.cluster import Cluster, arrival
-from kschedweb.engine.studies.prepare.use import Known, use_of
+from kschedweb.engine.studies.prepare.use import KnownUse, use_of
 from kschedweb.engine.studies.prepare.workloads import Workloads
 from kschedweb.engine.studies.traces.files import Files, Lines
 
@@ -36,7 +36,7 @@ class Prepared:
     events: list[Event]
     until: float | None = None
     settings: Settings = field(default_factory=Settings)
-    use: Callable[[], Use] | None = None
+    use: Callable[[], UseModel] | None = None
     watermarks: Watermarks | None = None
     seed: int = 0
     notes: list[str] = field(default_factory=list)
@@ -112,7 +112,7 @@ class _Making:
                     problems.append(error.problem(part.path))
         _raise(problems)
 
-    def use(self, utilisation: Collected | Watermarks | None) -> Known:
+    def use(self, utilisation: Collected | Watermarks | None) -> KnownUse:
         try:
             return use_of(self.document, self.cluster, self.files, utilisation, seed=self.seed, now=self.now)
         except PartError as error:

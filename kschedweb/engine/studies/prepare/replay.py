@@ -32,7 +32,7 @@ from kschedweb.engine.studies.traces.table import RowError
 
 
 @dataclass(slots=True)
-class Recorded:
+class RecordedPod:
     """One recorded pod: as it came, when it got its node and when it went. Seconds from the beginning."""
 
     raw: Json
@@ -54,8 +54,8 @@ class Replay:
     def __init__(self, trace: Trace, cluster: Cluster, place: str) -> None:
         self.trace, self.cluster, self.place = trace, cluster, place
         self.start = 0.0
-        self.pods: list[Recorded] = []
-        self._current: dict[tuple[str, str, str], Recorded] = {}
+        self.pods: list[RecordedPod] = []
+        self._current: dict[tuple[str, str, str], RecordedPod] = {}
         self._nodes: dict[str, Json] = {}
         self._ignored = self._taken = 0
         self._joined: dict[str, float] = {}
@@ -136,7 +136,7 @@ class Replay:
             return
         Pod.read(record.raw)
         if known is None:
-            known = self._current[record.key] = Recorded(record.raw, at, latest=record.raw)
+            known = self._current[record.key] = RecordedPod(record.raw, at, latest=record.raw)
             self.pods.append(known)
         elif gates_or_labels(known.latest) != gates_or_labels(record.raw):
             known.changes.append((at, record.raw))
@@ -148,7 +148,7 @@ class Replay:
         if len(self.pods) > MOST_PODS:
             raise PartError(f"{self.trace.file}: there are more than {MOST_PODS:,} pods")
 
-    def _arrive(self, one: Recorded) -> None:
+    def _arrive(self, one: RecordedPod) -> None:
         pod, came_bound = Pod.read(one.raw), one.bound == one.at
         limit = self.trace.limit
         if (one.ended is not None and one.ended <= one.at) or (limit is not None and self._taken >= limit):

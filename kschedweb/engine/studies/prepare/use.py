@@ -13,7 +13,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU
 from kschedweb.engine.simulation import NodeJoins, PodArrives
 from kschedweb.engine.simulation.recorded import MILLI, Follower, RecordedUse
-from kschedweb.engine.simulation.use import Use
+from kschedweb.engine.simulation.use import UseModel
 from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.engine.state.watermarks.collected import Collected
 from kschedweb.engine.state.watermarks.table import Watermarks, workload_of
@@ -29,16 +29,16 @@ INTERVAL = 300.0  # seconds, of recorded use
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownUse:
     """``make`` gives each simulation its own."""
 
-    make: Callable[[], Use] | None = None
+    make: Callable[[], UseModel] | None = None
     watermarks: Watermarks | None = None
 
 
 def use_of(
     document: Document, cluster: Cluster, files: Files, known: Collected | Watermarks | None, *, seed: int, now: float
-) -> Known:
+) -> KnownUse:
     """What ``document.use`` asks for; raises PartError where it is not there.
 
     What was collected about the base is ``known``, or comes as a file with the scenario, which goes before.
@@ -50,11 +50,11 @@ def use_of(
             found = Collected.of(known, now) if isinstance(known, Watermarks) else known
         return _collected(use, cluster, found, document.run.until, now)
     if use.file is not None:
-        return Known(_recorded(use.file, cluster, files, seed))
-    return Known()
+        return KnownUse(_recorded(use.file, cluster, files, seed))
+    return KnownUse()
 
 
-def _collected(use: UseOf, cluster: Cluster, found: Collected | None, until: float | None, now: float) -> Known:
+def _collected(use: UseOf, cluster: Cluster, found: Collected | None, until: float | None, now: float) -> KnownUse:
     """Each pod takes along what was collected about its workload, or what it had of its node's use."""
     history = played(use, found, now)
     assert found is not None  # else that is refused
@@ -63,10 +63,10 @@ def _collected(use: UseOf, cluster: Cluster, found: Collected | None, until: flo
     before = {name: Node.read(raw).allocatable for name, raw in cluster.based.items()}
     after = {node.name: node.allocatable for node in _nodes(cluster)}
     estimate = Estimate(history, cluster.ran, before, after, _sets(cluster))
-    return Known(lambda: EstimatedUse(estimate), estimate.at(history.place(0.0)).known)
+    return KnownUse(lambda: EstimatedUse(estimate), estimate.at(history.place(0.0)).known)
 
 
-def _recorded(name: str, cluster: Cluster, files: Files, seed: int) -> Callable[[], Use]:
+def _recorded(name: str, cluster: Cluster, files: Files, seed: int) -> Callable[[], UseModel]:
     """Each workload, or pod without one, follows the curve of a machine, dealt out by ``seed``."""
     recording = files.recording(name)
     wants = _wants(cluster)

@@ -12,7 +12,7 @@ from kschedweb.engine.studies.document.document import PartError
 from kschedweb.engine.studies.document.limits import MOST_RECORD
 from kschedweb.engine.studies.document.parts import Trace
 from kschedweb.engine.studies.traces import mapped, openb, records
-from kschedweb.engine.studies.traces.pods import Recorded
+from kschedweb.engine.studies.traces.pods import TracePod
 from kschedweb.engine.studies.traces.records import Record
 from kschedweb.engine.studies.traces.table import Doubts
 from kschedweb.engine.studies.traces.text import Lines, TraceError, lines
@@ -31,7 +31,7 @@ class Files:
         with self._opened(name) as source:
             yield from openb.nodes(lines(source), Doubts(name, self._notes))
 
-    def pods(self, trace: Trace) -> Iterator[Recorded]:
+    def pods(self, trace: Trace) -> Iterator[TracePod]:
         """The pods of a trace in the form openb or csv."""
         with self._opened(trace.file) as source:
             doubts = Doubts(trace.file, self._notes)

@@ -9,11 +9,11 @@ from kschedweb.engine.objects import quantity
 from kschedweb.engine.objects.access import ObjectError
 from kschedweb.engine.objects.labels import is_label_value
 from kschedweb.engine.studies.document.parts import Column, Columns
-from kschedweb.engine.studies.traces.pods import Recorded, Specs, object_name
+from kschedweb.engine.studies.traces.pods import Specs, TracePod, object_name
 from kschedweb.engine.studies.traces.table import Doubts, Row, RowError, amount, rows
 
 
-def pods(lines: Iterable[str], columns: Columns, namespace: str, doubts: Doubts) -> Iterator[Recorded]:
+def pods(lines: Iterable[str], columns: Columns, namespace: str, doubts: Doubts) -> Iterator[TracePod]:
     """The pods in the order of the lines; times as they are written, or in seconds of the epoch. Raises TraceError."""
     specs = Specs()
     one = (columns.time, columns.cpu, columns.memory, columns.name, columns.namespace, columns.duration, columns.end)
@@ -30,7 +30,7 @@ def pods(lines: Iterable[str], columns: Columns, namespace: str, doubts: Doubts)
     doubts.conclude()
 
 
-def _pod(row: Row, line: int, columns: Columns, namespace: str, specs: Specs) -> Recorded:
+def _pod(row: Row, line: int, columns: Columns, namespace: str, specs: Specs) -> TracePod:
     at = _time(row, columns.time)
     if at is None:
         raise RowError(f"{columns.time.column} is empty")
@@ -42,11 +42,11 @@ def _pod(row: Row, line: int, columns: Columns, namespace: str, specs: Specs) ->
     place = object_name(_text(row, columns.namespace)) or namespace
     raw = specs.pod(name, place, labels, requests | more, more, {"priorityClassName": priority} if priority else None)
     if columns.duration is not None:
-        return Recorded(raw, at, amount(row, columns.duration.column, factor=columns.duration.factor))
+        return TracePod(raw, at, amount(row, columns.duration.column, factor=columns.duration.factor))
     end = None if columns.end is None else _time(row, columns.end)
     if end is not None and end < at and columns.end is not None:
         raise RowError(f"{columns.end.column} is before {columns.time.column}")
-    return Recorded(raw, at, None if end is None else end - at)
+    return TracePod(raw, at, None if end is None else end - at)
 
 
 def _text(row: Row, column: Column | None) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.node import HOSTNAME
-from kschedweb.engine.studies.traces.pods import Recorded, Specs, object_name
+from kschedweb.engine.studies.traces.pods import Specs, TracePod, object_name
 from kschedweb.engine.studies.traces.table import Doubts, Row, RowError, amount, needed, rows
 
 GPU, MODEL = "nvidia.com/gpu", "nvidia.com/gpu.product"
@@ -54,7 +54,7 @@ def _node(row: Row) -> Json:
     }
 
 
-def pods(lines: Iterable[str], namespace: str, doubts: Doubts) -> Iterator[Recorded]:
+def pods(lines: Iterable[str], namespace: str, doubts: Doubts) -> Iterator[TracePod]:
     """The pods in the order of the lines. Raises TraceError."""
     specs, shares = Specs(), 0
     for line, row in rows(lines, POD_COLUMNS, doubts):
@@ -71,7 +71,7 @@ def pods(lines: Iterable[str], namespace: str, doubts: Doubts) -> Iterator[Recor
     doubts.conclude()
 
 
-def _pod(row: Row, namespace: str, specs: Specs) -> Recorded:
+def _pod(row: Row, namespace: str, specs: Specs) -> TracePod:
     name, gpus = object_name(row["name"]), _whole(row, "num_gpu") or 0
     if not name:
         raise RowError("name is empty")
@@ -87,8 +87,8 @@ def _pod(row: Row, namespace: str, specs: Specs) -> Recorded:
     labels = {"qos": row["qos"].strip()} if row["qos"].strip() else {}
     raw = specs.pod(name, namespace, labels, requests | limits, limits, _on_models(models) if models else None)
     if scheduled is not None:
-        return Recorded(raw, at, None if deleted is None else deleted - scheduled)
-    return Recorded(raw, at, None, deleted)
+        return TracePod(raw, at, None if deleted is None else deleted - scheduled)
+    return TracePod(raw, at, None, deleted)
 
 
 def _on_models(models: list[str]) -> Json:

@@ -12,7 +12,7 @@ _OTHER = re.compile(r"[^a-z0-9.-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class TracePod:
     """A pod that came at ``at``, ran for ``life`` seconds once it had its node, or went at ``leaves``. Seconds."""
 
     raw: Json

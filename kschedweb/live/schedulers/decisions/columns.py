@@ -26,7 +26,7 @@ LARGEST = 256 << 20  # bytes of an unpacked explanation, far beyond that of the 
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptInsight:
     """What was kept of preemption's candidates."""
 
     candidates: dict[str, Any]
@@ -106,7 +106,7 @@ def unpack(data: bytes) -> tuple[Explanation, Insight]:
         message=head["message"],
         post_filter=head["postFilter"],
         unasked=head["unasked"],
-        preemption=None if head["preemption"] is None else Kept(head["preemption"]),
+        preemption=None if head["preemption"] is None else KeptInsight(head["preemption"]),
     )
     insight = head.get("insight")
     return explanation, Insight() if insight is None else Insight.read(insight)

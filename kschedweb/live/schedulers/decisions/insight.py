@@ -19,7 +19,7 @@ from kschedweb.decisions.presenters.podtopologyspread import forget
 from kschedweb.decisions.words import Reading
 
 if TYPE_CHECKING:
-    from kschedweb.engine.live import Judged
+    from kschedweb.engine.live import JudgedPod
 
 logger = structlog.get_logger(__name__)
 
@@ -55,7 +55,7 @@ class Insight:
         )
 
 
-def of(judged: Judged, node: str = "") -> Insight:
+def of(judged: JudgedPod, node: str = "") -> Insight:
     """The insight into a pod that was judged just now and went to ``node``; empty where it fails, since the decision
     itself stands.
     """

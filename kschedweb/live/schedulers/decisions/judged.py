@@ -37,7 +37,7 @@ ENDS = {
 }
 
 
-class Judged(Matrix):
+class LiveMatrix(Matrix):
     """The matrix of a live decision."""
 
     def __init__(self, explanation: Explanation, insight: Insight) -> None:

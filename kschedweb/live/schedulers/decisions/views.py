@@ -17,7 +17,7 @@ from kschedweb.decisions.shown import columns
 from kschedweb.live.schedulers import charts, selectors
 from kschedweb.live.schedulers.decisions import judged
 from kschedweb.live.schedulers.decisions.insight import BEST
-from kschedweb.live.schedulers.decisions.judged import Judged
+from kschedweb.live.schedulers.decisions.judged import LiveMatrix
 from kschedweb.web.pagination import page_shown
 
 if TYPE_CHECKING:
@@ -54,14 +54,14 @@ def decision(request: HttpRequest, live_id: UUID, decision_id: UUID) -> HttpResp
             "same_result": selectors.same_result(row),
         }
     else:
-        found = Judged(*kept)
+        found = LiveMatrix(*kept)
         if getattr(request, "htmx", False) and request.htmx.target == "cell":  # type: ignore[attr-defined]
             return render(request, "decisions/arithmetic.html", _cell(request, found))
         context |= {"title": judged.title(row, found.ceiling), **_columns(request, found)}
     return render(request, "live/schedulers/decision.html", context)
 
 
-def _columns(request: HttpRequest, found: Judged) -> dict[str, Any]:
+def _columns(request: HttpRequest, found: LiveMatrix) -> dict[str, Any]:
     """Funnel, figure and matrix, and every verdict on the node of the address."""
     asked = {name: value for name, value in request.GET.items() if value and name not in ("node", "cell")}
     return {
@@ -76,7 +76,7 @@ def _columns(request: HttpRequest, found: Judged) -> dict[str, Any]:
     }
 
 
-def _cell(request: HttpRequest, found: Judged) -> dict[str, Any]:
+def _cell(request: HttpRequest, found: LiveMatrix) -> dict[str, Any]:
     """The arithmetic of the cell that the address names, where it was kept."""
     name, plugin = request.GET.get("node", "").strip(), request.GET.get("cell", "")
     worked = found.insight.worked.get(name, {}).get(plugin)

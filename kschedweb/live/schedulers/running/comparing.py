@@ -13,7 +13,7 @@ import structlog
 
 from kschedweb.clusters.following.reflector import FIELD_SELECTORS
 from kschedweb.clusters.kinds import BY_NAME, reduce
-from kschedweb.engine.live import Comparison, Fresh
+from kschedweb.engine.live import CacheComparison, Fresh
 from kschedweb.web.errors import ApplicationError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class CompareRequest:
     """To the loop: compare ``fresh`` with what is known, and put what came of it into ``answer``."""
 
     fresh: Fresh
-    answer: queue.SimpleQueue[Comparison] = field(default_factory=queue.SimpleQueue)
+    answer: queue.SimpleQueue[CacheComparison] = field(default_factory=queue.SimpleQueue)
 
 
 class Comparer:
@@ -58,7 +58,7 @@ class Comparer:
         self._ended.set()
 
     def _run(self) -> None:
-        found: Comparison | None = None
+        found: CacheComparison | None = None
         lasting: dict[tuple[str, str], str] = {}
         for _ in range(TRIES):
             problem = ""
@@ -74,13 +74,13 @@ class Comparer:
                 break
         self._tell(found, sorted(lasting.values()), problem)
 
-    def _compared(self) -> Comparison:
+    def _compared(self) -> CacheComparison:
         with self._open() as client:
             asked = CompareRequest(Fresh.read(_all(client, "Node"), _all(client, "Pod")))
         self._put(asked)
         return asked.answer.get(timeout=ANSWERS_WITHIN)
 
-    def _tell(self, found: Comparison | None, differences: list[str], problem: str) -> None:
+    def _tell(self, found: CacheComparison | None, differences: list[str], problem: str) -> None:
         counts = {} if found is None else {"nodes": found.nodes, "pods": found.pods, "assumed": found.assumed}
         log = logger.error if differences or problem else logger.info
         log("live_cache_compared", scheduler=self._scheduler, **counts, differences=differences, problem=problem)

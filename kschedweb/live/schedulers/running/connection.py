@@ -16,7 +16,7 @@ from kschedweb.clusters.kinds import KINDS, kinds_watched
 from kschedweb.live.schedulers.election.elector import LEASE_SECONDS, RENEW_SECONDS, RETRY_SECONDS, Elector
 from kschedweb.live.schedulers.election.locks import make_lock
 from kschedweb.live.schedulers.writing.limits import TokenBucket
-from kschedweb.live.schedulers.writing.recorder import Recorder
+from kschedweb.live.schedulers.writing.recorder import EventRecorder
 from kschedweb.live.schedulers.writing.writer import CALL_SECONDS, Writer
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Connection:
         self.pods = KnownPods()
         self._row, self._identity, self._opener = row, identity, opener(row.cluster)
         self._writes, self._votes = self.client(), self.client()
-        self.recorder = Recorder(
+        self.recorder = EventRecorder(
             self._writes, self.pods, controller=row.scheduler_name, limit=limit_of(row.qps, row.burst)
         )
         lease, self._renew = float(settings.LEASE_SECONDS), settings.LEASE_SECONDS * RENEW_SECONDS / LEASE_SECONDS

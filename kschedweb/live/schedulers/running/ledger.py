@@ -19,7 +19,7 @@ from kschedweb.live.schedulers.running.figures import Figures
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from kschedweb.engine.live import Bind, Decision, Hold, Judged, Report, Wait
+    from kschedweb.engine.live import Bind, Decision, Hold, JudgedPod, Report, Wait
     from kschedweb.live.schedulers.metrics import Instruments
 
 # Explaining takes longer than deciding: beyond idle time, and beyond what is explained in any case, it may have this
@@ -167,7 +167,7 @@ class Ledger:
     def explain(
         self,
         decision: Decision,
-        explain: Callable[[], Judged],
+        explain: Callable[[], JudgedPod],
         now: float,
         clock: Callable[[], float],
         *,

@@ -18,11 +18,11 @@ import structlog
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.live.schedulers.writing.lanes import Lanes, Work
 from kschedweb.live.schedulers.writing.preparing import Preparer
-from kschedweb.live.schedulers.writing.writer import WITHHELD, Result, Writer, WriteResult
+from kschedweb.live.schedulers.writing.writer import WITHHELD, WriteCode, Writer, WriteResult
 
 if TYPE_CHECKING:
     from kschedweb.engine.live import Bind, Evict, Free, Nominate, PodRef, Report
-    from kschedweb.live.schedulers.writing.recorder import Recorder
+    from kschedweb.live.schedulers.writing.recorder import EventRecorder
 
 logger = structlog.get_logger(__name__)
 
@@ -61,7 +61,7 @@ class Carrier:
     def __init__(
         self,
         writer: Callable[[Callable[[], bool]], Writer],
-        recorder: Recorder,
+        recorder: EventRecorder,
         leads: Callable[[int], bool],
         sink: Callable[[object], None],
     ) -> None:
@@ -136,10 +136,10 @@ class Carrier:
             outcome = self._preparer(term).prepare(intent.pod, intent.preparations)
         except Exception as error:
             logger.exception("live_prepare_failed", pod=intent.pod.key)
-            outcome = WriteResult(Result.REFUSED, f"preparing failed: {type(error).__name__}")
+            outcome = WriteResult(WriteCode.REFUSED, f"preparing failed: {type(error).__name__}")
         if outcome.done:
             self._begin(intent, term, patience)
-        elif outcome.result is not Result.WITHHELD:
+        elif outcome.result is not WriteCode.WITHHELD:
             self._sink(BindEnded(term, intent, "refused", outcome.text))
 
     # In a lane.
@@ -148,13 +148,13 @@ class Carrier:
         try:
             outcome = self._bound(intent, term)
         except CycleError as error:
-            outcome = WriteResult(Result.MISSING, str(error))
+            outcome = WriteResult(WriteCode.MISSING, str(error))
         except Exception as error:
             logger.exception("live_bind_failed", pod=intent.pod.key)
-            outcome = WriteResult(Result.MISSING, f"binding failed: {type(error).__name__}")
-        if outcome.result is Result.WITHHELD:
+            outcome = WriteResult(WriteCode.MISSING, f"binding failed: {type(error).__name__}")
+        if outcome.result is WriteCode.WITHHELD:
             return
-        if outcome.result is Result.REFUSED and time.monotonic() + rest < until and not self._ended.is_set():
+        if outcome.result is WriteCode.REFUSED and time.monotonic() + rest < until and not self._ended.is_set():
             # The lane goes on with other pods meanwhile.
             longer = min(LONGEST_REST, 2 * rest)
             again = partial(self._bind, intent, term, until, longer)
@@ -170,9 +170,9 @@ class Carrier:
     def _bound(self, intent: Bind, term: int) -> WriteResult:
         """What came of one try; withheld also where another leads by now, so that nobody waits for an answer."""
         if intent.extender is not None and intent.extender():
-            return WriteResult(Result.BOUND)
+            return WriteResult(WriteCode.BOUND)
         outcome = self._writer.bind(intent.pod, intent.node)
-        while outcome.result is Result.UNKNOWN:
+        while outcome.result is WriteCode.UNKNOWN:
             # Nothing else may be done with the pod until it is known whether it is bound.
             if not self._leads(term) or self._ended.wait(LOOK_AGAIN):
                 return WITHHELD
@@ -187,7 +187,7 @@ class Carrier:
         outcome = self._writer.evict(intent.pod, intent.preemptor)
         if outcome.done:
             self._recorder.preempted(intent.pod, intent.preemptor, intent.node)
-        elif outcome.result not in (Result.MISSING, Result.WITHHELD):
+        elif outcome.result not in (WriteCode.MISSING, WriteCode.WITHHELD):
             self._sink(EvictFailed(term, intent, outcome.text))
 
     def _free(self, intent: Free, term: int) -> None:
@@ -198,5 +198,5 @@ class Carrier:
         return Preparer(self._writer, lambda: self._leads(term), self._ended)
 
     def _check(self, pod: PodRef, what: str, outcome: WriteResult) -> None:
-        if not outcome.done and outcome.result not in (Result.MISSING, Result.WITHHELD):
+        if not outcome.done and outcome.result not in (WriteCode.MISSING, WriteCode.WITHHELD):
             self._sink(WriteFailed(f"{what} of {pod.key}: {outcome.text}"))

@@ -14,7 +14,7 @@ from kschedweb.clusters.connecting.client import MERGE, ClusterError
 from kschedweb.clusters.following.facts import Json, Named
 from kschedweb.clusters.kinds import BY_NAME
 from kschedweb.engine.framework.preparation import FreeClaim, Preparation, ReserveClaim, SelectNode, TakeVolume
-from kschedweb.live.schedulers.writing.writer import DONE, MISSING, WITHHELD, Result, Writer, WriteResult
+from kschedweb.live.schedulers.writing.writer import DONE, MISSING, WITHHELD, WriteCode, Writer, WriteResult
 
 BIND_SECONDS = 600.0  # VolumeBinding's bindTimeoutSeconds
 LOOK_SECONDS = 0.5  # between two looks whether claims are bound
@@ -39,7 +39,7 @@ class Preparer:
             for one in preparations:
                 outcome = self._write(pod, one)
                 if not outcome.done:
-                    return outcome if outcome.result is Result.WITHHELD else _failed(one, outcome.text)
+                    return outcome if outcome.result is WriteCode.WITHHELD else _failed(one, outcome.text)
             return self._bound(pod, [one for one in preparations if not isinstance(one, ReserveClaim)])
         except ClusterError as error:
             return _failed(preparations[0], error.detail)
@@ -50,12 +50,12 @@ class Preparer:
         try:
             found = self._read(path)
         except ClusterError as error:
-            return WriteResult(Result.REFUSED, error.detail)
+            return WriteResult(WriteCode.REFUSED, error.detail)
         status = (found or {}).get("status") or {}
         if found is None or not status.get("allocation"):
             return DONE
         if any(user.get("uid") != pod.uid for user in status.get("reservedFor") or []):
-            return WriteResult(Result.CONFLICT, "it is reserved for another pod by now")
+            return WriteResult(WriteCode.CONFLICT, "it is reserved for another pod by now")
         version = {"resourceVersion": found["metadata"]["resourceVersion"]}
         nothing = {"allocation": None, "reservedFor": None, "devices": None}
         return self._change(f"{path}/status", {"metadata": version, "status": nothing}, found["metadata"]["uid"])
@@ -75,10 +75,10 @@ class Preparer:
         path = BY_NAME["PersistentVolume"].object_path("", one.volume)
         found = self._read(path)
         if found is None:
-            return WriteResult(Result.MISSING, f'persistentvolume "{one.volume}" not found')
+            return WriteResult(WriteCode.MISSING, f'persistentvolume "{one.volume}" not found')
         taken = found["spec"].get("claimRef")
         if taken and (taken.get("namespace"), taken.get("name")) != (one.namespace, one.claim):
-            return WriteResult(Result.CONFLICT, f'persistentvolume "{one.volume}" was taken by another claim')
+            return WriteResult(WriteCode.CONFLICT, f'persistentvolume "{one.volume}" was taken by another claim')
         claim: Json = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "uid": one.uid}
         claim |= {"namespace": one.namespace, "name": one.claim}
         # Nobody may take the volume in between: the version that was looked at must still be there.
@@ -92,13 +92,13 @@ class Preparer:
         path = BY_NAME["ResourceClaim"].object_path(one.namespace, one.claim)
         found = self._read(path)
         if found is None:
-            return WriteResult(Result.MISSING, f'resourceclaim "{one.namespace}/{one.claim}" not found')
+            return WriteResult(WriteCode.MISSING, f'resourceclaim "{one.namespace}/{one.claim}" not found')
         status = found.get("status") or {}
         reserved: list[Json] = status.get("reservedFor") or []
         if any(user.get("uid") == pod.uid for user in reserved):
             return DONE
         if not status.get("allocation"):
-            return WriteResult(Result.CONFLICT, f"resourceclaim {one.namespace}/{one.claim} has no devices any more")
+            return WriteResult(WriteCode.CONFLICT, f"resourceclaim {one.namespace}/{one.claim} has no devices any more")
         users = [*reserved, {"resource": "pods", "name": pod.name, "uid": pod.uid}]
         version = {"resourceVersion": found["metadata"]["resourceVersion"]}
         change = {"metadata": version, "status": {"reservedFor": users}}
@@ -162,4 +162,4 @@ def _claim_path(one: Preparation) -> str:
 def _failed(one: Preparation, why: str) -> WriteResult:
     plugin = DEVICES if isinstance(one, ReserveClaim) else VOLUMES
     doing = "reserving claims" if plugin == DEVICES else "binding volumes"
-    return WriteResult(Result.REFUSED, f'running PreBind plugin "{plugin}": {doing}: {why}')
+    return WriteResult(WriteCode.REFUSED, f'running PreBind plugin "{plugin}": {doing}: {why}')

@@ -75,7 +75,7 @@ class _Job:
     tries: int = field(compare=False, default=0)
 
 
-class Recorder:
+class EventRecorder:
     """Writes events in threads of its own until ``close``. ``dropped`` counts those there was no room for."""
 
     def __init__(

@@ -33,7 +33,7 @@ FIRST_REST, FACTOR = 0.01, 5.0
 CONFLICT, MISSING, INVALID, TOO_MANY = 409, 404, 422, 429
 
 
-class Result(StrEnum):
+class WriteCode(StrEnum):
     BOUND = "bound"
     DONE = "done"  # what was to be written stands there, other than a binding
     CONFLICT = "conflict"  # the pod is bound to another node, being deleted, gated, or another pod of that name
@@ -47,16 +47,16 @@ class Result(StrEnum):
 class WriteResult:
     """What came of a write. ``text`` says why not, and is fit for an event, a log, or a page."""
 
-    result: Result
+    result: WriteCode
     text: str = ""
 
     @property
     def done(self) -> bool:
-        return self.result in (Result.BOUND, Result.DONE)
+        return self.result in (WriteCode.BOUND, WriteCode.DONE)
 
 
-BOUND, DONE = WriteResult(Result.BOUND), WriteResult(Result.DONE)
-WITHHELD = WriteResult(Result.WITHHELD, "This scheduler does not lead any more.")
+BOUND, DONE = WriteResult(WriteCode.BOUND), WriteResult(WriteCode.DONE)
+WITHHELD = WriteResult(WriteCode.WITHHELD, "This scheduler does not lead any more.")
 
 
 class Writer:
@@ -93,7 +93,7 @@ class Writer:
             answer = self._send("POST", f"{pod_path(pod)}/binding", body)
         except ClusterError as error:
             if not error.reached:
-                return WriteResult(Result.REFUSED, error.detail)
+                return WriteResult(WriteCode.REFUSED, error.detail)
             return self.look(pod, node)
         if answer is None:
             return WITHHELD
@@ -102,7 +102,7 @@ class Writer:
         if answer.code in (CONFLICT, MISSING) or answer.code >= 500:
             # Also who was bound by an earlier try of ours gets a conflict.
             return self.look(pod, node, _said(answer))
-        return WriteResult(Result.REFUSED, _said(answer))
+        return WriteResult(WriteCode.REFUSED, _said(answer))
 
     def look(self, pod: Named, node: str, why: str = "") -> WriteResult:
         """Whether ``pod`` is bound to ``node``, by what stands on the server; ``why`` is what is known of the reason.
@@ -120,7 +120,7 @@ class Writer:
                 why = why or error.detail
             rest = min(1.0, rest * 2)
             if time.monotonic() + rest > until or self._client.stop.wait(rest):
-                return WriteResult(Result.UNKNOWN, why)
+                return WriteResult(WriteCode.UNKNOWN, why)
 
     # The status of pods.
 
@@ -181,9 +181,12 @@ class Writer:
                 if answer.code < 300:
                     return DONE
                 outcome = _refused(answer)
-                again = answer.code >= 500 or outcome.result is Result.CONFLICT
+                again = answer.code >= 500 or outcome.result is WriteCode.CONFLICT
             except ClusterError as error:
-                outcome, again = WriteResult(Result.UNKNOWN if error.reached else Result.REFUSED, error.detail), True
+                outcome, again = (
+                    WriteResult(WriteCode.UNKNOWN if error.reached else WriteCode.REFUSED, error.detail),
+                    True,
+                )
             if not again or attempt == TRIES or self._client.stop.wait(rest * random.uniform(1.0, 1.1)):  # noqa: S311
                 return outcome
             rest *= FACTOR
@@ -225,19 +228,21 @@ def _refused(answer: WireResponse) -> WriteResult:
     # The pod of that name is another one now: a deletion calls that a conflict, a patch an invalid change.
     another = "Precondition failed: UID" in text or (answer.code == INVALID and "metadata.uid" in text)
     if answer.code == MISSING or another:
-        return WriteResult(Result.MISSING, text)
-    return WriteResult(Result.CONFLICT if answer.code == CONFLICT else Result.REFUSED, text)
+        return WriteResult(WriteCode.MISSING, text)
+    return WriteResult(WriteCode.CONFLICT if answer.code == CONFLICT else WriteCode.REFUSED, text)
 
 
 def _seen(answer: WireResponse, pod: Named, node: str, why: str) -> WriteResult:
     found = answer.json() if answer.code == 200 else None
     if not isinstance(found, dict) or found.get("metadata", {}).get("uid") != pod.uid:
-        return WriteResult(Result.MISSING, why or f"There is no pod {pod.namespace}/{pod.name} with this uid any more.")
+        return WriteResult(
+            WriteCode.MISSING, why or f"There is no pod {pod.namespace}/{pod.name} with this uid any more."
+        )
     there = (found.get("spec") or {}).get("nodeName") or ""
     if there == node:
         return BOUND
     if there:
-        return WriteResult(Result.CONFLICT, why or f"The pod is already assigned to node {there}.")
+        return WriteResult(WriteCode.CONFLICT, why or f"The pod is already assigned to node {there}.")
     if found["metadata"].get("deletionTimestamp") or (found.get("spec") or {}).get("schedulingGates"):
-        return WriteResult(Result.CONFLICT, why or "The pod is being deleted or has scheduling gates.")
-    return WriteResult(Result.REFUSED, why or "The connection broke, and the pod is not bound.")
+        return WriteResult(WriteCode.CONFLICT, why or "The pod is being deleted or has scheduling gates.")
+    return WriteResult(WriteCode.REFUSED, why or "The connection broke, and the pod is not bound.")

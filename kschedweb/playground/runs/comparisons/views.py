@@ -15,7 +15,7 @@ from kschedweb.accounts.roles import Action, may_change
 from kschedweb.playground.runs import measures, selectors, services
 from kschedweb.playground.runs.comparisons import chance, comparing, moved
 from kschedweb.playground.runs.comparisons import charts as comparison_charts
-from kschedweb.playground.runs.family_charts import Shown, family_charts
+from kschedweb.playground.runs.family_charts import ChartedRun, family_charts
 from kschedweb.playground.runs.forms import ComparisonForm, LookForm
 from kschedweb.playground.runs.links import carried
 from kschedweb.playground.runs.maps import shown as maps
@@ -156,7 +156,7 @@ def _figures(
 ) -> dict[str, Any]:
     """Every family with its chart of one seed and a strip a measure; the maps, where both runs of a seed are done."""
     listed = [
-        Shown(side.label, selectors.outcome(side.first), {one.name: one for one in measures.kept(side.first)})
+        ChartedRun(side.label, selectors.outcome(side.first), {one.name: one for one in measures.kept(side.first)})
         for side in sides
         if side.first
     ]
@@ -179,7 +179,7 @@ def _figures(
 
 def _maps(request: HttpRequest, both: list[tuple[ComparedPolicy, Run]]) -> dict[str, Any]:
     """Two node maps under one player."""
-    shown = [maps.Shown(run, selectors.outcome(run), side.label) for side, run in both]
+    shown = [maps.MappedRun(run, selectors.outcome(run), side.label) for side, run in both]
     outcomes = [one.outcome for one in shown]
     look = LookForm(request.GET, maps.common(outcomes), max(outcome.end for outcome in outcomes))
     made = maps.node_map(request, shown, look.key, look.time)

@@ -26,7 +26,7 @@ CARRIED = ("at", "speed", "state", "search", "node", "other", "plugin", "what")
 
 
 @dataclass(frozen=True)
-class Shown:
+class MappedRun:
     """A run that a map is made of; ``label`` is "" where it is the only one."""
 
     run: Run
@@ -40,7 +40,7 @@ def common(outcomes: Sequence[Outcome]) -> dict[str, Show]:
     return {key: show for key, show in first.items() if all(key in other for other in others)}
 
 
-def node_map(request: HttpRequest, shown: Sequence[Shown], key: str, time: float) -> NodeMap | None:
+def node_map(request: HttpRequest, shown: Sequence[MappedRun], key: str, time: float) -> NodeMap | None:
     """The runs side by side at ``time``, coloured by ``key``; ``None`` where there never was a node."""
     drawn = [one for one in shown if one.outcome.nodes]
     if not drawn:
@@ -58,7 +58,7 @@ def node_map(request: HttpRequest, shown: Sequence[Shown], key: str, time: float
     )
 
 
-def _side(shown: Shown, show: Show, time: float) -> MapSide:
+def _side(shown: MappedRun, show: Show, time: float) -> MapSide:
     run, outcome = shown.run, shown.outcome
     at = np.array([time])
     values = nodes.values(outcome, show.key, at)[0]

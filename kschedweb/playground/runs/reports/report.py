@@ -26,7 +26,7 @@ from kschedweb.playground.runs.comparisons import (
 from kschedweb.playground.runs.comparisons import (
     charts as comparison_charts,
 )
-from kschedweb.playground.runs.family_charts import FamilyChart, Shown, family_charts
+from kschedweb.playground.runs.family_charts import ChartedRun, FamilyChart, family_charts
 from kschedweb.playground.runs.maps import (
     frames,
     nodes,
@@ -154,7 +154,7 @@ def run_report(run: Run, address: str) -> Report:
     """The report of a run; ``address`` is where the site shows it. Raises Conflict where it is not done."""
     outcome = selectors.outcome(run)
     kept = measures.kept(run)
-    shown = Shown(run.label, outcome, {one.name: one for one in kept})
+    shown = ChartedRun(run.label, outcome, {one.name: one for one in kept})
     report = _begun("run", f"run-{run.pk}", measures.sentence(run, outcome), address, run.revision, [run])
     report.families = [(one, []) for one in family_charts([shown])]
     if outcome.nodes:
@@ -202,7 +202,7 @@ def comparison_report(comparison: Comparison, address: str) -> Report:
         "comparison", f"comparison-{comparison.pk}", said or comparison.title, address, comparison.revision, done
     )
     shown = [
-        Shown(side.label, selectors.outcome(side.first), {one.name: one for one in measures.kept(side.first)})
+        ChartedRun(side.label, selectors.outcome(side.first), {one.name: one for one in measures.kept(side.first)})
         for side in sides
         if side.first
     ]

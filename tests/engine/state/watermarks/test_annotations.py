@@ -21,7 +21,7 @@ from kschedweb.engine.state.watermarks.annotations import (
     MEBIBYTE,
     NODE_GRAINS,
     WORKLOAD_GRAINS,
-    Use,
+    AnnotatedUse,
     annotated,
     change,
     key_of,
@@ -59,8 +59,8 @@ def figures(values: st.SearchStrategy[float]) -> st.SearchStrategy[dict[str, dic
 
 
 def test_a_text_says_when_and_how_much() -> None:
-    use = Use.read(TEXT)
-    assert use == Use(NOON, {"cpu": {"15m": 41.3}, "memory": {"15m": 60.0}})
+    use = AnnotatedUse.read(TEXT)
+    assert use == AnnotatedUse(NOON, {"cpu": {"15m": 41.3}, "memory": {"15m": 60.0}})
     assert use.text() == TEXT
 
 
@@ -133,8 +133,8 @@ def test_any_text_is_read_or_is_one_problem(written: str) -> None:
 
 @given(st.integers(0, 4_000_000_000), figures(st.floats(0, 200)))
 def test_what_is_written_on_a_node_is_read_back(updated: int, found: dict[str, dict[str, float]]) -> None:
-    use = Use(updated, found).rounded(NODE_GRAINS)
-    again = Use.read(use.text())
+    use = AnnotatedUse(updated, found).rounded(NODE_GRAINS)
+    again = AnnotatedUse.read(use.text())
     assert again == use
     assert again.rounded(NODE_GRAINS) == again
     for resource, values in found.items():
@@ -144,34 +144,36 @@ def test_what_is_written_on_a_node_is_read_back(updated: int, found: dict[str, d
 
 @given(st.integers(0, 4_000_000_000), figures(st.floats(0, 1e15)))
 def test_what_is_written_on_a_workload_is_read_back(updated: int, found: dict[str, dict[str, float]]) -> None:
-    use = Use(updated, found).rounded(WORKLOAD_GRAINS)
-    assert Use.read(use.text()) == use
+    use = AnnotatedUse(updated, found).rounded(WORKLOAD_GRAINS)
+    assert AnnotatedUse.read(use.text()) == use
     assert use.rounded(WORKLOAD_GRAINS) == use
 
 
 @given(figures(st.floats(0, 100)), st.floats(0, 299))
 def test_noise_causes_no_write(found: dict[str, dict[str, float]], later: float) -> None:
-    old = Use(NOON, found).rounded(NODE_GRAINS)
+    old = AnnotatedUse(NOON, found).rounded(NODE_GRAINS)
     noisy = {
         resource: {key: max(0.0, value + 0.9 * (-1) ** place) for place, (key, value) in enumerate(values.items())}
         for resource, values in found.items()
     }
-    new = Use(NOON + later, noisy).rounded(NODE_GRAINS)
+    new = AnnotatedUse(NOON + later, noisy).rounded(NODE_GRAINS)
     assert change(old.text(), new, NODE_GRAINS, renew=300) is None
 
 
 def test_a_figure_that_moved_appeared_or_went_is_written() -> None:
-    old = Use(NOON, {"cpu": {"15m": 40.0, "1h": 30.0}})
+    old = AnnotatedUse(NOON, {"cpu": {"15m": 40.0, "1h": 30.0}})
     for new in ({"15m": 41.1, "1h": 30.0}, {"15m": 40.0}, {"15m": 40.0, "1h": 30.0, "1d": 5.0}):
-        use = Use(NOON + 60, {"cpu": new})
+        use = AnnotatedUse(NOON + 60, {"cpu": new})
         assert change(old.text(), use, NODE_GRAINS, renew=300) == use.text()
-    assert change(old.text(), Use(NOON + 60, {"cpu": {"15m": 41.0, "1h": 29.0}}), NODE_GRAINS, renew=300) is None
+    assert (
+        change(old.text(), AnnotatedUse(NOON + 60, {"cpu": {"15m": 41.0, "1h": 29.0}}), NODE_GRAINS, renew=300) is None
+    )
 
 
 def test_a_text_that_grew_old_is_renewed_and_one_from_the_future_or_nowhere_is_replaced() -> None:
-    use = Use(NOON, {"cpu": {"15m": 40.0}})
+    use = AnnotatedUse(NOON, {"cpu": {"15m": 40.0}})
     for age, wanted in ((0, False), (299, False), (300, True), (-1, True)):
-        old = Use(NOON - age, use.figures).text()
+        old = AnnotatedUse(NOON - age, use.figures).text()
         assert (change(old, use, NODE_GRAINS, renew=300) is not None) is wanted
     assert change(None, use, NODE_GRAINS, renew=300) == use.text()
     assert change("gibberish", use, NODE_GRAINS, renew=300) == use.text()
@@ -190,7 +192,7 @@ def test_small_workloads_do_not_tremble_and_large_ones_move_by_their_share() -> 
 def test_only_nodes_with_figures_are_written() -> None:
     known = {("cpu", "15m"): np.array([41.26, math.nan, 7.0]), ("memory", "15m"): np.array([math.nan, math.nan, 3.0])}
     table = Watermarks(["a", "b", "c"], np.array([NOON + 0.7, NOON, math.nan]), known)
-    assert node_uses(table) == {"a": Use(NOON, {"cpu": {"15m": 41.3}})}
+    assert node_uses(table) == {"a": AnnotatedUse(NOON, {"cpu": {"15m": 41.3}})}
 
 
 def test_only_workloads_with_figures_are_written() -> None:
@@ -200,7 +202,7 @@ def test_only_workloads_with_figures_are_written() -> None:
     }
     table = Watermarks([], np.array([]), {}, listed)
     written = workload_uses(table, NOON)
-    assert written == {"shop/Deployment/web": Use(NOON, {"cpu": {"15m": 0.123}, "memory": {"15m": MEBIBYTE}})}
+    assert written == {"shop/Deployment/web": AnnotatedUse(NOON, {"cpu": {"15m": 0.123}, "memory": {"15m": MEBIBYTE}})}
 
 
 ROOM = {"cpu": "16", "memory": "64Gi"}
@@ -245,8 +247,8 @@ def test_a_cluster_with_annotations_decides_as_the_same_figures_given_directly(
         resource: {key: value * (2.0**30 if resource == "memory" else 1) for key, value in found.items()}
         for resource, found in of_workload.items()
     }
-    uses = dict(zip("abc", (Use(NOON, found).rounded(NODE_GRAINS) for found in of_nodes), strict=True))
-    web = Use(NOON, of_workload).rounded(WORKLOAD_GRAINS)
+    uses = dict(zip("abc", (AnnotatedUse(NOON, found).rounded(NODE_GRAINS) for found in of_nodes), strict=True))
+    web = AnnotatedUse(NOON, of_workload).rounded(WORKLOAD_GRAINS)
     annotations = {name: use.text() for name, use in uses.items()} | {WEB: web.text()}
     read_back = Snapshot.from_objects(shop(annotations))
     direct = Snapshot.from_objects(shop({}))

@@ -7,14 +7,14 @@ import pytest
 from kschedweb.decisions import arithmetic
 from kschedweb.decisions.case import Case
 from kschedweb.decisions.decision import Decision
-from kschedweb.engine.live import Judged
+from kschedweb.engine.live import JudgedPod
 from kschedweb.live.schedulers.decisions import insight
 from kschedweb.live.schedulers.decisions.columns import pack, unpack
 from kschedweb.live.schedulers.decisions.insight import BEST, NEAREST
 from tests.live.schedulers.judging import judged
 
 
-def decision(found: Judged) -> Decision:
+def decision(found: JudgedPod) -> Decision:
     return Decision(Case(found.snapshot, found.pod, found.scheduler, found.explanation, ""))
 
 

@@ -11,11 +11,11 @@ import pytest
 
 from kschedweb.engine.live import Bind, PodRef
 from kschedweb.live.schedulers.writing.carrying import BindEnded, Carrier
-from kschedweb.live.schedulers.writing.writer import BOUND, Result, WriteResult
+from kschedweb.live.schedulers.writing.writer import BOUND, WriteCode, WriteResult
 
 POD = PodRef("default", "web", "uid-web")
-BUSY = WriteResult(Result.REFUSED, "The server is busy.")
-TAKEN = WriteResult(Result.CONFLICT, "The pod is already assigned to node two.")
+BUSY = WriteResult(WriteCode.REFUSED, "The server is busy.")
+TAKEN = WriteResult(WriteCode.CONFLICT, "The pod is already assigned to node two.")
 
 
 class Scripted:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from kschedweb.engine.objects.access import ObjectError
-from kschedweb.engine.state.watermarks.annotations import KEY, MEBIBYTE, Use
+from kschedweb.engine.state.watermarks.annotations import KEY, MEBIBYTE, AnnotatedUse
 from kschedweb.engine.state.watermarks.lint.findings import (
     ERROR,
     HINT,
@@ -50,18 +50,18 @@ def lint_own(nodes: Texts, workloads: Texts, now: float) -> Iterable[Finding]:
         yield partial(OWN, without)
 
 
-def _uses(texts: Texts, malformed: list[str]) -> dict[str, Use]:
+def _uses(texts: Texts, malformed: list[str]) -> dict[str, AnnotatedUse]:
     found = {}
     for name, listed in texts.items():
         if KEY in listed:
             try:
-                found[name] = Use.read(listed[KEY])
+                found[name] = AnnotatedUse.read(listed[KEY])
             except ObjectError as error:
                 malformed.append(f"{name}: {error}")
     return found
 
 
-def _times(uses: Mapping[str, Use], now: float) -> Iterable[Finding]:
+def _times(uses: Mapping[str, AnnotatedUse], now: float) -> Iterable[Finding]:
     ages = {name: now - use.updated for name, use in uses.items()}
     if ahead := [name for name, age in ages.items() if age < -SLACK]:
         message = f"From the future, by up to {duration(-min(ages.values()))}: {many(ahead, 'text')}."
@@ -71,7 +71,7 @@ def _times(uses: Mapping[str, Use], now: float) -> Iterable[Finding]:
         yield stale(OWN, old, max(ages.values()), "Does anything write them still?")
 
 
-def _ranges(figures: list[tuple[str, str, float]], nodes: Mapping[str, Use]) -> Iterable[Finding]:
+def _ranges(figures: list[tuple[str, str, float]], nodes: Mapping[str, AnnotatedUse]) -> Iterable[Finding]:
     if above := [place for place, _, value in figures if value > MUCH]:
         message = f"Above {MUCH:g} %, which no node can use: {many(above, 'figure')}."
         yield Finding("range", WARNING, OWN, message, "Figures of nodes are percent of allocatable.", tuple(above))
@@ -90,7 +90,7 @@ def _units(figures: list[tuple[str, str, float]]) -> Iterable[Finding]:
         yield Finding("unit", WARNING, OWN, message, "Figures of workloads are cores and bytes a pod.", tuple(odd))
 
 
-def _flat(uses: Mapping[str, Use]) -> list[tuple[str, str, float]]:
+def _flat(uses: Mapping[str, AnnotatedUse]) -> list[tuple[str, str, float]]:
     """Place, key and value of each figure."""
     return [
         (f"{name}: {resource}.{key}", key, value)
