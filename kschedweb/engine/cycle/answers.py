@@ -1,7 +1,7 @@
-"""The other end of the wire: what an extender answers that judges pods by plugins of a profile.
+"""The answers of an extender: it judges pods by plugins of a profile.
 
-kube-scheduler asks about the nodes that its own filters let pass. Only nodes that the snapshot has are judged: others
-pass and score nothing, since they are newer than what is known here.
+kube-scheduler asks about the nodes that pass its own filters. Only nodes in the snapshot are judged. Others are newer
+than the snapshot: they pass, and score nothing.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class QuestionError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A pod and the nodes it is about; ``items`` are the nodes' objects where they were sent whole."""
+    """A pod and the nodes in question; ``items`` are the nodes' objects if they were sent whole."""
 
     pod: Pod
     names: list[str]
@@ -42,7 +42,7 @@ class Question:
 
     @classmethod
     def read(cls, body: bytes) -> Question:
-        """Of the body of a request to filter or prioritize. Raises QuestionError."""
+        """Read the body of a request to filter or prioritize. Raises QuestionError."""
         arguments = _read(body, wire.ARGUMENTS)
         pod = _pod(arguments)
         if arguments["NodeNames"] is not None:
@@ -61,7 +61,7 @@ class Offer:
 
     @classmethod
     def read(cls, body: bytes) -> Offer:
-        """Of the body of a request about preemption. Raises QuestionError."""
+        """Read the body of a request about preemption. Raises QuestionError."""
         arguments = _read(body, wire.PREEMPTION_ARGUMENTS)
         whole, named = arguments["NodeNameToVictims"], arguments["NodeNameToMetaVictims"]
         found = {}
@@ -92,7 +92,7 @@ class Bond:
 
     @classmethod
     def read(cls, body: bytes) -> Bond:
-        """Of the body of a request to bind. Raises QuestionError."""
+        """Read the body of a request to bind. Raises QuestionError."""
         arguments = _read(body, wire.BINDING_ARGUMENTS)
         found = cls(*(arguments[field] or "" for field in ("PodNamespace", "PodName", "PodUID", "Node")))
         if missing := [field for field in ("namespace", "name", "uid", "node") if not getattr(found, field)]:
@@ -170,7 +170,7 @@ class Answers:
         try:
             return not self._statuses(Cycle(trial, pod), np.array([row], dtype=np.intp))
         except CycleError:
-            return True  # what cannot be judged is kube-scheduler's to decide
+            return True  # leave to kube-scheduler what cannot be judged
         finally:
             for victim in victims:
                 trial.add_pod(victim, row)

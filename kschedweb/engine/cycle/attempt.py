@@ -1,4 +1,4 @@
-"""One pod's search for a node once PreFilter let it pass: the walk over the nodes, extenders, and the best of all."""
+"""One pod's search for a node after PreFilter: the walk over the nodes, the extenders, and the choice of the best."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ MIN_FEASIBLE, MIN_PERCENTAGE = 100, 5
 
 @dataclass(slots=True)
 class Attempt:
-    """Looks for the best of the nodes that filters and extenders let pass: first at the nominated one.
+    """Looks for the best node that passes filters and extenders. The nominated node is tried first.
 
     ``start`` is the position of the node where the search begins and, after it, where the next one does.
-    ``percentage`` of the nodes are scored, where the profile does not say how many.
+    ``percentage`` of the nodes are scored, if the profile does not say how many.
     """
 
     plan: Plan | Unplanned
@@ -46,7 +46,7 @@ class Attempt:
         cycle, outcome, snapshot = self.cycle, self.outcome, self.cycle.snapshot
         narrowed_by = tuple(outcome.narrowed_by)
         filtered = self.plan.filter(cycle, outcome).beside(self.handle.beside_nominated(cycle))
-        # This one node is looked at even where PreFilter leaves it out.
+        # The nominated node is looked at even if PreFilter leaves it out.
         nominated = snapshot.index.get(cycle.pod.nominated_node, -1)
         tried = self._try_nominated(filtered, nominated)
         if tried.rows.size:
@@ -119,7 +119,7 @@ class Attempt:
     def _standing(
         self, plan: Plan | Unplanned, scored: Scored, rows: NDArray[np.intp], best: int, added: Ints | None = None
     ) -> Standing:
-        """What is to be told of the choice of the node at the place ``best`` of ``rows``."""
+        """What the placement tells about the choice of the node at place ``best`` of ``rows``."""
         snapshot, ranks = self.cycle.snapshot, self.request.ranks
         if ranks:
             also = snapshot.index.get(self.request.also, -1)
@@ -155,7 +155,7 @@ class Attempt:
         found = plan.totals(scored, rows)
         added, spoken = self.extenders.prioritize(self.cycle, passed)
         ranks = np.unique(found.totals[places] + added, return_inverse=True)[1]
-        # Among equals those come first that an extender spoke about; of these kube-scheduler takes any.
+        # Of equal nodes, those that an extender scored come first; kube-scheduler takes any of these.
         best, drawn = self._pick(2 * ranks.astype(np.int64) + spoken)
         by_row = np.zeros(len(rows), dtype=np.int64)
         by_row[places] = added

@@ -1,4 +1,4 @@
-"""One pod's way from the node found for it to being bound: Reserve, Permit with its waits, PreBind, Bind, PostBind."""
+"""The binding of one pod to the node found for it: Reserve, Permit with its waits, PreBind, Bind, PostBind."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PREEMPTED = "preempted"
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a pod that had found a node is not bound; ``rejected_by`` is empty where something failed."""
+    """Why a pod is not bound although a node was found; ``rejected_by`` is empty after an error."""
 
     message: str
     rejected_by: frozenset[str] = frozenset()
@@ -29,7 +29,7 @@ class Refusal:
 class Binding:
     """The pod of ``cycle`` on its way to ``node``. Times are seconds.
 
-    Whoever refuses takes the pod off the node again: what Reserve claimed is given back. ``waits`` holds, for each
+    A refusal takes the pod off the node again and gives back what Reserve claimed. ``waits`` holds, for each
     plugin at whose Permit the pod waits, when its time is up and for how long it was to wait.
     """
 
@@ -41,7 +41,7 @@ class Binding:
     waits: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def begin(self, now: float = 0.0) -> Refusal | None:
-        """Assume the pod on its node, then Reserve and Permit; ``None`` where it may go on, or must wait."""
+        """Assume the pod on its node, then run Reserve and Permit; ``None`` if the pod may go on or must wait."""
         snapshot = self.cycle.snapshot
         snapshot.place_pod(self.cycle.pod, self.node)
         try:
@@ -79,7 +79,7 @@ class Binding:
         return self._refused(Refusal(PREEMPTED))
 
     def time_out(self) -> Refusal | None:
-        """The plugin whose time is up first rejects the pod; ``None`` where it lets it go on instead."""
+        """The plugin whose time is up first rejects the pod; ``None`` if it lets the pod go on instead."""
         plugin, (_, seconds) = min(self.waits.items(), key=lambda item: item[1][0])
         if self.cycle.asks.get(plugin, {}).get("onTimeout") == "Allow":
             self.allow(plugin)
@@ -96,7 +96,7 @@ class Binding:
         return None if status.ok else self._refused(Refusal.by(status))
 
     def give_up(self, reason: str) -> Refusal:
-        """Something failed that was done elsewhere for the pod."""
+        """Something that was done for the pod elsewhere has failed."""
         return self._refused(Refusal(reason))
 
     def finish(self) -> Refusal | None:

@@ -63,7 +63,7 @@ class Scheduler:
         return self._start
 
     def advance(self, step: int) -> None:
-        """The next search begins ``step`` nodes further on, as if others had been made before it."""
+        """Let the next search begin ``step`` nodes further on, as if other searches had been made before it."""
         self._start = (self._start + step) % max(len(self.snapshot), 1)
 
     def use(self, snapshot: Snapshot) -> None:
@@ -81,8 +81,8 @@ class Scheduler:
     def explain(self, pod: Pod, *, preemption: bool = False, thorough: bool = True) -> Explanation:
         """Every filter's verdict and every score on every node; a bound pod is explained as if it were not bound.
 
-        ``preemption`` asks also which pods would have to go where the pod fits nowhere: on every node where evictions
-        could help if ``thorough``, else only until there are as many candidates as kube-scheduler looks for.
+        If the pod fits nowhere, ``preemption`` asks also for the victims: on every node where evictions could help if
+        ``thorough``, else only until there are as many candidates as kube-scheduler looks for.
         Raises CycleError where the cycle itself fails, as kube-scheduler's would.
         """
         framework, snapshot = self.framework(pod), self.snapshot
@@ -110,7 +110,7 @@ class Scheduler:
     def schedule_one(self, pod: Pod, request: SearchRequest = NODE_ONLY) -> Placement:
         """Run the whole cycle for ``pod`` and put it on the node found.
 
-        Where there is none and ``request`` is to ``preempt``, victims are evicted at once and the pod is tried again.
+        If there is none and the request says ``preempt``, the victims are evicted at once and the pod is tried again.
         """
         found = self.find(pod, request)
         if not found.node:
@@ -126,7 +126,7 @@ class Scheduler:
             if isinstance(found, Unplaced):
                 found = self._make_room(found, request)
         except OutsideError as unknown:
-            # Nobody knows whether it fits: it waits for what its plugin waits for.
+            # It is not known whether the pod fits: it waits for what its plugin waits for.
             return Placement(pod.key, message=str(unknown), rejected_by=frozenset({unknown.plugin}))
         except CycleError as error:
             return Placement(pod.key, message=str(error))
@@ -143,7 +143,7 @@ class Scheduler:
             for victim in victims:
                 self.snapshot.remove_pod(victim)
             self.nominator.clear_below(pod.priority, result.nominated or "")
-            with suppress(CycleError):  # why the pod did not fit is told, not what came after the evictions
+            with suppress(CycleError):  # the message says why the pod did not fit, not what followed the evictions
                 again = self._place(pod, replace(request, start=None))
                 if isinstance(again, Placement) and again.node:
                     return replace(again, victims=victims)
@@ -164,7 +164,7 @@ class Scheduler:
         return Placement(pod.key, message=refusal.message, rejected_by=refusal.rejected_by)
 
     def binding(self, pod: Pod, node: str, decision: Decision | None = None, watch: Stopwatch = UNTIMED) -> Binding:
-        """The way of ``pod`` to ``node``, to be gone step by step; Permit plugins may read the ``decision``."""
+        """The binding of ``pod`` to ``node``, to be run step by step; Permit plugins may read the ``decision``."""
         cycle = Cycle(self.snapshot, pod, decision=decision)
         return Binding(self.framework(pod), cycle, node, self.extenders.bind, watch)
 
@@ -177,7 +177,7 @@ class Scheduler:
         return "" if status.ok else status.message or EXTENDER
 
     def verdict(self, pod: Pod, node: str) -> Status:
-        """What filters and extenders say to ``pod``, on no node yet, going to ``node`` now. Raises CycleError."""
+        """What filters and extenders say about ``pod``, on no node yet, going to ``node`` now. Raises CycleError."""
         position = self.snapshot.index.get(node)
         if position is None:
             return unresolvable(f'node "{node}" not found')

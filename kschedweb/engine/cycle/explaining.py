@@ -1,4 +1,4 @@
-"""The scheduling cycle as it is explained: every filter and every score on every node, whatever the others say."""
+"""The explanation of a scheduling cycle: every filter and every score on every node, whatever the others say."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def explain(
     *,
     preemption: bool,
 ) -> None:
-    """Fill in ``explanation`` from where PreFilter came to ``outcome``; ``preemption`` has PostFilter asked as well.
+    """Fill in ``explanation`` after PreFilter came to ``outcome``; with ``preemption`` PostFilter is asked too.
 
     Raises CycleError where the cycle itself fails.
     """

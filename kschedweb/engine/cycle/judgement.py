@@ -27,11 +27,11 @@ class Agreement(StrEnum):
 class Judgement:
     """``node`` is the other scheduler's, "" where it found none; ``best`` are all nodes with the highest total.
 
-    ``rank`` is one more than the number of nodes with a higher total than ``node``, and ``difference`` what its total
-    is below the highest; both ``None`` where it has no total. ``differences`` says what of that difference comes from
-    each plugin (weighted, against the first of ``best``; negative where the plugin prefers ``node``), ``plugin`` which
-    of them explains most, or which filter rejects ``node``. ``message`` is the scheduler's text where there is one:
-    why ``node`` does not pass, why no node does, or how the cycle failed.
+    ``rank`` is one more than the number of nodes with a higher total than ``node``. ``difference`` is the highest total
+    less that of ``node``. Both are ``None`` if ``node`` has no total. ``differences`` splits that difference by plugin:
+    weighted, against the first of ``best``, negative if the plugin prefers ``node``. ``plugin`` is the one that
+    explains most of it, or the filter that rejects ``node``. ``message`` is the scheduler's text, if there is one: why
+    ``node`` does not pass, why no node does, or how the cycle failed.
     """
 
     verdict: Agreement
@@ -82,7 +82,7 @@ def _nowhere(found: Explanation, node: str) -> Judgement:
 
 
 def rejection(found: Explanation, node: str) -> Status:
-    """What keeps the pod off ``node``, success where nothing does."""
+    """What keeps the pod off ``node``; success if nothing does."""
     if node not in found.nodes:
         return unresolvable(f'node "{node}" not found')
     position = found.nodes.index(node)
@@ -120,7 +120,7 @@ EQUALS = "No plugin prefers the new node: the order of the nodes decides."
 
 
 def why_moved(before: Explanation, after: Explanation) -> JudgementReason | None:
-    """Why the pod goes elsewhere by ``after`` than by ``before``, two answers about one cluster.
+    """Why the pod goes to another node in ``after`` than in ``before``, two explanations on one cluster.
 
     ``None`` where it goes to the same node, or where its node before is still among the best.
     """

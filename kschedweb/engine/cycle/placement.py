@@ -1,4 +1,4 @@
-"""What became of a pod in one scheduling cycle."""
+"""The result of one scheduling cycle."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kschedweb.engine.objects.pod import Pod
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """What one scheduling cycle came to; ``node`` is "" where the pod does not fit, ``message`` then says why.
+    """The result of one scheduling cycle. ``node`` is "" if the pod does not fit; ``message`` then says why.
 
     Where PostFilter was asked, ``post_filter`` is its part of the message, ``nominated`` the node where room can be
     made ("": an earlier nomination is void, ``None``: it stays), ``victims`` the pods that have to go from there, and
@@ -23,7 +23,7 @@ class Placement:
     ``rejected_by`` names the plugins that made the pod unschedulable, none where the cycle ended in an error.
     ``evaluated`` is the number of nodes that the cycle looked at: none where PreFilter rejected the pod outright.
     ``margin`` is the node's total less the next best, ``None`` where there was no other, or where no plugin asks.
-    ``drawn`` is among how many equally good nodes ``node`` was drawn, 0 where it was not.
+    ``drawn`` is the number of equally good nodes that ``node`` was drawn from, 0 if it was not drawn.
     ``top`` are the best nodes, the chosen one first, where the scheduler is to tell of them.
     """
 

@@ -1,9 +1,9 @@
 """What the plugins of a profile say about pods of one signature: asked once, and corrected as pods come and go.
 
-The first pod of its kind is placed without a plan, by asking every plugin; where another one comes, a plan is made.
+The first pod of a signature is placed without a plan: every plugin is asked. A plan is made when the second one comes.
 Plugins that look no further than a node (``Scope`` below ``CLUSTER``: here "near") are asked about all nodes when the
-plan is made, and later only about the nodes whose pods have changed since; where nothing but a node's
-room matters, nodes with the same room share the answer. All other plugins ("far") are asked in each cycle.
+plan is made, and later only about nodes whose pods have changed. If only a node's room matters, nodes with the same
+room share the answer. All other plugins ("far") are asked in each cycle.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MAX_PLANNED = 1 << 21  # nodes times plans kept: some 100 bytes each
 
 
 class Plans:
-    """The plans for the pods that come to ``snapshot``; those that were used last are kept."""
+    """The plans for pods on ``snapshot``; the least recently used ones are dropped."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
@@ -37,7 +37,7 @@ class Plans:
         self._seen: set[Hashable] = set()
 
     def on(self, snapshot: Snapshot) -> Plans:
-        """None yet for another snapshot, but knowing which kinds of pods come again."""
+        """No plans yet for another snapshot, but the signatures that have been seen."""
         other = Plans(snapshot)
         other._seen = self._seen
         return other
@@ -95,7 +95,7 @@ class Scored(NamedTuple):
 
 
 class NodeAnswer(NamedTuple):
-    """What the plugins whose answers age say about one node."""
+    """What the plugins whose answers change with a node's pods say about one node."""
 
     codes: tuple[int, ...]  # of their filters, in order
     first: int
@@ -123,7 +123,7 @@ class Plan:
             if self._near(plugin):
                 probe = self.cycle(pod)
                 self._pre_filters[plugin.name] = plugin.pre_filter(probe), probe.state
-        self._version = -1  # of the snapshot's pods, when all of the following was true
+        self._version = -1  # of the snapshot's pods, for which everything below is true
         self._columns: list[FilterColumn] = []
         self._feasible: NDArray[np.intp] | None = None
         self._by_room: dict[Hashable, NodeAnswer] = {}
@@ -154,7 +154,7 @@ class Plan:
         return Filtered(columns, first, feasible)
 
     def totals(self, cycle: Cycle, rows: NDArray[np.intp]) -> Scored:
-        """Total scores of the feasible nodes ``rows``, but for what is the same for all of them. Raises CycleError."""
+        """Total scores of the feasible nodes ``rows``, without what is the same for all of them. Raises CycleError."""
         where = _slice(rows, len(self._snapshot))
         skipped = self.framework.pre_score(cycle, where, self._pre_scores)
         total, columns = self._score[where] + 0, []
@@ -231,7 +231,7 @@ class Plan:
                 else:
                     self._aging_filters.append((position, plugin))
             self._columns.append(column)
-        if self._first is self._fixed_first:  # Rooms that fill up must not change what holds for ever.
+        if self._first is self._fixed_first:  # A copy: rooms that fill up must not change the fixed part.
             self._first = self._fixed_first.copy()
 
     def _build_scores(self, cycle: Cycle) -> None:
@@ -260,7 +260,7 @@ class Plan:
         normalizes = plugin.name in self.framework.points.normalizing
         raw: Ints | None = None
         if scope is Scope.NODE or (scope < Scope.CLUSTER and not normalizes):
-            with suppress(CycleError):  # it is raised again in each cycle that comes so far
+            with suppress(CycleError):  # it is raised again in each cycle that gets here
                 raw = plugin.score(cycle, ALL)
         if raw is None or (out_of_range(raw) and not normalizes):
             self._far_scores.append(plugin)
@@ -301,7 +301,7 @@ class Plan:
                 self._by_room[self._snapshot.room(node)] = answer
 
     def _ask(self, rows: NDArray[np.intp]) -> list[NodeAnswer] | None:
-        """The answers that age, for ``rows``; ``None`` where a score is out of range and has to be asked elsewhere."""
+        """The answers that change with pods, for ``rows``; ``None`` if a score is out of range."""
         cycle = Cycle(self._snapshot, self._pod, dict(self._state), self._kept)
         codes, first = [], np.full(len(rows), NOWHERE, dtype=np.int32)
         for position, aging in reversed(self._aging_filters):

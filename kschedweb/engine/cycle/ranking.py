@@ -16,7 +16,7 @@ from kschedweb.engine.state.columns import Ints
 class Standing(NamedTuple):
     """The best nodes, the chosen one first, and by how much its total is above the next best (``None``: no other).
 
-    ``drawn`` is among how many equally good nodes it was drawn, 0 where it was not.
+    ``drawn`` is the number of equally good nodes that it was drawn from, 0 if it was not drawn.
     """
 
     top: tuple[Ranked, ...] = ()
@@ -39,8 +39,8 @@ def standing(
 ) -> Standing:
     """The ``number`` best of the nodes ``rows``, of which that at the place ``best`` was chosen.
 
-    ``added`` is what extenders add to the totals. The node at position ``also`` is told of too, as the last, where it
-    is one of ``rows`` and not among the best.
+    ``added`` is what extenders add to the totals. The node at position ``also`` comes last if it is one of ``rows``
+    and not among the best.
     """
     totals = scored.totals if added is None else scored.totals + added
     others = [place for place in _highest(totals, number + 1) if place != best]
@@ -56,7 +56,7 @@ def standing(
 
 
 def _highest(totals: Ints, number: int) -> list[int]:
-    """The places of the ``number`` highest totals, the highest first; which of equal ones is not said."""
+    """The places of the ``number`` highest totals, the highest first; equal ones in any order."""
     number = min(number, len(totals))
     places = np.argpartition(totals, len(totals) - number)[len(totals) - number :]
     ranked = sorted(zip((-totals[places]).tolist(), places.tolist(), strict=True))

@@ -12,12 +12,12 @@ Draw = Callable[[int], int]
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """Where no node is found, ``post_filter`` says what could be done, and ``preempt`` has it done at once.
+    """If no node is found, ``post_filter`` asks what could be done, and ``preempt`` has it done at once.
 
-    The search begins at the node at position ``start``; ``None``: where the last one ended. The placement tells of the
-    ``ranks`` best nodes, and beside these of the node ``also`` where it was scored. ``draw`` says which of so many
-    equally good nodes is taken; without it the first on kube-scheduler's heap is. ``elsewhere``: what PostFilter
-    plugins want done is done in the cluster, by whoever asks. ``watch`` measures the extension points.
+    The search begins at the node at position ``start``, or where the last search ended (``None``). The placement lists
+    the ``ranks`` best nodes, and also the node ``also`` if it was scored. ``draw`` picks one of so many equally good
+    nodes; without it the first on kube-scheduler's heap is taken. ``elsewhere``: the caller does in the cluster what
+    PostFilter plugins want done. ``watch`` measures the extension points.
     """
 
     post_filter: bool = False

@@ -24,8 +24,8 @@ class Filtered:
     """What the filters say of each node.
 
     ``first`` int32[nodes] is the position of the first of ``columns`` that rejects the node, NOWHERE where none does;
-    ``feasible`` are the positions of the nodes that pass, and ``named`` those that are looked at at all, both in node
-    order; ``None`` for all of them.
+    ``feasible`` are the positions of the nodes that pass, ``named`` of those that are looked at. Both are in node
+    order, and ``None`` for all nodes.
     """
 
     columns: list[FilterColumn]
@@ -46,7 +46,7 @@ class Filtered:
         return len(self.first) if self.named is None else len(self.named)
 
     def beside(self, nominated: FilterColumn | None) -> Filtered:
-        """With a column that comes before all others: what the filters say when nominated pods count."""
+        """With one more column, before all others: what the filters say if nominated pods count."""
         if nominated is None:
             return self
         later = np.where(self.first == NOWHERE, self.first, self.first + 1)
@@ -68,7 +68,7 @@ class Filtered:
         return self.looks_at(node) and self.first[node] != NOWHERE and self.status(node).code is not Code.ERROR
 
     def status(self, node: int) -> Status:
-        """Why the first filter that does not let the node pass does not."""
+        """The status of the first filter that rejects the node."""
         column = self.columns[int(self.first[node])]
         return column.verdicts[int(column.codes[node])]
 
@@ -115,7 +115,7 @@ def earlier(first: Codes, column: FilterColumn, position: int) -> Codes:
 class FoundNodes:
     """``feasible`` nodes in the order of the walk, how many nodes were evaluated, and the failure that ended it.
 
-    ``visited`` is how many nodes the walk came to; the nominated one may have been evaluated without that.
+    ``visited`` is how many nodes the walk came to. The nominated node may have been evaluated without being visited.
     """
 
     feasible: NDArray[np.intp]
@@ -125,7 +125,7 @@ class FoundNodes:
 
 
 def search(filtered: Filtered, start: int, wanted: int, rejected: int = -1) -> FoundNodes:
-    """Walk over the nodes from ``start`` on, round once, up to a node more than ``wanted`` that is feasible.
+    """Walk once around the nodes from ``start`` on, at most up to a feasible node beyond ``wanted`` others.
 
     The node ``rejected`` (-1: none) was visited before, being nominated: it counts as evaluated in any case.
     """

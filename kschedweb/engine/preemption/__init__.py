@@ -1,1 +1,1 @@
-"""Which pods would have to go for one that fits nowhere, and where."""
+"""Preemption: which pods to evict, and from which node, so that a pod that fits nowhere gets room."""

@@ -1,4 +1,4 @@
-"""PodDisruptionBudgets: whose eviction would break a promise."""
+"""PodDisruptionBudgets: which evictions would violate one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def budgets(snapshot: Snapshot) -> list[Budget]:
 
 
 def split(pods: list[Pod], known: list[Budget]) -> tuple[list[Pod], list[Pod]]:
-    """(those whose eviction would violate a budget, the others), walking ``pods`` in their order."""
+    """Split ``pods``, in their order, into (those whose eviction would violate a budget, the others)."""
     allowed = [budget.allowed for budget in known]
     violating: list[Pod] = []
     others: list[Pod] = []

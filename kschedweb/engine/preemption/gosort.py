@@ -1,6 +1,6 @@
 """The order in which Go's sort.Slice leaves what it sorts.
 
-It is not stable, but always the same: where elements compare equal, who comes first follows from the steps of its
+The sort is not stable, but it is deterministic: the order of equal elements follows from the steps of its
 pattern-defeating quicksort. A comparison may even contradict itself, as one that reads the clock does.
 """
 
@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
-SHORT, LONG = 12, 50  # up to SHORT items insertion sort does it alone; from LONG on pivots are chosen with more care
+SHORT, LONG = 12, 50  # up to SHORT items insertion sort is enough; from LONG on, pivots are chosen with more care
 STEPS = 5
-RISING, FALLING, UNKNOWN = 0, 12, -1  # how many swaps the choice of a pivot took, where that tells something
+RISING, FALLING, UNKNOWN = 0, 12, -1  # numbers of swaps in the choice of a pivot that say how sorted the items are
 WORD = 2**64 - 1
 
 
@@ -35,7 +35,7 @@ class _Sort(Generic[Item]):
         self.items[one], self.items[other] = self.items[other], self.items[one]
 
     def quick(self, low: int, high: int, patience: int) -> None:
-        """Sort [low, high); ``patience`` is how many bad pivots are borne before heap sort takes over."""
+        """Sort [low, high); after ``patience`` bad pivots heap sort takes over."""
         balanced = untouched = True
         while high - low > SHORT:
             if patience == 0:
@@ -89,7 +89,7 @@ class _Sort(Generic[Item]):
             root = child
 
     def partition(self, low: int, high: int, pivot: int) -> tuple[int, bool]:
-        """Where the pivot ends up, with lesser items before it, and whether nothing else had to move."""
+        """Partition around the pivot; returns its position, and whether the items were partitioned already."""
         self.swap(low, pivot)
         left, right = low + 1, high - 1
         moved = False
@@ -106,7 +106,7 @@ class _Sort(Generic[Item]):
         return right, not moved
 
     def skip_equal(self, low: int, high: int, pivot: int) -> int:
-        """Bring what equals the pivot, than which nothing here is less, to the front; returns where the rest begins."""
+        """Move items equal to the pivot to the front; no item is less. Returns where the rest begins."""
         self.swap(low, pivot)
         left, right = low + 1, high - 1
         while True:
@@ -120,7 +120,7 @@ class _Sort(Generic[Item]):
             left, right = left + 1, right - 1
 
     def nearly_sorted(self, low: int, high: int) -> bool:
-        """Mend a few items that stand wrong; False where there are too many of them."""
+        """Swap a few items that are out of order; False if there are too many of them."""
         place = low + 1
         for _ in range(STEPS):
             while place < high and not self.less(place, place - 1):

@@ -16,10 +16,10 @@ def by_importance(pods: list[Pod]) -> list[Pod]:
 
 
 def more_important(one: Pod, other: Pod) -> bool:
-    """Whether ``one`` is to stay rather than ``other``.
+    """Whether ``one`` stays rather than ``other``.
 
-    Of two that have not started it is the first one, whichever that is: kube-scheduler takes the time anew for each,
-    so that the one it looks at first seems to have started earlier.
+    Of two pods that have not started, ``one`` stays. kube-scheduler reads the clock for each of them, so that the one
+    it looks at first seems to have started earlier.
     """
     if one.priority != other.priority:
         return one.priority > other.priority

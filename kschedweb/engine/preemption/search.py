@@ -1,4 +1,4 @@
-"""Which pods would have to go, and from which node, for a pod that fits nowhere."""
+"""The search for nodes where evictions make room for a pod that fits nowhere."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Preemption:
-    """All candidates, and the one that kube-scheduler takes; of equally good ones the first, where it takes any."""
+    """All candidates, and the one that kube-scheduler takes. Where it takes any of several, ``chosen`` is the first."""
 
     candidates: tuple[Candidate, ...]
     chosen: Candidate
@@ -54,12 +54,12 @@ class Preemption:
 
 
 def select(candidates: list[Candidate]) -> Candidate:
-    """The candidate that disturbs least."""
+    """The candidate whose evictions disturb least."""
     return min(candidates, key=disturbance)
 
 
 def disturbance(candidate: Candidate) -> tuple[float, ...]:
-    """How much evicting the victims disturbs: one rule after the other, until a single candidate is left."""
+    """How much the evictions disturb: kube-scheduler's rules in order. A later rule counts only between equals."""
     victims = candidate.victims
     return (
         candidate.violations,
@@ -92,7 +92,7 @@ class Search:
         barred: Mask = np.zeros(len(self._cycle.snapshot), dtype=np.bool_)
         known = {column.plugin: column.codes for column in self._diagnosis.filters}
         for plugin in () if self._any_pod_counts else self._beyond_room:
-            # Where PreFilter rejected the pod no filter was asked.
+            # If PreFilter rejected the pod, the filters have not been asked yet.
             codes = known[plugin.name] if plugin.name in known else plugin.filter(self._cycle, ALL).codes
             barred |= codes != 0
         return barred
@@ -109,7 +109,7 @@ class Search:
         return self._trials.found(nodes, wanted, self._barred)
 
     def best(self, nodes: Rows) -> Candidate:
-        """The one of the candidates ``nodes`` where evictions disturb least."""
+        """The candidate among ``nodes`` whose evictions disturb least."""
         return self._candidate(self._trials.best(nodes))
 
     def listed(self, nodes: Rows) -> list[Candidate]:
@@ -144,7 +144,7 @@ class Search:
         return False
 
     def _try_rooms(self, nodes: Rows, victims: list[list[Pod]]) -> None:
-        """Try ``nodes`` all at once: without their victims, then with one after the other let back in."""
+        """Try all ``nodes`` at once: take their victims off, then let them back in one after the other."""
         cycle, handle = self._cycle, self._handle
 
         def on(snapshot: Snapshot) -> Cycle:
@@ -180,7 +180,7 @@ class Search:
         return TrialResult(tuple(by_importance(gone) if violating and others else gone), kept_by_budget)
 
     def _dry_run(self, node: int) -> TrialResult:
-        """Take out all pods of lower priority, then let back in, in order of importance, whom there is room for."""
+        """Take out all pods of lower priority, then let back in those that fit, in order of importance."""
         if self._world is None:
             self._world = self._cycle.on(self._cycle.snapshot.copy())
         world, snapshot = self._world, self._world.snapshot
@@ -214,7 +214,7 @@ class Search:
         self._handle.move_pod(trial, pod, node, add=add)
 
     def error(self) -> str:
-        """What went wrong on the nodes tried, "" where nothing did."""
+        """The errors on the nodes that were tried, "" if there were none."""
         said = [status.message for status, _ in self._refused if status.code is Code.ERROR]
         return said[0] if len(said) == 1 else f"[{', '.join(said)}]" if said else ""
 
@@ -229,7 +229,7 @@ class Search:
 
     @cached_property
     def _refused(self) -> list[tuple[Status, int]]:
-        """Why it is no use on how many of the nodes tried."""
+        """The reasons why evictions do not help, each with the number of nodes."""
         barred = self._nodes[self._barred[self._nodes]]
         if not barred.size:
             return self._trials.refused(self._nodes)
@@ -263,7 +263,7 @@ class Search:
         return left
 
     def extenders(self) -> list[PreemptingExtender]:
-        """Those that have a say in preemption."""
+        """The extenders that take part in preemption."""
         return [one for one in self._handle.extenders if one.preempts and one.interested(self._cycle.pod)]
 
 

@@ -1,8 +1,8 @@
 """What came of trying to make room on nodes, for pods of one signature.
 
-A trial takes all pods of lower priority off a node and lets back in, in order of importance, whom there is room for.
-Where the filters look no further than what a node has room for, all nodes are tried at once: pod by pod of each node,
-as columns. What is found out about a node stays true until its pods change, unless a filter looks beyond the node.
+A trial takes all pods of lower priority off a node, and lets those that fit back in, in order of importance. If the
+filters look only at what a node has room for, all nodes are tried at once, as columns: one pod of each node at a time.
+The result for a node stays true until its pods change, unless a filter looks beyond the node.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kschedweb.engine.state.snapshot import Snapshot
 
 Rows = NDArray[np.intp]
 UNTRIED, REFUSED, FOUND = 0, 1, 2
-VIOLATIONS = 0  # in Trials' columns of whole numbers; then the highest priority, their sum, and how many victims
+VIOLATIONS = 0  # the first row of Trials._keys; then the highest priority, the sum of priorities, the number of victims
 FEW = 8
 
 
@@ -54,7 +54,7 @@ class Trials:
         self._version = -1
 
     def refresh(self, snapshot: Snapshot) -> None:
-        """Forget the nodes whose pods have changed, and those whose outcome held for one cycle."""
+        """Forget the results of nodes whose pods have changed, and those that were true for one cycle only."""
         pods = snapshot.pods
         moves = pods.moves(self._version) if self._version >= 0 else None
         if moves is None:
@@ -66,7 +66,7 @@ class Trials:
         self._fleeting = set()
 
     def put(self, node: int, outcome: TrialResult, *, fleeting: bool = False) -> None:
-        """Keep what came of ``node``; where it is ``fleeting``, for this cycle."""
+        """Keep the result for ``node``; a ``fleeting`` one is kept for this cycle only."""
         self._outcomes[node] = outcome
         if fleeting:
             self._fleeting.add(node)
@@ -83,7 +83,7 @@ class Trials:
         self._started[node] = earliest_start(victims)
 
     def due(self, nodes: Rows, wanted: int, barred: Mask) -> Rows:
-        """Those of ``nodes`` to be tried next, until ``found`` is known; none where it is."""
+        """The ``nodes`` to try next; none once ``found`` is known."""
         states = self.state[nodes]
         untried = np.flatnonzero(states == UNTRIED)
         if untried.size:
@@ -96,14 +96,14 @@ class Trials:
         return nodes[untried]
 
     def _enough(self, able: Rows, wanted: int) -> int:
-        """How many of ``able`` nodes end the search: ``wanted``, or as many more as it takes to violate no budget."""
+        """How many ``able`` nodes end the search: ``wanted``, or more until one of them violates no budget."""
         kind = self._keys[VIOLATIONS, able] == 0
         return max(wanted, int(kind.argmax()) + 1) if kind.any() else len(able) + 1
 
     def found(self, nodes: Rows, wanted: int, barred: Mask) -> Rows:
         """The candidates among ``nodes``, up to where the search ends; those that violate no budget come first.
 
-        ``barred`` bool[nodes] are no candidates, whatever room can be made there.
+        Nodes in ``barred`` bool[nodes] are no candidates, however much room can be made there.
         """
         able = nodes[(self.state[nodes] == FOUND) & ~barred[nodes]]
         able = able[: self._enough(able, wanted)]
@@ -111,7 +111,7 @@ class Trials:
         return able if kind.all() else np.concatenate((able[kind], able[~kind][:wanted]))
 
     def best(self, nodes: Rows) -> int:
-        """The node that is disturbed least; of equals the first."""
+        """The node whose evictions disturb least; of equal ones the first."""
         for keys in (*self._keys, -self._started):
             of_these = keys[nodes]
             nodes = nodes[of_these == of_these.min()]
@@ -125,20 +125,20 @@ class Trials:
         return found
 
     def refusal(self, node: int) -> Status:
-        """Why it is no use on a node that was tried."""
+        """Why evictions do not help on a node that was tried."""
         return self.refusals[int(self._refused[node])]
 
     def refused(self, nodes: Rows) -> list[tuple[Status, int]]:
-        """Why it is no use on how many of ``nodes``."""
+        """The reasons why evictions do not help, each with the number of ``nodes``."""
         numbers = np.bincount(self._refused[nodes[self.state[nodes] == REFUSED]], minlength=len(self.refusals))
         return [(status, number) for status, number in zip(self.refusals, numbers.tolist(), strict=True) if number]
 
 
 class Rooms:
-    """Tries many nodes at once, where nothing counts but what they have room for.
+    """Tries many nodes at once, for filters that look only at what a node has room for.
 
-    ``fits`` says of ``nodes`` (positions) of a snapshot, in which nothing is right but the columns of resources and
-    the numbers of pods, where the pod has room.
+    ``fits`` says on which ``nodes`` (positions) of a snapshot the pod has room. Of that snapshot only the columns of
+    resources and the numbers of pods are valid.
     """
 
     def __init__(self, snapshot: Snapshot, fits: Callable[[Snapshot, Rows], Mask]) -> None:
@@ -152,7 +152,7 @@ class Rooms:
         return self._snapshot
 
     def reprieve(self, nodes: Rows, queues: Sequence[Sequence[Pod]]) -> list[list[Pod]]:
-        """Let the pods of each queue back in, in turn, where there is room; returns those for whom there is none."""
+        """Let the pods of each queue back in, one after the other, where they fit; returns those that do not fit."""
         gone: list[list[Pod]] = [[] for _ in queues]
         for turn in range(max(map(len, queues), default=0)):
             waiting = np.array([place for place, queue in enumerate(queues) if turn < len(queue)], dtype=np.intp)
@@ -165,7 +165,7 @@ class Rooms:
         return gone
 
     def _account(self, nodes: Rows, pods: Sequence[Sequence[Pod]], sign: int) -> None:
-        """Add what the pods on each of ``nodes`` take, or take it away."""
+        """Add what the pods on each of ``nodes`` occupy, or subtract it."""
         numbers = np.array([0, *map(len, pods)], dtype=np.int64)
         vectors = [self._vector(pod) for there in pods for pod in there]
         if not vectors:
@@ -178,7 +178,7 @@ class Rooms:
         self._snapshot.pod_count[nodes] += numbers[1:] * sign
 
     def _vector(self, pod: Pod) -> tuple[int, ...]:
-        """What the pod takes of each resource, and with defaults of CPU and memory."""
+        """What the pod occupies of each resource, then its CPU and memory with defaults."""
         key = id(pod.resources)  # shared by pods of one template, and alive as long as they are
         if key not in self._vectors:
             taken = pod.occupied
