@@ -1,6 +1,6 @@
-"""The gate's side of a live run: requests are stored, and answers looked for, by a thread of its own.
+"""A live run's thread for the approval gate: it stores requests and looks for answers.
 
-The loop never waits for the database. A pod whose request cannot be stored yet waits as one that nobody answered.
+The loop never waits for the database. A pod whose request cannot be stored yet waits, as if nobody had answered.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ AWAY = (OperationalError, InterfaceError)  # the database does not answer, which
 
 @dataclass(frozen=True)
 class Stored:
-    """The request of a held pod is durable; or it never will be, for ``problem``."""
+    """The request of a held pod is stored; or it cannot be, and ``problem`` says why."""
 
     term: int
     uid: str
@@ -67,12 +67,12 @@ Ask = Callable[[], None]
 
 
 class Asker:
-    """Speaks to the gate for one live run; answers go to ``sink``. Calls are made in the order they were asked for."""
+    """Calls the gate for one live run, in the order in which calls are queued; answers go to ``sink``."""
 
     def __init__(self, scheduler: LiveScheduler, revision: int, sink: Callable[[object], None]) -> None:
         self.scheduler, self.revision, self._sink = scheduler, revision, sink
         self.away = False  # whether the database did not answer the last time
-        self.term = 0  # of the leadership that answers are looked for; 0: of none
+        self.term = 0  # of the term whose answers are looked for; 0: none
         self._asks: queue.SimpleQueue[Ask] = queue.SimpleQueue()
         self._ended = threading.Event()
         self._wake = threading.Event()
@@ -82,7 +82,7 @@ class Asker:
         self._thread.start()
 
     def stop(self, seconds: float) -> None:
-        """Do what was asked, for at most ``seconds``."""
+        """Make the queued calls, for at most ``seconds``."""
         self._ended.set()
         self._wake.set()
         if self._thread.ident:
@@ -133,7 +133,7 @@ class Asker:
         self._ask(look)
 
     def ended(self, uid: str, state: Ended, reason: str, epoch: int) -> None:
-        """Tell that the request of a pod came to an end."""
+        """Tell the gate that the request of a pod has ended."""
         self._ask(
             lambda: gate().ended(scheduler=self.scheduler, uid=uid, state=state, reason=reason[:1000], epoch=epoch)
         )
@@ -168,7 +168,7 @@ class Asker:
 
     @staticmethod
     def _do(ask: Ask) -> None:
-        """One call; what fails for another reason than the database would fail again, and must not stop the rest."""
+        """Make one call. If it fails for another reason than the database it would fail again: log it and go on."""
         try:
             ask()
         except AWAY:

@@ -1,4 +1,4 @@
-"""Whether what a run knows is what the cluster is: asked for by SIGUSR2, as of kube-scheduler's cache debugger."""
+"""Compares what a run knows with the cluster, on SIGUSR2, like kube-scheduler's cache debugger."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
 
 logger = structlog.get_logger(__name__)
 
-TRIES, REST = 5, 1.0  # seconds: what the watches have not brought by then is no delay any more
+TRIES, REST = 5, 1.0  # seconds: a difference that is still there after these tries is no delay of the watches
 ANSWERS_WITHIN = 10.0  # seconds
 MOST_TOLD = 20
 
 
 @dataclass(frozen=True)
 class CompareRequest:
-    """To the loop: compare ``fresh`` with what is known, and put what came of it into ``answer``."""
+    """Asks the loop to compare ``fresh`` with what is known, and to put the result into ``answer``."""
 
     fresh: Fresh
     answer: queue.SimpleQueue[CacheComparison] = field(default_factory=queue.SimpleQueue)
 
 
 class Comparer:
-    """Lists nodes and pods in a thread of its own, and has the loop, which ``put`` reaches, compare.
+    """Lists nodes and pods in a thread, and has the loop compare them; ``put`` sends to the loop.
 
-    A list is older or newer than what is known by the time that events take: a difference counts where each of five
-    lists, a second apart, shows it.
+    A list may be a little older or newer than what is known. So a difference counts only if each of five lists, a
+    second apart, shows it.
     """
 
     def __init__(self, scheduler: str, open_client: Callable[[], Client], put: Callable[[object], None]) -> None:
@@ -49,7 +49,7 @@ class Comparer:
         self.result: dict[str, Any] = {}
 
     def ask(self) -> None:
-        """Compare, unless that is under way; ``result`` is another one afterwards."""
+        """Start a comparison, unless one is under way; it replaces ``result``."""
         if not self._thread.is_alive():
             self._thread = threading.Thread(target=self._run, name="live-comparer", daemon=True)
             self._thread.start()
@@ -94,7 +94,7 @@ class Comparer:
 
 
 def _all(client: Client, kind: str) -> list[dict[str, Any]]:
-    """What the API server's store has, not its cache: no resource version is named."""
+    """List from the API server's store, not its cache: the request names no resource version."""
     selection: dict[str, Any] = {"fieldSelector": selector} if (selector := FIELD_SELECTORS.get(kind)) else {}
     items = [item for page in client.pages(BY_NAME[kind].path, **selection) for item in page.items]
     return [reduce(item) for item in items if isinstance(item, dict)]

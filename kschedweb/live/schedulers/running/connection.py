@@ -1,4 +1,4 @@
-"""A live scheduler's way to its cluster: clients, reflectors, the elector, and what writes."""
+"""A live scheduler's connection to its cluster: clients, reflectors, the elector, and the writers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Connection:
-    """Everything of one run that talks to the API server. Raises ApplicationError where the cluster may not be asked.
+    """All parts of one run that talk to the API server. Raises ApplicationError if the cluster may not be contacted.
 
     Writing and the lock have clients of their own: a renewal never waits behind a thousand bindings.
     """
@@ -87,7 +87,7 @@ class Connection:
             self._election.join(seconds)
 
     def close(self, seconds: float) -> None:
-        """End all that talks to the server; nothing is waited for any longer than ``seconds``."""
+        """Stop everything that talks to the server; wait for each part at most ``seconds``."""
         for reflector in self.reflectors.values():
             reflector.end()
         self.recorder.close(seconds)

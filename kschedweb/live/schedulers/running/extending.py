@@ -1,7 +1,7 @@
-"""Asks the extenders of a policy over HTTP, at addresses that the operator's allowlist for extenders holds.
+"""Calls the extenders of a policy over HTTP, at addresses in the operator's allowlist for extenders.
 
-The engine's own transport is for the command line: here nothing may be asked that the operator did not allow, and no
-file of this machine is read for a policy's sake.
+The engine's own transport is for the command line. Here only allowed addresses may be called, and a policy may not
+have files of this machine read.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ TIMED_OUT = "context deadline exceeded (Client.Timeout exceeded while awaiting h
 
 
 def transport(extenders: Iterable[dict[str, Any]]) -> Post:
-    """A function that posts to these extenders. Raises Unprocessable, at its path, for each that may not be asked.
+    """A function that posts to these extenders. Raises Unprocessable with the path of each that may not be called.
 
-    No connection is opened yet, so that whoever saves what is to run has it checked in the same way.
+    No connection is opened yet: the same check is made when a live scheduler is saved.
     """
     listed = list(extenders)
     problems = refusals(listed)
@@ -52,7 +52,7 @@ def transport(extenders: Iterable[dict[str, Any]]) -> Post:
 
 
 class _Way:
-    """The way to one extender: its address is resolved and checked once, and connected to from then on."""
+    """The transport to one extender. Its address is resolved and checked once, and used from then on."""
 
     def __init__(self, extender: dict[str, Any]) -> None:
         tls = extender.get("tlsConfig") or {}

@@ -1,4 +1,4 @@
-"""What a live run says of itself: pods a second, latencies, their course over the last minutes, the last error."""
+"""A live run's figures: pods a second, latencies, how both changed over the last minutes, the last error."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Figures:
         return {"p50": quantile(found, 0.5), "p99": quantile(found, 0.99)} if found else {}
 
     def tell(self, depths: Depths, now: float) -> None:
-        """Remember how it is now, each few seconds."""
+        """Remember the present figures, every few seconds."""
         if self.history and now - (self.history[-1][0] or 0.0) < HISTORY_EVERY:
             return
         queues = (depths.active, depths.backoff, depths.unschedulable, depths.gated, depths.waiting)
@@ -58,7 +58,7 @@ class Figures:
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:
-    """The value below which ``share`` of the ``ordered`` values are: always one of them."""
+    """The quantile ``share`` of the ``ordered`` values: always one of them."""
     return round(ordered[min(len(ordered) - 1, int(share * len(ordered)))], 4)
 
 

@@ -1,7 +1,7 @@
-"""Who is asked before a held pod is bound. The app approvals fills this in when it is ready; nothing here knows it.
+"""The gate that allows held pods to be bound. The app approvals registers one when it is ready.
 
-A plugin of ``holds`` lets a pod wait at Permit. The live run then has the gate store the request, and binds the pod
-only after the gate has allowed it and ``may_bind`` has said yes for this leader.
+A plugin of ``holds`` lets a pod wait at Permit. The live run then has the gate store a request. It binds the pod only
+after the gate has allowed it and ``may_bind`` has said yes for this leader.
 """
 
 from __future__ import annotations
@@ -67,30 +67,30 @@ class ApprovalGate(Protocol):
         """
 
     def open(self, scheduler: LiveScheduler) -> Sequence[HeldRequest]:
-        """What has not ended: what waits, is approved or being bound, and what was denied and the pod not told yet."""
+        """The requests that have not ended: waiting, approved, being bound, or denied before the pod was told."""
 
     def decided(self, scheduler: LiveScheduler) -> Sequence[Decided]:
-        """What was decided and has not ended; asked four times a second. Those whose time is over are decided here.
+        """The requests that were decided and have not ended; called four times a second. Expired ones are decided here.
 
-        It is listed until ``ended`` says that it was carried out: also a request that an earlier leader was binding.
+        A request is listed until ``ended`` says that it was carried out, also one that an earlier leader was binding.
         """
 
     def may_bind(self, *, request_id: str, epoch: int) -> bool:
         """Whether the leader of ``epoch`` may bind the pod now: the request turns from approved to being bound.
 
-        Also from being bound by an earlier epoch, which then may not any more.
+        It may also be taken over from the leader of an earlier epoch, which then may not bind any more.
         """
 
     def ended(self, *, scheduler: LiveScheduler, uid: str, state: Ended, reason: str, epoch: int) -> None:
-        """The open request for the pod came to this end."""
+        """Note how the open request for the pod ended."""
 
 
 class NobodyToAsk(Exception):
-    """No gate is registered, so that nobody could ever answer."""
+    """No gate is registered, so nobody could ever answer."""
 
 
 class ClosedGate:
-    """Stands where no app answers: nothing that must be approved is bound."""
+    """The gate if no app registers one: no pod that needs approval is bound."""
 
     def held(self, **_: Any) -> None:
         raise NobodyToAsk("this installation has no approvals")
@@ -112,10 +112,10 @@ _gate: list[ApprovalGate] = []
 
 
 def register(gate: ApprovalGate) -> None:
-    """Make ``gate`` the one that is asked; the app calls this when it is ready."""
+    """Register ``gate``; the app calls this when it is ready."""
     _gate[:] = [gate]
 
 
 def gate() -> ApprovalGate:
-    """The gate that is asked."""
+    """The registered gate."""
     return _gate[0] if _gate else ClosedGate()

@@ -1,7 +1,7 @@
-"""Hosts live schedulers in this process: looks at their rows, starts and stops their runs, says how they are.
+"""Hosts live schedulers in this process: reads their rows, starts and stops their runs, reports on them.
 
-Scaled out it is a step of each Celery worker that serves the queue ``scheduler``; embedded it is a thread beside the
-others. It needs no message: what a person asked for stands in rows, which it reads twice a second.
+In a scaled-out installation the host is a step of each Celery worker that serves the queue ``scheduler``. In an
+embedded one it is a thread. It needs no messages: it reads from rows, twice a second, what people asked for.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ QUEUE = "scheduler"  # of the Celery workers that host
 EVERY = 0.5  # seconds between looks at the rows
 BEAT_EVERY = 1.0
 FIGURES_EVERY = 2.0
-HANGS, GIVES_UP = 15.0, 60.0  # seconds without a turn: the lease is handed over; the process ends
+HANGS, GIVES_UP = 15.0, 60.0  # seconds without a round: the lease is handed over; the process ends
 FIRST_REST, LONGEST_REST = 1.0, 30.0  # seconds until a run that failed is begun again
 STOP_SECONDS = 8.0
 
@@ -51,7 +51,7 @@ class Hosted:
     """A live scheduler that this process hosts, or would if it could."""
 
     row: LiveScheduler
-    key: tuple[Any, ...]  # of the settings it runs with: others need another run
+    key: tuple[Any, ...]  # of the settings it runs with: new settings need a new run
     started_at: Any = field(default_factory=timezone.now)
     run: HostedRun | None = None
     error: str = ""
@@ -61,7 +61,7 @@ class Hosted:
 
 
 class Host:
-    """``fatal`` is called where a run hangs for good, and nothing but a new process helps."""
+    """``fatal`` is called if a run hangs for good and only a new process helps."""
 
     def __init__(self, *, fatal: Callable[[], None] | None = None) -> None:
         self.identity = f"{socket.gethostname()}_{os.getpid()}_{uuid.uuid4()}"
@@ -83,7 +83,7 @@ class Host:
             signal.signal(signal.SIGUSR2, lambda *_: self._compare.set())
 
     def stop(self) -> None:
-        """Stop every run in an orderly way, so that others can take over at once."""
+        """Stop every run in order, so that other processes can take over at once."""
         self._ended.set()
         if self._thread.ident:
             self._thread.join(STOP_SECONDS)
@@ -97,7 +97,7 @@ class Host:
                 connection.close()  # another thread may have it meanwhile
                 away = False
             except Exception:
-                # The runs go on with the settings that they have; the database may come back.
+                # The runs go on with the settings they have until the database is back.
                 if not away:
                     logger.warning("live_host_waits", exc_info=True)
                 away = True
@@ -139,7 +139,7 @@ class Host:
                     hosted.run.compare()
 
     def _may_run(self, row: LiveScheduler) -> bool:
-        """Whether this process may run it: where a lock decides who leads every process does, else one."""
+        """Whether this process may run it. With a leader lock every process may, otherwise only one."""
         return row.mode not in CLAIMED or services.host_claim(live=row, identity=self.identity)
 
     @staticmethod
@@ -149,7 +149,7 @@ class Host:
             run.stop()
 
     def _keep_running(self, hosted: Hosted) -> None:
-        """Begin a run where there is none, again after a rest where one failed."""
+        """Start a run if there is none; after a failed one, wait first."""
         if hosted.run is not None and not hosted.run.alive:
             hosted.error = hosted.run.problem or "The scheduling loop ended by itself and begins anew."
             self._failed(hosted)
@@ -177,7 +177,7 @@ class Host:
 
     @staticmethod
     def _pass_on(hosted: Hosted, row: LiveScheduler) -> None:
-        """What a person asked for reaches the one that leads; steps are taken from the row once."""
+        """Pass what a person asked for to the leader; steps are taken from the row only once."""
         if hosted.run is not None:
             steps = services.steps_take(live=row) if row.steps and hosted.run.leading else 0
             hosted.run.command(row.paused, steps)
@@ -206,7 +206,7 @@ class Host:
         )
 
     def _watch(self) -> None:
-        """A loop that hangs must not lead; what cannot even be ended takes the process with it."""
+        """A loop that hangs must not lead. If it cannot be stopped, the process ends."""
         for hosted in self._hosted.values():
             if hosted.run is None:
                 continue
@@ -241,7 +241,7 @@ class Host:
 
 
 def key_of(row: LiveScheduler) -> tuple[Any, ...]:
-    """What a run is begun with: where this changes, it is ended and another begun."""
+    """The settings of a run: if they change, it is stopped and a new one is started."""
     policy = selectors.revision_in_force(row).pk
     lease = (row.lock, row.lease_namespace, row.lease)
     server = (row.cluster.server, row.cluster.source)
@@ -249,12 +249,12 @@ def key_of(row: LiveScheduler) -> tuple[Any, ...]:
 
 
 def give_up() -> None:
-    """End a process whose loop hangs; whoever runs it starts another."""
+    """End a process whose loop hangs; its supervisor starts a new one."""
     os._exit(70)
 
 
 class HostStep(bootsteps.StartStopStep):
-    """Celery's way in: present in workers that serve the queue ``scheduler``."""
+    """The Celery step: included in workers that serve the queue ``scheduler``."""
 
     requires = {"celery.worker.components:Pool"}
 

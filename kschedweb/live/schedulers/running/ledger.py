@@ -1,4 +1,4 @@
-"""The books of a live run: each decision as a row, what came of it, how long pods took, and what is measured."""
+"""The records of a live run: each decision with its result, how long pods took, and the metrics."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from kschedweb.engine.live import Bind, Decision, Hold, JudgedPod, Report, Wait
     from kschedweb.live.schedulers.metrics import Instruments
 
-# Explaining takes longer than deciding: beyond idle time, and beyond what is explained in any case, it may have this
-# share of all time, saved up to so many seconds.
+# Explaining takes longer than deciding. Beyond idle time, and beyond what is explained in any case, it may take this
+# share of all time; up to so many seconds are saved up.
 SHARE, SAVED = 0.05, 0.05
 
 
@@ -49,13 +49,13 @@ class Ledger:
         self._waits: dict[str, float] = {}  # uid -> since when it waits at Permit
         self._begun: dict[str, UUID] = {}  # uid -> row of the last decision with which it began to wait
         self._budget, self._budget_at = SAVED, 0.0  # seconds
-        self._said: dict[str, tuple[str, int]] = {}  # uid -> message that was explained last, as which of all
+        self._said: dict[str, tuple[str, int]] = {}  # uid -> the message that was explained last, and its number
         self._explained = 0  # decisions that put no pod on a node
 
     # Pods come and go.
 
     def listed(self, raw: dict[str, Any], now: float) -> None:
-        """An unbound pod of ours was there already: its creation, to the second, is all there is to go by."""
+        """An unbound pod of ours was there already. Only its creation time is known, to the second."""
         created = parse_datetime(str((raw.get("metadata") or {}).get("creationTimestamp") or ""))
         self._remember(raw, created.timestamp() if isinstance(created, datetime) else now)
 
@@ -83,11 +83,11 @@ class Ledger:
         self._begin(intent.decision, Result.WAITING)
 
     def restored(self, uid: str, decision: UUID) -> None:
-        """A pod that was held before a restart is held again, for the decision of then."""
+        """A pod that was held before a restart is held again, with its old decision."""
         self._open[uid] = decision
 
     def took_over(self, kept: Collection[UUID], now: float) -> None:
-        """Of what earlier leaders left open only ``kept`` goes on; nobody waits for the rest any more."""
+        """Close the decisions that earlier leaders left open, except ``kept``."""
         self._log.add(TakenOver(self.books.epoch, frozenset(kept), moment(now)))
 
     def _begin(self, decision: Decision, result: Result) -> None:
@@ -115,7 +115,7 @@ class Ledger:
             self._row(intent.decision, Result.FAILED, ended=now, message=message)
 
     def reported(self, intent: Report, now: float) -> None:
-        """A try came to nothing."""
+        """A try failed."""
         result = Result.UNSCHEDULABLE if intent.reason == "Unschedulable" else Result.ERROR
         told_of = intent.decision is not None and self._attempted(str(result), intent.decision, now)
         if intent.pod.uid in self._open:
@@ -124,7 +124,7 @@ class Ledger:
             self._row(intent.decision, result, ended=now, message=intent.message)
 
     def ended(self, uid: str, result: Result, message: str, now: float, latency: float | None = None) -> None:
-        """What a decision that was open came to; the first word counts."""
+        """The result of an open decision; the first one counts."""
         row, since = self._open.pop(uid, None), self._waits.pop(uid, None)
         if since is not None:
             code = Code.SUCCESS if result in (Result.BOUND, Result.FAILED) else Code.UNSCHEDULABLE
@@ -133,7 +133,7 @@ class Ledger:
             self._log.add(DecisionResult(row, result, moment(now), message, latency))
 
     def forget(self) -> None:
-        """Another leads now, and will say what becomes of what is open."""
+        """Another process leads now, and will close the open decisions."""
         self._open.clear()
         self._waits.clear()
         self._begun.clear()
@@ -155,7 +155,7 @@ class Ledger:
         return row.id
 
     def _attempted(self, result: str, decision: Decision, now: float) -> bool:
-        """A try ended; whether it had waited at Permit before, and has its row."""
+        """A try ended; returns whether it had waited at Permit, and so has a row."""
         waited = self._begun.pop(decision.uid, None) == decision_id(self.books.scheduler, decision)
         if not waited and decision.durations:  # what was restored was decided by another process
             self.instruments.decided(decision.durations, decision.codes)
@@ -174,8 +174,8 @@ class Ledger:
         idle: bool,
         held: bool,
     ) -> None:
-        """Keep every verdict and score of ``decision``: always where it is ``held``, for a person is asked about it,
-        and where it says something new of why a pod fits nowhere; else while ``idle``, or within a small share of time.
+        """Keep every verdict and score of ``decision``. Always if it is ``held``, since people are asked about it, and
+        if it says something new about why a pod fits nowhere. Otherwise while ``idle``, or in a small share of time.
         """
         if not (held or self.books.keep_columns):
             return
@@ -199,7 +199,7 @@ class Ledger:
             self._said[decision.uid] = decision.message, self._explained
 
     def _is_news(self, decision: Decision) -> bool:
-        """Whether nothing is kept that says why the pod fits nowhere, or soon nothing will be."""
+        """Whether no explanation of why the pod fits nowhere is kept, or the kept one will soon be deleted."""
         if decision.node:
             return False
         message, number = self._said.get(decision.uid, ("", 0))

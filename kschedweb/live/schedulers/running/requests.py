@@ -1,4 +1,4 @@
-"""Held pods: which stored request each has, and what an answer to it does. Used by the run's own thread only."""
+"""Held pods: the stored request of each, and what happens on its answer. Used by the run's own thread only."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ logger = structlog.get_logger(__name__)
 
 ELSEWHERE = "the pod was bound to {} by another scheduler"
 NOT_IN_FORCE = "the approval is not in force any more"
-ASK_AGAIN = 1.0  # seconds between looks for requests that an answer names and nobody here knows
+ASK_AGAIN = 1.0  # seconds between reads of the stored requests, if an answer names an unknown one
 
 
 @dataclass

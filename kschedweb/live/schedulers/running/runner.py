@@ -1,9 +1,9 @@
-"""One live scheduler at work: what the cluster and people say goes in at one queue, and one thread decides.
+"""One live scheduler at work: news from the cluster and from people go through one queue to one thread, which decides.
 
     reflectors, writers, gate, host -> inbox -> LiveLoop -> intents -> Carrier, Asker, Recorder
 
-The loop's thread never waits for a network or the database. A term is one time of leading: what was begun in an
-earlier term is not carried out any further, and its answers do not count.
+The loop's thread never waits for the network or the database. A term is one time of leading. Work begun in an earlier
+term is not continued, and answers to it are ignored.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 logger = structlog.get_logger(__name__)
 
-AT_ONCE = 256  # news that are taken in before a pod is tried
+AT_ONCE = 256  # most news taken in before a pod is tried
 APPROVED_SECONDS = 60.0  # a binding that people approved is tried again for as long, before they are asked again
 LONGEST_WAIT = 0.1  # seconds that the loop waits for news: leadership is looked at as often
 TELL_EVERY = 0.5  # seconds, at least, while there is work
@@ -58,7 +58,7 @@ class Commands:
 
 @dataclass(frozen=True)
 class Measured:
-    """What machines use was measured anew."""
+    """New measurements of what nodes and workloads use."""
 
     watermarks: Watermarks | None
 
@@ -110,7 +110,7 @@ class LiveRun:
         self._thread.start()
 
     def stop(self, seconds: float = STOP_SECONDS) -> None:
-        """Within about ``seconds``: no pod is tried any more, bindings under way end, then the lease is given back."""
+        """Stop within about ``seconds``: try no more pods, let bindings under way end, then give the lease back."""
         until = time.monotonic() + seconds
 
         def left() -> float:
@@ -144,7 +144,7 @@ class LiveRun:
         self._inbox.put(Measured(watermarks))
 
     def compare(self) -> None:
-        """Have what is known compared with a fresh list; the report has what came of it."""
+        """Compare what is known with a fresh list; the result is in the report."""
         self._comparer.ask()
 
     def hand_over(self) -> None:
@@ -173,7 +173,7 @@ class LiveRun:
     _tell_at = 0.0
 
     def _leads(self, term: int) -> bool:
-        """Asked right before every binding, in the thread that writes it."""
+        """Whether to bind: called right before every binding, in the thread that writes it."""
         return term == self._term and self._leading and self._elector.leading
 
     # In the run's own thread.
@@ -184,14 +184,14 @@ class LiveRun:
                 self._turn()
             self._finish()
         except Exception as error:
-            # A loop that failed half-way may not know the cluster any more: its host begins anew.
+            # A loop that failed half-way may have lost track of the cluster: its host starts a new run.
             logger.exception("live_run_failed", scheduler=self.scheduler.scheduler_name)
             self.problem = f"The scheduling loop failed and begins anew: {type(error).__name__}."
         finally:
             self._leave()
 
     def _finish(self) -> None:
-        """Hear what came of the bindings that are under way."""
+        """Wait for the answers to the bindings that are under way."""
         until = self.clock() + FINISH_SECONDS
         while self._binds and self.clock() < until and self._elector.leading:
             try:
@@ -218,7 +218,7 @@ class LiveRun:
             self._wait(now)
 
     def _may_try(self) -> bool:
-        """Whether pods are to be tried: it leads, knows the cluster and what is held, and nobody paused it."""
+        """Whether to try pods: it leads, knows the cluster and the held pods, and is not paused."""
         ready = self._leading and self._requests.restored
         return ready and (not self._commands.paused or self._commands.steps > 0)
 
@@ -263,7 +263,7 @@ class LiveRun:
             logger.info("live_leads", scheduler=self.scheduler.scheduler_name, epoch=self._elector.epoch)
 
     def _leave(self) -> None:
-        """Nothing is bound from here on; what is reserved is given back, without a word to the cluster."""
+        """Bind nothing from here on, and give back what is reserved, without telling the cluster."""
         if self._leading:
             self._leading = False
             self.instruments.leads(False)
@@ -390,7 +390,7 @@ class LiveRun:
                 self._requests.superseded(intent, now)
 
     def _explain(self, decision: Decision, now: float, *, held: bool) -> None:
-        """Right after the decision nothing else has changed yet, so the pod is judged as it was then."""
+        """Explain the decision. Nothing else has changed yet, so the explanation is of the same state."""
         idle = self._inbox.empty() and not self._loop.ready
         self._ledger.explain(
             decision,

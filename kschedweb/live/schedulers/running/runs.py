@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class HostedRun(Protocol):
     """What hosts one live scheduler, in any mode."""
 
-    ticked: float  # when it last went round, in monotonic seconds
+    ticked: float  # time of its last round, in monotonic seconds
     problem: str  # why it ended by itself
 
     def start(self) -> None: ...
@@ -50,12 +50,12 @@ _others: dict[str, Factory] = {}
 
 
 def register(mode: str, factory: Factory) -> None:
-    """Have ``factory`` make the runs of ``mode``; an app above this one calls this when it is ready."""
+    """Register ``factory`` for the runs of ``mode``; an app above this one calls this when it is ready."""
     _others[mode] = factory
 
 
 def make_run(row: LiveScheduler, identity: str) -> HostedRun | None:
-    """The run of ``row``, not begun yet; ``None`` for a mode that needs none here. Raises ApplicationError."""
+    """The run of ``row``, not started; ``None`` for a mode that needs none here. Raises ApplicationError."""
     if row.mode == Mode.SCHEDULING:
         return _scheduling(row, identity)
     factory = _others.get(row.mode)
