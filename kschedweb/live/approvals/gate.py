@@ -1,4 +1,4 @@
-"""What the live scheduler asks of approvals: schedulers/running/gates.py says when."""
+"""The approval gate of live schedulers: schedulers/running/gates.py says when it is called."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ApprovalGate:
-    """Requests as rows: whatever restarts, they are there."""
+    """Keeps requests as rows, so that they survive restarts."""
 
     def held(
         self,
@@ -52,7 +52,7 @@ class ApprovalGate:
         )
 
     def open(self, scheduler: LiveScheduler) -> Sequence[HeldRequest]:
-        """What has not ended, with the pods that were denied and not told yet."""
+        """The requests that have not ended, with the pods that were denied and not told yet."""
         return [
             HeldRequest(
                 request_id=str(row.pk),
@@ -68,7 +68,7 @@ class ApprovalGate:
         ]
 
     def decided(self, scheduler: LiveScheduler) -> Sequence[Decided]:
-        """What was decided, by people or by time, and was not carried out yet."""
+        """The requests that were decided, by people or by time, and not carried out yet."""
         due = Q(state=State.WAITING, expires_at__lte=timezone.now())
         rows = ApprovalRequest.objects.filter(scheduler=scheduler, open=True)
         found = list(rows.filter(due | ~Q(state=State.WAITING)))
@@ -82,7 +82,7 @@ class ApprovalGate:
         return services.binding_begin(request_id=request_id, epoch=epoch)
 
     def ended(self, *, scheduler: LiveScheduler, uid: str, state: Ended, reason: str, epoch: int) -> None:
-        """The open request for the pod came to this end."""
+        """Note how the open request for the pod ended."""
         services.request_end(scheduler=scheduler, uid=uid, state=state, reason=reason, epoch=epoch)
 
 

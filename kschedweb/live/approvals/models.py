@@ -28,7 +28,7 @@ class State(models.TextChoices):
 
 
 class ApprovalRequest(models.Model):
-    """A pod that waits at Permit, on the node found for it, and what is asked of people before it is bound.
+    """A pod that waits at Permit for people, with the node found for it.
 
     ``open`` until the scheduler has carried out what was decided: a denied request is open until the pod was told.
     """
@@ -53,11 +53,11 @@ class ApprovalRequest(models.Model):
     decided_by = models.CharField(max_length=150, blank=True)  # "": nobody did in time
     ended_at = models.DateTimeField(null=True)
     epoch = models.PositiveBigIntegerField(default=0)  # of the leader that asked, then of the one that binds
-    # A denial stands for further requests about the same: the pod as it was, its node, the policy's revision.
+    # A denial covers further requests about the same: the pod as it was, its node, the policy's revision.
     subject = models.CharField(max_length=64, default="", db_default="")  # digest of these, "": not known
     asked_again = models.PositiveIntegerField(default=0, db_default=0)  # how often after it was denied
     asked_again_at = models.DateTimeField(null=True)
-    reopened_at = models.DateTimeField(null=True)  # the denial stands no more: somebody wants to be asked anew
+    reopened_at = models.DateTimeField(null=True)  # the denial was lifted: somebody wants to be asked again
     reopened_by = models.CharField(max_length=150, default="", db_default="")
 
     class Meta:
@@ -113,12 +113,12 @@ class Event(models.TextChoices):
 
 
 def all_events() -> list[str]:
-    """What an endpoint is told of without a choice."""
+    """The events that an endpoint gets if none were chosen."""
     return [Event.OPENED, Event.DECIDED, Event.EXPIRED]
 
 
 class Endpoint(models.Model):
-    """Another program's address that is told of requests."""
+    """The address of another program that is told of requests."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=64, unique=True)

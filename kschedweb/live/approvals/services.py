@@ -1,4 +1,4 @@
-"""Every change of a request: asked, decided by people or by time, bound or ended. All of it is audited."""
+"""Every change of a request: stored, decided by people or by time, bound, ended. All changes are audited."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def request_open(
 
 @transaction.atomic
 def request_reopen(*, user: User, request_id: Any) -> ApprovalRequest:
-    """Let a denial stand no more: the scheduler asks anew when it tries the pod next. Votes stay as they are.
+    """Lift a denial: the scheduler asks again when it next tries the pod. Votes stay as they are.
 
     Raises ``ApplicationError`` (403 who may not, 404, 409 where no denial stands).
     """
@@ -172,7 +172,7 @@ def _count(user: User, row: ApprovalRequest, verdict: str, reason: str, now: dat
 
 @dataclass(frozen=True)
 class VoteResult:
-    """What became of one of several requests; ``problem`` is empty where it worked."""
+    """The result of a vote on one of several requests; ``problem`` is "" if it worked."""
 
     request_id: str
     pod: str
@@ -181,9 +181,9 @@ class VoteResult:
 
 
 def requests_decide(*, user: User, request_ids: Iterable[Any], verdict: str, reason: str = "") -> list[VoteResult]:
-    """The same vote on several requests, each for itself. Raises ``ApplicationError`` where nothing can be done at all.
+    """The same vote on several requests, each on its own. Raises ``ApplicationError`` if it cannot be cast on any.
 
-    What is missing for all of them (a reason, the role) is not said of each.
+    What is missing for all of them (a reason, the role) is not repeated for each.
     """
     wanted = list(dict.fromkeys(str(one) for one in request_ids))
     if not wanted:
@@ -205,7 +205,7 @@ def requests_decide(*, user: User, request_ids: Iterable[Any], verdict: str, rea
 
 
 def requests_expire(*, scheduler: LiveScheduler | None = None, request_id: Any = None) -> int:
-    """Decide what nobody decided in time by its rule's default, whoever looks first; how many were."""
+    """Decide expired requests by the default of their rules; returns how many. Any process may do this."""
     now = timezone.now()
     due = ApprovalRequest.objects.filter(open=True, state=State.WAITING, expires_at__lte=now)
     if scheduler is not None:
@@ -237,7 +237,7 @@ def binding_begin(*, request_id: Any, epoch: int) -> bool:
 
 @transaction.atomic
 def request_end(*, scheduler: LiveScheduler, uid: str, state: str, reason: str, epoch: int) -> bool:
-    """The open request for a pod came to an end: bound, failed, superseded, or ``rejected`` (the pod was told)."""
+    """Note how the open request for a pod ended: bound, failed, superseded, or ``rejected`` (the pod was told)."""
     row = _open(scheduler, uid)
     if row is None or row.epoch > epoch:
         return False
@@ -264,7 +264,7 @@ def _supersede(row: ApprovalRequest, reason: str, now: datetime, epoch: int) -> 
 
 
 def _denied(scheduler: LiveScheduler, uid: str, subject: str) -> ApprovalRequest | None:
-    """The request by which people denied the same; ``None`` where nobody did, or somebody reopened it."""
+    """The request in which people denied the same; ``None`` if there is none, or if it was reopened."""
     rows = ApprovalRequest.objects.filter(scheduler=scheduler, uid=uid, state=State.DENIED, open=False)
     return rows.filter(subject=subject, reopened_at=None).order_by("-asked_at").first() if subject else None
 

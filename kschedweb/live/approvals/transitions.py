@@ -1,8 +1,8 @@
-"""The states of a request, each change one conditional UPDATE, so that of several who try exactly one succeeds.
+"""The states of a request. Each change is one conditional UPDATE: of several tries exactly one succeeds.
 
 waiting -> approved | denied | expired; approved -> binding -> bound | failed; all that is open -> superseded.
 A denied or expired request stays open until the pod was told. A leader of an earlier epoch changes nothing.
-A denied one is open once more each time that the scheduler asks about the same, until somebody reopens the question.
+A denied one opens again each time that the scheduler asks about the same, until somebody lifts the denial.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def begin_binding(request_id: Any, *, epoch: int) -> bool:
 
 
 def end(request_id: Any, state: str, *, before: tuple[str, ...], now: datetime, reason: str, epoch: int) -> bool:
-    """From one of ``before`` to an end; nothing where a later leader has taken over."""
+    """From one of ``before`` to an end; nothing if a later leader has taken over."""
     values: dict[str, Any] = {"state": state, "open": False, "ended_at": now}
     if reason:
         values["reason"] = reason
@@ -50,7 +50,7 @@ def end(request_id: Any, state: str, *, before: tuple[str, ...], now: datetime, 
 
 
 def tell(request_id: Any, *, now: datetime) -> bool:
-    """The pod was told that it is denied, or is gone: the request ends as what it is."""
+    """The pod was told that it is denied, or is gone: the request ends in its state."""
     return _move(Q(pk=request_id, open=True, state__in=REJECTED), open=False, ended_at=now)
 
 
@@ -62,7 +62,7 @@ def ask_again(request_id: Any, *, decision_id: str, now: datetime, epoch: int) -
 
 
 def reopen(request_id: Any, *, now: datetime, by: str) -> bool:
-    """The denial stands no more."""
+    """Lift the denial."""
     denied = Q(pk=request_id, state=State.DENIED, reopened_at=None) & ~Q(subject="")
     return _move(denied, reopened_at=now, reopened_by=by)
 

@@ -1,6 +1,6 @@
-"""What a scraper reads of the answers to kube-scheduler, which has no such series itself, so that the names are ours.
+"""Metrics of the answers to kube-scheduler. It has no such series itself, so the names are ours.
 
-They are at the site's own address of metrics, in the process that answers.
+They are served with the site's own metrics, by the process that answers.
 """
 
 from __future__ import annotations

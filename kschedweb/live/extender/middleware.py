@@ -1,7 +1,7 @@
 """``POST /extender/<live scheduler>/<verb>``: what kube-scheduler calls.
 
-It answers before sessions, forms, and logs of addresses: kube-scheduler has none of the first two, and asks hundreds
-of times a second. Whoever shows the secret always gets status 200, with the error inside: of any other status
+It answers before sessions, forms and access logs: kube-scheduler uses neither of the first two, and calls hundreds of
+times a second. A caller with the secret always gets status 200, with the error inside: for any other status
 kube-scheduler writes the whole address, secret included, into its log and into events of pods.
 """
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 PATH = re.compile(rf"{PREFIX}([0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}})/(filter|prioritize|preempt|bind)/?")
 EMPTY: dict[str, Any] = {"prioritize": [], "preempt": {"NodeNameToMetaVictims": {}}}
-TROUBLE = "X-Kschedweb-Trouble"  # what is wrong, for whoever looks at answers; kube-scheduler does not
+TROUBLE = "X-Kschedweb-Trouble"  # what is wrong, for people who look at answers; kube-scheduler ignores it
 logger = structlog.get_logger(__name__)
 
 
@@ -48,7 +48,7 @@ class ExtenderMiddleware:
 
 
 def answer(request: HttpRequest) -> HttpResponse:
-    """The answer to one question; 401 for whoever does not show the secret, whether the endpoint exists or not."""
+    """The answer to one question; 401 without the secret, whether the endpoint exists or not."""
     match = PATH.fullmatch(request.path)
     if match is None:
         return _refused(404, "There is nothing at this address.")

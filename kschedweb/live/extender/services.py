@@ -63,7 +63,7 @@ def _lock(live: LiveScheduler) -> Endpoint:
 
 
 def _check(live: LiveScheduler, endpoint: Endpoint) -> None:
-    """Raise Unprocessable with the field where it could not work."""
+    """Raise Unprocessable with each field that could not work."""
     known = choosable(configuration_of(live))
     plugins = endpoint.plugins
     if not isinstance(plugins, list) or not all(isinstance(name, str) for name in plugins):

@@ -1,7 +1,7 @@
 """Hosts a shadow: reflectors feed one queue, one thread judges, verdicts are written in batches.
 
-Nothing is written to the cluster, not even a Lease: a second process that hosts the same shadow reaches the same
-verdicts, of which one row each is kept.
+Nothing is written to the cluster, not even a Lease. A second process that hosts the same shadow reaches the same
+verdicts; one row is kept of each.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 LONGEST_WAIT = 0.2  # seconds that the thread waits for news
 WRITE_EVERY = 0.5
 STOP_SECONDS = 5.0
-MOST_WAITING = 20_000  # verdicts that wait for the database; beyond it the oldest are lost
+MOST_WAITING = 20_000  # most verdicts that wait for the database; then the oldest are lost
 AT_ONCE = 500
 VERDICTS = counter("kschedweb_shadow_verdicts", "Number of pods of others that were judged, by verdict.", "verdict")
 logger = structlog.get_logger(__name__)
 
 
 class ShadowRun:
-    """From ``start`` to ``stop`` it judges what others place for ``row``'s scheduler name."""
+    """From ``start`` to ``stop``, judges the pods that others place for ``row``'s scheduler name."""
 
     def __init__(self, row: LiveScheduler, revision: int, configuration: Configuration) -> None:
         self.row, self.revision = row, revision
@@ -68,7 +68,7 @@ class ShadowRun:
         self._thread.start()
 
     def stop(self) -> None:
-        """End; what was judged is written first."""
+        """End, after writing what was judged."""
         self._ended.set()
         for reflector in self._reflectors:
             reflector.end()
@@ -81,7 +81,7 @@ class ShadowRun:
 
     @property
     def leading(self) -> bool:
-        """There is nothing to lead: each process judges for itself."""
+        """A shadow has no leader: each process judges for itself."""
         return True
 
     def command(self, paused: bool, steps: int) -> None:
@@ -91,7 +91,7 @@ class ShadowRun:
         self._inbox.put(Measured(watermarks))
 
     def compare(self) -> None:
-        """Nothing is bound by what a shadow knows."""
+        """A shadow binds nothing, so there is nothing to compare."""
 
     def hand_over(self) -> None:
         """There is no lease."""
@@ -169,14 +169,14 @@ class ShadowRun:
             connection.close()
             return
         except DatabaseError:
-            # What cannot be stored at all (the scheduler was deleted) must not be tried for ever.
+            # Verdicts that cannot be stored at all (the scheduler was deleted) must not be tried for ever.
             logger.exception("shadow_verdicts_lost", scheduler=self.row.scheduler_name, verdicts=len(self._waiting))
         self._waiting.clear()
         self._error = ""
 
 
 def make_run(row: LiveScheduler, identity: str) -> ShadowRun:
-    """The shadow of ``row``, not begun yet. Raises ApplicationError."""
+    """The shadow of ``row``, not started. Raises ApplicationError."""
     revision = revision_in_force(row)
     try:
         configuration = live_configuration(row.scheduler_name, revision)

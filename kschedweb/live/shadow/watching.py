@@ -1,7 +1,7 @@
-"""Judges each pod that another scheduler places, as of just before: events of the cluster in, judgements out.
+"""Judges each pod that another scheduler places, on the cluster just before: events go in, judgements come out.
 
-No thread, clock or connection: the run feeds it. Watches show bindings in the order in which they were written, which
-may differ by a few milliseconds from the order of the decisions, since binding is done beside scheduling.
+It has no thread, clock or connection: the run feeds it. Watches show bindings in the order in which they were written.
+That may differ by a few milliseconds from the order of the decisions, since binding runs beside scheduling.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ POD = "Pod"
 
 @dataclass(frozen=True, slots=True)
 class ShadowJudgement:
-    """``said`` is the other scheduler's message where it found no node; ``time`` is seconds of the epoch."""
+    """``said`` is the other scheduler's message if it found no node; ``time`` is seconds of the epoch."""
 
     pod: Pod
     time: float
@@ -52,11 +52,11 @@ class Watcher:
         return len(snapshot), len(snapshot.pods.slots)
 
     def measured(self, watermarks: Watermarks | None, now: float) -> None:
-        """What nodes and workloads use was measured anew."""
+        """Take over new measurements of what nodes and workloads use."""
         self._loop.measured(watermarks, now)
 
     def replace(self, kind: str, items: Iterable[dict[str, Any]], now: float) -> list[ShadowJudgement]:
-        """A whole list. Pods that got their node while nobody looked are judged by the cluster as it was known."""
+        """Take over a whole list. Pods that got their node unobserved are judged on the cluster as it was known."""
         listed = list(items)
         found: list[ShadowJudgement] = []
         if kind == POD:
@@ -118,7 +118,7 @@ def unschedulable(raw: dict[str, Any]) -> str:
 
 
 def _when(raw: dict[str, Any]) -> str:
-    """What sorts pods by when they got their node."""
+    """The key that sorts pods by when they got their node."""
     conditions = (raw.get("status") or {}).get("conditions")
     found = (item for item in conditions if isinstance(item, dict)) if isinstance(conditions, list) else iter(())
     return next((str(item.get("lastTransitionTime")) for item in found if item.get("type") == "PodScheduled"), "")

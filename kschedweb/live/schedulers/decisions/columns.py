@@ -27,7 +27,7 @@ LARGEST = 256 << 20  # bytes of an unpacked explanation, far beyond that of the 
 
 @dataclass(frozen=True)
 class KeptInsight:
-    """What was kept of preemption's candidates."""
+    """The candidates of preemption, as they were kept."""
 
     candidates: dict[str, Any]
 
@@ -113,7 +113,7 @@ def unpack(data: bytes) -> tuple[Explanation, Insight]:
 
 
 def _narrow(array: NDArray[Any]) -> NDArray[Any]:
-    """The same numbers in as few bytes as hold them all: scores and codes are small."""
+    """The same numbers in the smallest type that holds them: scores and codes are small."""
     low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
     for kind in ("<i1", "<i2", "<i4"):
         limits = np.iinfo(kind)

@@ -1,7 +1,7 @@
-"""What a person will want to read of a decision later and only its moment can tell: how the best nodes' scores came
-about, and in plain words what kept the nearest of the others from running the pod.
+"""What can only be explained at the moment of a decision, for people who read it later: how the scores of the best
+nodes came about, and in plain words why the pod does not fit the nodes that lack least.
 
-Both are kept as they are shown, since the cluster that they speak of is gone a moment later.
+Both are kept as they are shown, since the cluster changes a moment later.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Insight:
 
     @classmethod
     def read(cls, data: dict[str, Any]) -> Insight:
-        """What ``to_dict`` gave."""
+        """Read what ``to_dict`` gave."""
         miss = data["miss"]
         return cls(
             data["sentence"],

@@ -1,6 +1,6 @@
-"""What a live run decided, on its way into the database: in batches, by a thread of its own.
+"""Writes a live run's decisions to the database, in batches and in a thread.
 
-While the database is away records wait in memory, so that scheduling goes on; beyond a bound the oldest are lost, and
+While the database is away, records wait in memory, so that scheduling goes on. Beyond a bound the oldest are lost and
 counted.
 """
 
@@ -38,7 +38,7 @@ AWAY = (OperationalError, InterfaceError)  # the database does not answer, which
 
 @dataclass(frozen=True)
 class DecisionResult:
-    """What a decision that was kept already came to."""
+    """The result of a decision that has a row already."""
 
     decision: UUID
     result: str
@@ -57,7 +57,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class TakenOver:
-    """The leader of ``epoch`` began: of what those before it left open only ``kept`` goes on."""
+    """The leader of ``epoch`` has begun: of the open decisions of earlier leaders, only ``kept`` go on."""
 
     epoch: int
     kept: frozenset[UUID]
@@ -84,7 +84,7 @@ class DecisionLog:
         self._thread.start()
 
     def stop(self, seconds: float) -> None:
-        """Write what waits, for at most ``seconds``."""
+        """Write the waiting records, for at most ``seconds``."""
         self._ended.set()
         self._news.set()
         if self._thread.ident:
@@ -143,7 +143,7 @@ class DecisionLog:
         return len(batch)
 
     def _write_singly(self, batch: list[Record]) -> None:
-        """One of them cannot be written: that one is lost, not the rest."""
+        """One record cannot be written: only that one is lost."""
         for record in batch:
             try:
                 records_write(self.scheduler, [record])
@@ -155,7 +155,7 @@ class DecisionLog:
 
 
 def records_write(scheduler: UUID, batch: list[Record]) -> None:
-    """Write ``batch`` in its order, all of it or nothing; what belongs to a deleted scheduler is let go."""
+    """Write ``batch`` in order, all of it or nothing; records of a deleted scheduler are dropped."""
     with transaction.atomic():
         if not LiveScheduler.objects.filter(pk=scheduler).exists():
             return

@@ -1,4 +1,4 @@
-"""What live schedulers keep of their decisions: so many, for so long, and of fewer every verdict and score."""
+"""How many decisions live schedulers keep, and for how long; every verdict and score is kept of fewer."""
 
 from __future__ import annotations
 

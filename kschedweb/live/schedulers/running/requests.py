@@ -26,7 +26,7 @@ ASK_AGAIN = 1.0  # seconds between reads of the stored requests, if an answer na
 
 @dataclass
 class Requests:
-    """The held pods of one term. ``restored``: everything that was held before is held again, so pods may be tried."""
+    """The held pods of one term. ``restored``: all pods held before are held again, so other pods may be tried."""
 
     loop: LiveLoop
     asker: Asker
@@ -39,7 +39,7 @@ class Requests:
     _asked_at: float = 0.0
 
     def begin(self, term: int, epoch: int, now: float) -> None:
-        """A term begins: nothing is tried before its open requests are known."""
+        """A term begins. No pod is tried before the open requests are known."""
         self.term, self.epoch, self.restored, self._asked_at = term, epoch, False, now
         self._held.clear()
         self._binding.clear()
@@ -53,12 +53,12 @@ class Requests:
         self._binding.clear()
 
     def held(self, intent: Hold) -> None:
-        """The loop holds a pod: its request is stored."""
+        """The loop holds a pod: have its request stored."""
         self._held.add(intent.pod.uid)
         self.asker.hold(intent, term=self.term, epoch=self.epoch)
 
     def stored(self, news: Stored, now: float) -> list[Intent]:
-        """A request that can never be stored could never be answered."""
+        """Reject the pod if its request cannot be stored, since nobody could answer it."""
         if not news.problem or news.uid not in self._held:
             return []
         self._held.discard(news.uid)
@@ -87,7 +87,7 @@ class Requests:
         return intents
 
     def _bound_before(self, request: HeldRequest, node: str, now: float) -> None:
-        """An earlier leader bound the pod and could not say so any more; or somebody else did."""
+        """The pod is bound already: by an earlier leader that could not note it, or by another scheduler."""
         if node == request.node:
             self.ledger.ended(request.uid, Result.BOUND, "", now)
             self.asker.ended(request.uid, "bound", "", self.epoch)
@@ -111,7 +111,7 @@ class Requests:
         return intents
 
     def _look_again(self, now: float) -> None:
-        """A request that is not known here: stored by an earlier leader after this one began."""
+        """An answer is about an unknown request: an earlier leader stored it after this one began. Read them again."""
         if now - self._asked_at >= ASK_AGAIN:
             self._asked_at = now
             self.asker.open(self.term)

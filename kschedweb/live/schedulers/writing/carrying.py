@@ -1,7 +1,7 @@
-"""Carries a live loop's intents out: threads that write to the API server, and what came of it as answers.
+"""Carries out a live loop's intents: threads write to the API server and answer with the results.
 
-Everything about one pod is written in its order, one thing after the other: a condition is never written after the
-binding that overtook it. Nothing is written for a term that is over.
+Everything about one pod is written in order, one thing after the other: a condition is never written after the binding
+that overtook it. Nothing is written for a term that is over.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LOOK_AGAIN = 1.0  # seconds until a binding of unknown outcome is looked at agai
 
 @dataclass(frozen=True)
 class BindEnded:
-    """What came of a binding. ``refused``: it did not take place, for certain."""
+    """The result of a binding. ``refused``: it certainly did not take place."""
 
     term: int
     intent: Bind
@@ -50,7 +50,7 @@ class EvictFailed:
 
 @dataclass(frozen=True)
 class WriteFailed:
-    """Something else could not be written; ``what`` says it in a few words."""
+    """Another write failed; ``what`` names it in a few words."""
 
     what: str
 
@@ -75,13 +75,13 @@ class Carrier:
         self._lanes.start()
 
     def stop(self, seconds: float) -> None:
-        """Carry out what waits, for at most ``seconds``."""
+        """Carry out the waiting intents, for at most ``seconds``."""
         self._lanes.stop(seconds)
         self._ended.set()
 
     @property
     def waiting(self) -> int:
-        """About how many writes were asked for and have not begun."""
+        """About how many writes are queued and have not begun."""
         return self._lanes.waiting
 
     def _put(self, pod: PodRef, term: int, work: Work) -> None:
@@ -95,9 +95,9 @@ class Carrier:
     # One method an intent.
 
     def bind(self, intent: Bind, term: int, *, patience: float = 0.0) -> None:
-        """Bind a pod; what the server refuses for a reason that may pass is tried again for ``patience`` seconds.
+        """Bind a pod. If the server refuses for a reason that may pass, try again for ``patience`` seconds.
 
-        What has to be written before comes first, in a thread of its own: volumes may take minutes.
+        Preparations are written first, in another thread, since volumes may take minutes.
         """
         if not intent.preparations:
             self._begin(intent, term, patience)
@@ -110,7 +110,7 @@ class Carrier:
         self._put(intent.pod, term, lambda: self._bind(intent, term, until, FIRST_REST))
 
     def report(self, intent: Report, term: int) -> None:
-        """The event FailedScheduling, and the condition where it says something new."""
+        """Write the event FailedScheduling, and the condition if it says something new."""
         self._recorder.failed_scheduling(intent.pod, intent.message)
         if intent.reason and intent.status_changes:
             self._put(intent.pod, term, lambda: self._status(intent))
@@ -168,7 +168,7 @@ class Carrier:
             self._sink(BindEnded(term, intent, "refused", outcome.text))
 
     def _bound(self, intent: Bind, term: int) -> WriteResult:
-        """What came of one try; withheld also where another leads by now, so that nobody waits for an answer."""
+        """The result of one try; also withheld if another process leads by now, so that nobody waits for it."""
         if intent.extender is not None and intent.extender():
             return WriteResult(WriteCode.BOUND)
         outcome = self._writer.bind(intent.pod, intent.node)

@@ -1,4 +1,4 @@
-"""Threads that share work: what concerns one pod in its order and never at the same time, all else first come first."""
+"""Threads that share work: first come, first served, but work on one pod is done in order, never at the same time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Work = Callable[[], None]
 
 
 class Lanes:
-    """``count`` threads. What fails is logged, and the next thing is done."""
+    """``count`` threads. A failure is logged, and the next work is done."""
 
     def __init__(self, count: int, name: str) -> None:
         self._turns: queue.SimpleQueue[str | None] = queue.SimpleQueue()  # keys, each once at most
@@ -45,7 +45,7 @@ class Lanes:
         return self._turns.qsize()
 
     def stop(self, seconds: float) -> None:
-        """Do what has its turn already, for at most ``seconds``; further work of the same keys is left."""
+        """Finish the work that has its turn, for at most ``seconds``; further work of the same keys is dropped."""
         until = time.monotonic() + seconds
         for _ in self._threads:
             self._turns.put(None)

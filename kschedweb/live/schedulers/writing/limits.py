@@ -1,4 +1,4 @@
-"""How fast a client may ask: the token bucket of client-go's clients."""
+"""The rate limit of a client: the token bucket of client-go's clients."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class TokenBucket:
         self._tokens, self._at = float(burst), clock()
 
     def take(self) -> float:
-        """Take a token; how many seconds to wait before using it. It may be one of those still to come."""
+        """Take a token, perhaps a future one; returns how many seconds to wait before using it."""
         with self._lock:
             now = self._clock()
             self._tokens = min(self._burst, self._tokens + (now - self._at) * self._qps)
@@ -32,6 +32,6 @@ class TokenBucket:
             return max(0.0, -self._tokens / self._qps)
 
     def turn(self, stop: threading.Event) -> bool:
-        """Wait until it is one's turn; false where ``stop`` came first."""
+        """Wait for a token; false if ``stop`` was set first."""
         seconds = self.take()
         return not stop.is_set() if seconds <= 0 else not stop.wait(seconds)

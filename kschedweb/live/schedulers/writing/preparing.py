@@ -1,7 +1,7 @@
-"""Writes what has to stand in the cluster before a pod can be bound: its claims get their volumes and devices.
+"""Prepares a pod's binding in the cluster: its claims get their volumes and devices.
 
-kube-scheduler does so in PreBind of VolumeBinding and DynamicResources, in its words; in PostFilter of the latter a
-claim whose devices are in the way loses them.
+kube-scheduler does this in PreBind of VolumeBinding and DynamicResources; the messages are its own. In PostFilter of
+DynamicResources a claim loses devices that are in the way.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Preparer:
         self._writer, self._leads, self._stop, self._seconds = writer, leads, stop, seconds
 
     def prepare(self, pod: Named, preparations: Sequence[Preparation]) -> WriteResult:
-        """Done, withheld, or why the pod cannot be bound: its text is PreBind's error."""
+        """Done, withheld, or why the pod cannot be bound; the text is PreBind's error."""
         try:
             for one in preparations:
                 outcome = self._write(pod, one)
@@ -45,7 +45,7 @@ class Preparer:
             return _failed(preparations[0], error.detail)
 
     def free(self, pod: Named, one: FreeClaim) -> WriteResult:
-        """Take the devices of a claim away that nobody but ``pod`` uses, as kube-scheduler's PostFilter does."""
+        """Take away the devices of a claim that only ``pod`` uses, as kube-scheduler's PostFilter does."""
         path = BY_NAME["ResourceClaim"].object_path(one.namespace, one.claim)
         try:
             found = self._read(path)
@@ -81,10 +81,10 @@ class Preparer:
             return WriteResult(WriteCode.CONFLICT, f'persistentvolume "{one.volume}" was taken by another claim')
         claim: Json = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "uid": one.uid}
         claim |= {"namespace": one.namespace, "name": one.claim}
-        # Nobody may take the volume in between: the version that was looked at must still be there.
+        # The resource version makes sure that nobody took the volume in between.
         metadata: Json = {"resourceVersion": found["metadata"]["resourceVersion"]}
         if not taken:
-            # A volume that a person has meant for the claim stays meant for it when the claim is gone.
+            # A volume that a person reserved for the claim stays reserved when the claim is gone.
             metadata["annotations"] = {BY_CONTROLLER: "yes"}
         return self._change(path, {"metadata": metadata, "spec": {"claimRef": claim}}, found["metadata"]["uid"])
 
@@ -120,7 +120,7 @@ class Preparer:
     # Waiting.
 
     def _bound(self, pod: Named, wanted: Sequence[Preparation]) -> WriteResult:
-        """Wait until the claims are bound, as controllers and provisioners do that."""
+        """Wait until controllers and provisioners have bound the claims."""
         until = time.monotonic() + self._seconds
         waiting = list(wanted)
         while True:
@@ -142,7 +142,7 @@ class Preparer:
                 return WITHHELD
 
     def _looked(self, one: Preparation) -> str | None:
-        """``None`` where the claim is bound, "" where it is not yet, else why it will not be."""
+        """``None`` if the claim is bound, "" if it is not bound yet, else why it will not be."""
         found = self._read(_claim_path(one))
         if found is None:
             return f'persistentvolumeclaim "{one.claim}" not found'
@@ -150,7 +150,7 @@ class Preparer:
         if found["spec"].get("volumeName") and BIND_COMPLETED in annotations:
             return None
         if isinstance(one, SelectNode) and annotations.get(SELECTED_NODE) != one.node:
-            # Whoever makes volumes gave the node up.
+            # The provisioner gave up the node.
             return f'provisioning failed for PVC "{one.claim}"'
         return ""
 

@@ -1,7 +1,7 @@
-"""Events (events.k8s.io) as kube-scheduler's recorder writes them: beside the work, repeated ones as a series.
+"""Events (events.k8s.io) as kube-scheduler's recorder writes them: in the background, repeated ones as a series.
 
-Like client-go's recorder this one holds 1,000 events at most and drops what comes on top; it tries each up to twelve
-times, ten seconds apart, and leaves what the server refuses. Like kube-scheduler's it has a rate limit of its own.
+Like client-go's recorder this one holds at most 1,000 events and drops further ones. It tries each up to twelve
+times, ten seconds apart, and drops what the server refuses. Like kube-scheduler's it has a rate limit of its own.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def event_name(regarding: str, at: float) -> str:
 
 @dataclass
 class _Known:
-    """An event written or being written; ``count`` is 1 as long as it was not repeated."""
+    """An event that is written or being written; ``count`` is 1 until it is repeated."""
 
     body: Json
     at: float
@@ -121,7 +121,7 @@ class EventRecorder:
         self.pod(victim, NORMAL, "Preempted", "Preempting", note)
 
     def pod(self, pod: Named, severity: str, reason: str, action: str, note: str) -> None:
-        """An event about ``pod``; it is written soon, or not at all where there are too many."""
+        """Queue an event about ``pod``; it is dropped if there are too many."""
         now = self._clock()
         body: Json = {
             "apiVersion": "events.k8s.io/v1",
@@ -150,7 +150,7 @@ class EventRecorder:
         return reference | {"resourceVersion": version} if version else reference
 
     def _take(self, body: Json, now: float) -> None:
-        """Queue ``body``, or count it where the same was said of the same state of the same object before."""
+        """Queue ``body``, or count it if it repeats an event about the same state of the same object."""
         key = _key(body)
         with self._lock:
             self._tidy(now)
@@ -197,7 +197,7 @@ class EventRecorder:
 
     def _do(self, job: _Job) -> None:
         if job.due and (left := job.due - time.monotonic()) > 0:
-            # What failed waits behind what is new; nothing else in the queue can be due before it.
+            # Failed events wait behind new ones; nothing else in the queue can be due before them.
             self._jobs.put(job)
             self._stop.wait(min(left, 0.2))
         elif self._limit is None or self._limit.turn(self._stop):
@@ -222,7 +222,7 @@ class EventRecorder:
         else:
             answer = self._client.send("POST", path, known.body, seconds=ANSWER_SECONDS)
         if answer.code < 300 or (answer.code == 409 and not job.series):
-            # A single event that is there already is an earlier try of it that did arrive.
+            # If a single event exists already, an earlier try of it has arrived.
             self.written += 1
         elif answer.code == 409 or answer.code == 429 or answer.code >= 500:
             # A series finds no event to patch, and then one, where the event itself was on its way.
@@ -245,7 +245,7 @@ class EventRecorder:
         return self._jobs.qsize()
 
     def close(self, seconds: float = 2.0) -> None:
-        """Write what is there for ``seconds`` at most, then end."""
+        """Write the queued events for at most ``seconds``, then end."""
         until = time.monotonic() + seconds
         while self._jobs.unfinished_tasks and time.monotonic() < until:
             time.sleep(0.02)
@@ -256,7 +256,7 @@ class EventRecorder:
 
 
 def _key(body: Json) -> Key:
-    """What makes two events the same: all but note and times. The state of the object is part of it."""
+    """The key by which two events are the same: all but note and times, with the state of the object."""
     said = (body["type"], body["action"], body["reason"], body["reportingController"], body["reportingInstance"])
     regarding = body["regarding"]
     return (*said, regarding["uid"], regarding.get("resourceVersion", ""))
@@ -267,7 +267,7 @@ def events_path(namespace: str) -> str:
 
 
 def election_event(lease: Json, identity: str, what: str, component: str, now: float) -> Json:
-    """The event of a change of leadership, of the older kind, as client-go's elector writes it about its lock."""
+    """The event of a change of leadership, in the older API, as client-go's elector writes it about its lock."""
     metadata, at = lease["metadata"], datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return {
         "apiVersion": "v1",

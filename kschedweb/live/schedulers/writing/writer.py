@@ -1,7 +1,7 @@
-"""What a scheduler writes to the cluster: bindings, pod conditions, nominations, evictions, claims that get ready.
+"""What a scheduler writes to the cluster: bindings, pod conditions, nominations, evictions, prepared claims.
 
-A binding names the pod's uid, which makes the API server itself the judge: whatever happens on the way, it binds a pod
-once. Where it is not known whether a binding took place the pod is looked at, and what stands there counts.
+A binding names the pod's uid, so that the API server binds each pod only once, whatever happens on the way. If it is
+not known whether a binding took place, the pod is read, and its state there counts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kschedweb.live.schedulers.writing.patches import (
     status_patch,
 )
 
-CALL_SECONDS = 8.0  # below the 10 s after which who cannot renew leads no more
+CALL_SECONDS = 8.0  # below the 10 s after which a leader that cannot renew stops leading
 LOOK_SECONDS = 15.0
 TRIES = 4  # client-go's DefaultBackoff: 10, 50 and 250 ms between them
 FIRST_REST, FACTOR = 0.01, 5.0
@@ -35,17 +35,17 @@ CONFLICT, MISSING, INVALID, TOO_MANY = 409, 404, 422, 429
 
 class WriteCode(StrEnum):
     BOUND = "bound"
-    DONE = "done"  # what was to be written stands there, other than a binding
+    DONE = "done"  # it was written; for writes other than bindings
     CONFLICT = "conflict"  # the pod is bound to another node, being deleted, gated, or another pod of that name
     MISSING = "missing"  # there is no such pod any more
-    REFUSED = "refused"  # the server did not do it, or it was not even asked
-    WITHHELD = "withheld"  # not asked: who writes does not lead any more
-    UNKNOWN = "unknown"  # nobody can say yet; ``Writer.look`` asks again
+    REFUSED = "refused"  # the server refused, or the request was not even sent
+    WITHHELD = "withheld"  # not sent: this process does not lead any more
+    UNKNOWN = "unknown"  # not known yet; ``Writer.look`` asks again
 
 
 @dataclass(frozen=True)
 class WriteResult:
-    """What came of a write. ``text`` says why not, and is fit for an event, a log, or a page."""
+    """The result of a write. ``text`` says why it failed, in words for an event, a log or a page."""
 
     result: WriteCode
     text: str = ""
@@ -60,10 +60,10 @@ WITHHELD = WriteResult(WriteCode.WITHHELD, "This scheduler does not lead any mor
 
 
 class Writer:
-    """Writes for one scheduler, from any number of threads. Each call blocks until its outcome is known.
+    """Writes for one scheduler, from any number of threads. Each call blocks until its result is known.
 
-    ``leading`` is asked right before each call to the server, after any wait. ``pods`` is what is known of pods:
-    it must be told of every pod that is seen.
+    ``leading`` is called right before each request to the server, after any wait. ``pods`` holds the known pods; it
+    must be told of every pod that is seen.
     """
 
     def __init__(
@@ -100,12 +100,12 @@ class Writer:
         if answer.code < 300:
             return BOUND
         if answer.code in (CONFLICT, MISSING) or answer.code >= 500:
-            # Also who was bound by an earlier try of ours gets a conflict.
+            # A pod that an earlier try of ours bound gets a conflict too.
             return self.look(pod, node, _said(answer))
         return WriteResult(WriteCode.REFUSED, _said(answer))
 
     def look(self, pod: Named, node: str, why: str = "") -> WriteResult:
-        """Whether ``pod`` is bound to ``node``, by what stands on the server; ``why`` is what is known of the reason.
+        """Read on the server whether ``pod`` is bound to ``node``; ``why`` is the reason known so far.
 
         Asks until there is an answer or the time for it is over.
         """
@@ -129,7 +129,7 @@ class Writer:
         return self._status(pod, (POD_SCHEDULED, "False", reason, message), nominated)
 
     def nominate(self, pod: Named, node: str) -> WriteResult:
-        """Set status.nominatedNodeName, "" clears it."""
+        """Set status.nominatedNodeName; "" clears it."""
         return self._status(pod, None, node)
 
     def _status(self, pod: Named, condition: tuple[str, str, str, str] | None, nominated: str | None) -> WriteResult:
@@ -144,9 +144,9 @@ class Writer:
     def evict(self, victim: Named, preemptor: Named, *, keep_budgets: bool = False) -> WriteResult:
         """Make ``victim`` leave for ``preemptor``: the condition DisruptionTarget, then a deletion of that very pod.
 
-        kube-scheduler deletes even where a budget forbids it, once no other choice is left. ``keep_budgets`` asks for
-        an eviction instead, which the API server refuses then. The event is for the caller to write, where it is done;
-        a victim that is gone already is missing, which serves as well.
+        kube-scheduler deletes the victim even if a budget forbids it, once no other choice is left. ``keep_budgets``
+        requests an eviction instead, which the API server then refuses. The caller writes the event if it is done. A
+        victim that is gone already is ``MISSING``, which is as good.
         """
         scheduler = self._pods.of(preemptor.uid).scheduler_name
         message = f"{scheduler}: preempting to accommodate a higher priority pod"
@@ -167,11 +167,11 @@ class Writer:
     # Sending.
 
     def read(self, path: str) -> WireResponse:
-        """What stands at ``path``. Raises ClusterError where there is no answer."""
+        """Read the object at ``path``. Raises ClusterError if there is no answer."""
         return self._client.send("GET", path, seconds=self._call_seconds)
 
     def persist(self, method: str, path: str, body: Json, content: str = JSON, *, patient: bool = True) -> WriteResult:
-        """A write that does no harm when it is done twice: tried again where the server was busy or away."""
+        """A write that does no harm if it is done twice: it is tried again if the server was busy or away."""
         outcome, rest = WITHHELD, FIRST_REST
         for attempt in range(1, TRIES + 1):
             try:
@@ -195,7 +195,7 @@ class Writer:
     def _send(
         self, method: str, path: str, body: Json, content: str = JSON, *, patient: bool = True
     ) -> WireResponse | None:
-        """One call when it is its turn; again where the server says so (429). ``None``: who writes leads no more."""
+        """One request, when the rate limit allows it; again after a 429. ``None``: not leading any more."""
         until = time.monotonic() + self._call_seconds
         while True:
             if self._limit is not None and not self._limit.turn(self._client.stop):
@@ -219,13 +219,13 @@ def _now() -> str:
 
 
 def _said(answer: WireResponse) -> str:
-    """Why the server did not do it: in its own words where it is an API server that speaks."""
+    """Why the server refused, in its own words if it is an API server that answers."""
     return status_text(answer) or refusal(answer.code, "the pod", method="PATCH").detail
 
 
 def _refused(answer: WireResponse) -> WriteResult:
     text = _said(answer)
-    # The pod of that name is another one now: a deletion calls that a conflict, a patch an invalid change.
+    # The name belongs to another pod now: a deletion answers that with a conflict, a patch with an invalid change.
     another = "Precondition failed: UID" in text or (answer.code == INVALID and "metadata.uid" in text)
     if answer.code == MISSING or another:
         return WriteResult(WriteCode.MISSING, text)
