@@ -1,4 +1,4 @@
-"""Annotations of nodes and workloads: what stands there, and many of them written at a gentle pace."""
+"""Reads annotations of nodes and workloads, and writes many of them at a limited rate."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KINDS = tuple(BY_NAME[name] for name in ("Node", "Deployment", "StatefulSet", "D
 WORKERS = 4
 ATTEMPTS = 4
 CONFLICT, NOT_FOUND, FORBIDDEN = 409, 404, 403
-GIVE_UP = 8  # so many objects in a row that could not be written for what may pass: the server has other worries
+GIVE_UP = 8  # after so many failures in a row that may pass, the server is overloaded
 MOST_FAILURES = 100  # named one by one
 Found = dict[str, dict[str, str]]  # annotations by "namespace/name", "/name" for nodes
 
@@ -45,7 +45,7 @@ class Patch:
 
 @dataclass
 class WriteReport:
-    """How writing went, in objects; ``failed`` names the first of those that failed, with the reason."""
+    """The result of writing, in numbers of objects; ``failed`` names the first failures with their reasons."""
 
     patched: int = 0
     gone: int = 0  # deleted in the meantime
@@ -60,7 +60,7 @@ class WriteReport:
 
 
 def annotations_read(client: Client, kind: Kind) -> Found:
-    """The annotations of every object of ``kind``; of what the cluster sends only metadata crosses the line.
+    """The annotations of every object of ``kind``; the cluster sends only metadata.
 
     Raises ClusterError.
     """
@@ -81,14 +81,14 @@ def patch_permissions(client: Client) -> list[dict[str, Any]]:
 
 
 class Pace:
-    """At most ``rate`` requests a second, whoever sends them; after a rest that the server needs all go on late."""
+    """At most ``rate`` requests a second over all threads; if the server needs a rest, all wait."""
 
     def __init__(self, rate: float, stop: threading.Event) -> None:
         self._gap, self._stop = 1.0 / rate, stop
         self._lock, self._next = threading.Lock(), time.monotonic()
 
     def turn(self) -> None:
-        """Wait until it is one's turn."""
+        """Wait for one's turn."""
         with self._lock:
             now = time.monotonic()
             at = max(self._next, now)
@@ -110,8 +110,8 @@ def annotations_write(
 ) -> WriteReport:
     """Write ``changes`` at no more than ``rate`` requests a second, for no longer than ``seconds``.
 
-    One that fails does not hold up the others. What the server is too busy for is tried again after a growing rest;
-    what is forbidden is not tried for further objects of the kind in that namespace. ``step(done, total)`` is heard.
+    A failure does not hold up the others. If the server is too busy, a write is tried again after growing rests. If
+    writing is forbidden, further objects of that kind and namespace are skipped. ``step(done, total)`` is called.
     """
     return _Writing(client, list(changes), rate, seconds).run(step)
 

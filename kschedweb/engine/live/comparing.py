@@ -1,4 +1,4 @@
-"""What is known of a cluster beside a fresh list of it, as kube-scheduler's cache debugger compares them."""
+"""Compares what is known of a cluster with a fresh list of it, as kube-scheduler's cache debugger does."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Fresh:
 
     @classmethod
     def read(cls, nodes: Iterable[Json], pods: Iterable[Json]) -> Fresh:
-        """Raw objects; left out is what the scheduler leaves out: pods that have finished, what is not understood."""
+        """Read raw objects. Finished pods and unreadable objects are left out, as the scheduler leaves them out."""
         running = [raw for raw in pods if (raw.get("status") or {}).get("phase") not in FINISHED]
         return cls(
             {node.name: node for node in _readable(Node, nodes)}, {pod.uid: pod for pod in _readable(Pod, running)}
@@ -36,7 +36,7 @@ class Fresh:
 
 @dataclass(frozen=True, slots=True)
 class CacheComparison:
-    """How many nodes are known, pods on them, and pods assumed there that the cluster need not show yet."""
+    """How many nodes are known, how many pods on them, and how many assumed pods that the cluster may not show yet."""
 
     nodes: int
     pods: int
@@ -45,10 +45,10 @@ class CacheComparison:
 
 
 def compare(fresh: Fresh, world: World, pods: Iterable[Pod], assumed: Mapping[str, str]) -> CacheComparison:
-    """What differs between ``fresh`` and what is known: ``world``, the cluster's ``pods``, the ``assumed`` (uid: node).
+    """The differences of ``fresh`` from what is known: ``world``, the cluster's ``pods``, the ``assumed`` (uid: node).
 
-    Compared are nodes and pods by what decisions depend on, which pods each node has by uid, and the amounts that its
-    columns add up to. Of an assumed pod only its being there counts.
+    Compared are: nodes and pods, by what decisions depend on; the pods of each node, by uid; and the sums in the node's
+    columns. An assumed pod only has to be there.
     """
     on_nodes = {pod.uid: pod for pod in world.all_pods()}
     found: Found = {}
@@ -113,7 +113,7 @@ def _compare_columns(
 
 
 def _amounts(snapshot: Snapshot, position: int) -> Iterator[tuple[str, int, int]]:
-    """Each resource of the node at ``position``, how much of it the node has, and how much is requested."""
+    """By resource of the node at ``position``: how much the node has, and how much is requested."""
     for resource, row in snapshot.resources.items():
         yield resource, int(snapshot.allocatable[row, position]), int(snapshot.requested[row, position])
     yield "pods", int(snapshot.pod_limit[position]), int(snapshot.pod_count[position])

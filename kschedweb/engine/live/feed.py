@@ -1,4 +1,4 @@
-"""What the cluster says of its nodes and other objects, and what that means for pods that wait."""
+"""Takes in the cluster's nodes and other objects, and works out what that means for waiting pods."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ GONE = "the node is gone"
 
 
 class Feed:
-    """Takes in objects of all kinds; what cannot be understood is left out and listed in ``problems``, by object."""
+    """Takes in objects of all kinds. Objects that cannot be read are left out and listed in ``problems``."""
 
     def __init__(self, work: Work) -> None:
         self._work, self._world, self._queue = work, work.world, work.queue
@@ -60,7 +60,7 @@ class Feed:
         return self._world.cluster
 
     def replace(self, kind: str, items: Iterable[Json], now: float) -> list[Intent]:
-        """A whole list of ``kind``: what is not in it is gone."""
+        """Take in a whole list of ``kind``: objects that are not in it are gone."""
         listed = {_key(item): item for item in items}
         known = self._versions.get(kind, {})
         intents: list[Intent] = []
@@ -92,7 +92,7 @@ class Feed:
             return intents
 
     def delete(self, kind: str, raw: Json, now: float) -> list[Intent]:
-        """An object is gone; a word about one that another has taken the place of means nothing."""
+        """An object is gone. A deletion of an object that was replaced by another one is ignored."""
         key = _key(raw)
         known, uid = self._versions.get(kind, {}).get(key), _version(raw)[0]
         if known is None or (uid and known[0] and known[0] != uid):
@@ -174,7 +174,7 @@ class Feed:
     # Figures.
 
     def measured(self, watermarks: Watermarks | None, now: float) -> None:
-        """What nodes and workloads use was measured anew; ``None``: what annotations say counts."""
+        """Take in new measurements of what nodes and workloads use; ``None``: the annotations count."""
         self._measured, self._annotated = watermarks is not None, False
         if watermarks is not None:
             self._world.measured(watermarks)
@@ -183,7 +183,7 @@ class Feed:
             self._queue.move(MEASURED, node, node, now)
 
     def read_annotations(self) -> None:
-        """Bring the snapshot's figures up to date where they are those of the objects' annotations."""
+        """Update the snapshot's figures if they come from the objects' annotations."""
         if self._measured or self._annotated:
             return
         self._annotated = True
@@ -194,7 +194,7 @@ class Feed:
 
 
 def matters(old: Node, new: Node) -> bool:
-    """Whether a decision may depend on what changed: conditions and times of heartbeats are nothing to it."""
+    """Whether a decision may depend on the change. It does not depend on conditions and heartbeat times."""
     same = (
         (old.labels, old.taints, old.unschedulable, old.allocatable, old.images, old.declared_features)
         == (new.labels, new.taints, new.unschedulable, new.allocatable, new.images, new.declared_features)

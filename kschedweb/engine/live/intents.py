@@ -1,4 +1,4 @@
-"""What the live loop wants done in the cluster. It does nothing there itself: whoever runs it carries intents out."""
+"""What the live loop wants done in the cluster. It does nothing there itself: its caller carries out the intents."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ class Bind(Intent):
 
 @dataclass(frozen=True, slots=True)
 class Hold(Intent):
-    """``plugin`` lets the pod wait for an answer from outside for ``seconds``: to be stored before anything else.
+    """``plugin`` lets the pod wait up to ``seconds`` for an answer from outside. Store this before anything else.
 
-    The answer comes as ``allow`` or ``reject``; the loop itself never ends the wait for time. ``ask`` is what the
-    plugin wants those to know who answer.
+    The answer comes as ``allow`` or ``reject``; the loop itself never ends the wait by time. ``ask`` is what the plugin
+    tells the people who answer.
     """
 
     node: str
@@ -66,7 +66,7 @@ class Hold(Intent):
 
 @dataclass(frozen=True, slots=True)
 class Wait(Intent):
-    """``plugins`` let the pod wait at Permit; without their answer the first to run out of time rejects it.
+    """``plugins`` let the pod wait at Permit. Without an answer, the first whose time is up rejects it.
 
     ``until`` is that time, in seconds of the epoch.
     """
@@ -95,7 +95,7 @@ class Report(Intent):
 
 @dataclass(frozen=True, slots=True)
 class Evict(Intent):
-    """Room is made for ``preemptor`` on ``node``: the pod gets the condition DisruptionTarget, and is deleted."""
+    """Evict the pod from ``node`` for ``preemptor``: it gets the condition DisruptionTarget and is deleted."""
 
     preemptor: PodRef
     node: str
@@ -103,7 +103,7 @@ class Evict(Intent):
 
 @dataclass(frozen=True, slots=True)
 class Free(Intent):
-    """A claim of the pod, reserved for nobody else, gives its devices back, so that others may be chosen."""
+    """A claim that is reserved only for this pod gives its devices back, so that others may be chosen."""
 
     claim: FreeClaim
 
@@ -117,6 +117,6 @@ class Nominate(Intent):
 
 @dataclass(frozen=True, slots=True)
 class Superseded(Intent):
-    """The pod is held no more, for ``why``: its request ends. A pod that still is there is decided on anew."""
+    """The pod is not held any more (``why``): its request ends. If the pod still exists, it is tried again."""
 
     why: str

@@ -1,4 +1,4 @@
-"""The live loop: what the cluster says comes in, one pod after the other is tried, and what is to be done comes out."""
+"""The live loop: it takes in events of the cluster, tries one pod after the other, and returns what is to be done."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ GONE, NOT_WAITING = "the pod is gone", "the pod does not wait"
 
 @dataclass(frozen=True, slots=True)
 class Depths:
-    """How many pods are where; ``waiting`` at Permit, held ones among them, ``binding`` until the cluster shows it."""
+    """Numbers of pods. ``waiting``: at Permit, with held ones; ``binding``: until the cluster shows it."""
 
     active: int
     backoff: int
@@ -47,7 +47,7 @@ class Depths:
 
 @dataclass(frozen=True, slots=True)
 class JudgedPod:
-    """A pod as it was judged, and what by. ``snapshot`` is the cluster without it, until the loop goes on."""
+    """A pod, its explanation and what it was judged by. ``snapshot`` is without the pod, until the loop goes on."""
 
     snapshot: Snapshot
     pod: Pod
@@ -91,10 +91,10 @@ class LiveLoop:
         self._work = Work(self._scheduler, self._queue, self._world, self._pods, holds, request, clock)
         self._feed = Feed(self._work)
 
-    # What the cluster says.
+    # Events of the cluster.
 
     def replace(self, kind: str, items: Iterable[Json], now: float) -> list[Intent]:
-        """A whole list of ``kind``: what is not in it is gone."""
+        """Take in a whole list of ``kind``: objects that are not in it are gone."""
         return self._feed.replace(kind, items, now)
 
     def apply(self, kind: str, raw: Json, now: float) -> list[Intent]:
@@ -106,14 +106,14 @@ class LiveLoop:
         return self._feed.delete(kind, raw, now)
 
     def measured(self, watermarks: Watermarks | None, now: float) -> None:
-        """What nodes and workloads use was measured anew; ``None``: what the objects' annotations say counts."""
+        """Take in new measurements of what nodes and workloads use; ``None``: the objects' annotations count."""
         self._feed.measured(watermarks, now)
 
     # Work.
 
     @property
     def ready(self) -> bool:
-        """Whether a pod is there to be tried: ``step`` has work."""
+        """Whether a pod is ready to be tried: ``step`` has work."""
         return self._queue.ready
 
     def step(self, now: float) -> list[Intent]:
@@ -123,19 +123,19 @@ class LiveLoop:
         return intents + self._work.try_next(now)
 
     def pass_time(self, now: float) -> list[Intent]:
-        """Do what is due by time, and try no pod: for a loop that is paused, or does not lead."""
+        """Do what is due by time, but try no pod: for a loop that is paused or does not lead."""
         intents = self._work.time_out(now)
         self._queue.flush(now)
         return intents
 
     def next_time(self, now: float) -> float | None:
-        """When ``step`` is to be called next although nothing happens: ``now`` while pods are there to be tried."""
+        """When to call ``step`` next if nothing happens; ``now`` while pods are ready to be tried."""
         if self.ready:
             return now
         times = (self._queue.next_flush(now), self._work.reservations.next_deadline)
         return min((time for time in times if time is not None), default=None)
 
-    # Answers of the world.
+    # Answers from outside.
 
     def bound(self, uid: str, now: float) -> None:
         """The binding was accepted."""
@@ -180,12 +180,12 @@ class LiveLoop:
             self._queue.activate([pod], now)
 
     def forget(self, now: float) -> None:
-        """Leadership is lost: whatever is reserved and not bound is given back, without a word to the cluster."""
+        """Leadership is lost: give back what is reserved and not bound, without telling the cluster."""
         for reservation in self._work.reservations:
             if reservation.stage is not Stage.BOUND:
                 self._work.supersede(reservation, "", now)
 
-    # What can be asked.
+    # Queries.
 
     @property
     def state(self) -> Depths:
@@ -206,17 +206,17 @@ class LiveLoop:
 
     @property
     def problems(self) -> dict[tuple[str, str], str]:
-        """What is wrong with objects that were left out, by (kind, ``namespace/name``)."""
+        """The problems of objects that were left out, by (kind, ``namespace/name``)."""
         return self._feed.problems
 
     @property
     def incoming(self) -> Mapping[tuple[str, str], int]:
-        """How many pods came into each queue so far, by queue and what brought them."""
+        """How many pods came into each queue so far, by queue and event."""
         return self._queue.incoming
 
     @property
     def snapshot(self) -> Snapshot:
-        """The cluster with what is reserved in it; not to be changed."""
+        """The cluster with the reservations; do not change it."""
         self._feed.read_annotations()
         return self._world.snapshot
 
@@ -229,7 +229,7 @@ class LiveLoop:
         return [(one.queued.pod, one.node, tuple(one.binding.waits)) for one in self._work.reservations.all_waiting()]
 
     def compare(self, fresh: Fresh) -> CacheComparison:
-        """What differs between what is known and ``fresh``, which may be a moment older or newer."""
+        """The differences between what is known and ``fresh``, which may be a moment older or newer."""
         assumed = {one.uid: one.node for one in self._work.reservations}
         return compare(fresh, self._world, self._pods.values(), assumed)
 

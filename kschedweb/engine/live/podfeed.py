@@ -1,4 +1,4 @@
-"""What the cluster says of its pods: which wait to be scheduled, which are on nodes, and which got there from here."""
+"""Takes in the cluster's pods: those that wait to be scheduled, those on nodes, and those that this loop placed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DELETED, CHANGED, ELSEWHERE = "the pod was deleted", "the pod was changed", 'the
 
 
 class PodFeed:
-    """Pods that have finished are as good as gone; pods of other schedulers count once they are on a node."""
+    """Finished pods count as gone; pods of other schedulers count once they are on a node."""
 
     def __init__(self, work: Work) -> None:
         self._work, self._world, self._queue, self._pods = work, work.world, work.queue, work.pods
@@ -40,7 +40,7 @@ class PodFeed:
         pod = old.renewed(raw)
         if not old.node_name:
             return self._settle(old, pod, now) if pod.node_name else self._update_pending(old, pod, now)
-        # A pod never leaves its node again: who says so speaks of earlier.
+        # A pod never leaves its node again: an object without a node is older.
         return self._update_on_node(old, pod, now) if pod.node_name else []
 
     def _add(self, pod: Pod, now: float) -> list[Intent]:
@@ -68,7 +68,7 @@ class PodFeed:
             return []
         if new.terminating:
             return self._work.supersede(reservation, "the pod is being deleted", now)
-        # The answer that is awaited is about the pod as it was.
+        # The answer that the pod waits for is about the old object.
         return self._work.supersede(reservation, CHANGED, now) if old.signature != new.signature else []
 
     def _settle(self, old: Pod, new: Pod, now: float) -> list[Intent]:
@@ -87,7 +87,7 @@ class PodFeed:
         return intents
 
     def _confirm(self, reservation: Reservation, pod: Pod) -> None:
-        """The cluster shows what was done here."""
+        """The cluster shows a binding of this loop."""
         assumed = reservation.queued.pod.on(reservation.node)
         self._work.bound(reservation)
         self._work.reservations.remove(pod.uid)
@@ -126,5 +126,5 @@ class PodFeed:
         return []
 
     def _room_given_up(self, pod: Pod, now: float) -> None:
-        """The room kept for ``pod`` is free for those who had to respect it."""
+        """The room kept for ``pod`` is free for the pods that had to leave it."""
         self._queue.move(ASSIGNED_POD_DELETE, pod, None, now, only=lambda other: other.priority <= pod.priority)

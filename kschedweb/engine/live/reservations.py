@@ -1,4 +1,4 @@
-"""The pods that have a node here and not yet in the cluster: waiting at Permit, or on their way to be bound."""
+"""The pods that have a node here but not yet in the cluster: they wait at Permit or are being bound."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Stage(Enum):
 
 @dataclass(slots=True, eq=False)
 class Reservation:
-    """A pod and the node that it is to get. ``held``: somebody outside says when its wait ends."""
+    """A pod and its future node. ``held``: the end of its wait is decided outside."""
 
     queued: QueuedPod
     binding: Binding
@@ -38,7 +38,7 @@ class Reservation:
 
 
 class Reservations:
-    """By uid of the pod, in the order in which they were made."""
+    """Reservations by uid of the pod, in the order in which they were made."""
 
     def __init__(self) -> None:
         self._known: dict[str, Reservation] = {}
@@ -75,7 +75,7 @@ class Reservations:
 
     @property
     def held_count(self) -> int:
-        """How many of those somebody outside holds."""
+        """How many of those are held from outside."""
         return sum(known.held for known in self._waiting.values())
 
     def add(self, reservation: Reservation) -> None:
@@ -83,12 +83,12 @@ class Reservations:
         self.look_again(reservation)
 
     def enter(self, reservation: Reservation, stage: Stage) -> None:
-        """The pod has got on to ``stage``, and waits no more."""
+        """The pod has reached ``stage`` and does not wait any more."""
         reservation.stage = stage
         self._waiting.pop(reservation.uid, None)
 
     def look_again(self, reservation: Reservation) -> None:
-        """When the pod's wait ends has changed."""
+        """The end of the pod's wait has changed."""
         deadline = reservation.binding.deadline
         if deadline is not None and deadline < math.inf:
             self._deadline = deadline if self._deadline is None else min(self._deadline, deadline)
@@ -99,11 +99,11 @@ class Reservations:
 
     @property
     def next_deadline(self) -> float | None:
-        """When to look for waits that have ended, at the latest; ``None``: no wait ends by itself."""
+        """The latest time to look for ended waits; ``None``: no wait ends by itself."""
         return self._deadline
 
     def overdue(self, now: float) -> list[Reservation]:
-        """Those whose wait has ended by ``now``."""
+        """The reservations whose wait has ended by ``now``."""
         if self._deadline is None or self._deadline > now:
             return []
         ends = {

@@ -39,7 +39,7 @@ SKIPPED = "skip schedule deleting pod: {}"
 class Work:
     """``pods`` are those of the cluster by ``namespace/name``, as it last showed them; ``holds`` as for LiveLoop.
 
-    ``request`` is what is asked of each search; ``clock`` measures it.
+    ``request`` is the request of each search; ``clock`` measures it.
     """
 
     def __init__(
@@ -64,14 +64,14 @@ class Work:
         return snapshot
 
     def current(self, queued: QueuedPod) -> Pod | None:
-        """The pod as the cluster last showed it, ``None`` where it is gone."""
+        """The pod as the cluster last showed it; ``None`` if it is gone."""
         pod = self.pods.get(queued.key)
         return pod if pod is not None and pod.uid == queued.pod.uid else None
 
     # A pod is tried.
 
     def try_next(self, now: float) -> list[Intent]:
-        """One cycle, for the pod that is next; nothing where there is none."""
+        """Run one cycle for the next pod, if there is one."""
         queued = self.queue.pop()
         if queued is None:
             return []
@@ -117,12 +117,12 @@ class Work:
         reservation.held = len(others) < len(binding.waits)
         self.reservations.look_again(reservation)
         if reservation.held:
-            # It may wait for hours: no event may be kept for it for so long.
+            # The pod may wait for hours: events must not be kept for it that long.
             self.queue.done(pod.uid)
         return intents
 
     def _bind(self, reservation: Reservation, now: float) -> list[Intent]:
-        # From here on the pod cannot be rejected, only fail, so that no event can concern it any more.
+        # From here on the pod cannot be rejected, it can only fail: no event concerns it any more.
         queued, binding = reservation.queued, reservation.binding
         self.queue.done(queued.pod.uid)
         binding.cycle.snapshot = self.world.snapshot
@@ -156,7 +156,7 @@ class Work:
         return self.forget(reservation, self._open(reservation).reject(plugin, reason), now)
 
     def time_out(self, now: float) -> list[Intent]:
-        """Waits whose time is up end."""
+        """End the waits whose time is up."""
         intents: list[Intent] = []
         for reservation in self.reservations.overdue(now):
             refusal = self._open(reservation).time_out()
@@ -179,7 +179,7 @@ class Work:
         return self.forget(reservation, self._open(reservation).give_up(message), now)
 
     def supersede(self, reservation: Reservation, why: str, now: float) -> list[Intent]:
-        """What the waiting pod's reservation rests on holds no more: where the pod still is there, it is tried anew."""
+        """The waiting pod's reservation is not valid any more; if the pod still exists, it is tried again."""
         superseded = self._superseded(reservation, why)
         self.queue.move(ASSIGNED_POD_DELETE, self.give_back(reservation), None, now)
         if (pod := self.current(reservation.queued)) is None or pod.node_name:
@@ -194,7 +194,7 @@ class Work:
         return [Superseded(PodRef.of(reservation.queued.pod), why)] if reservation.held else []
 
     def recheck(self, reservation: Reservation, now: float) -> str:
-        """Why the pod cannot be bound to its node any more, "" where it can."""
+        """Why the pod cannot be bound to its node any more; "" if it can."""
         pod = self.current(reservation.queued)
         if pod is None:
             return "the pod is gone"
@@ -206,7 +206,7 @@ class Work:
     # The reservation ends without a binding.
 
     def forget(self, reservation: Reservation, refusal: Refusal, now: float) -> list[Intent]:
-        """The pod, which was refused, is off its node: this may help others, and itself where it was not rejected."""
+        """A refused pod is off its node. This may help other pods, and the pod itself if it was not rejected."""
         queued, off, intents = reservation.queued, self._take_off(reservation), list[Intent]()
         if not refusal.rejected_by:
             self.queue.move(ASSIGNED_POD_DELETE, off, None, now)
@@ -219,12 +219,12 @@ class Work:
         return intents
 
     def give_back(self, reservation: Reservation) -> Pod:
-        """Take the pod off its node without a word; returns it as it was there."""
+        """Take the pod off its node without any event; returns it as it was there."""
         self._open(reservation).give_up("")
         return self._take_off(reservation)
 
     def _open(self, reservation: Reservation) -> Binding:
-        """The pod's way to its node, to be gone on with in the cluster as it is now."""
+        """The binding of the pod, to be continued on the cluster as it is now."""
         reservation.binding.cycle.snapshot = self.world.snapshot
         return reservation.binding
 
@@ -239,7 +239,7 @@ class Work:
     def _put_back(self, queued: QueuedPod, decision: Decision, placement: Placement, now: float) -> list[Intent]:
         queued.pod = pod = self.current(queued) or queued.pod
         self.queue.put_back(queued, now, placement.rejected_by, watched=pod.uid in self.queue.in_flight)
-        # An error, too, ends an earlier nomination.
+        # An error also ends an earlier nomination.
         node = placement.nominated if placement.rejected_by else ""
         self.queue.nominator.add(pod, pod.nominated_node if node is None else node)
         reason = UNSCHEDULABLE if placement.rejected_by else SCHEDULER_ERROR
@@ -271,7 +271,7 @@ class Work:
     # After a restart.
 
     def restore(self, pod: Pod, node: str, plugin: str, seconds: float, now: float) -> str:
-        """Give a pod of the queue the reservation back with which ``plugin`` held it; "" or why that cannot be."""
+        """Restore the reservation with which ``plugin`` held a queued pod; returns why that fails, else ""."""
         why = unfit(pod) or self._misfit(pod, node, now)
         if why:
             return why
@@ -294,7 +294,7 @@ class Work:
 
 
 def unfit(pod: Pod) -> str:
-    """Why the pod, as it is, must not be bound at all; "" where it may."""
+    """Why the pod must not be bound to any node as it is; "" if it may."""
     if pod.terminating:
         return "the pod is being deleted"
     if pod.node_name:

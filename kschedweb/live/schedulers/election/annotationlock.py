@@ -1,7 +1,7 @@
 """Locks of an election as an annotation of Endpoints or a ConfigMap, as kube-scheduler once had them.
 
-The annotation holds client-go's LeaderElectionRecord as JSON, with times in whole seconds. What cannot be read is an
-error, as it is there: nobody takes over what may belong to somebody.
+The annotation holds client-go's LeaderElectionRecord as JSON, with times in whole seconds. A record that cannot
+be read is an error, as in client-go: it may belong to another candidate.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ KEY = "control-plane.alpha.kubernetes.io/leader"
 
 
 class AnnotationLock(ObjectLock):
-    """An object with the record in an annotation. Without the annotation nobody holds it."""
+    """An object with the record in an annotation. Without the annotation nobody holds the lock."""
 
     api = "v1"
 
@@ -55,7 +55,7 @@ class ConfigMapLock(AnnotationLock):
 def parsed(text: str) -> Record:
     """The record of an annotation. Members that are missing or null count as nothing, as in Go; others are ignored.
 
-    Raises ValueError or TypeError for what is no such record.
+    Raises ValueError or TypeError for anything else than a record.
     """
     raw = json.loads(text)
     if not isinstance(raw, dict | None):

@@ -1,8 +1,8 @@
-"""Who leads: client-go's election over one record that all candidates can read and write, such as a Lease.
+"""client-go's leader election, over one record that all candidates can read and write, such as a Lease.
 
-Times in the record are for people; every candidate measures with its own clock since when it has seen the record
-unchanged. A leader counts its term from before it sent the write that succeeded, and for less long than the others
-wait. So two never lead at once while clocks run at rates that differ by less than ``lease / renew``.
+Times in the record are for people. Every candidate measures with its own clock how long it has seen the record
+unchanged. A leader counts its term from before it sent the write that succeeded, and its term is shorter than the
+others wait. So two never lead at once while the rates of clocks differ by less than ``lease / renew``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BECAME, STOPPED = "became leader", "stopped leading"
 class Record:
     """What the lock holds. ``holder`` "" is nobody; ``transitions`` grows with each change of leader.
 
-    ``acquired`` and ``renewed`` are seconds of the epoch by the clock of who wrote them, told to nobody but people.
+    ``acquired`` and ``renewed`` are seconds of the epoch by the writer's clock; they are only shown to people.
     ``beside`` is what the second lock of a pair holds: it is only read, so that its renewal counts as well.
     """
 
@@ -43,7 +43,7 @@ class Record:
 
 
 class Lock(Protocol):
-    """One record that is only changed by who saw its last state. Every method may raise anything where it fails."""
+    """One record. It can only be changed by a candidate that saw its last state. Every method may raise anything."""
 
     def get(self) -> Record | None:
         """The record; ``None`` where there is none yet."""
@@ -55,7 +55,7 @@ class Lock(Protocol):
         """Write it over the record read or written last. Raises where it has changed since."""
 
     def tell(self, what: str) -> None:
-        """Say in the cluster that this candidate ``what``."""
+        """Write an event that this candidate ``what``."""
 
 
 def new_identity() -> str:
@@ -69,7 +69,7 @@ def lasting_clock() -> float:
 
 
 def _nothing(*_: object) -> None:
-    """Nobody wants to know."""
+    """Ignores the call."""
 
 
 class Elector:
@@ -77,8 +77,8 @@ class Elector:
 
     ``started(epoch)`` is called when a term begins, ``stopped()`` when it has ended: at a stop before the lock is
     given back, so that what is under way can end first. ``changed(holder)`` hears of every new leader. They are called
-    in the elector's thread, which must not be held up for longer than some seconds. Its epochs are higher than
-    ``after``, where the lock does not know of terms that were led by another one.
+    in the elector's thread and must return within seconds. Epochs are higher than ``after``, since
+    the lock may not know of terms led by another lock.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Elector:
 
     @property
     def epoch(self) -> int:
-        """The lock's transitions in this candidate's last term, ``after`` before: it orders all terms of all."""
+        """The lock's transitions in this candidate's last term, ``after`` before that. It orders everybody's terms."""
         return self._epoch
 
     @property
@@ -156,7 +156,7 @@ class Elector:
         return self._retry if self._term is not None else self._retry * (1 + JITTER * self._chance())
 
     def resign(self) -> None:
-        """Lead no more, from now on; then give the lock back, so that nobody has to wait for it."""
+        """Stop leading now; then give the lock back, so that nobody has to wait for it."""
         if self._term is None:
             return
         self._end()
@@ -165,7 +165,7 @@ class Elector:
             if record is not None and record.holder == self.identity:
                 now = self._wall()
                 self._lock.update(replace(record, holder="", seconds=1, acquired=now, renewed=now))
-        except Exception as error:  # it runs out by itself
+        except Exception as error:  # it expires by itself
             self.error = getattr(error, "detail", "") or type(error).__name__
 
     def _end(self) -> None:
@@ -177,7 +177,7 @@ class Elector:
     def _try(self) -> None:
         """client-go's tryAcquireOrRenew: raises, or leaves the term as it is, where this candidate does not lead."""
         if self._term is not None and self._seen is not None:
-            # Who leads knows the record, as long as nobody else touched it.
+            # A leader knows the record, as long as nobody else has changed it.
             try:
                 return self._write(self._renewal(self._seen))
             except Exception as error:
@@ -198,7 +198,7 @@ class Elector:
                 self._end()
             if found.holder and now < self._seen_at + found.seconds:
                 return None
-        # A term of its own that had run out is a new term too: what it left unfinished belongs to the old one.
+        # Also after this candidate's own term has expired: unfinished work belongs to the old term.
         return self._write(self._fresh(max(found.transitions, self._epoch) + 1))
 
     def _fresh(self, transitions: int) -> Record:

@@ -29,7 +29,7 @@ def make_lock(
     component: str = "kschedweb",
     seconds: float = RENEW_SECONDS / 3,
 ) -> Lock:
-    """The lock of ``kind``; reading or writing takes ``seconds`` at most, of a pair both halves together."""
+    """The lock of ``kind``; a read or write takes at most ``seconds``, for both halves of a pair together."""
     parts = PARTS[kind]
     made = [
         part(client, namespace, name, identity, component=component, seconds=seconds / len(parts)) for part in parts
@@ -38,12 +38,12 @@ def make_lock(
 
 
 def exclude(one: str, other: str) -> bool:
-    """Whether leaders by locks of these kinds, of one name, keep each other out: they have an object in common."""
+    """Whether locks of these kinds and one name exclude each other: they have an object in common."""
     return not set(PARTS[one]).isdisjoint(PARTS[other])
 
 
 def steps(one: str, other: str) -> list[str]:
-    """The kinds between the two by which an election moves from ``one`` to ``other``, each excluding the next."""
+    """The kinds by which an election moves from ``one`` to ``other``; each excludes the next."""
     before: dict[str, str] = {one: ""}
     for kind in (reached := [one]):
         for following in PARTS:

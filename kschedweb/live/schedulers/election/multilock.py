@@ -1,9 +1,9 @@
-"""Two locks as one, with which an election moves from the one to the other: who leads holds both.
+"""Two locks as one, by which an election moves from one to the other: the leader holds both.
 
-It keeps out, and is kept out by, whoever takes part with either of them. The two together need not keep each other
-out, so all candidates must have come to the pair before the first goes on from it. Unlike client-go's, each half is
-written over only as it was when both were read: client-go's pair writes its second half unseen, and so leads for a
-moment beside somebody who has just taken that half.
+The pair excludes candidates that use either lock. The two locks alone need not exclude each other, so all candidates
+must use the pair before the first one moves on. Here each half is overwritten only if it is as it was when both were
+read. client-go's pair writes its second half without that check, and may lead for a moment beside a candidate that has
+just taken that half.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Protocol
 
 from kschedweb.live.schedulers.election.elector import Lock, Record
 
-UNKNOWN = "leaderelection.k8s.io/unknown"  # client-go's name for whoever holds one half only
+UNKNOWN = "leaderelection.k8s.io/unknown"  # client-go's holder for a lock of which only one half is held
 
 
 class Half(Lock, Protocol):
-    """A lock that may be missing."""
+    """A lock whose object may be missing."""
 
     @property
     def exists(self) -> bool:
@@ -31,10 +31,10 @@ class MultiLock:
         self._halves, self._identity = (primary, secondary), identity
 
     def get(self) -> Record | None:
-        """What both hold: with different holders one that nobody is, so that all wait until neither is renewed.
+        """The record of both. If the holders differ, it names no candidate: all wait until neither is renewed.
 
-        Where one is missing the other's counts. If that one names this candidate itself, the term is over, as it is
-        when a lock of one half is gone: a new one may begin at once, by way of the half that is left.
+        If one is missing the other counts. If that one names this candidate, its term is over, as with a single lock
+        that is gone: a new term may begin at once, through the half that is left.
         """
         first, second = (half.get() for half in self._halves)
         if first is None or second is None:

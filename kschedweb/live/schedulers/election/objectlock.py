@@ -1,4 +1,4 @@
-"""A lock of an election that is one object of the API server: read, made, and written over by whoever saw it last."""
+"""A lock of an election that is one object of the API server. It is overwritten only as it was last read."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from kschedweb.live.schedulers.writing.recorder import election_event
 
 
 class ObjectLock:
-    """The object ``namespace``/``name``; kinds say where in it the record stands, and all else of it stays as it is.
+    """The object ``namespace``/``name``. Subclasses say where the record is in it; the rest of it stays as it is.
 
-    Each call takes ``seconds`` at most: less than a term, for one may hang. ``component`` is who the events of the
-    election come from.
+    Each call takes at most ``seconds``, less than a term, since a call may hang. ``component`` is the source of the
+    election's events.
     """
 
     api: ClassVar[str]  # group and version
@@ -47,7 +47,7 @@ class ObjectLock:
         raise NotImplementedError
 
     def holding(self, found: Json, record: Record) -> Json:
-        """The object with ``record`` in the place of the one it holds."""
+        """The object with its record replaced by ``record``."""
         raise NotImplementedError
 
     @property
@@ -74,7 +74,7 @@ class ObjectLock:
         self._found = self._read(answer)
 
     def update(self, record: Record) -> None:
-        """The resource version goes with it, so that the server refuses it where anything changed meanwhile."""
+        """Send the resource version too, so that the server refuses the write if anything changed meanwhile."""
         if self._found is None:
             raise ClusterError(f"The {self.kind} was not read yet.")
         self._found = self._read(
