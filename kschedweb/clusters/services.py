@@ -194,7 +194,7 @@ def _snapshot_read(cluster: Cluster, step: Callable[[str, int, int], None]) -> S
     with transaction.atomic():
         cluster_lock(cluster)
         finish()
-        # Where to go on from is all that moved; whoever looks at the snapshot sees no difference.
+        # Only the resource version to go on from has changed; the snapshot looks the same.
         Snapshot.objects.filter(pk=same.pk).update(resource_versions=versions)
     return same
 

@@ -1,6 +1,6 @@
 """`python -m kschedweb.jobs.nursery FD`: forks the processes in which a worker has its heavy work done.
 
-It imports everything once, and then does nothing but this: whoever forks must have no thread and no connection. (That
+It imports everything once, and then only forks: a process that forks must have no thread and no connection. (That
 is multiprocessing's forkserver, which does not work within a process of Celery's prefork pool.)
 
 The worker sends over the socket FD eight bytes a request, and gets eight back: 0 with the end of a pipe for "fork a

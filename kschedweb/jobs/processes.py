@@ -1,4 +1,4 @@
-"""Heavy work in processes of its own: what it takes of time and memory is bounded, and taken from nobody else.
+"""Heavy work in separate processes: its time and memory are bounded and not taken from other work.
 
 Each thread of a worker that has heavy work gives it to a process and waits. A process does one piece of work after the
 other, so that what it has read stays at hand; all of them end with the worker.

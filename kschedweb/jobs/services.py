@@ -109,7 +109,7 @@ def job_send(job: Job) -> None:
 
 
 def jobs_wake() -> None:
-    """Wake a worker where a job may begin; whoever ends one calls it."""
+    """Wake a worker if a job may begin; call it whenever a job ends."""
     turn = next(in_turn(), None)
     if turn is not None and turn.allowed:
         job_send(Job.objects.get(pk=turn.job))

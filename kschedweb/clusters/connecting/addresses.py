@@ -37,7 +37,7 @@ class AddressError(ApplicationError):
 
 @dataclass(frozen=True)
 class AddressRule:
-    """Which addresses of one purpose the operator allows, by settings of its own: ``<NAME>_ALLOWLIST`` and
+    """Which addresses the operator allows for one purpose, by two settings: ``<NAME>_ALLOWLIST`` and
     ``<NAME>_ALLOW_INSECURE``.
     """
 

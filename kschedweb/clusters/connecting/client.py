@@ -162,7 +162,7 @@ class Client:
         return self._json("POST", path, {}, body)
 
     def patch(self, path: str, body: dict[str, Any]) -> None:
-        """Merge ``body`` into the object at ``path``. Tried once: whoever writes much has its own way to wait."""
+        """Merge ``body`` into the object at ``path``. Tried once: callers that write much wait in their own way."""
         with self._request("PATCH", path, {}, body) as response:
             _body(response, self._left(ANSWER_SECONDS))
 

@@ -1,4 +1,4 @@
-"""A cluster in memory, kept true by reflectors of its own, for whoever only looks at it.
+"""A cluster in memory, kept up to date by its own reflectors, for read-only use.
 
 Threads: one a reflector, which bring events, and those that ask; a lock lets one at a time at what is known.
 """

@@ -61,7 +61,7 @@ class ClusterEvent:
         return self.resource == ANY and self.action == Action.ALL
 
     def covers(self, other: ClusterEvent) -> bool:
-        """Whether whoever asked for this event means ``other``, which is the same or more specific."""
+        """Whether registering for this event covers ``other``, which is the same or more specific."""
         if self.wildcard:
             return True
         same = self.resource in (ANY, other.resource)

@@ -42,7 +42,7 @@ NOTHING_KNOWN: Known[Any] = {}
 
 @dataclass(slots=True)
 class PreFilterOutcome:
-    """What all PreFilter plugins said together. ``nodes`` is ``None`` for all nodes."""
+    """The merged result of all PreFilter plugins. ``nodes`` is ``None`` for all nodes."""
 
     status: Status = SUCCESS
     nodes: frozenset[str] | None = None
@@ -239,7 +239,7 @@ class Framework:
         for plugin in self.points.permit:
             status, timeout = plugin.permit(cycle, node)
             if status.code is Code.WAIT:
-                # Who is asked outside may take days: such a wait is kept outside, too.
+                # People may take days to answer: such a wait is kept outside, too.
                 waits[plugin.name] = timeout if plugin.name in self.points.asking else min(timeout, MAX_PERMIT_WAIT)
             elif not status.ok:
                 return _rejection("Permit", plugin.name, status), {}
@@ -294,7 +294,7 @@ def _success(plugin: str) -> Status:
 
 def out_of_range(scores: Ints) -> bool:
     """Whether a score is below 0 or above 100."""
-    return bool(scores.size) and bool(scores.view(np.uint64).max() > MAX_NODE_SCORE)  # negative ones turn out large
+    return bool(scores.size) and bool(scores.view(np.uint64).max() > MAX_NODE_SCORE)  # negative ones become large
 
 
 def _rejection(point: str, plugin: str, status: Status) -> Status:

@@ -29,9 +29,9 @@ REJECTED = frozenset({Code.UNSCHEDULABLE, Code.UNRESOLVABLE, Code.PENDING})
 class Status:
     """A code, the reasons for it in the scheduler's words, and the plugin that gave it.
 
-    ``about`` says for each reason what was found wanting, in terms of the plugin: a resource, a metric, a rule. It is
-    empty where the plugin tells no more than the reasons. Who puts a verdict in other words goes by it.
-    Not ``simulated``: kube-scheduler's own answer lies outside the simulation, and the reason says what it hangs on.
+    ``about`` names for each reason what was lacking, in terms of the plugin: a resource, a metric, a rule. It is empty
+    if the plugin tells no more than the reasons. Presenters make plain words of it. Not ``simulated``: kube-scheduler's
+    own answer lies outside the simulation, and the reason says what it depends on.
     """
 
     code: Code = Code.SUCCESS
@@ -99,7 +99,7 @@ def error(reason: str) -> Status:
 
 
 def outside(reason: str) -> Status:
-    """An error that is not kube-scheduler's: its answer hangs on what is not simulated, which it is about."""
+    """An error that is not kube-scheduler's: its answer depends on something not simulated, named by ``about``."""
     return Status(Code.ERROR, (f"{OUTSIDE}{reason}",), simulated=False, about=(reason,))
 
 
@@ -108,7 +108,7 @@ class CycleError(Exception):
 
 
 class OutsideError(CycleError):
-    """What decides about the pod lies outside the simulation, as ``plugin`` says."""
+    """``plugin`` says that the answer about the pod lies outside the simulation."""
 
     def __init__(self, status: Status) -> None:
         super().__init__(status.message)

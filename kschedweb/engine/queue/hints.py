@@ -98,7 +98,7 @@ def _registered(framework: Framework, extenders: bool) -> list[Registered]:
         if any(action & Action.ADD for action in about_nodes) and not any(
             action & Action.NODE_TAINT for action in about_nodes
         ):
-            # kube-scheduler lets a changed taint wake whoever waits for new nodes.
+            # In kube-scheduler a changed taint wakes the pods that wait for new nodes.
             registered.append((ClusterEvent(NODE, Action.NODE_TAINT), plugin.name, None))
     return registered
 

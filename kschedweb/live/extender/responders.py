@@ -181,7 +181,7 @@ class Responder:
             return self._writing
 
     def _refusal(self, bond: Bond) -> str:
-        """Why the pod is not bound here: whoever knows the secret may only have kube-scheduler's own work done."""
+        """Why the pod is not bound here. The secret allows only bindings that kube-scheduler would make."""
         pod = self.view.pod(bond.uid)
         if pod is None or (pod.namespace, pod.name) != (bond.namespace, bond.name):
             return "the pod is not known"

@@ -1,4 +1,4 @@
-"""What a scraper reads, under kube-scheduler's names and with its buckets, and served at an address of its own.
+"""Metrics for scrapers, with kube-scheduler's names and buckets, served at their own address.
 
 Each series has the labels ``cluster`` and ``profile`` besides kube-scheduler's own, since one process may host several.
 """

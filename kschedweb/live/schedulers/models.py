@@ -203,7 +203,7 @@ class LiveDecision(models.Model):
 
 
 class LiveColumns(models.Model):
-    """Every verdict and score of a decision; a row of its own, so that lists need not read it."""
+    """Every verdict and score of a decision, in a separate row, so that lists need not read it."""
 
     decision = models.OneToOneField(LiveDecision, primary_key=True, on_delete=models.CASCADE, related_name="columns")
     content = models.BinaryField()  # columns.py: an Explanation

@@ -126,7 +126,7 @@ class Storage:
     def handle(self, pod: Pod, volume: PodVolume) -> Handle | None:
         """What ``volume`` counts as against a node's limits, ``None`` where it does not count.
 
-        A volume still to be made counts as one of its class's driver, with a name of its own. Raises VolumeError.
+        A volume that is not provisioned yet counts as one of its class's driver, with its own name. Raises VolumeError.
         """
         if volume.claim is None:
             return _in_tree_handle(volume) if volume.in_tree is not None else None

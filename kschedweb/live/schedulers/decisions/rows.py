@@ -15,7 +15,7 @@ FINAL = 4000  # characters of a message that are kept
 
 
 def decision_id(scheduler: uuid.UUID, decision: Decision) -> uuid.UUID:
-    """The id of the row of ``decision``, known before the row is there: whoever names it need not wait for it."""
+    """The id of the row of ``decision``. It is known before the row exists, so that nobody waits for the row."""
     return uuid.uuid5(scheduler, f"{decision.uid}/{decision.attempt}/{decision.time:.6f}")
 
 

@@ -96,7 +96,7 @@ class Channel:
                 continue
             self.place, self.status = following.place, following.status
             if self.failing and self.status not in text:
-                text += self.status  # whoever was told that nothing is known is told how things are
+                text += self.status  # the reader was told that nothing is known: tell it the status
             self.failing = False
             if text:
                 self._tell(text)
@@ -112,7 +112,7 @@ class Channel:
 
     def _tell(self, text: str) -> None:
         for inbox in list(self._inboxes):
-            if inbox.full():  # nobody reads there; whoever comes again is told what they missed
+            if inbox.full():  # nobody reads there; a reader that comes back is told what it missed
                 self._inboxes.discard(inbox)
                 inbox.get_nowait()
                 inbox.put_nowait(END)

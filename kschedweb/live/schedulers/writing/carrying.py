@@ -128,7 +128,7 @@ class Carrier:
     def evict(self, intent: Evict, term: int) -> None:
         self._put(intent.pod, term, lambda: self._evict(intent, term))
 
-    # In a thread of its own.
+    # In the threads for preparations.
 
     def _prepare(self, intent: Bind, term: int, patience: float) -> None:
         self._terms.now = term

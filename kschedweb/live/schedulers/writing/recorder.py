@@ -1,7 +1,7 @@
 """Events (events.k8s.io) as kube-scheduler's recorder writes them: in the background, repeated ones as a series.
 
 Like client-go's recorder this one holds at most 1,000 events and drops further ones. It tries each up to twelve
-times, ten seconds apart, and drops what the server refuses. Like kube-scheduler's it has a rate limit of its own.
+times, ten seconds apart, and drops what the server refuses. Like kube-scheduler's it has its own rate limit.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class _Job:
 
 
 class EventRecorder:
-    """Writes events in threads of its own until ``close``. ``dropped`` counts those there was no room for."""
+    """Writes events in threads until ``close``. ``dropped`` counts the events for which there was no room."""
 
     def __init__(
         self,
