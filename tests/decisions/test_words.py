@@ -10,7 +10,8 @@ import pytest
 from kschedweb.decisions.presenters import presenter
 from kschedweb.decisions.presenters.noderesourcesfit import shortages
 from kschedweb.decisions.words import Reading
-from kschedweb.engine import Scheduler, Snapshot
+from kschedweb.engine import Pod, Scheduler, Snapshot
+from kschedweb.engine.framework.status import unschedulable
 from kschedweb.engine.releases import load
 from kschedweb.engine.state.watermarks.table import Watermarks
 
@@ -164,3 +165,13 @@ def test_thresholds_of_koordinator_and_figures_that_are_too_old_for_it() -> None
     snapshot.now = 1180.0
     reading = load_aware("LoadAwareScheduling", snapshot)
     assert reading.text == "what node-03 uses is 180 s old, which is too old to go by"
+
+
+@pytest.mark.parametrize(
+    "plugin", ["Dynamic", "InterPodAffinity", "LoadAwareScheduling", "NodeResourcesFit", "VolcanoUsage"]
+)
+def test_without_facts_the_scheduler_s_own_words_are_told(plugin: str) -> None:
+    """Decisions that were kept before verdicts carried facts have none."""
+    snapshot = Snapshot.from_objects([node()])
+    said = presenter(plugin).reading(snapshot, Pod.read(pod()), 0, unschedulable("above its limit").by(plugin))
+    assert "above its limit" in said.text

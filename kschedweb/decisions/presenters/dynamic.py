@@ -39,6 +39,8 @@ class Annotated(Presenter):
     )
 
     def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:
+        if not status.about:
+            return super().reading(snapshot, pod, node, status)
         (metric,) = status.about
         return Reading(
             f"{snapshot.names[node]} really uses more than the policy allows: {_metric(metric)} is above its limit",

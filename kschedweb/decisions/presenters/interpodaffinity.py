@@ -28,6 +28,8 @@ class PodAffinity(Presenter):
     }
 
     def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:
+        if not status.about:
+            return super().reading(snapshot, pod, node, status)
         name, labels, affinity = snapshot.names[node], snapshot.nodes[node].labels, pod.pod_affinity
         if NEAR in status.about:
             wanted = [_place(term, labels) for term in affinity.required]

@@ -14,7 +14,6 @@ from kschedweb.engine.plugins.loadawarescheduling import (
     TOO_OLD,
     WINDOWS,
     LoadAwareScheduling,
-    Threshold,
     left_over,
     weighted,
 )
@@ -40,8 +39,10 @@ class LoadAware(Presenter):
     short = {TOO_OLD: "tells figures of its use that are too old"}
 
     def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:
+        if not status.about:
+            return super().reading(snapshot, pod, node, status)
         name, (about,) = snapshot.names[node], status.about
-        if not isinstance(about, Threshold):
+        if about == TOO_OLD:
             watermarks = snapshot.watermarks
             age = math.nan if watermarks is None else snapshot.now - float(watermarks.updated[node])
             old = "of no known time" if math.isnan(age) else f"{age:.0f} s old"
@@ -49,18 +50,19 @@ class LoadAware(Presenter):
                 f"what {name} uses is {old}, which is too old to go by",
                 "newer figures, or enableScheduleWhenNodeMetricsExpired, would do",
             )
-        measure = "percentile" if about.aggregated else "use"
+        resource, aggregated = about
+        measure = "percentile" if aggregated else "use"
         return Reading(
-            f"with the pod, {name} would be above the threshold for {about.resource}: its {measure}, newer pods and "
-            "this one",
-            f"less load there, or a higher usageThresholds.{about.resource}, would do",
+            f"with the pod, {name} would be above the threshold for {resource}: its {measure}, newer pods and this one",
+            f"less load there, or a higher usageThresholds.{resource}, would do",
         )
 
     def in_short(self, pod: Pod, reason: str, about: Any) -> str:
-        if not isinstance(about, Threshold) or about.resource not in RESOURCES:
+        resource, aggregated = about if isinstance(about, tuple) else ("", False)
+        if resource not in RESOURCES:
             return super().in_short(pod, reason, about)
-        name = RESOURCES[about.resource]
-        if about.aggregated:
+        name = RESOURCES[resource]
+        if aggregated:
             return f"has a percentile of {name} above Koordinator's threshold"
         return f"would really use more {name} than Koordinator's threshold allows"
 

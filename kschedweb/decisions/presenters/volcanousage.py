@@ -39,6 +39,8 @@ class Usage(Presenter):
     }
 
     def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:
+        if not status.about:
+            return super().reading(snapshot, pod, node, status)
         (resource,) = status.about
         used = float(VolcanoUsage.used(snapshot)[(CPU, MEMORY).index(resource)][node])
         return Reading(

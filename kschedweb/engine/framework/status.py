@@ -29,9 +29,10 @@ REJECTED = frozenset({Code.UNSCHEDULABLE, Code.UNRESOLVABLE, Code.PENDING})
 class Status:
     """A code, the reasons for it in the scheduler's words, and the plugin that gave it.
 
-    ``about`` names for each reason what was lacking, in terms of the plugin: a resource, a metric, a rule. It is empty
-    if the plugin tells no more than the reasons. Presenters make plain words of it. Not ``simulated``: kube-scheduler's
-    own answer lies outside the simulation, and the reason says what it depends on.
+    ``about`` names for each reason what was lacking, in terms of the plugin: a resource, a metric, a rule. Each is a
+    string or a plain tuple, since decisions are kept as JSON. It is empty if the plugin tells no more than the reasons,
+    and in decisions that were kept before plugins told more. Presenters make plain words of it. Not ``simulated``:
+    kube-scheduler's own answer lies outside the simulation, and the reason says what it depends on.
     """
 
     code: Code = Code.SUCCESS

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.framework.explanation import Explanation, FilterColumn, ScoreColumn
-from kschedweb.engine.framework.status import Code, Status
+from kschedweb.engine.framework.status import OUTSIDE, Code, Status
 from kschedweb.live.schedulers.decisions.insight import Insight
 
 VERSION = 1
@@ -62,6 +62,7 @@ def pack(explanation: Explanation, insight: Insight | None = None) -> bytes:
         "preemption": None if found.preemption is None else found.preemption.to_dict(),
         "insight": None if insight is None else insight.to_dict(),
         "arrays": [[array.dtype.str, len(array)] for array in narrow],
+        "facts": _facts(found),
     }
     text = json.dumps(head, separators=(",", ":")).encode()
     return zlib.compress(b"\n".join((text, b"".join(array.tobytes() for array in narrow))), LEVEL)
@@ -81,19 +82,21 @@ def unpack(data: bytes) -> tuple[Explanation, Insight]:
     arrays = _arrays(head["arrays"], rest)
     rejected_by, feasible, total = next(arrays).astype(np.int32), next(arrays).astype(np.intp), next(arrays)
     size = len(head["nodes"])
+    facts = head.get("facts") or {}
+    unknown = [[None] * len(verdicts) for _, _, verdicts in head["filters"]]
     filters = [
         FilterColumn.passing(plugin, size)
         if skipped
-        else FilterColumn(plugin, False, next(arrays).astype(np.int32), [_read(status) for status in verdicts])
-        for plugin, skipped, verdicts in head["filters"]
+        else FilterColumn(plugin, False, next(arrays).astype(np.int32), list(map(_read, verdicts, about)))
+        for (plugin, skipped, verdicts), about in zip(head["filters"], facts.get("filters", unknown), strict=True)
     ]
     scores = [ScoreColumn(plugin, weight, next(arrays), next(arrays)) for plugin, weight in head["scores"]]
     explanation = Explanation(
         pod=head["pod"],
         profile=head["profile"],
         nodes=head["nodes"],
-        pre_enqueue=_read(head["preEnqueue"]),
-        pre_filter=None if head["preFilter"] is None else _read(head["preFilter"]),
+        pre_enqueue=_read(head["preEnqueue"], facts.get("preEnqueue")),
+        pre_filter=None if head["preFilter"] is None else _read(head["preFilter"], facts.get("preFilter")),
         pre_filter_nodes=head["preFilterNodes"],
         filters=filters,
         rejected_by=rejected_by,
@@ -134,6 +137,19 @@ def _status(status: Status) -> list[Any]:
     return [str(status.code), list(status.reasons), status.plugin, status.simulated]
 
 
-def _read(parts: list[Any]) -> Status:
+def _facts(found: Explanation) -> dict[str, Any]:
+    """What the statuses are about, beside them: the release before this one reads the rest without it."""
+    return {
+        "preEnqueue": found.pre_enqueue.about,
+        "preFilter": None if found.pre_filter is None else found.pre_filter.about,
+        "filters": [[status.about for status in column.verdicts] for column in found.filters],
+    }
+
+
+def _read(parts: list[Any], about: list[Any] | None = None) -> Status:
+    """A status; without ``about`` it was kept before statuses carried facts."""
     code, reasons, plugin, simulated = parts
-    return Status(Code(code), tuple(reasons), plugin, simulated)
+    if about is None:
+        about = [] if simulated else [reason.removeprefix(OUTSIDE) for reason in reasons]
+    facts = tuple(tuple(fact) if isinstance(fact, list) else fact for fact in about)
+    return Status(Code(code), tuple(reasons), plugin, simulated, facts)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 
 import pytest
 
 from kschedweb.engine import Scheduler, Snapshot
 from kschedweb.engine.framework.explanation import Explanation
+from kschedweb.engine.framework.status import outside, unschedulable
+from kschedweb.engine.plugins.loadawarescheduling import Threshold
 from kschedweb.engine.releases import load
 from kschedweb.live.schedulers.decisions.columns import pack, unpack
 from kschedweb.live.schedulers.decisions.insight import Insight
@@ -31,6 +34,30 @@ def test_what_was_packed_comes_back_to_the_last_score(pod: str) -> None:
     assert again.post_filter == found.post_filter
     assert [again.verdict_at(node) for node in range(30)] == [found.verdict_at(node) for node in range(30)]
     assert [column.skipped for column in again.filters] == [column.skipped for column in found.filters]
+
+
+def test_what_was_kept_before_statuses_carried_facts_is_read_as_well() -> None:
+    found = explained("stuck")
+    packed = zlib.decompress(pack(found))
+    text, _, rest = packed.partition(b"\n")
+    head = json.loads(text)
+    del head["facts"]
+    again, _ = unpack(zlib.compress(b"\n".join((json.dumps(head).encode(), rest))))
+    assert again.to_dict() == found.to_dict()
+    status = again.verdict_at(0)
+    assert (status.message, status.about) == ("Insufficient cpu", ())
+
+
+def test_what_lies_outside_the_simulation_is_kept_with_what_it_depends_on() -> None:
+    found = explained("stuck")
+    found.pre_filter = outside("a claim").by("VolumeBinding")
+    assert unpack(pack(found))[0].pre_filter == found.pre_filter
+
+
+def test_a_fact_of_several_values_comes_back_equal() -> None:
+    found = explained("stuck")
+    found.pre_filter = unschedulable("above", about=Threshold("cpu", True))
+    assert unpack(pack(found))[0].pre_filter == found.pre_filter
 
 
 def test_a_thousand_nodes_take_few_bytes() -> None:
