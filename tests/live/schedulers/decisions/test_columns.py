@@ -45,6 +45,7 @@ def test_what_was_kept_before_statuses_carried_facts_is_read_as_well() -> None:
     again, _ = unpack(zlib.compress(b"\n".join((json.dumps(head).encode(), rest))))
     assert again.to_dict() == found.to_dict()
     status = again.verdict_at(0)
+    assert status is not None
     assert (status.message, status.about) == ("Insufficient cpu", ())
 
 
