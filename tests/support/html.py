@@ -22,6 +22,7 @@ def compact(html: str) -> str:
         if at % 2:
             if kind := _VERBATIM.match(piece):
                 verbatim = not kind[1]
+            pieces[at] = re.sub(r"\s*\n\s*", " ", piece)
         elif not verbatim:
             before, after = pieces[at - 1] if at else "", pieces[at + 1] if at + 1 < len(pieces) else ""
             piece = re.sub(r"^\s*\n\s*", "" if not _ends_inline(before) else " ", piece)

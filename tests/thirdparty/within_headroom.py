@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from html import unescape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from kschedweb.policies import selectors
 from tests.decisions.load_cases import decided
 from tests.engine.builders import node, pod
 from tests.policies.test_views import fields
+from tests.support.html import text
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -33,11 +33,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.django_db
 POLICY = "/policies/default/"
 USE = {"idle": 25.5, "busy": 95.0, "unknown": None}
-
-
-def text(answer: Any) -> str:
-    assert answer.status_code == 200
-    return unescape(answer.content.decode())
 
 
 @pytest.fixture
