@@ -58,6 +58,7 @@ def test_who_had_the_port_wakes_by_leaving() -> None:
     assert goes(NAME, listening("p"), listening("q", "n"))
     assert goes(NAME, listening("p", hostIP="10.0.0.1"), listening("q", "n"))
     assert not goes(NAME, listening("p"), listening("q", "n", hostPort=81))
+    assert not goes(NAME, listening("p"), listening("q")), "it waits, too"
     assert not goes(NAME, listening("p"), listening("q", "n", protocol="UDP"))
     assert not goes(NAME, listening("p", hostIP="10.0.0.1"), listening("q", "n", hostIP="10.0.0.2"))
 

@@ -52,6 +52,7 @@ def test_a_node_takes_as_many_volumes_as_its_driver_attaches() -> None:
 def test_each_driver_has_its_own_limit() -> None:
     objects = [node("a"), LIMITED, *bound("u", "v"), *bound("x", driver="other.example.com")]
     assert refused(explain(user("p", "c-x"), *objects, user("q", "c-u", "c-v", on="a")), NAME) == {}
+    assert refused(explain(user("p", "c-x", "c-v"), *objects, user("q", "c-u", on="a")), NAME) == {}
 
 
 def test_a_volume_still_to_be_made_counts_for_its_class() -> None:

@@ -183,8 +183,10 @@ def test_a_pod_that_counts_wakes_by_coming_and_going() -> None:
 
 def test_its_own_tolerations_wake_it_where_taints_count() -> None:
     more = incoming(spread(), **TOLERANT)
-    assert becomes(NAME, incoming(spread(nodeTaintsPolicy="Honor")), HARD, more)
+    honors = incoming(spread(nodeTaintsPolicy="Honor"))
+    assert becomes(NAME, honors, HARD, more)
     assert not becomes(NAME, HARD, HARD, more)
+    assert not becomes(NAME, honors, web("a"), web("a", **TOLERANT))
 
 
 def test_a_domain_that_comes_or_goes_wakes() -> None:
