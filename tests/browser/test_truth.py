@@ -51,9 +51,15 @@ def page(browser: Browser, live_server: LiveServer, frontend: Path, client_as: A
 def test_a_page_that_lost_its_server_is_not_green(page: Page, live: LiveScheduler, address: str) -> None:
     page.goto(address.format(live.pk))
     state = page.locator(".badge", has_text="Scheduling").first
-    # A part that is just being renewed is gone, and has no colour.
-    wait_until(lambda: state.evaluate(COLOR) != "", PATIENCE / 1000, "the state has a colour")
-    green = state.evaluate(COLOR)
+    green = ""
+
+    def seen() -> bool:
+        """A part that is just being renewed is gone, and has no colour."""
+        nonlocal green
+        green = state.evaluate(COLOR)
+        return bool(green)
+
+    wait_until(seen, PATIENCE / 1000, "the state has a colour")
     page.context.set_offline(True)
     note = page.locator(".notice", has_text="The server does not answer.")
     expect(note).to_be_visible(timeout=PATIENCE)
