@@ -163,11 +163,12 @@ def test_redis_and_the_database_gone_one_after_the_other(site: LiveSite) -> None
 
 def place_until(site: LiveSite, end: float, pods: list[str]) -> None:
     """Pods come ten at a time, spread over the time until ``end``, and each ten are bound before the next come."""
-    before, tens = len(site.bound()), [pods[at : at + 10] for at in range(0, len(pods), 10)]
+    bound, tens = len(site.bound()), [pods[at : at + 10] for at in range(0, len(pods), 10)]
     every = (end - time.monotonic()) / len(tens)
     for number, ten in enumerate(tens, start=1):
         due = end - every * (len(tens) - number)
         site.pods(ten)
-        site.wait_bound(before + 10 * number)
+        bound += len(ten)
+        site.wait_bound(bound)
         while time.monotonic() < due:
             time.sleep(0.1)
