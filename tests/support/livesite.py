@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from tests.support import seed
+from tests.support import previous, seed
 from tests.support.backstage import Backstage
 from tests.support.controlplane import ControlPlane
 from tests.support.databases import PostgreSQL, Redis, databases
@@ -64,9 +64,9 @@ class Deployment:
         return {**self._env, **more}
 
     def at(self, root: Path) -> Deployment:
-        """The same site, run by the files of another checkout."""
+        """The same site, run by the files and packages of a checkout of the previous release."""
         other = copy.copy(self)
-        other.root = root
+        other.root, other._env = root, self._env | previous.packages(root)
         return other
 
     def manage(self, *words: str, **more: str) -> None:
@@ -198,7 +198,8 @@ class Live:
         try:
             wait_until(lambda: len(self.bound()) >= count, seconds, f"{count} pods are bound", 0.2)
         except TimeoutError as late:
-            raise TimeoutError(f"{late}; {len(self.bound())} are: {self.candidates()}") from None
+            # Not asked of the database, which may be what is away.
+            raise TimeoutError(f"{late}; {len(self.bound())} are") from None
 
     # The scheduler.
 

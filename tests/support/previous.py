@@ -26,10 +26,30 @@ def checkout(folder: Path) -> Path:
         archive.extractall(folder, filter="data")
     packed.unlink()
     copytree(ROOT / "frontend" / "dist", folder / "frontend" / "dist")
+    settings = {"KSCHEDWEB_SECRET_KEY": "for-this-command-only", "KSCHEDWEB_DATA_DIR": str(folder)}
+    install(folder)
+    environment = clean_environment(**packages(folder), **settings)
     collect = [sys.executable, "manage.py", "collectstatic", "--noinput", "--verbosity", "0"]
-    environment = clean_environment(KSCHEDWEB_SECRET_KEY="for-this-command-only", KSCHEDWEB_DATA_DIR=str(folder))
     subprocess.run(collect, cwd=folder, env=environment, check=True, capture_output=True, timeout=120)
     return folder
+
+
+def packages(folder: Path) -> dict[str, str]:
+    """The setting by which the release in ``folder`` finds its own packages before ours."""
+    return {"PYTHONPATH": str(folder / "packages")}
+
+
+def install(folder: Path) -> None:
+    """Install beside the release in ``folder`` the packages that it pins and ours does not."""
+    if wanted := sorted(pins(folder) - pins(ROOT)):
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*command, "--target", str(folder / "packages"), *wanted], check=True, timeout=300)
+
+
+def pins(root: Path) -> set[str]:
+    """Each package with its version, as requirements.txt pins it."""
+    lines = (root / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    return {pin for line in lines if (pin := line.partition("#")[0].strip())}
 
 
 def migrations() -> set[tuple[str, str]]:
