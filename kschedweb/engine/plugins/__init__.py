@@ -1,6 +1,6 @@
-"""One module a plugin: what it decides, its arguments, and the ``PluginSpec`` that registers it here.
+"""One module per plugin: what it decides, its arguments, and the ``PluginSpec`` that registers it.
 
-Those of other packages come from entry points of the group ``kschedweb.plugins``.
+Plugins of other packages are found by entry points of the group ``kschedweb.plugins``.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ SPECS = tuple(
 
 @cache
 def others() -> tuple[PluginSpec, ...]:
-    """The plugins that are not kube-scheduler's: those that come with kschedweb, and those of installed packages.
+    """Return the plugins that are not kube-scheduler's: kschedweb's own and those of installed packages.
 
-    Raises ``PluginError`` naming the entry point that cannot be used.
+    Raises ``PluginError``, which names the entry point that cannot be used.
     """
     ours = sorted((spec for spec in SPECS if spec.origin), key=lambda spec: (spec.rank, spec.name))
     known = {spec.name for spec in SPECS}
@@ -36,7 +36,7 @@ def others() -> tuple[PluginSpec, ...]:
         try:
             found.append(_checked(entry.load(), known))
         except Exception as error:
-            # Whatever goes wrong while another package's code runs, that package is to be named.
+            # Another package's code may raise anything; the error must name that package.
             raise PluginError(f"the plugin {entry.name} ({entry.value}) cannot be used: {error}") from error
         known.add(found[-1].name)
     return (*ours, *found)

@@ -1,6 +1,6 @@
 """DefaultBinder binds the pod to the node that was chosen.
 
-In a snapshot there is nothing left to do: the pod was put on its node when it was assumed to be there.
+In a snapshot nothing is left to do: the pod was put on its node when it was assumed.
 """
 
 from __future__ import annotations

@@ -63,12 +63,12 @@ class DefaultPreemption:
         return PostFilterResult(unschedulable(search.message()), nominated="")
 
     def wanted(self, nodes: int) -> int:
-        """How many candidates are enough, of ``nodes`` where evictions could help."""
+        """The number of candidates to look for among ``nodes`` nodes where evictions could help."""
         return min(max(nodes * self.percentage // 100, self.absolute), nodes)
 
     @staticmethod
     def refusal(cycle: Cycle, diagnosis: Diagnosis) -> str:
-        """Why the pod may not preempt others; "" where it may."""
+        """The reason why the pod may not preempt others; "" if it may."""
         pod, snapshot = cycle.pod, cycle.snapshot
         if mapping(pod.raw, "spec").get("preemptionPolicy") == "Never":
             return NEVER

@@ -1,7 +1,7 @@
-"""Dynamic, of crane-scheduler, rejects and scores nodes by the use that their annotations tell.
+"""Dynamic, of crane-scheduler, rejects and scores nodes by the use in their annotations.
 
-What a node's annotation tells is valid for a while; where the node has no annotation of a metric, the watermarks that
-mean the same stand in for it. A node that many pods were bound to lately is hot and scores lower. What the pod itself
+An annotation is valid for a limited time. If a node has no annotation for a metric, the watermarks with the same
+meaning are used instead. A node to which many pods were bound recently is hot and scores lower. What the pod itself
 would use does not count.
 """
 
@@ -41,7 +41,7 @@ class MetricUse:
 
     usage: Floats  # fraction of the node's capacity, NaN where nothing is known
     time: Floats  # when it was written or measured, seconds of the epoch
-    annotated: Mask  # by the node's annotation, be it good or bad, rather than by watermarks
+    annotated: Mask  # from the node's annotation (even an invalid one), not from watermarks
     valid: Mask  # whether it counts now
 
 
@@ -74,7 +74,7 @@ class Dynamic:
         ]
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
-        """Reject nodes above a limit; pods of DaemonSets, and nodes of which nothing is known, pass."""
+        """Reject nodes above a limit. Pods of DaemonSets pass, and so do nodes without any figures."""
         size = cycle.size(rows)
         if of_daemon_set(cycle.pod):
             return Verdicts.uniform(size)
@@ -86,7 +86,7 @@ class Dynamic:
         codes = np.zeros(size, dtype=np.int32)
         statuses: list[Status] = [SUCCESS]
         nodes = np.arange(len(cycle.snapshot))[rows]
-        for place in np.flatnonzero(first >= 0).tolist():  # each has words of its own
+        for place in np.flatnonzero(first >= 0).tolist():  # each node has its own reason
             codes[place] = len(statuses)
             metric, node = self.limits[first[place]][0], cycle.snapshot.names[nodes[place]]
             statuses.append(unschedulable(TOO_HIGH.format(metric, node), about=metric))
@@ -96,7 +96,7 @@ class Dynamic:
         return False
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """The weighted mean of what is left, cut to whole points, less 10 for each point of heat; 0 to 100."""
+        """The weighted mean of the free share, truncated, less 10 points for each point of heat; 0 to 100."""
         base = base_scores(self.parts(cycle.snapshot), len(cycle.snapshot))
         heat = whole(self.hot(cycle.snapshot) * 10.0)
         scores: Ints = np.clip(base - heat, 0, MAX_NODE_SCORE)
@@ -110,7 +110,7 @@ class Dynamic:
             if metric in crane.METRICS and snapshot.watermarks is not None:
                 usage = np.where(annotated, usage, of_capacity(snapshot, *crane.METRICS[metric]) / 100.0)
                 time = np.where(annotated, time, snapshot.watermarks.updated)
-            # A value that is no number is one to crane, if its annotation says so.
+            # crane accepts NaN from an annotation, so only missing annotations make a usage unknown.
             return usage, time, annotated, annotated | ~np.isnan(usage)
 
         usage, time, annotated, known = snapshot.derived(("crane", metric, self.zone.key), compute)
@@ -129,12 +129,12 @@ class Dynamic:
         return found
 
     def hot(self, snapshot: Snapshot) -> Floats:
-        """How hot each node is: as its annotation says while it is valid, else by the pods bound to it lately."""
+        """The heat of each node: from its annotation while that is valid, else from recent bindings. Shape [nodes]."""
         value, time, annotated = _annotations(snapshot, crane.HOT_VALUE, self.zone)
         said = np.where(snapshot.now < time + crane.HOT_ACTIVE, value, 0.0)
         if annotated.all() or not self.hot_rules:
             return said
-        # A heat below 0 cannot be written in an annotation: crane takes it for none.
+        # crane does not accept a heat below 0 in an annotation.
         return np.where(annotated, said, np.maximum(self.bindings(snapshot), 0))
 
     def bindings(self, snapshot: Snapshot) -> Ints:
@@ -152,7 +152,7 @@ class Dynamic:
 
 
 def base_scores(parts: list[Part], size: int) -> Ints:
-    """The weighted mean of ``parts``, cut towards 0; 0 without any. Shape [size].
+    """The weighted mean of ``parts``, truncated towards 0; 0 without parts. Shape [size].
 
     Metrics that are not valid count with their weight.
     """
@@ -167,13 +167,13 @@ def base_scores(parts: list[Part], size: int) -> Ints:
 
 
 def whole(values: Floats) -> Ints:
-    """Cut to whole numbers as Go does on amd64: what is no number or out of range becomes the smallest there is."""
+    """Truncate to int64 as Go does on amd64: NaN and values out of range become the smallest int64."""
     fits = np.abs(values) < 2.0**63
     return np.where(fits, np.trunc(np.where(fits, values, 0.0)).astype(np.int64), SMALLEST)
 
 
 def _annotations(snapshot: Snapshot, key: str, zone: ZoneInfo) -> tuple[Floats, Floats, Mask]:
-    """Values, times and which nodes have the annotation; of one that crane cannot read, the time is never."""
+    """Values, times and which nodes have the annotation; the time of one that crane cannot read is -inf."""
 
     def compute() -> tuple[Floats, Floats, Mask]:
         size = len(snapshot)
@@ -194,7 +194,7 @@ def _annotations(snapshot: Snapshot, key: str, zone: ZoneInfo) -> tuple[Floats, 
 
 
 def _within(span: int) -> Estimate:
-    """Count a pod until it has been on its node for ``span`` seconds; both are cut to whole seconds first."""
+    """Count a pod until it has been on its node for ``span`` seconds; both are truncated to whole seconds first."""
 
     def estimate(pod: Pod, node: int, time: float) -> Counted | None:
         if math.isnan(time):
@@ -205,7 +205,7 @@ def _within(span: int) -> Estimate:
 
 
 def _latest(snapshot: Snapshot, spans: list[int]) -> list[Ints]:
-    """The counts for each of ``spans`` among the bindings that crane still remembers: the latest of all nodes."""
+    """The counts for each of ``spans`` among the bindings that crane still keeps: the latest of all nodes."""
     bound = zip(snapshot.pods.pods, snapshot.pods.node.tolist(), strict=True)
     times = [(snapshot.scheduled_at(pod), node) for pod, node in bound if pod is not None]
     known = [(math.floor(time), node) for time, node in times if not math.isnan(time)]

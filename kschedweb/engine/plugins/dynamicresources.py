@@ -1,7 +1,7 @@
 """DynamicResources keeps a pod on nodes where the devices of its resource claims can be used.
 
-Claims that have their devices are decided as kube-scheduler does. Which devices a claim would get is not simulated: on
-nodes where kube-scheduler would choose some, the verdict is that this lies outside the simulation.
+Claims with allocated devices are treated as kube-scheduler treats them. Allocation of devices is not simulated: on
+nodes where kube-scheduler would allocate some, the verdict says that this is outside the simulation.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class DynamicResources:
         return Verdicts(verdicts.codes[rows], verdicts.statuses)
 
     def post_filter(self, cycle: Cycle, diagnosis: Diagnosis, handle: Handle) -> PostFilterResult:
-        """Take the devices of a claim that nobody else uses, where it keeps the pod off a node: others may suit."""
+        """Deallocate a claim that nobody else uses if it keeps the pod off a node: other devices may suit."""
         needs: Needs | None = cycle.state.get(self.name)
         if needs is None:
             return PostFilterResult(MISSING)
@@ -131,7 +131,7 @@ class DynamicResources:
                     cycle.snapshot.resource_claims.change(claim.deallocated())
                 said = unschedulable("deallocation of ResourceClaim completed")
                 return PostFilterResult(said, frees=(FreeClaim(claim.namespace, claim.name),))
-        if needs.earlier is not None and not handle.elsewhere:  # no scheduler but kube-scheduler makes such claims
+        if needs.earlier is not None and not handle.elsewhere:  # only kube-scheduler makes such claims
             if not handle.explains:
                 cycle.snapshot.resource_claims.delete(needs.earlier)
             return PostFilterResult(unschedulable("deletion of ResourceClaim completed"))
@@ -147,7 +147,7 @@ class DynamicResources:
         return nodes
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """The sum of what the chosen alternatives are worth; it is asked only where some claim had no devices yet."""
+        """The sum of the scores of the chosen alternatives. Called only if some claim had no devices yet."""
         needs: Needs | None = cycle.state.get(self.name)
         if needs is None:
             raise CycleError(f'running Score plugins: plugin "{self.name}" failed with: not found')
@@ -172,7 +172,7 @@ class DynamicResources:
         return [ReserveClaim(claim.namespace, claim.name) for claim in _unreserved(cycle)]
 
     def pre_bind(self, cycle: Cycle, node: str) -> Status:
-        """Reserve the claims for the pod; that devices which have to be made ready will be is taken for granted."""
+        """Reserve the claims for the pod. Devices that must be prepared are assumed to become ready."""
         pod, claims = cycle.pod, cycle.snapshot.resource_claims
         for found in _unreserved(cycle):
             claim = claims.get(found.namespace, found.name) or found
@@ -184,7 +184,7 @@ class DynamicResources:
                 )
             claims.change(claim.reserved(reserved))
         if pod.resource_claims and _current(cycle) and extended_resources(cycle.snapshot, pod):
-            # kube-scheduler makes a claim for the resources that the node's device plugin has, and trips over it.
+            # kube-scheduler makes a claim even for resources that the node's device plugin has, and then fails on it.
             return error(f"nil or empty request mappings, no update of pod {pod.key} ExtendedResourceClaimStatus")
         return SUCCESS
 
@@ -195,7 +195,7 @@ def _unreserved(cycle: Cycle) -> list[ResourceClaim]:
 
 
 def _refusal(snapshot: Snapshot, needs: Needs) -> Status:
-    """Why no node will do: allocations that cannot be parsed, classes that do not exist."""
+    """The status that refuses all nodes: an allocation cannot be parsed, or a class does not exist."""
     for claim in needs.all_claims:
         if claim.allocation is not None:
             if claim.allocation.problem:
@@ -229,7 +229,7 @@ def _codes(snapshot: Snapshot, needs: Needs) -> Codes:
 
 
 def _add_allocated(codes: Codes, snapshot: Snapshot, claim: ResourceClaim) -> None:
-    """One claim that cannot be used on a node is enough, whatever the others are waiting for."""
+    """One claim that cannot be used on a node rejects the node, whatever the state of the other claims."""
     if claim.allocation is not None:
         if claim.allocation.binding is Binding.WAITING and claim.allocation.dated:
             codes[codes == AVAILABLE_CODE] = CLOCK_CODE
@@ -246,7 +246,7 @@ def _usable(snapshot: Snapshot, allocation: Allocation) -> Mask:
 
 
 def _in_the_way(snapshot: Snapshot, needs: Needs, nodes: Mask) -> list[ResourceClaim]:
-    """The claims that cannot be used on one of ``nodes``."""
+    """The claims that cannot be used on some node of ``nodes``."""
     return [
         claim
         for claim in needs.claims
@@ -255,7 +255,7 @@ def _in_the_way(snapshot: Snapshot, needs: Needs, nodes: Mask) -> list[ResourceC
 
 
 def _add_extended(codes: Codes, snapshot: Snapshot, needs: Needs) -> None:
-    """Extended resources come from devices on nodes whose device plugin has none."""
+    """Add verdicts on extended resources, which come from devices on nodes whose device plugin has none."""
     classes = snapshot.objects.devices.extended_resources
     for name in needs.extended:
         if name in classes and needs.extends_anew:
@@ -266,7 +266,7 @@ def _add_extended(codes: Codes, snapshot: Snapshot, needs: Needs) -> None:
 
 
 def _named(snapshot: Snapshot, resource: str) -> Mask:
-    """The nodes that name the resource among what they have, be it 0."""
+    """The nodes whose allocatable lists the resource, even with 0."""
     named: Mask = np.array([resource in node.allocatable for node in snapshot.nodes], dtype=np.bool_)
     return named
 
@@ -299,7 +299,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _too_many(reserved: tuple[str, ...]) -> str:
-    """What the API server has against this list, "" where nothing."""
+    """The API server's objection to this list; "" if there is none."""
     if len(reserved) > MAX_RESERVED:
         return f": Too many: {len(reserved)}: must have at most {MAX_RESERVED} items"
     if reserved[-1] in reserved[:-1]:

@@ -1,4 +1,4 @@
-"""Plugins of kube-scheduler behind feature gates that are off: configurations may name them, and nothing runs."""
+"""Plugins of kube-scheduler whose feature gates are off: configurations may name them, but they do nothing."""
 
 from __future__ import annotations
 

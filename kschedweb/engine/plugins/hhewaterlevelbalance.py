@@ -1,8 +1,8 @@
-"""HheWaterLevelBalance fills nodes up to the level that the whole cluster is at, by what they really use.
+"""HheWaterLevelBalance fills nodes up to the mean real use of the cluster, the cluster's level.
 
-For each resource and window of time the pod's use is added to the node's. Up to the cluster's level the score rises
-from that level to 100; above it, it falls from that level to 0. So pods that use little go to nodes that are used
-much, and the other way round.
+For each resource and window of time, the pod's use is added to the node's. Up to the cluster's level the score rises
+from that level to 100; above it, the score falls from that level to 0. So pods that use little go to nodes that are
+used much, and the other way round.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.validation.fields import Problem, Typed, child, invalid, unsupported
 from kschedweb.engine.validation.golang import parse_duration, seconds
 
-LEAST = 1e-9  # percent that make a difference
+LEAST = 1e-9  # percent; smaller differences do not count
 IDLE = "Idle"
-UNIT = {CPU: 1000.0, MEMORY: 1.0}  # of a workload's figures in the units of limits: milli-CPU in a core, bytes
+UNIT = {CPU: 1000.0, MEMORY: 1.0}  # units of limits per unit of a workload's figures: milli-CPU per core, bytes
 MIN_NODE_WEIGHT, CLEAN_UP = 0.2, "5m0s"
 WINDOW_WEIGHTS = {"15m": 0.5, "1h": 0.3, "1d": 0.2}
 RESOURCE_WEIGHTS = {CPU: 1.0, MEMORY: 1.0}
@@ -44,14 +44,14 @@ class Levels:
 
     keys: list[tuple[str, str]]
     node: Floats  # as measured
-    missing: Floats  # pods that are newer than the measurement
+    missing: Floats  # use of pods that are newer than the measurement
     pod: Floats  # what the pod would add
     cluster: Floats  # [keys, 1]
     score: Floats  # before rounding
 
     @property
     def target(self) -> Floats:
-        """What the node would be at with the pod."""
+        """The node's level with the pod."""
         return self.node + self.missing + self.pod
 
 
@@ -90,10 +90,10 @@ class HheWaterLevelBalance:
         return rounded(np.nan_to_num(self.mean(levels)))[rows]
 
     def post_bind(self, cycle: Cycle, node: str) -> None:
-        """Nothing to do: the snapshot knows when pods came."""
+        """Do nothing: the snapshot knows when pods were bound."""
 
     def levels(self, snapshot: Snapshot, pod: Pod) -> Levels | None:
-        """The arithmetic of every resource and window that some node has figures of; ``None`` where there is none."""
+        """The arithmetic of each resource and window that some node has figures for; ``None`` without figures."""
         watermarks = snapshot.watermarks
         if watermarks is None:
             return None
@@ -113,14 +113,14 @@ class HheWaterLevelBalance:
         return Levels(keys, node, missing, pods, cluster, level_scores(node + missing + pods, cluster))
 
     def _measured(self, watermarks: Watermarks, keys: list[tuple[str, str]], now: float) -> Floats:
-        """The nodes' figures that are young enough. Shape [keys, nodes]."""
+        """The nodes' figures, NaN where they are too old. Shape [keys, nodes]."""
         node = np.array([watermarks.column(*key) for key in keys])
         if self.expiration:
             node[:, ~(now - watermarks.updated <= self.expiration)] = math.nan
         return np.nan_to_num(node) if self.idle else node
 
     def _recent(self, snapshot: Snapshot, watermarks: Watermarks, keys: list[tuple[str, str]]) -> Floats:
-        """Use of the pods that came when a node's figures were made, or later. Shape [keys, nodes]."""
+        """Use of the pods that were bound when a node's figures were made, or later. Shape [keys, nodes]."""
 
         def estimate(pod: Pod, node: int, time: float) -> Counted | None:
             if not time >= watermarks.updated[node]:
@@ -131,14 +131,14 @@ class HheWaterLevelBalance:
 
     @staticmethod
     def _use(pod: Pod, watermarks: Watermarks, objects: ClusterObjects, keys: list[tuple[str, str]]) -> Iterator[float]:
-        """What the pod uses, in milli-CPU or bytes: as its workload's pods do, else up to its limit."""
+        """What the pod is expected to use, in milli-CPU or bytes: what its workload's pods use, else its limit."""
         figures = watermarks.workload(pod, objects) or {}
         for resource, window in keys:
             known = figures.get(resource, {}).get(window)
             yield float(pod.limits.get(resource, 0)) if known is None else known * UNIT[resource]
 
     def mean(self, levels: Levels) -> Floats:
-        """The windows of each resource in proportion to their weights, then the resources. Shape [nodes]."""
+        """The weighted mean of each resource over its windows, then over the resources. Shape [nodes]."""
         parts, weights = [], []
         for resource, weight in self.resource_weights.items():
             rows = [row for row, key in enumerate(levels.keys) if key[0] == resource]
@@ -150,7 +150,7 @@ class HheWaterLevelBalance:
 
 
 def cluster_levels(nodes: Floats, min_node_weight: float) -> list[float]:
-    """The mean of the nodes' levels (NaN: not known), drawn towards the lowest of them; one for each row."""
+    """For each row, the mean of the nodes' levels (NaN: not known), moved towards the lowest of them."""
     known = (row[~np.isnan(row)] for row in nodes)
     return [
         float((row.mean() + row.min() * min_node_weight) / (1.0 + min_node_weight)) if row.size else 0.0
@@ -164,18 +164,18 @@ def level_scores(target: Floats, cluster: Floats | float) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         rising = np.where(level > 0.0, np.minimum((100.0 - level) * target / level + level, 100.0), 100.0)
         falling = np.maximum(level * (100.0 - target) / (100.0 - level), 0.0)
-    # A node that is at the level exactly must not fall from 100 for the rounding of a sum.
+    # Rounding of a sum must not cost a node that is exactly at the level its 100.
     return np.where(target <= level + LEAST, rising, falling)
 
 
 def percent(amounts: Floats, allocatable: Floats) -> Floats:
-    """Percent of allocatable; of nothing, anything is more than there is."""
+    """Percent of allocatable; infinite where an amount above 0 meets an allocatable of 0."""
     shares = np.where(amounts > 0.0, math.inf, 0.0)
     return np.divide(100.0 * amounts, allocatable, out=shares, where=allocatable > 0.0)
 
 
 def weighted_mean(values: Floats, weights: Sequence[float]) -> Floats:
-    """The mean over the rows of what is known in each column, NaN where nothing is."""
+    """The weighted mean of the known values in each column, NaN where none is known."""
     column = np.array(weights)[:, None]
     known = ~np.isnan(values)
     total, weight = (np.where(known, values, 0.0) * column).sum(axis=0), (known * column).sum(axis=0)
@@ -274,7 +274,7 @@ def problems(args: dict[str, Any], path: str) -> list[Problem]:
 
 
 def not_negative(args: dict[str, Any], path: str, *names: str) -> list[Problem]:
-    """Problems of those of the numbers and durations ``names`` that are below 0."""
+    """A problem for each of the numbers and durations ``names`` that is below 0."""
     return [
         invalid(child(path, name), args[name], "must be 0 or more")
         for name in names

@@ -1,4 +1,4 @@
-"""ImageLocality prefers nodes that already have the pod's images, the more so the more widely they are spread."""
+"""ImageLocality prefers nodes that already have the pod's images; an image that many nodes have counts more."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ImageLocality:
         return Scope.NODE
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """Bytes of the pod's images on the node, each scaled by the share of nodes that have it, within bounds."""
+        """The size of the pod's images on the node, each scaled by the share of nodes that have it; 0 to 100."""
         snapshot, pod = cycle.snapshot, cycle.pod
         known = [snapshot.images[name] for image in pod.images if (name := normalized(image)) in snapshot.images]
         if not known:
@@ -43,12 +43,12 @@ class ImageLocality:
 
 
 def counted(size: int, holders: list[int], nodes: int) -> int:
-    """What an image of ``size`` bytes counts for: the more, the more of the nodes hold it."""
+    """The bytes that an image counts for: ``size`` times the share of nodes that have it."""
     return int(float(size) * (float(len(holders)) / float(nodes)))
 
 
 def normalized(image: str) -> str:
-    """The name with a tag: ``latest`` where there is none."""
+    """The image name with a tag, ``latest`` if it has none."""
     return image if image.rfind(":") > image.rfind("/") else f"{image}:latest"
 
 

@@ -1,6 +1,6 @@
-"""InterPodAffinity keeps pods near the pods they want, away from those they do not, and honours what others want.
+"""InterPodAffinity filters and scores nodes by the affinity and anti-affinity of the pod and of placed pods.
 
-``hardPodAffinityWeight`` is the weight that a required affinity term of a pod already placed has in scoring.
+``hardPodAffinityWeight`` is the weight of a placed pod's required affinity terms in scoring.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ SCORE = "InterPodAffinity.score"
 
 @dataclass(slots=True)
 class Required:
-    """What PreFilter counts: pods by topology value, for the pod's own terms and for those of pods placed."""
+    """What PreFilter counts: pods by topology value, for the pod's own terms and for those of placed pods."""
 
-    existing: TopologySums  # placed pods whose required anti-affinity means the incoming pod
+    existing: TopologySums  # placed pods whose required anti-affinity matches the incoming pod
     affinity: TopologySums  # placed pods that match all required affinity terms of the incoming pod
     anti: TopologySums  # placed pods that match a required anti-affinity term of the incoming pod
     matches_itself: bool
@@ -50,13 +50,13 @@ class Required:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """The counts for one class of pods: those of its own terms by topology key, and what placed pods' terms add."""
+    """The counts for pods of one signature: their own terms by topology key, and the terms of placed pods."""
 
     own: list[tuple[str, int, Tally]]  # topology key, weight, pods that match
     placed: TermTally
 
     def sums(self) -> TopologySums:
-        """Everything added up; not to be changed."""
+        """All counts added up. The result must not be changed."""
         placed = self.placed.sums()
         return self._added(placed.clone()) if self.own else placed
 
@@ -104,7 +104,7 @@ class InterPodAffinity:
         pods, means_incoming = snapshot.pods, _incoming(cycle)
 
         def weigh(code: int) -> dict[str, int]:
-            # Two terms over the same topology count twice, and do so when the pod is taken out on paper.
+            # Two terms over the same topology count twice, also when a dry run removes the pod.
             terms = pods.term_sets[code].affinity.anti_required
             return Counter(term.topology_key for term in terms if means_incoming(term))
 
@@ -167,7 +167,7 @@ class InterPodAffinity:
         for term in required:
             labelled &= snapshot.label(term.topology_key).present
             found &= state.affinity.at_nodes(term.topology_key) > 0
-        # The first pod of a group that wants to be near itself may go anywhere.
+        # The first pod of a group with affinity to itself may go to any node.
         first_of_its_kind = state.affinity.empty and state.matches_itself
         return labelled if first_of_its_kind else labelled & found
 
@@ -200,7 +200,7 @@ class InterPodAffinity:
         return Watch(tallies, TermTally(snapshot, lambda: pods.wishes_about(labels), weigh))
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """The weights of all terms, of the pod and about the pod, that hold at the node's topology values."""
+        """The sum of weights of the pod's terms, and of placed pods' terms about it, at the node's topology values."""
         sums: TopologySums | None = cycle.state.get(SCORE)
         if sums is None:
             raise CycleError(
@@ -218,16 +218,16 @@ class InterPodAffinity:
 
 
 def _incoming(cycle: Cycle) -> Callable[[PodTerm], bool]:
-    """Tells whether a term means the incoming pod."""
+    """A test of whether a term matches the incoming pod."""
     namespace, labels = cycle.pod.namespace, cycle.pod.labels
     of_namespace = cycle.snapshot.objects.namespace_labels(namespace)
     return lambda term: term.matches(namespace, labels, of_namespace)
 
 
 def _merged(term: PodTerm, snapshot: Snapshot) -> PodTerm:
-    """The term with the namespaces its selector means listed by name.
+    """The term with the namespaces that its namespace selector matches added by name.
 
-    The selector stays, and is later asked about no labels at all: kube-scheduler does so too (specification 2.8).
+    The selector stays in the term, and is later matched against empty labels, as in kube-scheduler (specification 2.8).
     """
     if term.namespace_selector.empty or term.namespace_selector.nothing:
         return term
@@ -240,7 +240,7 @@ def _matches_group(term: PodTerm, namespace: str, labels: dict[str, str]) -> boo
 
 
 def _tally(snapshot: Snapshot, meant: list[PodTerm], term: PodTerm, weight: int) -> tuple[str, int, Tally]:
-    """Follows the placed pods that all terms in ``meant`` mean, by the topology of ``term``, and what each counts."""
+    """A tally, by the topology of ``term``, of the placed pods that all terms in ``meant`` match, and its weight."""
     column = snapshot.label(term.topology_key)
     selection = Selection(
         tuple((None if one.namespace_selector.matches({}) else one.namespaces, one.selector) for one in meant)
@@ -249,7 +249,7 @@ def _tally(snapshot: Snapshot, meant: list[PodTerm], term: PodTerm, weight: int)
 
 
 def _after_pod(pod: Pod, change: ObjectChange) -> bool:
-    """A pod is there now that this one wants near, or gone that kept it away."""
+    """Queue if a pod came that this pod has affinity to, or one left that kept this pod away."""
     old, new, own = change.old, change.new, pod.pod_affinity
     if old is not None and new is not None and new.uid == pod.uid:
         return True
@@ -268,7 +268,7 @@ def _matches_all(terms: tuple[PodTerm, ...], pod: Pod) -> bool:
 
 
 def _after_node(pod: Pod, change: ObjectChange) -> bool:
-    """A node came to a place that the pod's terms tell apart, or moved to another one."""
+    """Queue if a node got a topology value that matters for the pod's terms, or changed it."""
     own, new = pod.pod_affinity, change.new.labels
     if change.old is None:
         return bool(own.anti_required) or any(term.topology_key in new for term in own.required)
@@ -277,7 +277,7 @@ def _after_node(pod: Pod, change: ObjectChange) -> bool:
     def differs(term: PodTerm) -> bool:
         return bool(new.get(term.topology_key) != old.get(term.topology_key))
 
-    # To get the label helps who wants others near, to lose it who wants none.
+    # Getting the label helps pods with affinity, losing it those with anti-affinity.
     return any(differs(term) and term.topology_key in new for term in own.required) or any(
         differs(term) and term.topology_key in old for term in own.anti_required
     )

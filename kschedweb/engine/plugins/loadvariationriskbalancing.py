@@ -1,7 +1,7 @@
 """LoadVariationRiskBalancing prefers nodes whose use is low and steady.
 
-As scheduler-plugins computes it: the risk of a resource is half the mean use with the pod's request plus half the
-standard deviation of the use, both as shares of allocatable; the riskier of CPU and memory decides.
+As in scheduler-plugins, the risk of a resource is half the mean use (with the pod's request) plus half the standard
+deviation of the use, both as shares of allocatable. The riskier of CPU and memory decides.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class LoadVariationRiskBalancing:
         self.sensitivity = SENSITIVITY if sensitivity is None else float(sensitivity)
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """From 0 to 100: the lower score of CPU and memory, or that of the one that is measured; else 0."""
+        """The lower score of CPU and memory, or the score of the only one that is measured, else 0; 0 to 100."""
         snapshot, watermarks = cycle.snapshot, cycle.snapshot.watermarks
         if watermarks is None:
             return np.zeros(cycle.size(rows), dtype=np.int64)
@@ -46,15 +46,15 @@ class LoadVariationRiskBalancing:
         return rounded(np.where(known[0] & known[1], np.minimum(*scores), np.maximum(*scores)))
 
     def resource_scores(self, measured: Measured, allocatable: Ints, request: int) -> Floats:
-        """Scores of one resource, before rounding; 0 where a node has none of it."""
+        """Scores of one resource before rounding; 0 where allocatable is 0."""
         mean, deviation = measured.shares(allocatable, request)
         return np.where(allocatable > 0, risk_scores(mean, deviation, self.margin, self.sensitivity), 0.0)
 
 
 def risk_scores(mean: Floats, deviation: Floats, margin: float, sensitivity: float) -> Floats:
-    """Scores from 0 to 100 of a use with this ``mean`` and ``deviation``, both shares in 0..1.
+    """Scores, 0 to 100, of use with this ``mean`` and ``deviation``, both shares in 0..1.
 
-    The deviation counts as margin × deviation^(1 ÷ sensitivity): with sensitivity 0 not at all, unless it is 1.
+    The deviation counts as margin × deviation^(1 ÷ sensitivity). With sensitivity 0 only a deviation of 1 counts.
     """
     power = 1 / sensitivity if sensitivity else math.inf
     spread = np.clip(np.power(deviation, power) * margin, 0.0, 1.0)

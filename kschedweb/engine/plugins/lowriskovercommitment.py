@@ -1,8 +1,8 @@
-"""LowRiskOverCommitment prefers nodes where limits above the capacity are few, and use above the requests is rare.
+"""LowRiskOverCommitment prefers nodes with little overcommitment whose use seldom exceeds the requests.
 
-As scheduler-plugins computes it, for CPU and memory, of which the riskier decides: the risk of limits is the share of
-what they promise beyond the requests that the node does not have; the risk of load is the probability that the use,
-taken to be beta-distributed, is above the requests.
+As in scheduler-plugins, the riskier of CPU and memory decides. The risk of limits is the share of (limits - requests)
+that exceeds the node. The risk of load is the probability that the use, assumed to be beta-distributed, is above the
+requests.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Promised = tuple[int, int, int, int]  # requests and limits: milli-CPU, bytes, m
 
 @dataclass(frozen=True, slots=True)
 class Promises:
-    """Requests and limits on nodes, for one resource, with the pod and without it. All are float64[nodes]."""
+    """Requests and limits of one resource on nodes, with and without the pod. All are float64[nodes]."""
 
     allocatable: Floats
     request: Floats  # at most allocatable
@@ -46,14 +46,14 @@ class Promises:
     limit_before: Floats
 
     def at(self, nodes: NDArray[np.intp]) -> Promises:
-        """The same of some nodes."""
+        """The promises of some nodes."""
         parts = (self.allocatable, self.request, self.limit, self.request_before, self.limit_before)
         return Promises(*(part[nodes] for part in parts))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadRisks:
-    """The risk of load, of one resource, on nodes that promised ``inputs``: the same for every pod to place."""
+    """The risk of load of one resource for ``inputs``: it does not depend on the pod to place."""
 
     watermarks: Watermarks
     inputs: Floats  # [3, nodes]: allocatable, and requests and limits before the pod
@@ -74,7 +74,7 @@ class LowRiskOverCommitment:
         return SUCCESS
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """From 0 to 100; 0 for every node where the pod promises nothing, and for nodes without any figure."""
+        """From 0 to 100; 0 for a pod without requests and limits, and for nodes without figures."""
         watermarks = cycle.snapshot.watermarks
         own: Promised = cycle.state.get(self.name) or promised(cycle.pod)
         if watermarks is None or not any(own):
@@ -88,7 +88,7 @@ class LowRiskOverCommitment:
 
     @staticmethod
     def promises(snapshot: Snapshot, own: Promised, resource: str, rows: Rows = ALL) -> Promises:
-        """What the pods on each node and the one to place, which promises ``own``, ask for and are limited to."""
+        """Requests and limits of the pods on each node and of the pod to place, whose own are ``own``."""
         place = 0 if resource == CPU else 1
 
         def estimate(pod: Pod, node: int, time: float) -> Counted:
@@ -106,7 +106,7 @@ class LowRiskOverCommitment:
         )
 
     def _kept_load_risk(self, watermarks: Watermarks, resource: str, promises: Promises) -> Floats:
-        """The risk of load, computed anew only for nodes whose pods came or left since it was last asked. [nodes]."""
+        """The risk of load, recomputed only for nodes whose pods changed since the last call. Shape [nodes]."""
         inputs = np.array([promises.allocatable, promises.request_before, promises.limit_before])
         kept = self._kept.get(resource)
         if kept is None or kept.watermarks is not watermarks or kept.inputs.shape != inputs.shape:
@@ -119,9 +119,9 @@ class LowRiskOverCommitment:
         return kept.risk
 
     def load_risk(self, measured: Measured, promises: Promises) -> Floats:
-        """The probability that more is used than is requested, before the pod comes.
+        """The probability that use exceeds requests, without the pod; 0 where a resource is not measured.
 
-        Where limits leave room, what is above them is ruled out. 0 of a resource that is not measured.
+        Where limits are below the capacity, use above them is taken to be impossible.
         """
         size = promises.allocatable
         mean, deviation = measured.shares(size)
@@ -138,7 +138,7 @@ class LowRiskOverCommitment:
 
 
 def promised(pod: Pod) -> Promised:
-    """Requests and limits of a pod; a limit is at least the request."""
+    """Requests and limits of a pod; a limit below the request is raised to it."""
     cpu, memory = effective(pod.resources, requests)
     most_cpu, most_memory = effective(pod.resources, limits)
     return cpu, memory, max(cpu, most_cpu), max(memory, most_memory)
@@ -150,7 +150,7 @@ def total_risk(limits: Floats, load: Floats, weight: float) -> Floats:
 
 
 def limit_risk(promises: Promises) -> Floats:
-    """What limits promise beyond the node, as a share of what they promise beyond the requests."""
+    """The part of limits above the node's allocatable, as a share of the part above the requests."""
     beyond = promises.limit - promises.allocatable
     return np.divide(beyond, promises.limit - promises.request, out=np.zeros_like(beyond), where=beyond > 0)
 
@@ -158,8 +158,8 @@ def limit_risk(promises: Promises) -> Floats:
 def probability(mean: Floats, deviation: Floats, threshold: Floats) -> tuple[Floats, Floats, Floats]:
     """(Probability that the use is at most ``threshold``, shape alpha, shape beta); all are shares in 0..1.
 
-    The shapes are NaN where no beta distribution is fitted: with a mean of 0, without deviation, or with more of it
-    than such a distribution can have.
+    The shapes are NaN where no beta distribution fits: the mean is 0, or the deviation is 0 or larger than such a
+    distribution can have.
     """
     alpha, beta, fitted = shapes(mean, deviation)
     certain = (mean == 0) | ((deviation == 0) & (mean <= threshold))
@@ -169,8 +169,8 @@ def probability(mean: Floats, deviation: Floats, threshold: Floats) -> tuple[Flo
 
 
 def shapes(mean: Floats, deviation: Floats) -> tuple[Floats, Floats, Mask]:
-    """The shapes of the beta distribution with this mean and deviation, and where there is one."""
-    # The variance goes through the second moment and back, whose rounding shows where the deviation is tiny.
+    """The shapes of the beta distribution with this mean and deviation, and a mask of where it exists."""
+    # scheduler-plugins computes the variance from the second moment; with a tiny deviation the rounding matters.
     variance = (deviation * deviation + mean * mean) - mean * mean
     most = mean * (1 - mean)
     fits = (variance >= 0) & (variance < most)

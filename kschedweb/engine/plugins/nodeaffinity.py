@@ -1,6 +1,6 @@
-"""NodeAffinity rejects nodes outside the pod's nodeSelector and required affinity, and prefers what it prefers.
+"""NodeAffinity filters by the pod's nodeSelector and required affinity, and scores by its preferred affinity.
 
-``addedAffinity`` in its arguments is affinity that every pod of the profile gets.
+The argument ``addedAffinity`` is affinity that every pod of the profile gets.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class NodeAffinity:
         return [EventHint(ClusterEvent(NODE, Action.ADD | Action.NODE_LABEL), self._after_node)]
 
     def _after_node(self, pod: Pod, change: ObjectChange) -> bool:
-        """The node matches now, and did not before."""
+        """Queue if the node matches now and did not before."""
         if self.added.required is not None and not _any_matches(self.added.required, change.new):
             return False
         return _wanted(pod, change.new) and (change.old is None or not _wanted(pod, change.old))
@@ -97,7 +97,7 @@ def _counts(item: PreferredTerm) -> bool:
 
 
 def _wanted(pod: Pod, node: Node) -> bool:
-    """Whether the pod's own selector and required affinity match; raises ValueError where a term cannot be read."""
+    """Whether the pod's selector and required affinity match; raises ValueError if a term is invalid."""
     if any(node.labels.get(key) != value for key, value in (pod.node_selector or {}).items()):
         return False
     required = pod.node_affinity.required

@@ -44,7 +44,7 @@ class NodeDeclaredFeatures:
 
 
 def needed_features(spec: Json) -> frozenset[str]:
-    """The node features that a pod's spec cannot do without."""
+    """The node features that a pod's spec requires."""
     needed = set()
     for container in objects(spec, "initContainers") + objects(spec, "containers"):
         if any(rule.get("action") == "RestartAllContainers" for rule in objects(container, "restartPolicyRules")):
@@ -59,7 +59,7 @@ def _after_node(pod: Pod, change: ObjectChange) -> bool:
 
 
 def _after_own_update(pod: Pod, change: ObjectChange) -> bool:
-    """The pod needs other features now."""
+    """Queue if the pod needs other features now."""
     if change.new.uid != pod.uid:
         return False
     before, after = (needed_features(mapping(one.raw, "spec")) for one in (change.old, change.new))

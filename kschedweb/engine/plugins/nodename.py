@@ -1,4 +1,4 @@
-"""NodeName rejects every node but the one the pod names."""
+"""NodeName rejects every node but the one in the pod's spec.nodeName."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def _same_address(ip: str, other: str) -> bool:
 
 
 def _after_deletion(pod: Pod, change: ObjectChange) -> bool:
-    """A pod left that had a port which this one asks for."""
+    """Queue if the deleted pod had a port that this pod asks for."""
 
     def conflicts(mine: Port, theirs: Port) -> bool:
         return mine[1:] == theirs[1:] and _same_address(mine[0], theirs[0])

@@ -31,15 +31,15 @@ class NodeResourcesBalancedAllocation:
         return SUCCESS if self._wanted(cycle.pod) else SKIP
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """From 50 to 100; 75 where the pod leaves the balance as it is; 0 for a pod that wants nothing."""
-        if not self._wanted(cycle.pod):  # enabled for score alone: no PreScore has skipped it
+        """From 50 to 100; 75 where the pod does not change the balance; 0 for a pod without requests."""
+        if not self._wanted(cycle.pod):  # enabled for score only, so PreScore did not skip it
             return np.zeros(cycle.size(rows), dtype=np.int64)
         before, after = balance(*self.fractions(cycle, rows))
         change: Ints = after - before
         return 50 + (50 + change) // 2
 
     def fractions(self, cycle: Cycle, rows: Rows) -> tuple[Floats, Mask]:
-        """Shares of each resource in use before and after the pod comes, and which count.
+        """The requested share of each resource without and with the pod, and which shares count.
 
         float64[2, resources, nodes] and bool[resources, nodes].
         """
@@ -54,7 +54,7 @@ class NodeResourcesBalancedAllocation:
             used = snapshot.amounts(snapshot.requested, name)[rows]
             np.not_equal(allocatable, 0, out=counted[position])
             size = np.maximum(allocatable, 1).astype(np.float64)
-            # What is used becomes a float64 before it is divided.
+            # kube-scheduler converts to float64 before it divides.
             np.divide(used, size, out=fractions[0, position])
             np.divide(used + wanted, size, out=fractions[1, position])
         return np.minimum(fractions, 1.0, out=fractions), counted
@@ -66,7 +66,7 @@ class NodeResourcesBalancedAllocation:
 def balance(fractions: Floats, counted: Mask) -> Ints:
     """100 less the standard deviation (in points) of the fractions that count on each node.
 
-    ``fractions`` float64[any, resources, nodes], ``counted`` bool[resources, nodes]; int64[any, nodes] comes back.
+    ``fractions`` is float64[any, resources, nodes], ``counted`` bool[resources, nodes], the result int64[any, nodes].
     """
     if len(counted) == 2 and counted.all():
         # With two resources the scheduler takes half the difference, which rounds differently.

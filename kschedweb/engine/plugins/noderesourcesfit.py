@@ -43,7 +43,7 @@ LEAST, MOST, RATIO = "LeastAllocated", "MostAllocated", "RequestedToCapacityRati
 
 
 class Failure(NamedTuple):
-    """A reason, where there is no room now, where there never is, and of what."""
+    """A reason with the nodes that have no room now, those that never have, and the resource."""
 
     reason: str
     short: Mask
@@ -106,7 +106,7 @@ class NodeResourcesFit:
         return SUCCESS
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """From 0 to 100, the weighted mean over the configured resources that the node has."""
+        """The weighted mean over the configured resources that the node has; 0 to 100."""
         totals = np.zeros(cycle.size(rows), dtype=np.int64)
         weights: Ints | int = 0
         for name, weight in self.resources:
@@ -126,7 +126,7 @@ class NodeResourcesFit:
         return rounded(totals / weights) if self.strategy == RATIO else totals // weights
 
     def part(self, requested: Ints, allocatable: Ints) -> Ints:
-        """The score of one resource, 0 to 100, of nodes that have some of it."""
+        """The score of one resource, 0 to 100, for nodes with allocatable above 0."""
         if self.strategy == LEAST:
             return share_of(np.maximum(allocatable - requested, 0), allocatable, MAX_NODE_SCORE)
         share = share_of(np.minimum(requested, allocatable), allocatable, MAX_NODE_SCORE)
@@ -134,7 +134,7 @@ class NodeResourcesFit:
 
 
 def requested_after(cycle: Cycle, rows: Rows, name: str) -> tuple[Ints, Ints]:
-    """(requested with the pod, allocatable) of one resource; the latter is 0 where the node does not count for it."""
+    """(requested with the pod, allocatable) of one resource; allocatable is 0 where the resource does not count."""
     snapshot: Snapshot = cycle.snapshot
     wanted = cycle.pod.scoring_requests.get(name, 0)
     allocatable = snapshot.amounts(snapshot.allocatable, name)[rows]
@@ -172,7 +172,7 @@ def _interpolated(points: list[tuple[int, int]], utilization: int) -> int:
 
 
 def combined(failures: list[Failure]) -> Verdicts:
-    """One status for each combination of failures that occurs; unresolvable where the node can never have room."""
+    """One status for each combination of failures that occurs; unresolvable if the node can never have room."""
     bits = np.zeros(len(failures[0].short), dtype=np.int64)
     for position, (_, short, never, _) in enumerate(failures):
         bits |= short.astype(np.int64) << (2 * position)
@@ -196,7 +196,7 @@ def _status(failures: list[Failure], kind: int) -> Status:
 
 
 def _after_pod(pod: Pod, change: ObjectChange) -> bool:
-    """A pod left its node, or asks for less of something that this pod asks for too."""
+    """Queue if a pod left its node, or requests less of a resource that this pod requests."""
     if change.new is None:
         return has_place(change.old)
     if change.new.uid == pod.uid:
@@ -212,7 +212,7 @@ def _after_pod(pod: Pod, change: ObjectChange) -> bool:
 
 
 def _after_node(pod: Pod, change: ObjectChange) -> bool:
-    """The node, were it empty, has room for the pod; a node there was has more than before of what it asks for."""
+    """Queue if the pod fits the empty node and, for an update, a requested resource has grown."""
     wanted = {
         name: amount
         for name, amount in pod.requests.items()
@@ -229,7 +229,7 @@ def _after_node(pod: Pod, change: ObjectChange) -> bool:
 
 
 def _delegated(cluster: ClusterObjects, name: str, node: Node) -> bool:
-    """Whether devices of a class stand for the extended resource, because the node itself has none."""
+    """Whether a DeviceClass provides the extended resource because the node itself has none."""
     return (
         is_extended(name)
         and node.allocatable.get(name, 0) <= 0
@@ -238,13 +238,13 @@ def _delegated(cluster: ClusterObjects, name: str, node: Node) -> bool:
 
 
 def _resource_names(device_class: dict[str, Any]) -> tuple[str, Any]:
-    """The extended resources that a DeviceClass stands for: the implicit one and the one it names."""
+    """The extended resources that a DeviceClass provides: the implicit one and the one it names."""
     name = mapping(device_class, "metadata").get("name")
     return f"deviceclass.resource.kubernetes.io/{name}", mapping(device_class, "spec").get("extendedResourceName")
 
 
 def _after_device_class(pod: Pod, change: ObjectChange) -> bool:
-    """A class of devices stands now for an extended resource that the pod asks for."""
+    """Queue if a DeviceClass now provides an extended resource that the pod requests."""
     implicit, named = _resource_names(change.new)
     if change.old is not None and (named or "") == (_resource_names(change.old)[1] or ""):
         return False

@@ -39,12 +39,12 @@ class NodeUnschedulable:
 
 
 def _after_node(pod: Pod, change: ObjectChange) -> bool:
-    """A node came that is not cordoned, or is no longer."""
+    """Queue if the node is new and not cordoned, or no longer cordoned."""
     return not change.new.unschedulable and (change.old is None or change.old.unschedulable)
 
 
 def _after_toleration(pod: Pod, change: ObjectChange) -> bool:
-    """The pod tolerates the cordon now."""
+    """Queue if the pod tolerates the cordon now."""
     return change.new.uid == pod.uid and tolerated(CORDONED, change.new.tolerations)
 
 

@@ -60,7 +60,7 @@ class NodeVolumeLimits:
         known = _has_csi_node(snapshot)
         statuses: list[Status] = [SUCCESS, EXCEEDED]
         codes = np.zeros(len(snapshot), dtype=np.int32)
-        # In-tree volumes count only where the node says what its CSI drivers can do.
+        # In-tree volumes count only on nodes with a CSINode.
         for nodes, in_tree in ((known, True), (~known, False)):
             handles, problem = _handles(snapshot, pod, in_tree)
             if problem is not None:
@@ -72,7 +72,7 @@ class NodeVolumeLimits:
 
 
 def _handles(snapshot: Snapshot, pod: Pod, in_tree: bool) -> tuple[set[Handle], Status | None]:
-    """The pod's volumes that count, or why they cannot be told."""
+    """The pod's volumes that count against limits, or the status that says why they are not known."""
     handles = set()
     for volume in pod.volumes:
         if volume.in_tree is not None and not in_tree:
@@ -89,7 +89,7 @@ def _handles(snapshot: Snapshot, pod: Pod, in_tree: bool) -> tuple[set[Handle], 
 
 
 def _count(snapshot: Snapshot, handles: set[Handle], codes: Codes, statuses: list[Status]) -> None:
-    """Set the codes of the nodes that the volumes would overload, and of those whose use cannot be told."""
+    """Set the codes of the nodes whose limit would be exceeded, and of those whose use is not known."""
     for driver in {driver for driver, _ in handles}:
         limits = _limits(snapshot, driver)
         new = np.zeros(len(snapshot), dtype=np.int64)
@@ -112,7 +112,7 @@ def _has_csi_node(snapshot: Snapshot) -> Mask:
 
 
 def _limited(snapshot: Snapshot) -> Mask:
-    """The nodes with a limit for any driver."""
+    """The nodes that have a limit for some driver."""
     known = snapshot.objects.storage.csi_nodes
 
     def compute() -> Mask:
@@ -135,26 +135,26 @@ def _limits(snapshot: Snapshot, driver: str) -> Ints:
 
 
 def _after_csi_node(pod: Pod, change: ObjectChange) -> bool:
-    """A driver can attach more volumes to a node."""
+    """Queue if a driver can attach more volumes to the node."""
     old, new = CSINode.read(change.old), CSINode.read(change.new)
     return any(limit > old.limits.get(driver, 0) for driver, limit in new.limits.items())
 
 
 def _after_deletion(pod: Pod, change: ObjectChange) -> bool:
-    """A pod left that had volumes which count."""
+    """Queue if the deleted pod had volumes that count against limits."""
     return has_place(change.old) and any(
         volume.claim is not None or volume.in_tree is not None for volume in change.old.volumes
     )
 
 
 def _after_claim(pod: Pod, change: ObjectChange) -> bool:
-    """A claim came that the pod uses."""
+    """Queue if the pod uses the new claim."""
     claim = Claim.read(change.new)
     return claim.namespace == pod.namespace and any(volume.claim == claim.name for volume in pod.volumes)
 
 
 def _after_detachment(pod: Pod, change: ObjectChange) -> bool:
-    """A volume was detached, and the pod has one that may be of the same driver."""
+    """Queue if the detached volume may be of the driver of one of the pod's volumes."""
     driver = VolumeAttachment.read(change.old).attacher
     return any(
         volume.claim is not None

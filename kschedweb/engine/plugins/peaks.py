@@ -1,8 +1,8 @@
-"""Peaks prefers nodes whose power draw the pod would raise least.
+"""Peaks prefers nodes whose power draw the pod raises least.
 
-As scheduler-plugins computes it: a node that uses x percent of its CPU draws k0 + k1 e^(k2 x) watts; the raw score is
-the rise in femtowatts, and the node with the lowest one gets 100. A rise of 0 is what nodes get that the plugin knows
-nothing about, or that the pod would overload: they are taken to be the cheapest.
+As in scheduler-plugins, a node that uses x percent of its CPU draws k0 + k1 e^(k2 x) watts. The raw score is the rise
+in femtowatts; the node with the lowest rise gets 100. Nodes without figures, and nodes that the pod would overload, get
+a rise of 0 and so count as the cheapest.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from kschedweb.engine.state.watermarks.capacity import capacity, of_capacity
 from kschedweb.engine.state.watermarks.trimaran import MEAN
 from kschedweb.engine.validation.fields import Problem, Typed, child, invalid
 
-# Watts of an idle machine, and how they grow with use: k0 + k1 × e^(k2 × percent).
+# The power model in watts: k0 + k1 × e^(k2 × percent of CPU in use).
 POWER = {"k0": 400.0, "k1": -90.0, "k2": -0.07}
 FEMTO = 1e15  # femtowatts in a watt: scores are whole numbers
-OUT_OF_RANGE = np.iinfo(np.int64).min  # what Go makes of a float beyond 64 bits, on amd64
+OUT_OF_RANGE = np.iinfo(np.int64).min  # Go's int64 of a float out of range, on amd64
 
 
 class Peaks:
     name = "Peaks"
 
     def __init__(self, args: dict[str, Any]) -> None:
-        # kschedweb's spelling, and the one that the released plugin really reads.
+        # kschedweb's spelling, and the one that the released plugin reads.
         self.models: dict[str, dict[str, float]] = args.get("nodePowerModel") or args.get("NodePowerModel") or {}
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """The rise in femtowatts; 0 where the use is not known, or would be above 100 %, and without a model."""
+        """The rise in femtowatts; 0 without a model, or if the use is not known or would exceed 100 %."""
         use, expected = self.uses(cycle.snapshot, cycle.pod)
         k1, k2 = self.factors(cycle.snapshot)
         use, expected, k1, k2 = use[rows], expected[rows], k1[rows], k2[rows]
@@ -55,7 +55,7 @@ class Peaks:
 
     @staticmethod
     def uses(snapshot: Snapshot, pod: Pod) -> tuple[Floats, Floats]:
-        """Percent of its CPU capacity that each node uses, and would use with the pod; NaN where not known. [nodes]."""
+        """Percent of CPU capacity in use without and with the pod, NaN where unknown. Shape [nodes] each."""
         size = capacity(snapshot, CPU).astype(np.float64)
         use = of_capacity(snapshot, CPU, MEAN)
         total = 100 * (use / 100 * size + float(cpu_request(pod)))
@@ -63,7 +63,7 @@ class Peaks:
         return use, np.divide(total, size, out=of_nothing, where=size != 0)
 
     def factors(self, snapshot: Snapshot) -> tuple[Floats, Floats]:
-        """k1 and k2 of each node, 0 where it has no model. [nodes] each."""
+        """k1 and k2 of each node, 0 where it has no model. Shape [nodes] each."""
 
         def compute() -> tuple[Floats, Floats]:
             models = [self.models.get(name, {}) for name in snapshot.names]
@@ -74,9 +74,9 @@ class Peaks:
 
 
 def cpu_request(pod: Pod) -> int:
-    """Milli-CPU that a pod asks for: of its containers, or of one init container where that is more.
+    """Milli-CPU that a pod requests: the sum of its containers, or its largest init container if that is more.
 
-    The overhead is added only to a request that is not 0.
+    The overhead is added only to a request above 0.
     """
     resources = pod.resources
     together = sum(container.requests.get(CPU, 0) for container in resources.containers)
@@ -86,14 +86,14 @@ def cpu_request(pod: Pod) -> int:
 
 
 def power_rise(use: Floats, expected: Floats, k1: Floats, k2: Floats) -> Floats:
-    """By how much the draw rises from ``use`` to ``expected`` percent, in the unit of ``k1`` (watts)."""
+    """The rise in power draw from ``use`` to ``expected`` percent, in the unit of ``k1`` (watts)."""
     with np.errstate(over="ignore", invalid="ignore"):
         rise: Floats = k1 * (np.exp(k2 * expected) - np.exp(k2 * use))
     return rise
 
 
 def femtowatts(watts: Floats) -> Ints:
-    """Whole femtowatts, cut toward 0; the lowest whole number where 64 bits do not hold them, as on amd64."""
+    """Femtowatts as int64, truncated towards 0; the smallest int64 where they are out of range, as on amd64."""
     with np.errstate(over="ignore", invalid="ignore"):
         amount = watts * FEMTO
         fits = np.abs(amount) < 2.0**63
@@ -101,7 +101,7 @@ def femtowatts(watts: Floats) -> Ints:
 
 
 def cheapest_first(scores: Ints) -> Ints:
-    """100 for the lowest score and 0 for the highest, cut in floats, so that the highest may get 1; all 0 stay 0."""
+    """100 for the lowest score and 0 for the highest, or 1 by float rounding; if all are 0, they stay 0."""
     if not scores.size or not scores.any():
         return scores
     lowest, highest = scores.min(), scores.max()

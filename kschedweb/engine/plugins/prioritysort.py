@@ -1,4 +1,4 @@
-"""PrioritySort takes the pod with the higher priority first, and of equals the one queued earlier."""
+"""PrioritySort orders pods by priority, highest first, then by the time they were queued."""
 
 from __future__ import annotations
 

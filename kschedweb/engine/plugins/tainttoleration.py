@@ -1,4 +1,4 @@
-"""TaintToleration rejects nodes with taints the pod does not tolerate, and prefers nodes with fewer soft ones."""
+"""TaintToleration rejects nodes with taints that the pod does not tolerate, and scores by PreferNoSchedule taints."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class TaintToleration:
         return SUCCESS
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """The number of PreferNoSchedule taints the pod does not tolerate."""
+        """The number of PreferNoSchedule taints that the pod does not tolerate."""
         if self.name not in cycle.state:
             raise CycleError(
                 'running Score plugins: plugin "TaintToleration" failed with: '
@@ -66,7 +66,7 @@ class TaintToleration:
 
 
 def _after_node(pod: Pod, change: ObjectChange) -> bool:
-    """The node has no taint any more, or from the start, that keeps the pod away."""
+    """Queue if the node has no taint now that keeps the pod away, and is new or had one before."""
     kept_away = change.old is None or not lets_in(change.old.taints, pod.tolerations)
     return kept_away and lets_in(change.new.taints, pod.tolerations)
 

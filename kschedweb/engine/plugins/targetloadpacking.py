@@ -1,7 +1,7 @@
 """TargetLoadPacking packs pods onto nodes up to a target of CPU use, and avoids nodes above it.
 
-As scheduler-plugins computes it: the pod's expected use is added to what the node uses, in percent of its capacity.
-Up to the target the score rises from the target to 100; above it, it falls from the target to 0.
+As in scheduler-plugins, the pod's expected use is added to the node's use, in percent of its capacity. Up to the target
+the score rises from the target to 100; above it, the score falls from the target to 0.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TARGET_UTILIZATION = 40
 DEFAULT_REQUESTS = {CPU: "1000m"}
 MULTIPLIER = "1.5"
 TARGET, FIXED_50 = "Target", "Fixed50"
-REPORTING_INTERVAL = 60  # seconds; what a pod uses that is placed within them is not in the figures yet
+REPORTING_INTERVAL = 60  # seconds; the figures do not yet show the use of a pod placed within this time
 
 
 class TargetLoadPacking:
@@ -48,7 +48,7 @@ class TargetLoadPacking:
         self.penalty: str = args.get("penalty") or TARGET
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """From 0 to 100 where the target is at most 100; 0 for nodes whose CPU use is not known."""
+        """From 0 to 100 if the target is at most 100; 0 for nodes whose CPU use is not known."""
         expected = self.expected(cycle.snapshot, cycle.pod)[rows]
         known = ~np.isnan(expected)
         scores = np.zeros(len(expected), dtype=np.int64)
@@ -56,7 +56,7 @@ class TargetLoadPacking:
         return scores
 
     def expected(self, snapshot: Snapshot, pod: Pod) -> Floats:
-        """Percent of its CPU capacity that each node would use with the pod, NaN where it is not known. [nodes]."""
+        """CPU use with the pod in percent of capacity, NaN where unknown. Shape [nodes]."""
         size = capacity(snapshot, CPU).astype(np.float64)
         used = of_capacity(snapshot, CPU, MEAN) / 100 * size
         total = 100 * (used + float(self.predicted(pod)) + self.missing(snapshot))
@@ -65,13 +65,13 @@ class TargetLoadPacking:
         return expected
 
     def missing(self, snapshot: Snapshot) -> Floats:
-        """Milli-CPU of the pods on each node that its figures do not show, or not for long enough yet. [nodes]."""
+        """Milli-CPU of the pods on each node that its figures do not show yet, or not fully. Shape [nodes]."""
         watermarks = snapshot.watermarks
         if watermarks is None:
             return np.zeros(len(snapshot))
 
         def estimate(pod: Pod, node: int, time: float) -> Counted | None:
-            # Whole seconds; a time, of pod or figures, that is not known makes this false.
+            # Whole seconds. NaN, an unknown time of the pod or the figures, makes this false.
             second = math.floor(time) if math.isfinite(time) else time
             counts = watermarks.updated[node] - second < REPORTING_INTERVAL
             return Counted([float(self.predicted(pod))]) if counts else None
@@ -80,13 +80,13 @@ class TargetLoadPacking:
         return missing
 
     def predicted(self, pod: Pod) -> int:
-        """Milli-CPU that a pod is expected to use: of its containers, without init containers, and its overhead."""
+        """Milli-CPU that a pod is expected to use: its containers, without init containers, and its overhead."""
         resources = pod.resources
         together = sum(self.predicted_of(container) for container in resources.containers)
         return together + whole(CPU, resources.overhead.get(CPU, 0))
 
     def predicted_of(self, container: Container) -> int:
-        """Its limit, else its request times the multiplier, else the default; a 0 that is written counts as 0."""
+        """The container's limit, else its request times the multiplier, else the default; an explicit 0 counts."""
         if CPU in container.limits:
             return whole(CPU, container.limits[CPU])
         if CPU in container.requests:
@@ -96,14 +96,14 @@ class TargetLoadPacking:
 
 
 def packing_scores(expected: Floats, target: float, penalty: str = TARGET) -> Floats:
-    """Scores, before rounding, of nodes that would use ``expected`` percent of their CPU with the pod.
+    """Scores before rounding, for nodes that would use ``expected`` percent of their CPU with the pod.
 
-    Above the target the score starts from the target. ``penalty`` Fixed50 is the form of the plugin's first releases,
-    which starts from 50 instead: with a target below 50 a node just above it may outscore one below it.
+    Above the target the score falls from the target. With ``penalty`` Fixed50 it falls from 50, as in the plugin's
+    first releases; with a target below 50, a node just above it may then score higher than one below it.
     """
     start = target if penalty == TARGET else 50.0
     rising = (100 - target) * expected / target + target
-    with np.errstate(divide="ignore", invalid="ignore"):  # with a target of 100 nothing is above it and within 100
+    with np.errstate(divide="ignore", invalid="ignore"):  # a target of 100 divides by 0
         falling = start * (100 - expected) / np.float64(100 - target)
     return np.where(expected <= target, rising, np.where(expected <= 100, falling, 0.0))
 

@@ -1,6 +1,6 @@
-"""VolumeBinding rejects nodes that the pod's volumes cannot reach, or where none can be found or made for it.
+"""VolumeBinding rejects nodes that the pod's volumes cannot reach, or where a claim gets no volume.
 
-It does not score unless the feature gate StorageCapacityScoring is on.
+The plugin scores only if the feature gate StorageCapacityScoring is on.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ NO_SUCH_VOLUME = "node(s) unavailable due to one or more pvc(s) bound to non-exi
 
 @dataclass(slots=True)
 class State:
-    """The pod's claims: bound ones, and those that are bound once the pod has a node."""
+    """The pod's claims: bound ones, and those with delayed binding."""
 
     bound: list[Claim] = field(default_factory=list)
     delayed: list[Claim] = field(default_factory=list)
-    immediate: bool = False  # a claim should be bound by now and is not
+    immediate: bool = False  # a claim with immediate binding is not bound yet
 
 
 class VolumeBinding:
@@ -115,7 +115,7 @@ class VolumeBinding:
         return answer.verdicts(rows)
 
     def reserve(self, cycle: Cycle, node: str) -> Status:
-        """Take the volumes found for the pod's claims, so that no other pod gets them."""
+        """Assume the volumes found for the pod's claims, so that no other pod gets them."""
         if not cycle.pod.volumes:
             return SUCCESS
         storage = cycle.snapshot.objects.storage
@@ -133,14 +133,14 @@ class VolumeBinding:
         give_back(cycle.snapshot, cycle.state.pop(ASSUMED, []))
 
     def pre_bind(self, cycle: Cycle, node: str) -> Status:
-        """Have the claims bound; that the controller and the provisioners do their part is taken for granted."""
+        """Bind the claims. The volume controller and the provisioners are assumed to do their part."""
         choices: list[Choice] = cycle.state.get(CHOICES) or []
         if choices:
             bind(cycle.snapshot, choices, node)
         return SUCCESS
 
     def preparations(self, cycle: Cycle, node: str) -> list[Preparation]:
-        """The volumes that claims take, and the node that volumes are made for."""
+        """What the API server must be told before binding: volumes for claims, and the node to provision for."""
         choices: list[Choice] = cycle.state.get(CHOICES) or []
         return [
             SelectNode(claim.namespace, claim.name, claim.uid, node)
@@ -157,7 +157,7 @@ class VolumeBinding:
 
 
 def _claims(storage: Storage, pod: Pod) -> list[Claim]:
-    """The pod's claims in the order of its volumes; raises VolumeError where one is not fit for use."""
+    """The pod's claims in the order of its volumes; raises VolumeError if one cannot be used."""
     claims = []
     for volume in pod.volumes:
         if volume.claim is None:
@@ -181,7 +181,7 @@ def _claims(storage: Storage, pod: Pod) -> list[Claim]:
 
 
 def _sorted(storage: Storage, claims: list[Claim]) -> State:
-    """The claims by how they are bound; raises VolumeError where a storage class does not say."""
+    """The claims by binding mode; raises VolumeError if a storage class does not say."""
     state = State()
     for claim in claims:
         if claim.bound:
@@ -194,7 +194,7 @@ def _sorted(storage: Storage, claims: list[Claim]) -> State:
 
 
 def _waits(storage: Storage, claim: Claim) -> bool:
-    """Whether the claim is bound only once a pod that uses it has a node."""
+    """Whether the claim has delayed binding (WaitForFirstConsumer)."""
     storage_class = storage.classes.get(claim.storage_class)
     if storage_class is None:
         return False
@@ -204,7 +204,7 @@ def _waits(storage: Storage, claim: Claim) -> bool:
 
 
 class _Answer:
-    """The verdicts while they are put together: reasons on nodes, and errors, of which a node keeps the first."""
+    """Collects the verdicts: reasons on nodes, and errors, of which a node keeps the first."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         size = len(snapshot)
@@ -216,7 +216,7 @@ class _Answer:
         self._error = np.full(size, -1, dtype=np.int32)
 
     def check_bound(self, claims: list[Claim]) -> None:
-        """The first claim whose volume cannot be reached from a node decides for that node."""
+        """Reject nodes that cannot reach a volume; the first such claim gives a node's reason."""
         undecided = np.ones(len(self._snapshot), dtype=np.bool_)
         for claim in claims:
             volume = self._snapshot.objects.storage.volumes.get(claim.volume)
@@ -241,7 +241,7 @@ class _Answer:
         self._errors.append(text)
 
     def verdicts(self, rows: Rows) -> Verdicts:
-        """Every combination of reasons that occurs becomes one status."""
+        """The codes of the rows and their statuses, one for each combination of reasons that occurs."""
         weights = (1 << np.arange(len(self._reasons), dtype=np.int32))[:, None]
         patterns = (np.array(list(self._reasons.values())) * weights).sum(axis=0).astype(np.int32)
         patterns[self._error >= 0] = (1 << len(self._reasons)) + self._error[self._error >= 0]
@@ -256,25 +256,25 @@ class _Answer:
 
 
 def _after_class(pod: Pod, change: ObjectChange) -> bool:
-    """A class came, or allows other places."""
+    """Queue if the class is new or its allowed topologies changed."""
     if change.old is None:
         return True
     return objects(change.old, "allowedTopologies") != objects(change.new, "allowedTopologies")
 
 
 def _after_claim(pod: Pod, change: ObjectChange) -> bool:
-    """A claim came or changed that the pod uses."""
+    """Queue if the pod uses the claim."""
     claim = Claim.read(change.new)
     return claim.namespace == pod.namespace and any(volume.claim == claim.name for volume in pod.volumes)
 
 
 def _after_csi_node(pod: Pod, change: ObjectChange) -> bool:
-    """A node's drivers became known, or stand in for other in-tree plugins."""
+    """Queue if the CSINode is new or its migrated plugins changed."""
     return change.old is None or CSINode.read(change.old).migrated != CSINode.read(change.new).migrated
 
 
 def _after_csi_driver(pod: Pod, change: ObjectChange) -> bool:
-    """A driver whose volume the pod brings along does not say any more how much room it has."""
+    """Queue if the driver no longer tracks capacity and the pod has an inline volume of that driver."""
     old, new = CSIDriver.read(change.old), CSIDriver.read(change.new)
     volumes = objects(mapping(pod.raw, "spec"), "volumes", "spec.")
     used = any(mapping(volume, "csi", "spec.volumes.").get("driver") == new.name for volume in volumes)
@@ -282,7 +282,7 @@ def _after_csi_driver(pod: Pod, change: ObjectChange) -> bool:
 
 
 def _after_capacity(pod: Pod, change: ObjectChange) -> bool:
-    """There is room for larger volumes."""
+    """Queue if the capacity is new or allows larger volumes."""
     if change.old is None:
         return True
     old, new = CSIStorageCapacity.read(change.old).largest, CSIStorageCapacity.read(change.new).largest

@@ -1,4 +1,4 @@
-"""VolumeRestrictions keeps pods apart that cannot share a disk, or a claim meant for one pod at a time."""
+"""VolumeRestrictions separates pods that cannot share a disk or a ReadWriteOncePod claim."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MISSING = error('cannot read "PreFilterVolumeRestrictions" from cycleState')
 
 @dataclass(slots=True)
 class State:
-    """The pod's claims for one pod at a time, by name, and how many references to them stand in the way."""
+    """The pod's ReadWriteOncePod claims by name, and the number of conflicting references to them."""
 
     claims: frozenset[str]
     conflicts: int
@@ -71,7 +71,7 @@ class VolumeRestrictions:
 
     def _count(self, cycle: Cycle, pod: Pod, sign: int) -> None:
         state: State | None = cycle.state.get(self.name)
-        # kube-scheduler compares the claims' names only, whatever namespace the other pod is in.
+        # kube-scheduler compares only the claims' names, not the namespaces.
         if state is not None:
             state.conflicts += sign * sum(name in state.claims for name in _claims(pod))
 
@@ -100,7 +100,7 @@ def _disk_conflicts(cycle: Cycle) -> Mask:
 
 
 def _after_deletion(pod: Pod, change: ObjectChange) -> bool:
-    """A pod left that had a disk this one cannot share, or a claim this one uses too."""
+    """Queue if the deleted pod had a disk that this pod cannot share, or a claim that both use."""
     old: Pod = change.old
     if old.namespace != pod.namespace:
         return False
@@ -111,7 +111,7 @@ def _after_deletion(pod: Pod, change: ObjectChange) -> bool:
 
 
 def _after_claim(pod: Pod, change: ObjectChange) -> bool:
-    """A claim came that the pod uses."""
+    """Queue if the pod uses the new claim."""
     claim = Claim.read(change.new)
     return claim.namespace == pod.namespace and claim.name in _claims(pod)
 

@@ -1,4 +1,4 @@
-"""VolumeZone rejects nodes outside the zones and regions that the labels of the pod's volumes name."""
+"""VolumeZone rejects nodes outside the zones and regions in the labels of the pod's volumes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Topology = tuple[str, frozenset[str]]  # label, the values allowed
 
 
 class Unresolved(Exception):
-    """The pod's volumes cannot be told; ``status`` says why."""
+    """The pod's volumes are not known; ``status`` says why."""
 
     def __init__(self, status: Status) -> None:
         self.status = status
@@ -83,7 +83,7 @@ class VolumeZone:
 
 
 def _topologies(cycle: Cycle) -> list[Topology]:
-    """What the labels of the pod's volumes ask of a node; raises Unresolved."""
+    """The topologies that the labels of the pod's volumes require; raises Unresolved."""
     storage = cycle.snapshot.objects.storage
     topologies = []
     for volume in cycle.pod.volumes:
@@ -102,7 +102,7 @@ def _topologies(cycle: Cycle) -> list[Topology]:
 
 
 def _volume(storage: Storage, claim: Claim) -> PersistentVolume | None:
-    """The volume that ``claim`` names, ``None`` for one still to be found; raises Unresolved."""
+    """The volume that ``claim`` names, ``None`` if it is not bound yet; raises Unresolved."""
     if claim.volume:
         if claim.volume not in storage.volumes:
             raise Unresolved(unresolvable(f'persistentvolume "{claim.volume}" not found'))
@@ -121,7 +121,7 @@ def _volume(storage: Storage, claim: Claim) -> PersistentVolume | None:
 
 
 def _labelled(volume: PersistentVolume) -> list[Topology]:
-    """The volume's zones and regions; a label with an empty part among them says nothing."""
+    """The volume's zones and regions; a label with an empty part is ignored."""
     topologies = []
     for key in KEYS:
         if key in volume.labels:
@@ -132,7 +132,7 @@ def _labelled(volume: PersistentVolume) -> list[Topology]:
 
 
 def _outside(snapshot: Snapshot, topology: Topology) -> Mask:
-    """The nodes that have some zone or region label, but not one that ``topology`` allows."""
+    """The nodes with some zone or region label, but none that ``topology`` allows."""
     key, values = topology
     allowed = snapshot.label(key).mask(lambda value: value in values)
     if KEYS[key] != key:
@@ -154,7 +154,7 @@ def _after_class(pod: Pod, change: ObjectChange) -> bool:
 
 
 def _after_claim(pod: Pod, change: ObjectChange) -> bool:
-    """A claim came or changed that the pod uses."""
+    """Queue if the pod uses the claim."""
     claim = Claim.read(change.new)
     return claim.namespace == pod.namespace and any(
         volume.claim == claim.name for volume in pod.volumes if not volume.ephemeral
@@ -162,7 +162,7 @@ def _after_claim(pod: Pod, change: ObjectChange) -> bool:
 
 
 def _after_volume(pod: Pod, change: ObjectChange) -> bool:
-    """A volume came, or is in other zones now."""
+    """Queue if the volume is new or its zones changed."""
     if change.old is None:
         return True
     return _labelled(PersistentVolume.read(change.old)) != _labelled(PersistentVolume.read(change.new))

@@ -1,6 +1,6 @@
-"""HumanApproval lets the pods that its rules select wait, on the node found for them, until people approve or deny.
+"""HumanApproval makes the pods that its rules select wait at Permit until people approve or deny.
 
-It only says that a pod has to wait, for whom and why; who answers, and how that is kept, is the site's affair.
+The plugin only says that a pod has to wait, for whom and why. The site stores requests and collects votes.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class ApprovalRule:
 
     @classmethod
     def read(cls, raw: Json, number: int) -> ApprovalRule:
-        """A rule as the configuration has it, defaults set; the ``number`` names one without a name."""
+        """Read a rule of the configuration, with defaults set; a rule without a name is named after its ``number``."""
         selectors = [raw.get(key) for key in ("podSelector", "nodeSelector")]
         pods, nodes = (None if one is None else label_selector(one) for one in selectors)
         return cls(
@@ -70,7 +70,7 @@ class ApprovalRule:
         )
 
     def why(self, cycle: Cycle, node: str) -> list[str] | None:
-        """The conditions that the pod on ``node`` meets, each in words; ``None`` where it does not meet all."""
+        """The conditions that the pod on ``node`` meets, in words; ``None`` if it does not meet all of them."""
         found: list[str] = []
         for given, said in (
             (bool(self.namespaces) or self.pods is not None, self._pod(cycle.pod)),
@@ -143,11 +143,11 @@ class HumanApproval:
 
     @property
     def weighs_margin(self) -> bool:
-        """Whether a rule asks how close the choice was."""
+        """Whether some rule depends on how close the choice of the node was."""
         return any(rule.margin is not None for rule in self.rules)
 
     def permit(self, cycle: Cycle, node: str) -> tuple[Status, float]:
-        """Wait, where a rule asks for people."""
+        """Answer Wait if a rule asks for people."""
         asked = self.ask(cycle, node)
         if asked is None:
             return SUCCESS, 0.0
@@ -155,9 +155,9 @@ class HumanApproval:
         return Status(Code.WAIT, (words(asked),)), asked["seconds"]
 
     def ask(self, cycle: Cycle, node: str) -> Json | None:
-        """What is asked of people before the pod is bound to ``node``, ``None`` where nothing is.
+        """What people are asked before the pod is bound to ``node``; ``None`` if no rule applies.
 
-        Of several rules the strictest counts: by role the most people, the shortest time, Deny before Allow.
+        The strictest of several rules counts: the most people for each role, the shortest time, Deny before Allow.
         """
         met = [(rule, why) for rule in self.rules if (why := rule.why(cycle, node)) is not None]
         met = met if self.all else met[:1]
@@ -189,17 +189,17 @@ class HumanApproval:
         }
 
     def events(self) -> list[EventHint]:
-        """A pod that was denied is asked about again once its labels change, or the queue tries it anew by itself."""
+        """A denied pod is requeued when its labels change; apart from that, only the queue's own timeout retries it."""
         return [EventHint(ClusterEvent(POD, Action.POD_LABEL), _after_own_update)]
 
 
 def margin_of(cycle: Cycle) -> int | None:
-    """By how much the chosen node is ahead, ``None`` where there was no other, or nobody says."""
+    """The lead of the chosen node in points; ``None`` if there was no other node or the totals are not known."""
     return None if cycle.decision is None else cycle.decision.margin
 
 
 def words(asked: Json) -> str:
-    """Who has to agree, and for how long the pod waits, in one sentence."""
+    """One sentence that says who has to agree, and how long the pod waits."""
     people = " and ".join(_people(one["role"], one["count"]) for one in asked["approvals"])
     return f"waiting for approval by {people} for {lasting(asked['seconds'])}"
 
@@ -215,7 +215,7 @@ def lasting(seconds: float) -> str:
 
 
 def room(cycle: Cycle, node: str) -> dict[str, list[int]]:
-    """What of the node would be taken with the pod on it, and what it has: milli-CPU, bytes, and pods."""
+    """What would be requested on the node with the pod, and its allocatable: milli-CPU, bytes, and pods."""
     snapshot, at = cycle.snapshot, cycle.snapshot.index[node]
     there = cycle.pod.key in snapshot.pods.slots
     found = {}
@@ -228,7 +228,7 @@ def room(cycle: Cycle, node: str) -> dict[str, list[int]]:
 
 
 def usage(cycle: Cycle, node: str, resource: str, window: str) -> float | None:
-    """Percent of the node's allocatable in use, ``None`` where that is not known."""
+    """Percent of the node's allocatable in use; ``None`` if that is not known."""
     known = cycle.snapshot.watermarks
     if known is None:
         return None
@@ -237,16 +237,17 @@ def usage(cycle: Cycle, node: str, resource: str, window: str) -> float | None:
 
 
 def creator(pod: Pod) -> str:
-    """Who created the pod, as its annotation says; "" where it does not.
+    """The creator in the pod's annotation; "" if there is none.
 
-    Kubernetes does not keep who created an object: the annotation is as true as the admission policy that guards it.
+    Kubernetes does not record who created an object. The annotation is only as trustworthy as the admission policy that
+    protects it.
     """
     value = mapping(mapping(pod.raw, "metadata"), "annotations", "metadata.").get(CREATED_BY)
     return value.strip() if isinstance(value, str) else ""
 
 
 def digest(pod: Pod) -> str:
-    """Changes with whatever of the pod people decide about: its labels, its spec, and who says to have created it."""
+    """A digest of what people decide about: the pod's labels, its spec, and its creator."""
     judged = [pod.labels, creator(pod), pod.raw.get("spec")]
     return hashlib.sha256(json.dumps(judged, sort_keys=True).encode()).hexdigest()
 
@@ -256,7 +257,7 @@ def _people(role: str, count: int) -> str:
 
 
 def _named(selector: Selector, labels: dict[str, str]) -> str:
-    """Those of the labels that the selector looks at."""
+    """The labels that the selector names."""
     keys = dict.fromkeys(one.key for one in selector.requirements)
     return ", ".join(f"{key}={labels[key]}" for key in keys if key in labels)
 

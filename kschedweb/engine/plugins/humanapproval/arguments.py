@@ -21,7 +21,7 @@ from kschedweb.engine.validation.labels import name_complaints, value_complaints
 
 Args = dict[str, Any]
 
-ROLES = ("approver", "admin")  # those of the site that may decide; an admin may stand in for an approver
+ROLES = ("approver", "admin")  # roles of the site that may decide; an admin may decide as an approver
 WINDOWS = ("5m", "15m", "1h", "1d")
 MATCHING, ON_TIMEOUT, OWN_PODS = ("First", "All"), ("Deny", "Allow"), ("Allow", "Forbid")
 OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
@@ -171,7 +171,7 @@ def _approval_problems(approvals: list[Args], path: str) -> list[Problem]:
 
 
 def _selector_problems(selector: Args, path: str) -> list[Problem]:
-    """In the words of the API server's checks of a metav1.LabelSelector."""
+    """Problems of a metav1.LabelSelector, in the API server's words."""
     found: list[Problem] = []
     for key, value in sorted((selector["matchLabels"] or {}).items()):
         found += [invalid(f"{path}.matchLabels", key, text) for text in name_complaints(key)]
@@ -193,7 +193,7 @@ def _selector_problems(selector: Args, path: str) -> list[Problem]:
 
 
 def advice(args: Args) -> list[tuple[str, str]]:
-    """Rules after one without conditions are never reached."""
+    """Advice about rules that are never reached: those after a rule without conditions."""
     if (args["matching"] or "First") != "First":
         return []
     rules = args["rules"] or []

@@ -1,7 +1,7 @@
-"""LoadAwareScheduling, of Koordinator, rejects nodes that would be used too much with the pod, and scores what is left.
+"""LoadAwareScheduling, of Koordinator, rejects nodes whose use would be too high, and scores nodes by what is left.
 
-To what a node's figures show is added what pods are expected to use that the figures do not show yet, and what the
-pod itself is expected to use. Pods of class koord-prod may be held against the use of their own kind.
+The use of a node is what its figures show, plus the expected use of pods that the figures do not show yet, plus that of
+the pod itself. For pods of class koord-prod, only the use of koord-prod pods may count.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ EXPIRED = "node(s) nodeMetric expired"
 EXCEEDED = "node(s) {} usage exceed threshold"
 EXCEEDED_AGGREGATED = "node(s) {} aggregated usage exceed threshold"
 TOO_OLD = "too old"
-WINDOWS = ("5m", "15m")  # Koordinator's, and what stands in for it
+WINDOWS = ("5m", "15m")  # Koordinator's, and its substitute
 SYSTEM = "system"
-REPORT_INTERVAL = 60.0  # seconds between reports, where a node does not tell
+REPORT_INTERVAL = 60.0  # seconds between reports if a node does not say
 PERCENTILE = re.compile(r"(?P<count>\d+)(?P<unit>[smhd])_(?P<kind>avg|p50|p90|p95|p99)", re.ASCII)
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-PARTS = 4  # what pods add: to the node's figures, to the use of koord-prod and to its figures, all that is expected
+PARTS = 4  # what pods add: to the figures of the node, to use and figures of koord-prod; and all that is expected
 
 
 class Threshold(NamedTuple):
-    """A threshold that is exceeded: for the mean use of a resource, or for a percentile of it."""
+    """An exceeded threshold: of the mean use of a resource, or of a percentile of it."""
 
     resource: str
     aggregated: bool
@@ -91,7 +91,7 @@ class LoadAwareScheduling:
         return PreFilterResult()
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
-        """Reject nodes above a threshold, or with figures that are too old; those without figures pass."""
+        """Reject nodes above a threshold or with expired figures; nodes without figures pass."""
         snapshot, pod = cycle.snapshot, cycle.pod
         statuses: list[Status] = [SUCCESS, unschedulable(EXPIRED, about=TOO_OLD)]
         for reason, aggregated in ((EXCEEDED, False), (EXCEEDED_AGGREGATED, True)):
@@ -117,7 +117,7 @@ class LoadAwareScheduling:
         return Verdicts(codes[rows], statuses)
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """The weighted mean of what is left of each resource, in whole percents; 0 without figures, or expired ones."""
+        """The weighted mean of the free percentages of the resources; 0 if figures are missing or expired."""
         snapshot = cycle.snapshot
         if snapshot.watermarks is None:
             return np.zeros(cycle.size(rows), dtype=np.int64)
@@ -128,14 +128,14 @@ class LoadAwareScheduling:
         return np.where(counts, weighted(left, self.weights, self.dominant_weight), 0)[rows]
 
     def reserve(self, cycle: Cycle, node: str) -> Status:
-        """Nothing to do: the snapshot knows which pods came, and when."""
+        """Do nothing: the snapshot knows which pods came, and when."""
         return SUCCESS
 
     def unreserve(self, cycle: Cycle, node: str) -> None:
-        """Nothing to do: the snapshot knows which pods left."""
+        """Do nothing: the snapshot knows which pods left."""
 
     def _limits(self, thresholds: Thresholds, pod: Pod) -> tuple[tuple[int, ...], Aggregate | None, bool]:
-        """The thresholds for the pod, the percentile that they are for, and whether only koord-prod counts."""
+        """The thresholds for the pod, the percentile they apply to, and whether only koord-prod pods count."""
         if any(thresholds.prod) and koordinator.priority_class(pod) == PROD:
             return thresholds.prod, None, True
         if thresholds.aggregate is not None:
@@ -143,7 +143,7 @@ class LoadAwareScheduling:
         return thresholds.usage, None, False
 
     def _profiles(self, snapshot: Snapshot) -> list[tuple[Thresholds, Mask]]:
-        """The thresholds that there are, and the nodes that they are for."""
+        """The distinct thresholds, each with the nodes that it applies to."""
 
         def compute() -> list[tuple[Thresholds, Mask]]:
             found: dict[Thresholds, Mask] = {}
@@ -155,7 +155,7 @@ class LoadAwareScheduling:
         return snapshot.memo(("koordinator", "thresholds", tuple(self.resources), self.thresholds), compute)
 
     def allocatable(self, snapshot: Snapshot) -> Ints:
-        """What nodes have: as their annotation says, else as their status does. Shape [resources, nodes]."""
+        """Allocatable of the nodes: from their annotation, else from their status. Shape [resources, nodes]."""
 
         def compute() -> Ints:
             amounts = np.array([snapshot.amounts(snapshot.allocatable, name) for name in self.resources])
@@ -168,7 +168,7 @@ class LoadAwareScheduling:
         return snapshot.memo(("koordinator", "allocatable", tuple(self.resources)), compute)
 
     def reported(self, snapshot: Snapshot) -> Mask:
-        """Which nodes anything is known of: those with a NodeMetric, to Koordinator."""
+        """The nodes with any figures: in Koordinator, those with a NodeMetric."""
 
         def compute() -> Mask:
             watermarks = known_by(snapshot)
@@ -180,7 +180,7 @@ class LoadAwareScheduling:
         return snapshot.derived("koordinator reported", compute)
 
     def measured(self, snapshot: Snapshot) -> Mask:
-        """Which nodes tell what they use."""
+        """The nodes whose use is known."""
 
         def compute() -> Mask:
             known = np.zeros(len(snapshot), dtype=np.bool_)
@@ -191,11 +191,11 @@ class LoadAwareScheduling:
         return snapshot.derived(("koordinator measured", tuple(self.resources)), compute)
 
     def expired(self, snapshot: Snapshot) -> Mask:
-        """Which nodes' figures are too old, or of no known time."""
+        """The nodes whose figures are too old, or of an unknown time."""
         return ~(snapshot.now - known_by(snapshot).updated < self.expiration)
 
     def used(self, snapshot: Snapshot, prod: bool, aggregate: Aggregate | None) -> Ints:
-        """What nodes use with the pods that their figures do not show, milli-CPU or units. Shape [resources, nodes]."""
+        """Use with the pods that the figures do not show, in milli-CPU or units. Shape [resources, nodes]."""
         to_node, of_prod, to_prod, expected = np.split(self._pods(snapshot), PARTS)
         if prod:
             total = of_prod + to_prod
@@ -207,7 +207,7 @@ class LoadAwareScheduling:
         return np.where(known, mean + to_node, expected)
 
     def _mean(self, snapshot: Snapshot) -> Ints:
-        """What nodes use as a mean, as amounts, 0 where that is not known. Shape [resources, nodes]."""
+        """The mean use of nodes, milli-CPU or units, 0 where it is not known. Shape [resources, nodes]."""
 
         def compute() -> Ints:
             columns = [mean_use(known_by(snapshot), name) for name in self.resources]
@@ -216,7 +216,7 @@ class LoadAwareScheduling:
         return snapshot.derived(("koordinator mean", tuple(self.resources)), compute)
 
     def _percentile(self, snapshot: Snapshot, aggregate: Aggregate, mean: Ints) -> tuple[Ints, Mask]:
-        """The percentile and where it is known; ``mean`` stands in where no window is asked for and there is none."""
+        """The percentile and where it is known. Without a percentile, ``mean`` is used if no window is configured."""
         watermarks = known_by(snapshot)
         amounts, known = np.zeros_like(mean), np.zeros(len(snapshot), dtype=np.bool_)
         for key in percentile_keys(watermarks, aggregate):
@@ -237,7 +237,7 @@ class LoadAwareScheduling:
         return rounded(np.nan_to_num(percent) * allocatable / 100.0)
 
     def full(self, snapshot: Snapshot, used: Ints, limits: tuple[int, ...]) -> Mask:
-        """Where each resource is used above its limit, in percents rounded to whole ones. Shape [resources, nodes]."""
+        """Where the use of a resource, in rounded percent, is above its limit. Shape [resources, nodes]."""
         allocatable = self.allocatable(snapshot)
         most = np.array(limits)[:, None]
         exceeded: Mask = (percent_of(used, allocatable) > most) & (most != 0) & (allocatable != 0)
@@ -271,9 +271,10 @@ class LoadAwareScheduling:
         return snapshot.recent(self, PARTS * size, estimate).astype(np.int64)
 
     def _of_bound(self, pod: Pod, uses: Mapping[str, PodUse] | None, shown: bool) -> list[int]:
-        """What a bound pod adds: the parts one after the other, with all resources each.
+        """What a bound pod adds: the parts in order, each with all resources.
 
-        Of sources that do not tell of single pods (``None``), the node's figures are taken to show what they can.
+        If the source has no figures of single pods (``uses`` is ``None``), the node's figures are assumed to show the
+        pod once they can.
         """
         expected, prod = self._kind(pod)
         use = None if uses is None else uses.get(pod.key)
@@ -284,11 +285,11 @@ class LoadAwareScheduling:
             to_node = [max(amount - seen, 0) for amount, seen in zip(expected, told or nothing, strict=True)]
         if prod and told is not None and use is not None and use.priority_class == PROD:
             return [*to_node, *told, *to_node, *expected]
-        # A pod of class koord-prod that is not measured, or as of another class, counts with all that is expected.
+        # A koord-prod pod without a measurement, or measured under another class, counts with its whole expected use.
         return [*to_node, *nothing, *(expected if prod else nothing), *expected]
 
     def _kind(self, pod: Pod) -> tuple[list[int], bool]:
-        """What the pod is expected to use, and whether it is of class koord-prod: the same for pods alike."""
+        """What the pod is expected to use, and whether it is of class koord-prod: equal for pods of one template."""
         qos = mapping(pod.raw, "status").get("qosClass")
         key = pod.template, pod.labels.get(koordinator.CLASS_LABEL), pod.labels.get(koordinator.QOS_LABEL), qos
         if self.customized or key not in self._kinds:
@@ -300,9 +301,9 @@ class LoadAwareScheduling:
         return [math.floor(amounts.get(name, 0.0) + 0.5) for name in self.resources]
 
     def _shown(self, pod: Pod, node: int, time: float, watermarks: Watermarks) -> bool:
-        """Whether the node's figures show the pod's use, if they tell it: it has been there for a whole report.
+        """Whether the pod has been on the node for a whole report interval, so that the node's figures show its use.
 
-        A pod of which nobody knows when it was scheduled is taken to have come just now.
+        A pod without a known scheduling time is treated as if it had just come.
         """
         updated, interval = float(watermarks.updated[node]), math.nan
         if watermarks.interval is not None:
@@ -311,7 +312,7 @@ class LoadAwareScheduling:
         return time <= began and not self._forced_until(pod, time) > updated
 
     def _forced_until(self, pod: Pod, time: float) -> float:
-        """Until when the pod counts with what it is expected to use, whatever it is measured with."""
+        """The time until which the pod counts with its expected use, even if it is measured."""
         after_scheduled, after_initialized = self.after_scheduled, self.after_initialized
         if self.customized:
             own = koordinator.own_seconds(pod, koordinator.AFTER_SCHEDULED)
@@ -329,13 +330,13 @@ def known_by(snapshot: Snapshot) -> Watermarks:
 
 
 def mean_use(watermarks: Watermarks, resource: str) -> Floats:
-    """Percent of allocatable in use, as a mean, NaN where unknown. Shape [nodes]."""
+    """Mean use in percent of allocatable, NaN where unknown. Shape [nodes]."""
     first, second = (watermarks.column(resource, window) for window in WINDOWS)
     return np.where(np.isnan(first), second, first)
 
 
 def percentile_keys(watermarks: Watermarks, aggregate: Aggregate) -> list[str]:
-    """The keys of figures that are the percentile that is asked for, those of longer windows first."""
+    """The keys of figures of the percentile that ``aggregate`` names, longest window first."""
     found = {}
     for _, key in watermarks.figures:
         if (match := PERCENTILE.fullmatch(key)) and match["kind"] == aggregate.kind:
@@ -346,27 +347,27 @@ def percentile_keys(watermarks: Watermarks, aggregate: Aggregate) -> list[str]:
 
 
 def percent_of(used: Ints, allocatable: Ints) -> Ints:
-    """Whole percents, rounded half away from zero after the division is multiplied, as Koordinator computes them."""
+    """Use in whole percent as Koordinator computes it: divide, multiply by 100, round half away from zero."""
     share = np.divide(used.astype(np.float64), allocatable, out=np.zeros(used.shape), where=allocatable != 0)
     return rounded(share * 100.0)
 
 
 def left_over(used: Ints, allocatable: Ints) -> Ints:
-    """What is left of each resource in whole percents; 0 where there is none or too little. [resources, nodes]."""
+    """The free percentage of each resource; 0 where nothing is left or allocatable is 0. Shape [resources, nodes]."""
     fits = (allocatable > 0) & (used <= allocatable)
     return truncated((allocatable - used) * MAX_NODE_SCORE * fits, np.where(fits, allocatable, 1))
 
 
 def weighted(left: Ints, weights: list[int], dominant_weight: int) -> Ints:
-    """The mean of the resources by weight; ``dominant_weight`` counts the least of them once more. Shape [nodes]."""
+    """The weighted mean of the resources; the lowest counts again with ``dominant_weight``. Shape [nodes]."""
     total = (left * np.array(weights)[:, None]).sum(axis=0)
     if dominant_weight:
         total = total + left.min(axis=0) * dominant_weight
     return truncated(total, max(sum(weights) + dominant_weight, 1))
 
 
-# In an experiment figures are made anew every five minutes, so they would expire; and where nodes are used to 70 % the
-# threshold of 65 % would leave most pods waiting.
+# An experiment has new figures every five minutes only, so they would expire; and where nodes are used to 70 %, the
+# threshold of 65 % would keep most pods waiting.
 TRIED = {"nodeMetricExpirationSeconds": 600, "usageThresholds": {"cpu": 100, "memory": 100}}
 SPEC = PluginSpec(
     "LoadAwareScheduling",

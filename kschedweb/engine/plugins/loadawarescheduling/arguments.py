@@ -1,4 +1,4 @@
-"""Arguments of LoadAwareScheduling under Koordinator's names, with its defaults, its validation and its words."""
+"""Arguments of LoadAwareScheduling with Koordinator's names, defaults, validation and error messages."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def _aggregated_problems(aggregated: Args | None, path: str) -> list[Problem]:
 
 
 def _amounts(args: Args, path: str, name: str, what: str, least: int) -> list[Problem]:
-    """The first of the amounts ``args[name]`` that is not within ``least`` and 100, in Koordinator's words."""
+    """The first problem, in Koordinator's words, of an amount in ``args[name]`` outside ``least`` to 100."""
     amounts = args[name] or {}
     for resource, amount in sorted(amounts.items()):
         bound = "a positive value" if amount < least else "less than 100" if amount > 100 else ""

@@ -1,7 +1,7 @@
-"""PodTopologySpread keeps matching pods evenly spread over zones, hosts or any other node label.
+"""PodTopologySpread spreads matching pods evenly over zones, hosts or any other node label.
 
-Hard constraints reject nodes, soft ones score. ``defaultingType`` and ``defaultConstraints`` apply to pods without
-constraints of their own; their selector comes from the services and the controller that the pod belongs to.
+Hard constraints filter nodes, soft ones score them. ``defaultingType`` and ``defaultConstraints`` apply to pods without
+constraints of their own. The selector of default constraints comes from the pod's services and controller.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ SYSTEM_DEFAULTS = (
 
 @dataclass(slots=True)
 class Constraint:
-    """A constraint made ready for a class of pods."""
+    """A constraint with its columns, for pods of one signature."""
 
     rule: SpreadConstraint
     selector: Selector
     column: LabelColumn
-    complete: Mask  # which nodes have all labels that they must have to take part
-    counted: Mask  # on which nodes pods count
-    domains: Mask  # which topology values take part
-    tally: Tally  # matching pods by topology value; by node where the topology is the host and it is soft
-    counts: Ints  # of the tally, as of this cycle
+    complete: Mask  # nodes with all the labels that are required to take part
+    counted: Mask  # nodes whose pods count
+    domains: Mask  # topology values that take part
+    tally: Tally  # matching pods by topology value; by node for a soft constraint over hosts
+    counts: Ints  # the tally's counts in this cycle
     weight: float = 0.0
 
     def clone(self) -> Constraint:
@@ -64,7 +64,7 @@ class Constraint:
 
     @property
     def added(self) -> Floats:
-        """What each topology value adds to the raw score."""
+        """What each topology value adds to the raw score. Shape [values]."""
         return self.counts.astype(np.float64) * self.weight + float(self.rule.max_skew - 1)
 
 
@@ -95,7 +95,7 @@ class PodTopologySpread:
         ]
 
     def _after_pod(self, pod: Pod, change: ObjectChange) -> bool:
-        """A pod came, went or changed its labels that a hard constraint of this one counts."""
+        """Queue if a pod that a hard constraint of this pod counts came, left or changed its labels."""
         old, new = change.old, change.new
         if any(one is not None and not _involved(one, pod) for one in (old, new)):
             return False
@@ -108,7 +108,7 @@ class PodTopologySpread:
         return any(selector.matches(old.labels) != selector.matches(new.labels) for _, selector in rules)
 
     def _after_node(self, pod: Pod, change: ObjectChange) -> bool:
-        """The domains of the hard constraints are others now, or one of their nodes has other taints."""
+        """Queue if domains of the hard constraints changed, or the taints of one of their nodes did."""
         keys = [rule.topology_key for rule, _ in self._rules(change.cluster, pod, hard=True)]
         old, new = change.old, change.new
         counted_before, counts_now = (one is not None and all(key in one.labels for key in keys) for one in (old, new))
@@ -146,7 +146,7 @@ class PodTopologySpread:
         )
 
     def _move(self, cycle: Cycle, pod: Pod, node: int, sign: int) -> None:
-        # Unlike when counting, kube-scheduler heeds terminating pods and empty selectors here.
+        # Unlike in counting, kube-scheduler includes terminating pods and empty selectors here.
         constraints: list[Constraint] = cycle.state.get(self.name, [])
         for constraint in constraints:
             if (
@@ -172,12 +172,12 @@ class PodTopologySpread:
         return Verdicts(codes[rows], (SUCCESS, UNLABELLED, SKEWED))
 
     def _unprepared(self, cycle: Cycle) -> list[Constraint] | None:
-        """The hard constraints where PreFilter was not asked; ``None`` where the filter cannot do without it."""
+        """The hard constraints if PreFilter did not run; ``None`` if the filter needs PreFilter."""
         return None
 
     @staticmethod
     def skew(pod: Pod, constraint: Constraint) -> Ints:
-        """The skew that the pod would bring about at each topology value."""
+        """The skew with the pod at each topology value."""
         domains = constraint.counts[constraint.domains]
         least = int(domains.min()) if domains.size and domains.size >= constraint.rule.min_domains else 0
         itself = 1 if constraint.selector.matches(pod.labels) else 0
@@ -202,14 +202,14 @@ class PodTopologySpread:
                 continue
             codes = _with_empty(constraint.column)
             constraint.domains = _values(constraint.column, codes[scored])
-            # Nodes without the label form one more domain where labels are not required.
+            # If labels are not required, nodes without the label form one more domain.
             unlabelled = bool((codes[scored] < 0).any())
             constraint.weight = math.log(int(constraint.domains.sum()) + unlabelled + 2)
         cycle.state[score_key(self.name)] = Soft(constraints, ~complete)
         return SUCCESS
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """Matching pods at the node's topology values, weighed by how many values there are; fewer is better."""
+        """Matching pods at the node's topology values, weighted by the number of values; fewer is better."""
         soft = _soft_state(cycle, self.name)
         sums: NDArray[np.float64] = np.zeros(len(cycle.snapshot), dtype=np.float64)
         for constraint in soft.constraints:
@@ -231,7 +231,7 @@ class PodTopologySpread:
         return np.where(ignored, 0, spread).astype(np.int64)
 
     def _constraints(self, cycle: Cycle, *, hard: bool) -> list[Constraint]:
-        """The pod's own constraints, or the defaults where it has none at all. Raises CycleError."""
+        """The pod's own constraints, or the defaults if it has none at all. Raises CycleError."""
         snapshot, pod = cycle.snapshot, cycle.pod
         rules = self._rules(snapshot.objects, pod, hard=hard)
         columns = [snapshot.label(rule.topology_key) for rule, _ in rules]
@@ -243,7 +243,7 @@ class PodTopologySpread:
         ]
 
     def _rules(self, cluster: ClusterObjects, pod: Pod, *, hard: bool) -> list[tuple[SpreadConstraint, Selector]]:
-        """The constraints with what they count."""
+        """The constraints of the pod with their selections."""
         own = pod.spread_constraints
         rules = [rule for rule in own or self.defaults if rule.hard == hard]
         selectors = []
@@ -261,7 +261,7 @@ class PodTopologySpread:
 
 
 class HkePodTopologySpread(PodTopologySpread):
-    """The same with arguments of its own; its filter does without PreFilter, where a profile does not enable that."""
+    """PodTopologySpread with other arguments; its filter also works in a profile that does not enable PreFilter."""
 
     name = "HkePodTopologySpread"
 
@@ -270,12 +270,12 @@ class HkePodTopologySpread(PodTopologySpread):
 
 
 def score_key(plugin: str) -> str:
-    """Where the state for scoring is kept in a cycle."""
+    """The key of the scoring state in a cycle."""
     return f"{plugin}.score"
 
 
 def _involved(other: Pod, pod: Pod) -> bool:
-    """Whether a pod can count for the constraints of ``pod``."""
+    """Whether ``other`` can count for the constraints of ``pod``."""
     return other.uid == pod.uid or (has_place(other) and other.namespace == pod.namespace)
 
 
@@ -309,7 +309,7 @@ def _have_all_labels(snapshot: Snapshot, columns: list[LabelColumn]) -> Mask:
 
 
 def _included(cycle: Cycle, rule: SpreadConstraint) -> Mask:
-    """Which nodes count for a constraint, by its node inclusion policies."""
+    """The nodes that count for a constraint, by its node inclusion policies."""
     mask = np.ones(len(cycle.snapshot), dtype=np.bool_)
     if rule.honor_affinity:
         mask &= matches_required(cycle.snapshot, cycle.pod)
@@ -319,20 +319,20 @@ def _included(cycle: Cycle, rule: SpreadConstraint) -> Mask:
 
 
 def _with_empty(column: LabelColumn) -> Codes:
-    """The codes of the label, that of the empty value where there is no label: kube-scheduler tells no difference."""
+    """The codes of the label, with a missing label as the empty value: kube-scheduler treats both alike."""
     empty = column.values.index("") if "" in column.values else -1
     return np.where(column.present, column.codes, np.int32(empty))
 
 
 def _values(column: LabelColumn, codes: NDArray[np.signedinteger[Any]]) -> Mask:
-    """Which values of the label occur among ``codes``."""
+    """The values of the label that occur in ``codes``."""
     occurs = np.zeros(len(column.values) + 1, dtype=np.bool_)
     occurs[codes] = True
     return occurs[:-1]
 
 
 def _selection(namespace: str, selector: Selector) -> Selection:
-    """Which pods a constraint counts: not the terminating, and none where the selector is empty."""
+    """The pods that a constraint counts: no terminating ones, and none at all if the selector is empty."""
     return Selection(((frozenset((namespace,)), NOTHING if selector.empty else selector),), terminating=False)
 
 

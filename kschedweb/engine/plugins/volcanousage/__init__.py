@@ -1,7 +1,7 @@
-"""VolcanoUsage does what Volcano's plugin usage does: it refuses nodes that are used too much, and prefers idle ones.
+"""VolcanoUsage is Volcano's plugin usage: it rejects nodes that are used too much, and prefers idle ones.
 
-Pods that the figures do not show yet are a shadow load: what they are expected to use is added for the score. On a
-node that is busy already they are expected to use more.
+The expected use of pods that the figures do not show yet is the shadow load, which is added for the score. Pods on a
+busy node are expected to use more.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ STATUSES = (
     unresolvable("the CPU load of the node exceeds the upper limit.", about=CPU),
     unresolvable("the memory load of the node exceeds the upper limit.", about=MEMORY),
 )
-WINDOWS = ("10m", "15m")  # Volcano's, and what stands in for it
-ACTIVE = 300.0  # seconds for which figures count, these included
+WINDOWS = ("10m", "15m")  # Volcano's, and its substitute
+ACTIVE = 300.0  # seconds for which figures count, inclusive
 INTERVAL = "30s"
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """How loads are put together, and what pods are expected to use: the plugin's arguments, each in its range."""
+    """How loads are combined, and what pods are expected to use: the plugin's arguments, each within its range."""
 
     cpu_weight: int
     memory_weight: int
@@ -59,14 +59,14 @@ class Model:
     best_effort: tuple[float, float]  # milli-CPU, bytes
 
     def load(self, cpu: Floats, memory: Floats) -> Floats:
-        """The load of nodes that use these shares of their CPU and memory; 0 where nothing counts."""
+        """The load of nodes that use these shares of their CPU and memory; 0 if all weights are 0."""
         weights = self.cpu_weight + self.memory_weight
         if weights == 0:
             return np.zeros_like(cpu)
         return (cpu * float(self.cpu_weight) + memory * float(self.memory_weight)) / float(weights)
 
     def score(self, cpu: Floats, memory: Floats, usage_weight: int = 1) -> Floats:
-        """Volcano's score, which it multiplies by its argument usage.weight; 0 to 100 with a weight of 1."""
+        """Volcano's score times its argument usage.weight; 0 to 100 with a weight of 1."""
         weights = self.cpu_weight + self.memory_weight
         if weights == 0:
             return np.zeros_like(cpu)
@@ -74,7 +74,7 @@ class Model:
         return left / float(weights) * float(MAX_NODE_SCORE) * float(usage_weight)
 
     def factor(self, load: float) -> float:
-        """How much more pods are expected to use on a node with this load."""
+        """The factor on the expected use of pods on a node with this load."""
         return self.risk_factor if load >= self.risk_threshold else 1.0
 
     def expected(self, pod: Pod, factor: float) -> tuple[float, float]:
@@ -95,9 +95,9 @@ class Model:
 
 @dataclass(slots=True)
 class Shadow:
-    """One node's load that its figures do not show yet; pods are added in the order in which they came.
+    """The load of one node that its figures do not show yet. Pods are added in the order in which they came.
 
-    ``used`` is what they show, in percent; the amounts are milli-CPU and bytes.
+    ``used`` is what the figures show, in percent; amounts are milli-CPU and bytes.
     """
 
     model: Model
@@ -115,11 +115,11 @@ class Shadow:
 
     @property
     def factor(self) -> float:
-        """What the next pod's estimate is multiplied by: it follows the load with the pods before it."""
+        """The factor on the next pod's estimate, which depends on the load with the pods before it."""
         return self.model.factor(float(self.model.load(*self.loads)[0]))
 
     def add(self, pod: Pod) -> tuple[float, float]:
-        """Count a pod; returns what it is expected to use."""
+        """Add a pod; returns what it is expected to use."""
         cpu, memory = self.model.expected(pod, self.factor)
         self.cpu += cpu
         self.memory += memory
@@ -149,7 +149,7 @@ class VolcanoUsage:
         self._expected: dict[int, tuple[float, ...]] = {}  # by the pods' template
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
-        """Refuse nodes above a threshold; where the figures are missing or stale, every node passes."""
+        """Reject nodes above a threshold; nodes whose figures are missing or stale pass."""
         known = self.known(cycle.snapshot)
         codes = np.zeros(len(cycle.snapshot), dtype=np.int32)
         for code, used, most in zip((1, 2), self.used(cycle.snapshot), self.thresholds, strict=True):
@@ -160,20 +160,20 @@ class VolcanoUsage:
         return False
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """What is left of CPU and memory, rounded half away from zero; 0 where figures are missing or stale."""
+        """The free share of CPU and memory, rounded half away from zero; 0 if figures are missing or stale."""
         snapshot = cycle.snapshot
         score = self.model.score(*self.loads(snapshot))
         return rounded(np.where(self.known(snapshot), score, 0.0))[rows]
 
     def known(self, snapshot: Snapshot) -> Mask:
-        """Which nodes have figures that still count."""
+        """The nodes whose figures still count."""
         if snapshot.watermarks is None:
             return np.zeros(len(snapshot), dtype=np.bool_)
         return snapshot.now - snapshot.watermarks.updated <= ACTIVE
 
     @staticmethod
     def used(snapshot: Snapshot) -> tuple[Floats, Floats]:
-        """Percent of capacity in use, 0 where nothing is known: CPU and memory, [nodes] each."""
+        """Percent of capacity in use, CPU and memory, 0 where unknown. Shape [nodes] each."""
 
         def compute() -> tuple[Floats, Floats]:
             found = []
@@ -185,7 +185,7 @@ class VolcanoUsage:
         return snapshot.derived("volcano", compute)
 
     def loads(self, snapshot: Snapshot) -> tuple[Floats, Floats]:
-        """Shares of CPU and memory in use with the shadow load, 0 to 1: [nodes] each."""
+        """Shares of CPU and memory in use with the shadow load, 0 to 1. Shape [nodes] each."""
         cpu, memory = self.used(snapshot)
         shadow = self.shadow(snapshot)
         return (
@@ -196,8 +196,9 @@ class VolcanoUsage:
     def shadow(self, snapshot: Snapshot) -> Floats:
         """The shadow load: milli-CPU and bytes. Shape [2, nodes].
 
-        The risk factor follows the load as pods are added one by one. Where the load is above the threshold without
-        them it counts for all, where it is not with all of them for none; only between the two the order matters.
+        The risk factor depends on the load as pods are added one by one. If the load is above the threshold without
+        them, it counts for all pods; if it is not above it with all of them, for none. Only in between does the order
+        matter.
         """
         plain, risky = np.split(snapshot.recent(self, 4, self._estimate), 2)
         has = [capacity(snapshot, resource).astype(np.float64) for resource in (CPU, MEMORY)]
@@ -230,10 +231,10 @@ class VolcanoUsage:
         return Counted(self._expected[pod.template], until)
 
     def _until(self, pod: Pod, time: float) -> float:
-        """Until when the pod is in the shadow; NaN: it is not.
+        """The time until which the pod is part of the shadow load; NaN if it is not.
 
-        One that the cluster calls Pending has not started, so its use cannot be seen. One that was placed here is
-        taken to start at once.
+        A pod in phase Pending has not started, so its use cannot be measured. A pod placed in this snapshot is assumed
+        to start at once.
         """
         if mapping(pod.raw, "spec").get("nodeName"):
             phase = "" if pod.terminating else text(mapping(pod.raw, "status"), "phase", "status.")
@@ -244,7 +245,7 @@ class VolcanoUsage:
 
 
 def composite(used: Floats, shadow: Floats, capacity: Floats) -> Floats:
-    """The share in use of nodes that use ``used`` percent and the amount ``shadow``, within 0 and 1; 0 of nothing."""
+    """The share in use with ``used`` percent and the amount ``shadow``, within 0 and 1; 0 if capacity is 0."""
     together = used / 100.0 * capacity + shadow
     share = np.divide(together, capacity, out=np.zeros_like(together), where=capacity > 0)
     return np.clip(share, 0.0, 1.0)

@@ -1,6 +1,6 @@
-"""Arguments of VolcanoUsage under the names that Volcano gives those of its usage plugin.
+"""Arguments of VolcanoUsage, with the names that Volcano's plugin usage has.
 
-Volcano takes the default of an argument that is out of range, without an error; so it is done here, and said.
+Volcano silently uses the default for an argument that is out of range. This module does so too, with a warning.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ ARGS = args_struct(
 
 
 def best_effort(value: Any, resource: str) -> int | None:
-    """Milli-CPU or bytes of a number (milli-CPU, MiB) or of a quantity; ``None`` where it is neither, or below 0."""
+    """Milli-CPU or bytes from a number (milli-CPU, MiB) or a quantity; ``None`` if it is neither, or below 0."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -118,7 +118,7 @@ def _share(most: float) -> Fits:
     return lambda value: bool(0 <= value <= most)
 
 
-# Section ("" for the arguments themselves), argument, default, what fits.
+# Section ("" for the top level), argument, default, test of the range.
 RULES: tuple[tuple[str, str, Any, Fits], ...] = (
     *(("", name, default, _at_least(0)) for name, default in WEIGHTS.items()),
     *(("thresholds", name, default, _share(100)) for name, default in THRESHOLDS.items()),
