@@ -1,4 +1,4 @@
-"""What was worked out of a snapshot, kept until one of the parts that it depends on is another."""
+"""Caches of what is computed from a snapshot, valid until a part that they depend on changes."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ class Part(Flag):
     """What a snapshot is made of."""
 
     NODES = auto()
-    PODS = auto()  # which pods are where
-    AMOUNTS = auto()  # what is taken of the nodes
+    PODS = auto()  # which pods are on which node
+    AMOUNTS = auto()  # the requested amounts of the nodes
     OBJECTS = auto()  # storage and disruption budgets
     WATERMARKS = auto()
 
 
 class Cache:
-    """Answers by key, true for as long as the parts ``depends`` stay as they are."""
+    """Results by key, valid while the parts ``depends`` do not change."""
 
     def __init__(self, depends: Part) -> None:
         self.depends = depends
         self._kept: dict[Hashable, Any] = {}
 
     def get(self, key: Hashable, compute: Callable[[], Result]) -> Result:
-        """``compute()``, kept under ``key``."""
+        """Return the result cached under ``key``, or that of ``compute()``, which is then cached."""
         if key not in self._kept:
             self._kept[key] = compute()
         result: Result = self._kept[key]
@@ -35,7 +35,7 @@ class Cache:
 
 
 class Caches:
-    """Those of one snapshot."""
+    """The caches of one snapshot."""
 
     def __init__(self) -> None:
         self.memo = Cache(Part.NODES)
@@ -44,7 +44,7 @@ class Caches:
         self.recent = Cache(Part.NODES | Part.WATERMARKS | Part.PODS)
 
     def after(self, changed: Part) -> Caches:
-        """Those of a copy in which ``changed`` is another: what depends on that begins anew, the rest is shared."""
+        """The caches of a copy in which ``changed`` differs: empty where they depend on that, else shared."""
         other = object.__new__(Caches)
         for name, cache in vars(self).items():
             setattr(other, name, Cache(cache.depends) if cache.depends & changed else cache)

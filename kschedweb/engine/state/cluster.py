@@ -15,9 +15,9 @@ BUDGET = "PodDisruptionBudget"
 
 
 class ClusterObjects:
-    """Raw objects by kind, namespace and name; "" is the namespace of what has none.
+    """Raw objects by kind, namespace and name; the namespace of cluster-wide objects is "".
 
-    ``version`` counts changes of what ``Snapshot.related`` may hold on to: storage and disruption budgets.
+    ``version`` counts changes of what ``Snapshot.related`` may depend on: storage and disruption budgets.
     """
 
     def __init__(self) -> None:
@@ -29,16 +29,16 @@ class ClusterObjects:
         self.version = 0
 
     def copy(self) -> ClusterObjects:
-        """The same objects, but for claims and volumes, which can change without these changing."""
+        """A copy that shares all objects but claims and volumes, which are copied."""
         other = object.__new__(ClusterObjects)
         other.__dict__.update(self.__dict__)
         other.storage = self.storage.copy()
         return other
 
     def add(self, raw: Json) -> Json | None:
-        """Keep ``raw`` in place of the one of its name, which is returned.
+        """Add ``raw``; returns the object of the same kind and name that it replaces, or ``None``.
 
-        Raises ObjectError where it has no kind or name, or cannot be understood: then nothing has changed.
+        Raises ObjectError if ``raw`` has no kind or name, or cannot be read; then nothing has changed.
         """
         kind, namespace, name = identity(raw)
         check(kind, raw)
@@ -51,7 +51,7 @@ class ClusterObjects:
         return old
 
     def remove(self, kind: str, namespace: str, name: str) -> Json | None:
-        """The object is gone; returns it as it last was, ``None`` where it was not known."""
+        """Remove an object and return it; ``None`` if it was not known."""
         old = self._kinds.get(kind, {}).pop((namespace, name), None)
         if old is None:
             return None
@@ -68,9 +68,9 @@ class ClusterObjects:
             self._selections[_selects(kind, namespace, name)] += 1
 
     def selections(self, pod: Pod) -> Hashable:
-        """Equal while nothing changed that says which pods belong together for ``pod`` and those like it.
+        """A value that changes when something changes that decides which pods belong together with ``pod``.
 
-        That is the labels of namespaces, the services of its namespace, and its controller.
+        These are labels of namespaces, services of the pod's namespace, and its controller.
         """
         if not self._selections:
             return None
@@ -90,7 +90,7 @@ class ClusterObjects:
         return list(self._by_namespace.get((kind, namespace), {}).values())
 
     def namespace_labels(self, namespace: str) -> dict[str, str]:
-        """The labels of ``namespace``; none where it is not known."""
+        """The labels of ``namespace``; none if it is not known."""
         raw = self.get("Namespace", "", namespace)
         return raw.get("metadata", {}).get("labels") or {} if raw else {}
 
@@ -100,7 +100,7 @@ class ClusterObjects:
 
 
 def identity(raw: Json) -> tuple[str, str, str]:
-    """Kind, namespace and name of an object; raises ObjectError where it has no kind or name."""
+    """Kind, namespace and name of an object; raises ObjectError if it has no kind or name."""
     kind = text(raw, "kind")
     metadata = mapping(raw, "metadata")
     name = text(metadata, "name", "metadata.")
@@ -110,7 +110,7 @@ def identity(raw: Json) -> tuple[str, str, str]:
 
 
 def _selects(kind: str, namespace: str, name: str) -> tuple[str, ...]:
-    """Whom a change of the object concerns: everybody, pods of a namespace, or those of one controller."""
+    """The pods that a change of the object concerns: all, those of a namespace, or those of one controller."""
     if kind == "Namespace":
         return (kind,)
     return (kind, namespace) if kind == "Service" else (kind, namespace, name)

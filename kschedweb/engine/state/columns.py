@@ -1,4 +1,4 @@
-"""Small columnar tools: arrays that grow, values as codes."""
+"""Tools for columns: arrays that grow, and values as codes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Mask = NDArray[np.bool_]
-# Which nodes to look at: all of them as a slice, or some by their positions.
+# A choice of nodes: all of them as a slice, or some by position.
 Rows = slice | NDArray[np.intp]
 ALL = slice(None)
 
-# glibc gives freed memory back to the system, to ask for it again with the next array, until a large block was freed
-# once. This is such a block; it is never touched.
+# glibc returns freed memory to the system and asks for it again with the next array, until a large block has been
+# freed once. This is such a block; its pages are never touched.
 np.empty(31 << 20, dtype=np.int8)
 
 Value = TypeVar("Value", bound=Hashable)
@@ -25,10 +25,9 @@ Number = TypeVar("Number", bound=np.generic)
 
 
 class LabelColumn:
-    """One label over all nodes: ``codes[node]`` indexes ``values``; -1 where the node has no such label.
+    """One label over all nodes: ``codes[node]`` is an index into ``values``, or -1 if the node has no such label.
 
-    A table made by ``table`` has one entry more than there are values; its last one, reached by code -1, is for
-    nodes without the label.
+    A table made by ``table`` has one entry per value and a last one, reached by code -1, for nodes without the label.
     """
 
     def __init__(self, cells: Iterable[str | None]) -> None:
@@ -43,7 +42,7 @@ class LabelColumn:
         self._unique = self._complete and len(known) == len(self.codes)
 
     def at_nodes(self, table: NDArray[Number], missing: Number | int) -> NDArray[Number]:
-        """``table[value]`` at each node, ``missing`` where the node has no such label; not to be written to."""
+        """``table[value]`` for each node, ``missing`` for nodes without the label. The result must not be changed."""
         if self._unique:
             return table
         return table[self.codes] if self._complete else np.append(table, missing).astype(table.dtype)[self.codes]
@@ -69,7 +68,7 @@ def grown(array: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
 
 
 def distinct(values: Ints) -> tuple[Ints, NDArray[np.intp]]:
-    """The distinct ones of non-negative ``values``, in order, and for each value its place among them."""
+    """The sorted distinct ``values`` (none negative), and the position of each value among them."""
     if values.max(initial=0) >= 1 << 16:
         kinds, places = np.unique(values, return_inverse=True)
         return kinds, places

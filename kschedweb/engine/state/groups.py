@@ -1,4 +1,4 @@
-"""Kinds of pods as selectors see them, as columns over labels: a selector is asked of all kinds at once."""
+"""Groups of pods with equal namespace and labels, as columns: a selector is matched against all groups at once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MANY = 4096  # selections remembered at most
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What selectors can see of a pod: many pods share one."""
+    """The namespace, labels and deletion of a pod, which is all that selectors look at. Many pods share a group."""
 
     namespace: str
     labels: dict[str, str]
@@ -25,14 +25,14 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Pods that each of ``wanted`` means: namespaces (``None``: all) and a selector."""
+    """Pods that match each of ``wanted``, which are namespaces (``None``: all) and a selector."""
 
     wanted: tuple[tuple[frozenset[str] | None, Selector], ...]
-    terminating: bool = True  # whether pods that are being deleted are meant too
+    terminating: bool = True  # whether pods that are being deleted match too
 
 
 class Groups:
-    """The groups by code; a pod's group never changes its code."""
+    """The groups by code; the code of a group never changes."""
 
     def __init__(self) -> None:
         self._groups: list[Group] = []
@@ -46,7 +46,7 @@ class Groups:
         return len(self._groups)
 
     def copy(self) -> Groups:
-        """The same codes, to which others can be added."""
+        """A copy with the same codes, to which others can be added."""
         other = Groups()
         other._groups, other._codes = list(self._groups), dict(self._codes)
         return other
@@ -60,7 +60,7 @@ class Groups:
         return code
 
     def meant(self, selection: Selection) -> Mask:
-        """Which groups are meant. Shape [groups + 1]: the last entry, reached by code -1, is for no group."""
+        """The groups that match. Shape [groups + 1]: the last entry, reached by code -1, is for no group."""
         known = self._meant.get(selection)
         if known is None or len(known) <= len(self._groups):
             mask = np.zeros(len(self._groups) + 1, dtype=np.bool_)
@@ -74,7 +74,7 @@ class Groups:
         return known
 
     def _ask(self, selection: Selection, first: int) -> Mask:
-        """Which groups from code ``first`` on are meant."""
+        """The groups from code ``first`` on that match."""
         mask = np.ones(len(self._groups) - first, dtype=np.bool_)
         if not selection.terminating:
             mask &= self._terminating.codes(self._groups, first) < 0
@@ -100,7 +100,7 @@ class Groups:
 
 
 class _Column:
-    """One property of the groups as codes, -1 where they have none; it grows with the list of groups."""
+    """One property of the groups as codes, -1 where a group lacks it; it grows with the list of groups."""
 
     def __init__(self, value: Callable[[Group], str | None]) -> None:
         self._value = value
@@ -109,7 +109,7 @@ class _Column:
         self._size = 0
 
     def codes(self, groups: list[Group], first: int) -> Codes:
-        """Those of ``groups`` from ``first`` on."""
+        """The codes of ``groups`` from ``first`` on."""
         if len(groups) > len(self._codes):
             self._codes = np.append(self._codes, np.zeros(len(groups), dtype=np.int32))
         for position in range(self._size, len(groups)):

@@ -1,4 +1,4 @@
-"""The nodes as columns: what their objects say, one row a node."""
+"""The nodes as columns: what their objects say, one row per node."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ BASIC = (CPU, MEMORY, EPHEMERAL)
 
 
 class NodeColumns:
-    """``allocatable`` is int64[resources, nodes], of which ``resources`` names the rows; ``pod_limit`` int64[nodes].
+    """The nodes of a cluster. Never changes: changed nodes make other columns.
 
-    ``index`` gives positions by name; ``images`` sizes in bytes and the positions of the nodes that have an image.
-    Nothing changes after construction: other nodes are other columns.
+    ``allocatable`` is int64[resources, nodes], and ``resources`` has the row of each resource. ``pod_limit`` is
+    int64[nodes]. ``index`` maps names to positions; ``images`` maps an image to its size in bytes and the positions of
+    the nodes that have it.
     """
 
     def __init__(self, listed: list[Node], zone_of: Callable[[Node], str]) -> None:
@@ -46,13 +47,13 @@ class NodeColumns:
                 self.allocatable[row, position] = amount
 
     def with_resources(self, resources: dict[str, int]) -> NodeColumns:
-        """The same nodes, with rows for more ``resources``, of which they have none."""
+        """The same nodes with rows of zeros for the further ones of ``resources``."""
         other = copy.copy(self)
         other.resources, other.allocatable = resources, grown(self.allocatable, len(resources))
         return other
 
     def changed(self, nodes: Collection[Node]) -> NodeColumns:
-        """With ``nodes`` in place of those of the same names, which must be in the same zones; else ValueError."""
+        """Columns with ``nodes`` instead of those of the same names. Raises ValueError if a node changed its zone."""
         other = self.with_resources(with_rows(self.resources, (name for node in nodes for name in node.allocatable)))
         other.pod_limit, other.unschedulable = self.pod_limit.copy(), self.unschedulable.copy()
         other.nodes = list(self.nodes)
@@ -68,7 +69,7 @@ class NodeColumns:
         return other
 
     def bare(self, nodes: Mapping[int, Node]) -> NodeColumns:
-        """With ``nodes`` at their positions, in whose place nothing else is known: no image, no other resource."""
+        """Columns with ``nodes`` at the given positions, without the images and extended resources known there before."""
         other = self.with_resources(self.resources)
         other.nodes, other.images = list(self.nodes), {}
         for position, node in nodes.items():
@@ -79,13 +80,13 @@ class NodeColumns:
 
 
 def with_rows(resources: dict[str, int], names: Iterable[str]) -> dict[str, int]:
-    """``resources`` with a row more for each scalar resource of ``names`` that has none; they may be shared."""
+    """``resources`` with another row for each scalar resource of ``names`` that has none. May return its argument."""
     added = [name for name in dict.fromkeys(names) if name not in resources and is_scalar(name)]
     return {**resources, **{name: len(resources) + row for row, name in enumerate(added)}} if added else resources
 
 
 def walk_order(nodes: list[Node], zone_of: Callable[[Node], str]) -> list[Node]:
-    """Zones in order of appearance, one node of each in turn (specification 1.2)."""
+    """The order of kube-scheduler's node tree: zones in order of appearance, one node of each in turn (spec 1.2)."""
     zones: dict[str, list[Node]] = {}
     for node in nodes:
         zones.setdefault(zone_of(node), []).append(node)
@@ -94,7 +95,7 @@ def walk_order(nodes: list[Node], zone_of: Callable[[Node], str]) -> list[Node]:
 
 
 def _image_states(nodes: list[Node], index: dict[str, int]) -> dict[str, tuple[int, list[int]]]:
-    """Image name -> (bytes, positions of the nodes that have it); the first node to name an image sets its size."""
+    """Image name -> (bytes, positions of the nodes that have it); the first node that lists an image sets its size."""
     states: dict[str, tuple[int, list[int]]] = {}
     for node in nodes:
         for names, size in node.images:

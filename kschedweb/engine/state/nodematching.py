@@ -1,4 +1,4 @@
-"""Node selectors asked of all nodes at once."""
+"""Node selectors, matched against all nodes at once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kschedweb.engine.state.snapshot import Snapshot
 
 
 def matches_term(snapshot: Snapshot, term: NodeSelectorTerm) -> Mask:
-    """Which nodes meet every condition of ``term``; a term without conditions, or an invalid one, matches none."""
+    """Which nodes match ``term``; a term without conditions, or an invalid one, matches none."""
 
     def compute() -> Mask:
         if term.empty or not term.valid:
@@ -67,7 +67,7 @@ def _label_test(condition: Requirement) -> Callable[[str | None], bool]:
 
 
 def _matches_field(snapshot: Snapshot, field: Requirement) -> Mask:
-    # metadata.name is the only field that a node has here; any other one reads as "".
+    # metadata.name is the only field that kube-scheduler sets; others read as "".
     if field.key == FIELD_NAME:
         named = np.zeros(len(snapshot), dtype=np.bool_)
         if (row := snapshot.index.get(field.values[0])) is not None:

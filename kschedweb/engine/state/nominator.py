@@ -1,4 +1,4 @@
-"""Pods that wait for room on a node where others were evicted for them: they count there before they are bound."""
+"""Nominated pods: they wait for room on a node where victims were evicted, and count there before they are bound."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kschedweb.engine.objects.pod import Pod
 
 
 class Nominator:
-    """Which pods are nominated to which node; a pod is nominated to at most one."""
+    """The nominated pods of each node; a pod is nominated to at most one node."""
 
     def __init__(self) -> None:
         self._pods: dict[str, dict[str, Pod]] = {}  # node -> key -> pod, the earliest nomination first
@@ -16,7 +16,7 @@ class Nominator:
 
     @classmethod
     def of(cls, pods: Iterable[Pod]) -> Nominator:
-        """The nominations that ``pods``, which wait, carry in their status."""
+        """A nominator with the nominations in the status of ``pods``, which are pending."""
         nominator = cls()
         for pod in pods:
             nominator.add(pod, pod.nominated_node)
@@ -26,7 +26,7 @@ class Nominator:
         return len(self._nodes)
 
     def clear_below(self, priority: int, node: str) -> None:
-        """Pods of lower priority lose their nomination to ``node``: room was made there for a more important one."""
+        """Remove the nominations to ``node`` of pods below ``priority``, for which room was made there."""
         for pod in self.on(node):
             if pod.priority < priority:
                 self.remove(pod.key)
@@ -36,19 +36,19 @@ class Nominator:
         return list(self._pods)
 
     def add(self, pod: Pod, node: str) -> None:
-        """Nominate ``pod`` to ``node`` instead of where it was; "" takes its nomination away."""
+        """Nominate ``pod`` to ``node``, instead of an earlier node; "" removes its nomination."""
         self.remove(pod.key)
         if node:
             self._nodes[pod.key] = node
             self._pods.setdefault(node, {})[pod.key] = pod
 
     def update(self, old: Pod, new: Pod) -> None:
-        """The object of a pod changed. A nomination that neither object knows of is newer than both and stays."""
+        """Replace the object of a pod. A nomination that is in neither object is newer than both and stays."""
         stays = not old.nominated_node and not new.nominated_node
         self.add(new, self.node(old.key) if stays else new.nominated_node)
 
     def remove(self, key: str) -> None:
-        """Forget the pod ``namespace/name``, if it is nominated at all."""
+        """Remove the nomination of the pod ``namespace/name``, if it has one."""
         node = self._nodes.pop(key, None)
         if node is not None:
             pods = self._pods[node]
@@ -57,9 +57,9 @@ class Nominator:
                 del self._pods[node]
 
     def node(self, key: str) -> str:
-        """Where the pod ``namespace/name`` is nominated, "" for nowhere."""
+        """The node to which the pod ``namespace/name`` is nominated; "" if none."""
         return self._nodes.get(key, "")
 
     def on(self, node: str) -> tuple[Pod, ...]:
-        """The pods nominated to ``node``, in the order in which they were."""
+        """The pods nominated to ``node``, the earliest first."""
         return tuple(self._pods.get(node, {}).values())

@@ -13,7 +13,7 @@ SELECTING = {("apps/v1", "ReplicaSet"), ("apps/v1", "StatefulSet")}
 
 
 def default_selector(objects: ClusterObjects, pod: Pod) -> Selector:
-    """What selects the pods that serve the same purpose as ``pod``; empty where nothing is known."""
+    """The selector of the services and the controller of ``pod``; empty if there are none."""
     equal: dict[str, str] = {}
     for service in objects.within("Service", pod.namespace):
         selector = selected_labels(service)
@@ -41,5 +41,5 @@ def of_daemon_set(pod: Pod) -> bool:
 
 
 def stays_at_drain(pod: Pod) -> bool:
-    """Whether a drain of its node leaves the pod alone: a DaemonSet's would come back at once, a mirror pod is none."""
+    """Whether a drain does not evict the pod: it belongs to a DaemonSet, or is a mirror pod."""
     return of_daemon_set(pod) or MIRROR in mapping(mapping(pod.raw, "metadata"), "annotations", "metadata.")

@@ -13,12 +13,12 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.columns import Codes
 from kschedweb.engine.state.groups import Groups, Selection
 
-MANY = 4096  # moves remembered at most
+MANY = 4096  # moves kept at most
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Pods with the same affinity terms; ``namespace`` is theirs."""
+    """Affinity terms that pods of one ``namespace`` share."""
 
     namespace: str
     affinity: PodAffinity
@@ -34,10 +34,10 @@ class PodDelta(NamedTuple):
 
 
 class PodTable:
-    """Pods on nodes: ``node[slot]`` is the node's position, -1 where the slot is free.
+    """Pods on nodes: ``node[slot]`` is the node's position, or -1 if the slot is free.
 
-    ``group[slot]`` indexes ``groups``; ``terms[slot]`` indexes ``term_sets``, -1 for pods without pod affinity.
-    ``version`` counts the moves there have been.
+    ``group[slot]`` is an index into ``groups``; ``terms[slot]`` one into ``term_sets``, -1 for pods without pod
+    affinity. ``version`` is the number of moves so far.
     """
 
     def __init__(self, nodes: int) -> None:
@@ -67,7 +67,7 @@ class PodTable:
 
     @property
     def overgrown(self) -> bool:
-        """Whether most of what is kept of kinds of pods is about kinds that are gone: it is time for a new table."""
+        """Whether most groups and term sets are of pods that are gone, so that a new table should be made."""
         return len(self.groups) + len(self.term_sets) > 4 * len(self.slots) + MANY
 
     @property
@@ -75,11 +75,11 @@ class PodTable:
         return self._forgotten + len(self._moves)
 
     def moves(self, since: int) -> list[PodDelta] | None:
-        """The moves after version ``since``, or ``None`` where they are too many to be remembered."""
+        """The moves after version ``since``, or ``None`` if they are no longer kept."""
         return self._moves[since - self._forgotten :] if since >= self._forgotten else None
 
     def copy(self) -> PodTable:
-        """A table that can change without this one changing; what never changes is shared."""
+        """An independent copy; what never changes is shared."""
         other = PodTable(self._nodes)
         other.pods, other.slots = list(self.pods), dict(self.slots)
         other.groups, other.term_sets = self.groups, list(self.term_sets)
@@ -103,11 +103,11 @@ class PodTable:
         self._remember(PodDelta(group, terms, node, 1))
 
     def refresh(self, pod: Pod) -> None:
-        """Replace a pod that is here by a newer object of it, of the same signature."""
+        """Replace the object of a bound pod by a newer one of the same signature."""
         self.pods[self.slots[pod.key]] = pod
 
     def remove(self, key: str) -> tuple[Pod, int]:
-        """Take the pod out; returns it and its node's position. Raises KeyError where it is not there."""
+        """Remove the pod; returns it and its node's position. Raises KeyError if it is not in the table."""
         slot = self.slots.pop(key)
         pod = self.pods[slot]
         node, group, terms = self._columns[:, slot].tolist()
@@ -119,7 +119,7 @@ class PodTable:
         return pod, node
 
     def _free(self, slot: int, last: int) -> None:
-        """Empty ``slot``; the last pod of its node takes the place, as in kube-scheduler's list of a node's pods."""
+        """Empty ``slot``. The last pod of the node takes its place in the order, as in kube-scheduler's NodeInfo."""
         moved = self.pods[last]
         if slot != last and moved is not None:
             self.pods[slot] = moved
@@ -129,24 +129,24 @@ class PodTable:
         self._columns[:, last] = -1
 
     def on(self, node: int) -> list[Pod]:
-        """The pods on a node: in the order in which they came, but the last takes the place of one that leaves."""
+        """The pods on a node in the order in which they came, but the last takes the place of one that leaves."""
         return [pod for slot in np.flatnonzero(self.node == node) if (pod := self.pods[slot]) is not None]
 
     def nodes_of(self, selection: Selection) -> Codes:
-        """The nodes of the pods that are meant, with repetitions."""
+        """The nodes of the pods that match, once for each pod."""
         return self.node[self.groups.meant(selection)[self.group]]
 
     def guards_about(self, labels: Labels) -> list[int]:
-        """Codes of the term sets that may keep a pod with ``labels`` away (required anti-affinity); no others do."""
+        """Codes of the term sets whose required anti-affinity may match a pod with ``labels``; no other set does."""
         return self._guards.about(labels)
 
     @property
     def guarded(self) -> bool:
-        """Whether any term set ever kept pods away."""
+        """Whether some term set has required anti-affinity."""
         return not self._guards.empty
 
     def wishes_about(self, labels: Labels) -> list[int]:
-        """Codes of the term sets that may have any other term about a pod with ``labels``; no others have."""
+        """Codes of the term sets of which another kind of term may match a pod with ``labels``; no other set does."""
         return self._wishes.about(labels)
 
     def _terms(self, pod: Pod) -> int:
@@ -172,12 +172,12 @@ class PodTable:
     def _remember(self, move: PodDelta) -> None:
         self._moves.append(move)
         if len(self._moves) >= 2 * MANY:
-            # Who looks often enough has seen the older half.
+            # Followers that look often enough have seen the older half.
             self._forgotten += MANY
             del self._moves[:MANY]
 
     def _compact(self) -> None:
-        """Drop the free slots; the order of the pods stays."""
+        """Remove the free slots; the order of the pods stays."""
         kept = [slot for slot, pod in enumerate(self.pods) if pod is not None]
         self.pods = [self.pods[slot] for slot in kept]
         self._columns = self._columns[:, kept]
@@ -185,7 +185,7 @@ class PodTable:
 
 
 class Follower:
-    """Something counted over the placed pods, which follows them as they move."""
+    """A count over the placed pods that is updated with their moves."""
 
     def __init__(self, pods: PodTable) -> None:
         self._pods, self._version = pods, -1
@@ -206,7 +206,7 @@ class Follower:
 
 
 class _Index:
-    """Codes of term sets by the labels that their selectors ask for with one value each."""
+    """Codes of term sets by the labels that their selectors require to have one value."""
 
     def __init__(self) -> None:
         self._codes: dict[tuple[str, ...], dict[tuple[str, ...], list[int]]] = {}  # keys -> values -> codes

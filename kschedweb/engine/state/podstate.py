@@ -1,4 +1,4 @@
-"""The bound pods, and what they take of their nodes."""
+"""The bound pods, and what they request of their nodes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from kschedweb.engine.state.volumes.use import VolumeUse
 
 
 class PodState:
-    """Changes in place as pods come to nodes (positions) and leave them.
+    """The state of nodes that depends on their pods. Changes in place; nodes are positions.
 
-    ``requested`` is int64[resources, nodes], of which ``resources`` names the rows; ``nonzero`` int64[2, nodes]
-    (milli-CPU, bytes), with defaults for what is not asked for; ``pod_count`` int64[nodes]. ``ports`` counts by
-    protocol and port, then by address. ``placed`` says when pods were placed that were not there from the beginning.
+    ``requested`` is int64[resources, nodes], and ``resources`` has the row of each resource; ``nonzero`` is int64[2,
+    nodes] (milli-CPU, bytes), with defaults for missing requests; ``pod_count`` is int64[nodes]. ``ports`` counts by
+    protocol and port, then by address. ``placed`` has the times of pods that were placed after the snapshot was made.
     """
 
     def __init__(self, columns: NodeColumns, objects: ClusterObjects) -> None:
@@ -35,7 +35,7 @@ class PodState:
         self.placed: dict[str, float] = {}
 
     def copy(self, objects: ClusterObjects) -> Self:
-        """One over a copy of the objects, that can change without this one changing."""
+        """An independent copy over ``objects``, a copy of the cluster's objects."""
         other = self.with_own_amounts()
         other.pods, other.placed = self.pods.copy(), dict(self.placed)
         other.ports = {port: {ip: counts.copy() for ip, counts in ips.items()} for port, ips in self.ports.items()}
@@ -43,14 +43,14 @@ class PodState:
         return other
 
     def with_own_amounts(self) -> Self:
-        """The same pods; ``requested``, ``nonzero`` and ``pod_count`` can change on their own."""
+        """A state of the same pods with its own ``requested``, ``nonzero`` and ``pod_count``."""
         other = copy.copy(self)
         other.requested, other.nonzero = self.requested.copy(), self.nonzero.copy()
         other.pod_count = self.pod_count.copy()
         return other
 
     def grow(self, resources: dict[str, int]) -> None:
-        """Have a row for each of ``resources``, which are those there are and maybe more."""
+        """Add rows for the new ones of ``resources``, which has all present ones."""
         if len(resources) > len(self.resources):
             self.requested = grown(self.requested, len(resources))
         self.resources = resources
@@ -60,7 +60,7 @@ class PodState:
         self._account(pod, node, 1)
 
     def remove(self, key: str) -> Pod:
-        """Take the pod off its node; raises KeyError where it is not bound."""
+        """Remove the pod from its node; raises KeyError if it is not bound."""
         pod, node = self.pods.remove(key)
         self.placed.pop(key, None)
         self._account(pod, node, -1)
@@ -82,7 +82,7 @@ class PodState:
             self.volumes.account(pod, node, sign)
 
     def _set_ports(self, pod: Pod, node: int, *, taken: bool) -> None:
-        # As in kube-scheduler a port is taken or not: of two pods that share it, the first to leave frees it.
+        # As in kube-scheduler, ports are a set: if two pods share a port, the first that leaves frees it.
         for ip, protocol, port in pod.host_ports:
             ips = self.ports.setdefault((protocol, port), {})
             if ip not in ips:
@@ -90,6 +90,6 @@ class PodState:
             ips[ip][node] = taken
 
     def hold_ports(self, node: int) -> None:
-        """Take the host ports of all pods on the node, after another one left that was tried."""
+        """Add the host ports of all pods on the node again, after a trial pod was removed."""
         for pod in self.pods.on(node):
             self._set_ports(pod, node, taken=True)

@@ -1,4 +1,4 @@
-"""The cluster at one time, as decisions read it."""
+"""The cluster at one time, in the form that decisions need."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ FINISHED = frozenset({"Succeeded", "Failed"})
 
 
 class Snapshot:
-    """Nodes, bound pods and everything else that decisions read: nodes in the order in which the scheduler walks them.
+    """Everything that decisions read. Nodes are in the order in which kube-scheduler visits them.
 
-    ``node_columns`` are replaced where nodes change; ``pod_state`` and ``resource_claims`` change in place. Every copy
-    says which parts of it are others, and shares what was worked out of the rest. ``now`` is the time of decisions in
-    seconds of the epoch, for plugins that weigh the age of ``watermarks``; no other clock is read.
+    ``node_columns`` is replaced when nodes change; ``pod_state`` and ``resource_claims`` change in place. A copy names
+    the parts that it does not share, and shares the caches that depend on the others. ``now`` is the time of decisions
+    in seconds of the epoch, for plugins that look at the age of ``watermarks``; no clock is read.
     """
 
     pod_state: PodState
@@ -49,7 +49,7 @@ class Snapshot:
         self.pending: list[Pod] = []
         self.problems: list[tuple[str, str]] = []
         self.doubts: list[tuple[str, str]] = []
-        self.bare = False  # whether nodes are seen without their pods
+        self.bare = False  # whether nodes are shown without their pods
         self.now = 0.0
         self._watermarks: Watermarks | None = None
         self._caches = Caches()
@@ -57,16 +57,16 @@ class Snapshot:
 
     @staticmethod
     def zone_of(node: Node) -> str:
-        """The zone by which the order of the nodes goes."""
+        """The zone of a node in the order of the nodes."""
         return node.zone
 
     @classmethod
     def from_objects(cls, objects: Iterable[Any], *, keep_finished: bool = False) -> Self:
-        """A snapshot of raw Kubernetes objects of any kinds.
+        """Make a snapshot from raw Kubernetes objects of any kind.
 
-        What cannot be understood is left out and listed in ``problems`` as (object, reason). Pods that have
-        finished are left out, as the scheduler's informer leaves them out, unless ``keep_finished``. ``watermarks``
-        are those of the objects' annotations; ``doubts`` lists, in the form of ``problems``, what is wrong with them.
+        Objects that cannot be read are left out and listed in ``problems`` as (object, reason). Finished pods are left
+        out, as by kube-scheduler's informer, unless ``keep_finished``. ``watermarks`` come from the objects'
+        annotations; ``doubts`` lists what is wrong with those, in the form of ``problems``.
         """
         problems: list[tuple[str, str]] = []
         nodes: dict[str, Node] = {}
@@ -109,7 +109,7 @@ class Snapshot:
             except ObjectError as error:
                 self.problems.append((reference(raw), str(error)))
 
-    # Its parts, as plugins read them.
+    # Parts that plugins read.
 
     @property
     def nodes(self) -> list[Node]:
@@ -130,7 +130,7 @@ class Snapshot:
 
     @property
     def resources(self) -> dict[str, int]:
-        """The rows of ``allocatable`` and ``requested`` by name."""
+        """The rows of ``allocatable`` and ``requested`` by resource name."""
         return self.node_columns.resources
 
     @property
@@ -157,7 +157,7 @@ class Snapshot:
 
     @property
     def nonzero(self) -> Ints:
-        """Milli-CPU and bytes, with defaults for what is not asked for. Shape [2, nodes]."""
+        """Requested milli-CPU and bytes, with defaults for missing requests. Shape [2, nodes]."""
         return self.pod_state.nonzero
 
     @property
@@ -178,13 +178,13 @@ class Snapshot:
     # Copies.
 
     def _with(self, changed: Part) -> Self:
-        """A copy in which ``changed`` will be others; what was worked out of the other parts is shared."""
+        """A copy whose parts ``changed`` will be replaced; caches of the other parts are shared."""
         other = copy.copy(self)
         other._caches = self._caches.after(changed)
         return other
 
     def copy(self) -> Self:
-        """A snapshot whose pods and claims can change without these changing; everything else is shared."""
+        """A copy with independent pods and claims; everything else is shared."""
         other = self._with(Part.PODS | Part.AMOUNTS)
         other.pending, other.objects = list(self.pending), self.objects.copy()
         other.pod_state = self.pod_state.copy(other.objects)
@@ -192,14 +192,14 @@ class Snapshot:
         return other
 
     def without(self, key: str) -> tuple[Self, Pod]:
-        """A copy from which a bound pod is gone, and the pod as if it were not bound; KeyError where it is not."""
+        """A copy without a bound pod, and that pod as unbound; raises KeyError if it is not bound."""
         other = self.copy()
         return other, other.remove_pod(key).on("")
 
     def with_nodes(self, changed: Collection[Node]) -> Self:
-        """The same cluster with ``changed`` in place of the nodes of the same names, which must be in the same zones.
+        """The same cluster with ``changed`` instead of the nodes of the same names, which must be in the same zones.
 
-        The pods are handed over: this snapshot is not to be used any more.
+        The pods are handed over: this snapshot must not be used any more.
         """
         other = self._with(Part.NODES)
         other.node_columns = self.node_columns.changed(changed)
@@ -207,15 +207,15 @@ class Snapshot:
         return other
 
     def with_own_amounts(self) -> Self:
-        """The same cluster, in which what pods take of nodes, and how many they are, can be changed on its own."""
+        """The same cluster with its own requested amounts and counts of pods, which can be changed."""
         other = self._with(Part.AMOUNTS)
         other.pod_state = self.pod_state.with_own_amounts()
         return other
 
     def emptied(self, nodes: Mapping[int, Node]) -> Self:
-        """A snapshot to score in: the nodes at these positions are the given ones, with nothing on them.
+        """A snapshot for scoring: the nodes at these positions are replaced by the given ones, without pods.
 
-        So kube-scheduler sees nodes that an extender returned whole; their pods still count for topologies.
+        kube-scheduler sees nodes so that an extender returned as objects. Their pods still count for topologies.
         """
         other = self._with(Part.NODES | Part.AMOUNTS)
         other.node_columns, other.bare = self.node_columns.bare(nodes), True
@@ -224,19 +224,19 @@ class Snapshot:
         return other
 
     def follow(self, last: Snapshot) -> None:
-        """This snapshot goes on from ``last``: it knows when pods were placed that are still here."""
+        """Take over from ``last`` the times at which present pods were placed."""
         placed = last.pod_state.placed
         self.pod_state.placed = {key: time for key, time in placed.items() if key in self.pods.slots}
         self.now = last.now
 
     def refresh_node(self, node: Node) -> None:
-        """``node`` is the newer object of a node, of which nothing is kept that changed."""
+        """Replace a node by a newer object with no change that the columns hold."""
         self.nodes[self.index[node.name]] = node
 
-    # Pods come and go.
+    # Changes of pods.
 
     def pod(self, key: str) -> Pod:
-        """The pod ``namespace/name``, bound or pending; raises KeyError where there is none."""
+        """The pod ``namespace/name``, bound or pending; raises KeyError if there is none."""
         if (slot := self.pods.slots.get(key)) is not None and (pod := self.pods.pods[slot]) is not None:
             return pod
         for pod in self.pending:
@@ -251,17 +251,17 @@ class Snapshot:
             self.node_columns = self.node_columns.with_resources(self.pod_state.resources)
 
     def place_pod(self, pod: Pod, node: str) -> None:
-        """Put ``pod``, which is scheduled now, on the node called ``node``."""
+        """Put ``pod`` on the node named ``node``, scheduled at ``now``."""
         self.pod_state.placed[pod.key] = self.now
         self.add_pod(pod.on(node), self.index[node])
 
     def remove_pod(self, key: str) -> Pod:
-        """Take a bound pod off its node; raises KeyError where it is not bound."""
+        """Remove a bound pod from its node; raises KeyError if it is not bound."""
         return self.pod_state.remove(key)
 
     @contextmanager
     def lifted(self, key: str) -> Iterator[None]:
-        """Meanwhile the pod ``namespace/name`` is off its node."""
+        """A context in which the pod ``namespace/name`` is not on its node."""
         placed = self.pod_state.placed
         node, time = int(self.pods.node[self.pods.slots[key]]), placed.get(key)
         pod = self.remove_pod(key)
@@ -273,19 +273,19 @@ class Snapshot:
                 placed[key] = time
 
     def hold_ports(self, node: int) -> None:
-        """Take the host ports of all pods on the node at position ``node``, after another one left that was tried."""
+        """Add the host ports of all pods on the node at position ``node`` again, after a trial pod was removed."""
         self.pod_state.hold_ports(node)
 
     def scheduled_at(self, pod: Pod) -> float:
-        """When a bound pod got its node, in seconds of the epoch; NaN where nothing says so."""
+        """When a bound pod got its node, in seconds of the epoch; NaN if unknown."""
         placed = self.pod_state.placed.get(pod.key)
         return pod.scheduled if placed is None else placed
 
-    # What is worked out of it.
+    # Computed values.
 
     @property
     def watermarks(self) -> Watermarks | None:
-        """What nodes and workloads really use, in the order of the nodes; ``None`` where nobody knows."""
+        """What nodes and workloads really use, in the order of the nodes; ``None`` if nothing is known."""
         return self._watermarks
 
     @watermarks.setter
@@ -294,34 +294,34 @@ class Snapshot:
         self._caches = self._caches.after(Part.WATERMARKS)
 
     def memo(self, key: Hashable, compute: Callable[[], Result]) -> Result:
-        """``compute()``, kept under ``key``; only for what depends on nodes alone."""
+        """``compute()``, cached under ``key``; only for what depends on nodes alone."""
         return self._caches.memo.get(key, compute)
 
     def related(self, key: Hashable, compute: Callable[[], Result]) -> Result:
-        """``compute()``, kept under ``key``; for what depends on nodes, storage and budgets, never on pods."""
+        """``compute()``, cached under ``key``; only for what depends on nodes, storage and budgets."""
         if self._related_to != self.objects.version:
             self._caches, self._related_to = self._caches.after(Part.OBJECTS), self.objects.version
         return self._caches.related.get(key, compute)
 
     def derived(self, key: Hashable, compute: Callable[[], Result]) -> Result:
-        """``compute()``, kept under ``key``; only for what depends on nodes and watermarks, never on pods or time."""
+        """``compute()``, cached under ``key``; only for what depends on nodes and watermarks, not on the time."""
         return self._caches.derived.get(key, compute)
 
     def recent(self, key: Hashable, width: int, estimate: Estimate) -> Floats:
-        """What pods add that the watermarks do not show yet, summed up by node: float64[width, nodes], not to be kept.
+        """Sums by node of what pods add to the watermarks: float64[width, nodes]. The array changes with the next call.
 
-        ``estimate(pod, node, time)`` says what a bound pod adds, scheduled at ``time`` (NaN: not known). ``key`` stands
-        for everything that the estimate depends on beside pods and watermarks.
+        ``estimate(pod, node, time)`` returns what a bound pod adds that was scheduled at ``time`` (NaN: not known).
+        ``key`` identifies everything else that the estimate depends on beside pods and watermarks.
         """
         return self._caches.recent.get(key, lambda: RecentPods(self, width, estimate)).sums()
 
     def amounts(self, array: Ints, name: str) -> Ints:
-        """The row of ``array`` for resource ``name``, zeros where no node has it. Shape [nodes]."""
+        """The row of ``array`` for resource ``name``; zeros if it has none. Shape [nodes]."""
         row = self.resources.get(name)
         return array[row] if row is not None else np.zeros(len(self), dtype=np.int64)
 
     def room(self, node: int) -> Hashable:
-        """Equal for nodes with the same allocatable resources, of which the same is taken, by as many pods."""
+        """A value that is equal for nodes with equal allocatable and requested resources and as many pods."""
         columns, taken = self.node_columns, self.pod_state
         return (
             columns.allocatable[:, node].tobytes(),

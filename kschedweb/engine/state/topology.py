@@ -1,4 +1,4 @@
-"""Sums over topology values: how many pods, or how much weight, fall on each value of a node label."""
+"""Counts of pods and sums of weights for each value of a node label."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Weights = Mapping[str, int]  # by topology key
 
 
 class Tally(Follower):
-    """How many pods of a selection are at each code of ``codes``; -1 is not counted."""
+    """The number of pods of a selection at each code of ``codes``; -1 is not counted."""
 
     def __init__(self, snapshot: Snapshot, selection: Selection, codes: NDArray[np.intp], size: int) -> None:
         super().__init__(snapshot.pods)
         self._selection, self._codes, self._size = selection, codes, size
 
     def counts(self) -> Ints:
-        """The counts as of now: an array that changes with the next call. Shape [size]."""
+        """The current counts. The array changes with the next call. Shape [size]."""
         self._catch_up()
         return self._counts
 
@@ -40,7 +40,7 @@ class Tally(Follower):
 
 
 class TopologySums:
-    """Sums keyed by (label, value). ``number`` is above 0 where any amount was added, were it 0."""
+    """Sums keyed by (label, value). ``number`` counts the amounts that were added, also those of 0."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
@@ -59,21 +59,21 @@ class TopologySums:
         return not any(sums.any() for sums in self._sums.values())
 
     def add(self, key: str, node: int, amount: int, sign: int = 1) -> None:
-        """Add ``amount`` (with ``sign`` -1: take it back) at the value that the node at a position has of ``key``."""
+        """Add ``amount`` at the value of ``key`` of the node at a position; ``sign`` -1 subtracts it again."""
         code = self._snapshot.label(key).codes[node]
         if code >= 0:
             self.number += sign
             self._at(key)[code] += sign * amount
 
     def add_counts(self, key: str, counts: Ints, weight: int = 1) -> None:
-        """Add ``weight`` for each pod counted at the values of ``key``; ``counts`` itself stays as it is."""
+        """Add ``weight`` for each pod counted at the values of ``key``; ``counts`` is not changed."""
         self.number += bool(counts.any())
         amounts = counts if weight == 1 else counts * weight
-        # What is there may be somebody's counts: it is replaced, not written to.
+        # The array may belong to a tally, so it is replaced, not written to.
         self._sums[key] = self._sums[key] + amounts if key in self._sums else amounts
 
     def add_weights(self, key: str, nodes: NDArray[np.int32], weights: Ints) -> None:
-        """Add ``weights[i]`` at the value that ``nodes[i]`` has of ``key``."""
+        """Add ``weights[i]`` at the value of ``key`` of node ``nodes[i]``."""
         column = self._snapshot.label(key)
         codes = column.codes[nodes]
         there = codes >= 0
@@ -109,9 +109,9 @@ class TopologySums:
 
 
 class TermTally(Follower):
-    """What the affinity terms of placed pods add up to for one kind of pod.
+    """The sums of the affinity terms of placed pods for pods of one signature.
 
-    ``weigh(code)`` says what a term set counts for, by topology key; ``about()`` which of them may count at all.
+    ``weigh(code)`` returns the weights of a term set by topology key; ``about()`` the sets that may have any.
     """
 
     def __init__(self, snapshot: Snapshot, about: Callable[[], list[int]], weigh: Callable[[int], Weights]) -> None:
@@ -119,7 +119,7 @@ class TermTally(Follower):
         self._snapshot, self._about, self._weigh = snapshot, about, functools.cache(weigh)
 
     def sums(self) -> TopologySums:
-        """The sums as of now: they change with the next call."""
+        """The current sums, which change with the next call."""
         self._catch_up()
         return self._sums
 

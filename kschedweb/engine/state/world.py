@@ -1,4 +1,4 @@
-"""The cluster as it changes: nodes, the pods on them, and the snapshot that the scheduler sees."""
+"""The changing cluster: nodes, the pods on them, and the snapshot that the scheduler sees."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ MEASURED = ("cpu", "memory")
 
 
 class World:
-    """``snapshot`` follows the pods and ``watermarks`` at once, and the nodes when it is next asked for.
+    """The current cluster. ``snapshot`` has changes of pods and ``watermarks`` at once, those of nodes on its next read.
 
-    Pods may be on nodes that are not known: they count once those are.
+    Pods may be on nodes that are not known yet; they count once those are.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -32,7 +32,7 @@ class World:
         self._current: Snapshot | None = None
         self._last = snapshot  # the current one, or the one before it
         self._watermarks = snapshot.watermarks
-        self._changed: dict[str, Node] = {}  # nodes of which the snapshot does not know yet
+        self._changed: dict[str, Node] = {}  # nodes that are not in the snapshot yet
         for node in snapshot.nodes:
             self.set_node(node)
         for slot in snapshot.pods.slots.values():
@@ -41,7 +41,7 @@ class World:
                 self._pods[pod.node_name][pod.key] = pod
 
     def copy(self) -> World:
-        """The same cluster, which can change on its own; nothing that grows while it is read is shared either."""
+        """An independent copy. Lazily grown caches are not shared either."""
         other, snapshot = copy.copy(self), self.snapshot.copy()
         snapshot.pods.groups = snapshot.pods.groups.copy()
         other._current = other._last = snapshot
@@ -61,7 +61,7 @@ class World:
         return self._current
 
     def _made(self) -> Snapshot:
-        # Zone by zone, as the scheduler's node tree has them: a zone keeps its place while it has nodes.
+        # By zone, as in kube-scheduler's node tree: a zone keeps its place while it has nodes.
         made = Snapshot((node for zone in self._zones.values() for node in zone.values()), self.cluster)
         made.resource_claims = self.claims
         for name, pods in self._pods.items():
@@ -73,11 +73,11 @@ class World:
         return made
 
     def measured(self, watermarks: Watermarks | None) -> None:
-        """What nodes and workloads use was measured anew."""
+        """Set new watermarks."""
         self._watermarks = self.snapshot.watermarks = watermarks
 
     def set_node(self, node: Node) -> None:
-        """The node came or changed."""
+        """Add or replace a node."""
         known = self.nodes.get(node.name)
         if known is not None and known.zone != node.zone:
             self._leave_zone(known)
@@ -88,7 +88,7 @@ class World:
         self._pods.setdefault(node.name, {})
 
     def refresh_node(self, node: Node) -> None:
-        """The node's object changed in nothing that decisions depend on."""
+        """Replace a node's object; nothing that decisions depend on has changed."""
         self.nodes[node.name] = self._zones[node.zone][node.name] = node
         if node.name in self._changed:
             self._changed[node.name] = node
@@ -96,12 +96,12 @@ class World:
             self._current.refresh_node(node)
 
     def remove_node(self, name: str) -> list[Pod]:
-        """The node is gone; returns the pods that were on it, which are gone with it."""
+        """Remove a node with its pods, which are returned."""
         self.lose_node(name)
         return list(self._pods.pop(name).values())
 
     def lose_node(self, name: str) -> None:
-        """The node is gone; its pods are still known."""
+        """Remove a node; its pods are still known."""
         self._leave_zone(self.nodes.pop(name))
         self._changed.pop(name, None)
         self._current = None
@@ -120,11 +120,11 @@ class World:
         return (pod for pods in self._pods.values() for pod in pods.values())
 
     def assumed(self, pod: Pod) -> None:
-        """The snapshot has ``pod`` on its node already."""
+        """Add ``pod``, which the snapshot has on its node already."""
         self._pods[pod.node_name][pod.key] = pod
 
     def forgotten(self, pod: Pod) -> None:
-        """The snapshot has ``pod`` on its node no longer."""
+        """Remove ``pod``, which the snapshot no longer has on its node."""
         self._take(pod)
 
     def add(self, pod: Pod) -> None:
@@ -138,7 +138,7 @@ class World:
             self._current.remove_pod(pod.key)
 
     def refresh(self, pod: Pod) -> None:
-        """The object of a pod on its node changed in nothing that decisions depend on."""
+        """Replace the object of a bound pod; nothing that decisions depend on has changed."""
         self._pods[pod.node_name][pod.key] = pod
         if self._current is not None and pod.node_name in self._current.index:
             self._current.pods.refresh(pod)
@@ -150,17 +150,17 @@ class World:
             del self._pods[pod.node_name]
 
     def release(self, pod: Pod) -> list[tuple[ResourceClaim, ResourceClaim]]:
-        """The pod uses its resource claims no more: (before, after) of each that this changes."""
+        """Release the pod's resource claims; returns (before, after) of each claim that this changes."""
         names = [item.claim for item in pod.resource_claims if item.claim is not None]
         return self.claims.release(pod.namespace, names, pod.uid)
 
     def replace(self, old: Pod, new: Pod) -> None:
-        """The object of a pod on its node changed."""
+        """Replace the object of a bound pod."""
         self.remove(old)
         self.add(new)
 
     def use(self) -> tuple[dict[str, float], dict[str, float]]:
-        """(share of everything that is requested, its standard deviation over the nodes) by resource."""
+        """By resource: (requested share of the whole cluster, its standard deviation over the nodes)."""
         snapshot = self.snapshot
         shares, deviations = {}, {}
         for name in MEASURED:

@@ -1,4 +1,4 @@
-"""The cluster's ResourceClaims and DeviceClasses, read once, and what becomes of claims as pods are bound."""
+"""The cluster's ResourceClaims and DeviceClasses, read once, and how claims change as pods are bound."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Devices:
         self.classes: dict[str, DeviceClass] = {}
 
     def add(self, kind: str, raw: Json) -> None:
-        """Keep ``raw`` if it is about devices; raises ObjectError where it cannot be understood."""
+        """Add ``raw`` if it is a claim or class of devices; raises ObjectError if it cannot be read."""
         if kind == "ResourceClaim":
             claim = ResourceClaim.read(raw)
             self.claims[claim.namespace, claim.name] = claim
@@ -29,7 +29,7 @@ class Devices:
             self.__dict__.pop("extended_resources", None)
 
     def remove(self, kind: str, namespace: str, name: str) -> None:
-        """The object is gone, if it was about devices."""
+        """Remove an object if it is a claim or class of devices."""
         if kind == "ResourceClaim":
             self.claims.pop((namespace, name), None)
         elif kind == "DeviceClass":
@@ -41,10 +41,10 @@ class Devices:
 
     @cached_property
     def extended_resources(self) -> dict[str, str]:
-        """Resource name -> the DeviceClass that provides it where no device plugin does.
+        """Resource name -> the DeviceClass that provides it on nodes without a device plugin for it.
 
-        Of classes with the same resource the newest counts, then the first by name. kube-scheduler looks at them in
-        the order of their names, and forgets the implicit resource of one that comes too late.
+        Of classes with the same resource the newest counts, then the first by name. kube-scheduler visits them in the
+        order of their names, and drops the implicit resource of a class that comes too late.
         """
         found: dict[str, str] = {}
         for name, one in sorted(self.classes.items()):
@@ -58,14 +58,14 @@ class Devices:
 
 
 class ClaimUse:
-    """The claims as they are now: those of ``devices``, but for the ones that changed since."""
+    """The current claims: those of ``devices``, with what changed since."""
 
     def __init__(self, devices: Devices) -> None:
         self._devices = devices
         self._changed: dict[Key, ResourceClaim | None] = {}
 
     def copy(self) -> ClaimUse:
-        """One that can change without this one changing."""
+        """An independent copy."""
         other = ClaimUse(self._devices)
         other._changed = self._changed.copy()
         return other
@@ -75,16 +75,16 @@ class ClaimUse:
         return self._changed[key] if key in self._changed else self._devices.get(namespace, name)
 
     def for_extended_resources(self, name: str, uid: str) -> ResourceClaim | None:
-        """The claim that stands for the extended resources of a pod since an earlier attempt to bind it."""
+        """The claim that an earlier attempt to bind the pod made for its extended resources."""
         for key, claim in self._devices.claims.items():
             if claim.for_extended_resources and (name, uid) in claim.owners and (now := self.get(*key)) is not None:
                 return now
         return None
 
     def release(self, namespace: str, names: Iterable[str], uid: str) -> list[tuple[ResourceClaim, ResourceClaim]]:
-        """The pod ``uid`` is gone: (before, after) of those of its claims that were reserved for it.
+        """Release the claims reserved for the pod ``uid``, which is gone; returns (before, after) of each.
 
-        As the controller of claims does: one that nobody is left to use gives its devices back.
+        As the claim controller does: a claim without users is deallocated.
         """
         changes = []
         for name in names:
@@ -97,13 +97,13 @@ class ClaimUse:
         return changes
 
     def change(self, claim: ResourceClaim) -> None:
-        """``claim`` takes the place of the one of its name."""
+        """Replace the claim of the same name by ``claim``."""
         self._changed[claim.namespace, claim.name] = claim
 
     def follow(self, namespace: str, name: str) -> None:
-        """The claim of that name changed in the cluster: what was made of it here since is void."""
+        """Drop local changes of a claim, because it changed in the cluster."""
         self._changed.pop((namespace, name), None)
 
     def delete(self, claim: ResourceClaim) -> None:
-        """``claim`` is gone."""
+        """Delete ``claim``."""
         self._changed[claim.namespace, claim.name] = None

@@ -1,4 +1,4 @@
-"""What a pod asks of devices: resource claims, and extended resources that a DeviceClass stands for."""
+"""What a pod needs of devices: resource claims, and extended resources that a DeviceClass provides."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from kschedweb.engine.state.snapshot import Snapshot
 
 
 class ClaimError(ValueError):
-    """A claim of the pod that is not fit for use; the text is the scheduler's."""
+    """A claim of the pod that cannot be used; the text is kube-scheduler's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """The pod's claims, and the resources that it wants from devices where no device plugin has them.
+    """The pod's claims, and its extended resources, which devices provide on nodes without a device plugin.
 
-    ``earlier`` is the claim that stood for those resources in an earlier attempt to bind the pod.
+    ``earlier`` is the claim that an earlier attempt to bind the pod made for those resources.
     """
 
     claims: tuple[ResourceClaim, ...] = ()
@@ -36,17 +36,17 @@ class Needs:
 
     @property
     def extends_anew(self) -> bool:
-        """Whether a claim for the extended resources is still to be made, or to get its devices."""
+        """Whether the claim for the extended resources does not exist yet, or has no devices yet."""
         return bool(self.extended) and (self.earlier is None or self.earlier.allocation is None)
 
     @property
     def searches(self) -> bool:
-        """Whether kube-scheduler goes through its search for devices, be it for none."""
+        """Whether kube-scheduler runs its allocator, even if there is nothing to allocate."""
         return self.extends_anew or any(claim.allocation is None for claim in self.claims)
 
 
 def needs_of(snapshot: Snapshot, pod: Pod) -> Needs:
-    """What ``pod`` asks of devices; raises ClaimError."""
+    """What ``pod`` needs of devices; raises ClaimError."""
     extended = extended_resources(snapshot, pod)
     earlier = snapshot.resource_claims.for_extended_resources(pod.name, pod.uid) if extended else None
     return Needs(claims_of(snapshot.resource_claims, pod), extended, earlier)
@@ -58,7 +58,7 @@ def claims_of(known: Devices | ClaimUse, pod: Pod) -> tuple[ResourceClaim, ...]:
 
 
 def _claim(known: Devices | ClaimUse, pod: Pod, wanted: PodClaim) -> ResourceClaim | None:
-    """The claim behind an entry of the pod's ``resourceClaims``, ``None`` where it needs none."""
+    """The claim for an entry of the pod's ``resourceClaims``; ``None`` if the entry needs none."""
     if wanted.generated and not wanted.created:
         raise ClaimError(f'pod "{pod.key}": ResourceClaim not created yet')
     if wanted.claim is None:
@@ -76,7 +76,7 @@ def _claim(known: Devices | ClaimUse, pod: Pod, wanted: PodClaim) -> ResourceCla
 
 
 def extended_resources(snapshot: Snapshot, pod: Pod) -> tuple[str, ...]:
-    """The extended resources the pod asks for, if a DeviceClass stands for one of them."""
+    """The extended resources that the pod requests, if a DeviceClass provides one of them."""
     classes = snapshot.objects.devices.extended_resources
     if not classes:
         return ()
@@ -85,5 +85,5 @@ def extended_resources(snapshot: Snapshot, pod: Pod) -> tuple[str, ...]:
 
 
 def may_be_extended(name: str) -> bool:
-    """Whether a DeviceClass may stand for the resource ``name``."""
+    """Whether a DeviceClass may provide the resource ``name``."""
     return is_extended(name) or name.startswith(IMPLICIT_PREFIX)

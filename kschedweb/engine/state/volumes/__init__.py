@@ -1,1 +1,1 @@
-"""Claims, volumes and disks: what the cluster has, what bound pods use, what a pod can get."""
+"""Claims, volumes and disks: those of the cluster, those in use, and those that a pod can get."""

@@ -1,4 +1,4 @@
-"""What becomes of a pod's claims when it gets a node: volumes are taken, or made, and bound."""
+"""What happens to a pod's claims when it gets a node: volumes are assumed or provisioned, and bound."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from kschedweb.engine.objects.storage import Claim, PersistentVolume
 from kschedweb.engine.state.snapshot import Snapshot
 
 BOUND = "Bound"
-Choice = tuple[Claim, PersistentVolume | None]  # a claim and the volume it takes; None: one is made for it
+Choice = tuple[Claim, PersistentVolume | None]  # a claim and its volume; None: one is provisioned
 Assumed = tuple[Claim | PersistentVolume, Claim | PersistentVolume]  # before and after
 
 
 def assume(snapshot: Snapshot, choices: list[Choice], node: str) -> list[Assumed]:
-    """Let others see that the volumes are taken, and on which node others are to be made."""
+    """Mark the volumes as taken, and the claims to provision with their node."""
     found: list[Assumed] = []
     for claim, volume in choices:
         if volume is None:
@@ -28,7 +28,7 @@ def assume(snapshot: Snapshot, choices: list[Choice], node: str) -> list[Assumed
 
 
 def give_back(snapshot: Snapshot, assumed: list[Assumed]) -> None:
-    """Undo ``assume``, but for what has changed since: that stays."""
+    """Undo ``assume``, except for objects that changed since."""
     storage = snapshot.objects.storage
     for before, after in assumed:
         if storage.now(after) is after:
@@ -36,9 +36,9 @@ def give_back(snapshot: Snapshot, assumed: list[Assumed]) -> None:
 
 
 def bind(snapshot: Snapshot, choices: list[Choice], node: str) -> None:
-    """Bind each claim to its volume, as the controller of volumes and the provisioners do."""
+    """Bind each claim to its volume, as the volume controller and the provisioners do."""
     position, keys = snapshot.index[node], {claim.key for claim, _ in choices}
-    # What these pods have attached goes by another name from now on.
+    # The attached volumes of these pods have other names from now on.
     users = [
         pod
         for pod in snapshot.pods.on(position)
@@ -55,7 +55,7 @@ def bind(snapshot: Snapshot, choices: list[Choice], node: str) -> None:
 
 
 def _made(snapshot: Snapshot, claim: Claim, node: str) -> PersistentVolume:
-    """The volume that a provisioner makes for ``claim``, to be reached from where its driver says that ``node`` is."""
+    """The volume that a provisioner makes for ``claim``, with the topology of ``node`` as its driver reports it."""
     storage = snapshot.objects.storage
     provisioner = storage.classes[claim.storage_class].provisioner
     driver = DRIVERS.get(provisioner, provisioner)

@@ -1,4 +1,4 @@
-"""Where volumes can go, asked of all nodes at once."""
+"""The nodes that volumes can be reached from, computed for all nodes at once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def reaches(snapshot: Snapshot, volume: PersistentVolume) -> Mask:
 
 
 def reaches_bound(snapshot: Snapshot, volume: PersistentVolume) -> Mask:
-    """The nodes that a volume in use can be reached from: what its CSI driver says counts where that has taken over."""
+    """The nodes that a bound volume can be reached from, with the CSI topology where its plugin is migrated."""
     reach, in_tree = reaches(snapshot, volume), volume.in_tree
     if in_tree is None:
         return reach
@@ -31,7 +31,7 @@ def reaches_bound(snapshot: Snapshot, volume: PersistentVolume) -> Mask:
 
 
 def migrated(snapshot: Snapshot, in_tree: InTreeVolume) -> Mask:
-    """The nodes where a CSI driver has taken over from the volume's in-tree plugin."""
+    """The nodes where the volume's in-tree plugin is migrated to its CSI driver."""
     known, plugin = snapshot.objects.storage.csi_nodes, in_tree.migration.plugin
 
     def compute() -> Mask:
@@ -41,7 +41,7 @@ def migrated(snapshot: Snapshot, in_tree: InTreeVolume) -> Mask:
 
 
 def allows(snapshot: Snapshot, storage_class: StorageClass) -> Mask:
-    """The nodes in the topologies that the class can make volumes in."""
+    """The nodes in the allowed topologies of the class."""
     if storage_class.topologies is None:
         return np.ones(len(snapshot), dtype=np.bool_)
     return matches_any(snapshot, storage_class.topologies)
@@ -59,7 +59,7 @@ def _reaches(snapshot: Snapshot, affinity: tuple[NodeSelectorTerm, ...] | None) 
         return np.ones(len(snapshot), dtype=np.bool_)
     mask = np.zeros(len(snapshot), dtype=np.bool_)
     for term in affinity:
-        # The scheduler shows a volume's affinity the node's labels only: conditions on fields always hold.
+        # kube-scheduler matches a volume's affinity against labels only: conditions on fields always hold.
         if term.valid and not term.labels:
             mask |= bool(term.fields)
         else:

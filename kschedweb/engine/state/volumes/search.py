@@ -1,4 +1,4 @@
-"""Volumes for claims that are bound once their pod has a node: found among those there are, or made."""
+"""Volumes for claims with delayed binding: existing ones, or such as can be provisioned."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Matrix = NDArray[np.bool_]
 
 @dataclass(slots=True)
 class Search:
-    """Nodes where a claim gets no volume, where there is no space to make one, and where the search fails."""
+    """Nodes where a claim gets no volume, where there is no capacity to provision one, and where the search fails."""
 
     no_volume: Mask
     no_space: Mask
@@ -30,7 +30,7 @@ class Search:
 
 
 def search(snapshot: Snapshot, claims: list[Claim]) -> Search:
-    """Look for volumes for ``claims``, which are in the order of the pod's volumes, on every node."""
+    """Search every node for volumes for ``claims``, which are in the order of the pod's volumes."""
     no_volume, no_space, failed = np.zeros((3, len(snapshot)), dtype=np.bool_)
     result = Search(no_volume, no_space, failed)
     placed = [claim for claim in claims if claim.selected_node is not None]
@@ -58,7 +58,7 @@ def _error(snapshot: Snapshot, claim: Claim) -> str:
 
 
 def _provision(snapshot: Snapshot, claim: Claim, nodes: Mask, result: Search) -> None:
-    """Note the ``nodes`` where no volume can be made for ``claim``."""
+    """Record in ``result`` the ``nodes`` where no volume can be provisioned for ``claim``."""
     storage_class = snapshot.objects.storage.classes[claim.storage_class]
     if not storage_class.provisions:
         result.no_volume |= nodes
@@ -69,7 +69,7 @@ def _provision(snapshot: Snapshot, claim: Claim, nodes: Mask, result: Search) ->
 
 
 def _has_space(snapshot: Snapshot, claim: Claim, storage_class: StorageClass) -> Mask:
-    """The nodes whose storage can hold a volume of the size asked for, as far as the driver says what there is."""
+    """The nodes with capacity for a volume of the requested size; all nodes if the driver does not report it."""
     storage = snapshot.objects.storage
     driver = storage.drivers.get(storage_class.provisioner)
     if claim.request is None or driver is None or not driver.storage_capacity:
@@ -107,7 +107,7 @@ def _candidates(snapshot: Snapshot, storage_class: str) -> _Candidates:
 
 
 def chosen(snapshot: Snapshot, claims: list[Claim], node: int) -> list[tuple[Claim, PersistentVolume | None]]:
-    """The volume that each claim takes on the node at a position, ``None`` where one is made for it."""
+    """The volume that each claim takes on the node at a position; ``None`` if one is provisioned."""
     placed = [claim for claim in claims if claim.selected_node is not None]
     free = sorted((claim for claim in claims if claim.selected_node is None), key=lambda claim: claim.request or 0)
     found: list[tuple[Claim, PersistentVolume | None]] = [(claim, None) for claim in placed]
@@ -117,9 +117,10 @@ def chosen(snapshot: Snapshot, claims: list[Claim], node: int) -> list[tuple[Cla
 def _match(
     snapshot: Snapshot, claims: list[Claim], nodes: slice = ALL
 ) -> list[tuple[Claim, Mask, PersistentVolume | None]]:
-    """Each claim with those of ``nodes`` where no volume will do, and the volume it takes where only one was asked of.
+    """Each claim with those of ``nodes`` where no volume suits it, and its volume if ``nodes`` is a single node.
 
-    A claim takes the smallest volume that suits it, or the one that is reserved for it, from those after it.
+    A claim takes the volume that is reserved for it, else the smallest that suits it; later claims cannot take that
+    one.
     """
     rivals = Counter(claim.storage_class for claim in claims)
     taken: dict[str, Matrix] = {}
@@ -136,14 +137,14 @@ def _match(
 
 
 def _take(claim: Claim, volumes: list[PersistentVolume], reach: Matrix, gone: Matrix | None) -> tuple[Mask, int | None]:
-    """(the nodes where none of ``volumes`` will do, the row taken on the one node asked of).
+    """(the nodes where none of ``volumes`` suits the claim, the row taken if there is a single node).
 
-    ``gone`` are those that other claims of the pod have taken, ``None`` where there are no such claims.
+    ``gone`` marks volumes that other claims of the pod have taken; ``None`` if there are no such claims.
     """
     unmatched = np.ones(reach.shape[1], dtype=np.bool_)
     undecided, row = unmatched.copy(), None
     for reserved in _rows(volume.bound_to(claim) and _suits(volume, claim) for volume in volumes):
-        # One that is reserved decides, be it within the node's reach or not.
+        # A reserved volume decides, even if the node cannot reach it.
         here = undecided if gone is None else undecided & ~gone[reserved]
         undecided = undecided & ~here
         here = here & reach[reserved]
@@ -164,7 +165,7 @@ def _take(claim: Claim, volumes: list[PersistentVolume], reach: Matrix, gone: Ma
 
 
 def _suits(volume: PersistentVolume, claim: Claim) -> bool:
-    """What even a volume reserved for the claim must meet."""
+    """Whether the volume meets the conditions that hold even for one reserved for the claim."""
     return (
         volume.capacity >= (claim.request or 0)
         and volume.mode == claim.mode
@@ -174,7 +175,7 @@ def _suits(volume: PersistentVolume, claim: Claim) -> bool:
 
 
 def _available(volume: PersistentVolume, claim: Claim) -> bool:
-    """Whether ``claim`` can take a volume that is reserved for none."""
+    """Whether ``claim`` can take ``volume``, which is not reserved for it."""
     return (
         volume.claim is None
         and volume.phase == AVAILABLE

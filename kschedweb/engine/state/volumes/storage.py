@@ -27,22 +27,22 @@ _READERS: dict[str, Callable[[Json], Any]] = {
 
 
 def _same(known: Any, read: Any) -> bool:
-    """Whether two typed objects say the same."""
+    """Whether two typed objects are equal, apart from their raw form."""
     return known is not None and all(getattr(known, name) == getattr(read, name) for name in read.__slots__)
 
 
 class VolumeError(ValueError):
-    """A pod's volume that cannot be resolved; the text is the scheduler's."""
+    """A pod's volume that cannot be resolved; the text is kube-scheduler's."""
 
 
 class MissingClaim(VolumeError):
-    """The claim of a volume does not exist; the text says which."""
+    """A volume's claim that does not exist; the text names it."""
 
 
 class Storage:
     """Typed storage objects by name, claims and capacities by (namespace, name).
 
-    ``version`` counts the changes that came from outside, as ``add`` and ``remove`` bring them.
+    ``version`` counts changes by ``add`` and ``remove``, which come from outside.
     """
 
     def __init__(self) -> None:
@@ -57,14 +57,14 @@ class Storage:
         self._shared = False  # whether a copy has the same claims and volumes
 
     def copy(self) -> Storage:
-        """One whose claims and volumes can change without these changing."""
+        """A copy with independent claims and volumes."""
         other = object.__new__(Storage)
         other.__dict__.update(self.__dict__)
         self._shared = other._shared = True
         return other
 
     def put(self, changed: Claim | PersistentVolume) -> None:
-        """``changed`` takes the place of the one of its name, if there is one."""
+        """Replace the object of the same name by ``changed``, if there is one."""
         self._own()
         if isinstance(changed, Claim):
             self.claims[changed.key] = changed
@@ -72,13 +72,13 @@ class Storage:
             self.volumes[changed.name] = changed
 
     def now(self, known: Claim | PersistentVolume) -> Claim | PersistentVolume | None:
-        """What is there under the name of ``known``."""
+        """The current object with the name of ``known``."""
         return self.claims.get(known.key) if isinstance(known, Claim) else self.volumes.get(known.name)
 
     def add(self, kind: str, namespace: str, name: str, raw: Json) -> bool:
-        """Keep ``raw`` if it is of a storage kind; whether that changes anything.
+        """Add ``raw`` if it is of a storage kind; returns whether that changes anything.
 
-        Raises ObjectError where it cannot be understood.
+        Raises ObjectError if it cannot be read.
         """
         if kind not in _READERS:
             return False
@@ -91,7 +91,7 @@ class Storage:
         return changed
 
     def remove(self, kind: str, namespace: str, name: str) -> bool:
-        """The object is gone, if it is of a storage kind; whether that changes anything."""
+        """Remove an object if it is of a storage kind; returns whether that changes anything."""
         if kind not in _READERS:
             return False
         known, key = self._of(kind, namespace, name)
@@ -99,7 +99,7 @@ class Storage:
         return known.pop(key, None) is not None
 
     def _of(self, kind: str, namespace: str, name: str) -> tuple[dict[Any, Any], Any]:
-        """Where objects of a storage kind are kept, to be written to, and the key there."""
+        """The dictionary for objects of a storage kind, made writable, and the object's key in it."""
         self._own()
         known: dict[str, tuple[dict[Any, Any], Any]] = {
             "PersistentVolumeClaim": (self.claims, (namespace, name)),
@@ -117,16 +117,17 @@ class Storage:
             self.claims, self.volumes, self._shared = self.claims.copy(), self.volumes.copy(), False
 
     def claim(self, namespace: str, name: str) -> Claim:
-        """The claim; raises MissingClaim with the API server's words where there is none."""
+        """The claim; raises MissingClaim with the API server's words if there is none."""
         try:
             return self.claims[namespace, name]
         except KeyError:
             raise MissingClaim(f'persistentvolumeclaim "{name}" not found') from None
 
     def handle(self, pod: Pod, volume: PodVolume) -> Handle | None:
-        """What ``volume`` counts as against a node's limits, ``None`` where it does not count.
+        """The handle under which ``volume`` counts against a node's limits; ``None`` if it does not count.
 
-        A volume that is not provisioned yet counts as one of its class's driver, with its own name. Raises VolumeError.
+        A volume that is not provisioned yet counts for the driver of its class, under the claim's name. Raises
+        VolumeError.
         """
         if volume.claim is None:
             return _in_tree_handle(volume) if volume.in_tree is not None else None
@@ -148,7 +149,7 @@ class Storage:
 
 
 def check_owner(pod: Pod, claim: Claim) -> None:
-    """Raises VolumeError unless ``claim`` was made for an ephemeral volume of ``pod``."""
+    """Raise VolumeError unless ``claim`` was made for an ephemeral volume of ``pod``."""
     if claim.controller_uid != pod.uid:
         owned, owner = f"{claim.namespace}/{claim.name}", pod.key
         raise VolumeError(f"PVC {owned} was not created for pod {owner} (pod is not owner)")

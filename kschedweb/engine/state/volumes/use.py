@@ -1,4 +1,4 @@
-"""Which volumes the bound pods use, kept as pods come and go."""
+"""The volumes that bound pods use, updated as pods come and leave."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Counted = TypeVar("Counted", bound=Hashable)
 
 
 class User(NamedTuple):
-    """A pod on the node at a position, what it has attached there, and why not all of that is known."""
+    """A pod on the node at a position, its attached volumes, and an error if not all of them are known."""
 
     pod: Pod
     node: int
@@ -26,7 +26,7 @@ class User(NamedTuple):
 
 
 class VolumeUse:
-    """Claims, disks and attached volumes of the bound pods; nodes are positions, ``index`` gives them by name."""
+    """Claims, disks and attached volumes of the bound pods. Nodes are positions; ``index`` maps names to them."""
 
     def __init__(self, index: Mapping[str, int], storage: Storage) -> None:
         self._index = index
@@ -37,11 +37,11 @@ class VolumeUse:
         self._errors: dict[int, dict[str, str]] = {}
         self._counts: dict[str, Ints] = {}
         self._attached: frozenset[tuple[Handle, int]] | None = None
-        self._users: dict[str, User] = {}  # by key of the pod
+        self._users: dict[str, User] = {}  # by the pod's key
         self._version = storage.version
 
     def copy(self, storage: Storage) -> VolumeUse:
-        """One over a copy of the storage that can change without this one changing."""
+        """An independent copy over ``storage``, a copy of this one's storage."""
         other = VolumeUse(self._index, storage)
         other._claims = self._claims.copy()
         other._disks = {identity: users.copy() for identity, users in self._disks.items()}
@@ -53,7 +53,7 @@ class VolumeUse:
         return other
 
     def account(self, pod: Pod, node: int, sign: int) -> None:
-        """``pod`` has come to the node (``sign`` 1), or has left it (-1)."""
+        """Count ``pod``, which came to the node (``sign`` 1) or left it (-1)."""
         for volume in pod.volumes:
             if volume.claim is not None and not volume.ephemeral:
                 _change(self._claims, (pod.namespace, volume.claim), sign)
@@ -74,7 +74,7 @@ class VolumeUse:
             self._count(handle, user.node, sign)
 
     def _follow(self) -> None:
-        """Find out anew what pods have attached where claims, volumes or classes changed since."""
+        """Resolve the pods' volumes again if claims, volumes or classes have changed."""
         if self._version == self._storage.version:
             return
         self._version = self._storage.version
@@ -84,7 +84,7 @@ class VolumeUse:
             self._attach(again, 1)
 
     def _resolve(self, pod: Pod) -> tuple[set[Handle], str]:
-        """What the pod has attached, and the first error, which keeps counted volumes off the pod's node."""
+        """The pod's attached volumes, and the first error, which rejects counted volumes on the pod's node."""
         handles: set[Handle] = set()
         for volume in pod.volumes:
             try:
@@ -105,7 +105,7 @@ class VolumeUse:
             self._attached_to(handle[0])[node] += sign
 
     def _attachments(self) -> frozenset[tuple[Handle, int]]:
-        """What the cluster says is attached where, whether a pod uses it or not."""
+        """The VolumeAttachments of the cluster, whether a pod uses the volume or not."""
         if self._attached is None:
             found = set()
             for attachment in self._storage.attachments.values():
@@ -119,7 +119,7 @@ class VolumeUse:
         return self._attached
 
     def attached(self, driver: str) -> Ints:
-        """How many volumes of ``driver`` are attached to each node. Shape [nodes]."""
+        """The number of volumes of ``driver`` attached to each node. Shape [nodes]."""
         self._follow()
         return self._attached_to(driver)
 
@@ -130,12 +130,12 @@ class VolumeUse:
         return self._counts[driver]
 
     def users(self, handle: Handle) -> list[int]:
-        """The nodes where a pod uses the volume."""
+        """The nodes on which a pod uses the volume."""
         self._follow()
         return list(self._volumes.get(handle, ()))
 
     def errors(self) -> dict[int, str]:
-        """Nodes with a pod whose volumes cannot be resolved, and why."""
+        """Nodes with a pod whose volumes cannot be resolved, and the error."""
         self._follow()
         return {node: next(iter(errors.values())) for node, errors in self._errors.items() if errors}
 
@@ -144,7 +144,7 @@ class VolumeUse:
         return (namespace, name) in self._claims
 
     def disk_conflicts(self, disk: Disk) -> Mask:
-        """The nodes where a pod mounts ``disk`` in a way that leaves no room for it. Shape [nodes]."""
+        """The nodes where a pod mounts ``disk`` in a conflicting way. Shape [nodes]."""
         mask = np.zeros(len(self._index), dtype=np.bool_)
         for node, other in self._disks.get(disk.identity, ()):
             if disk.conflicts(other):

@@ -1,1 +1,1 @@
-"""Watermarks: what nodes and workloads really use, and how the published policies read it."""
+"""Watermarks: what nodes and workloads really use, and how each published scheduler reads it."""

@@ -1,7 +1,8 @@
-"""Watermarks in annotations: one short JSON text on a node, and one on a workload.
+"""Watermarks in annotations: a short JSON text on each node and each workload.
 
-``{"updated":"2026-11-21T13:00:00Z","cpu":{"15m":41.3},"memory":{"15m":60.2}}`` says when the figures were taken (RFC
-3339) and what they are: on a node in percent of allocatable, on a workload in cores and bytes a pod of it uses.
+An example is ``{"updated":"2026-11-21T13:00:00Z","cpu":{"15m":41.3},"memory":{"15m":60.2}}``. ``updated`` is the time
+of the figures (RFC 3339). Figures of a node are in percent of allocatable, those of a workload in cores and bytes per
+pod.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ PREFIX = "watermarks.kschedweb.dev/"
 KEY = f"{PREFIX}use"
 SOURCE = "annotations"
 LONGEST = 4096  # characters
-CAPACITY = "_capacity"  # a figure that is there in percent of allocatable as well
+CAPACITY = "_capacity"  # suffix of a figure in percent of capacity
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)", re.ASCII)
 MEBIBYTE = 2.0**20
 
@@ -38,10 +39,10 @@ Problem = tuple[str, str]  # object, reason
 
 @dataclass(frozen=True)
 class Grain:
-    """How finely the figures of one resource are written, and how far they move before they are written anew.
+    """The precision of the figures of one resource, and the change that makes them be written again.
 
-    A figure has moved when it differs by more than ``least``, and by more than ``share`` of what stands there: what
-    only trembles causes no write.
+    A figure has moved if it differs from the written one by more than ``least`` and by more than ``share`` of it. So
+    small fluctuations cause no writes.
     """
 
     unit: float
@@ -49,11 +50,11 @@ class Grain:
     share: float = 0.0
 
     def rounded(self, value: float) -> float:
-        # A multiple of 0.1 is not always the float that its decimal text names: those are rounded by places.
+        # A multiple of 0.1 is not always the float of its decimal text, so decimal units are rounded by places.
         return round(value / self.unit) * self.unit if self.unit >= 1 else round(value, round(-math.log10(self.unit)))
 
     def moved(self, old: float, new: float) -> bool:
-        # Both are multiples of the unit: half of one is no movement, only the float's rounding.
+        # Both are multiples of the unit, so half a unit can only be float rounding.
         return abs(new - old) > max(self.least, self.share * old) + self.unit / 2
 
 
@@ -63,13 +64,13 @@ WORKLOAD_GRAINS = {CPU: Grain(0.001, 0.01, 0.05), MEMORY: Grain(MEBIBYTE, 16 * M
 
 @dataclass(frozen=True)
 class AnnotatedUse:
-    """What one annotation says; ``updated`` in seconds of the epoch."""
+    """The content of one annotation; ``updated`` is in seconds of the epoch."""
 
     updated: float
     figures: Figures
 
     def rounded(self, grains: Mapping[str, Grain]) -> AnnotatedUse:
-        """As it is written: whole seconds, figures by ``grains``, and none that is not known."""
+        """The content as it is written: whole seconds, figures rounded by ``grains``, unknown figures left out."""
         known = {
             resource: {key: grains[resource].rounded(value) for key, value in found.items() if math.isfinite(value)}
             for resource, found in self.figures.items()
@@ -77,7 +78,7 @@ class AnnotatedUse:
         return AnnotatedUse(math.floor(self.updated), {resource: found for resource, found in known.items() if found})
 
     def moved(self, new: AnnotatedUse, grains: Mapping[str, Grain]) -> bool:
-        """Whether ``new`` says something else: another set of figures, or one that moved."""
+        """Whether ``new`` has other figures than this one, or one that moved."""
         if _shape(self.figures) != _shape(new.figures):
             return True
         return any(
@@ -87,7 +88,7 @@ class AnnotatedUse:
         )
 
     def text(self) -> str:
-        """The annotation. Whoever writes it rounds first."""
+        """The text of the annotation. Call ``rounded`` first."""
         stamp = datetime.fromtimestamp(self.updated, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         listed: Json = {"updated": stamp}
         for resource, found in self.figures.items():
@@ -96,7 +97,7 @@ class AnnotatedUse:
 
     @classmethod
     def read(cls, written: str) -> AnnotatedUse:
-        """What ``written`` says; raises ObjectError where it cannot be understood, whatever the text is."""
+        """Read the text ``written``; raises ObjectError, and nothing else, if it cannot be read."""
         if len(written) > LONGEST:
             raise ObjectError(f"is longer than {LONGEST} characters")
         try:
@@ -130,9 +131,9 @@ def _updated(raw: Json) -> float:
 
 @dataclass(frozen=True)
 class Annotated:
-    """What the annotations of a cluster say, and which of them cannot be understood.
+    """The watermarks in the annotations of a cluster, and problems with annotations that cannot be read.
 
-    ``watermarks`` is ``None`` where there is no annotation to go by.
+    ``watermarks`` is ``None`` if no annotation could be read.
     """
 
     watermarks: Watermarks | None
@@ -167,7 +168,7 @@ def columns(names: Sequence[str], uses: Mapping[str, AnnotatedUse]) -> dict[tupl
 
 
 def _uses(listed: Iterable[Any], problems: list[Problem]) -> Iterable[tuple[str, AnnotatedUse]]:
-    """Each annotated object by its name (a workload by ``namespace/Kind/name``), and what its annotation says."""
+    """The content of each annotation by name of its object (``namespace/Kind/name`` for workloads)."""
     for raw in listed:
         try:
             written = mapping(mapping(raw, "metadata"), "annotations", "metadata.").get(KEY)
@@ -181,14 +182,14 @@ def _uses(listed: Iterable[Any], problems: list[Problem]) -> Iterable[tuple[str,
 
 
 def key_of(raw: Json) -> str:
-    """How watermarks call an object: a node by its name, a workload as ``namespace/Kind/name``."""
+    """The name of an object in watermarks: a node's name, or ``namespace/Kind/name`` of a workload."""
     metadata = mapping(raw, "metadata")
     name, kind = text(metadata, "name", "metadata."), text(raw, "kind")
     return name if kind == "Node" else f"{text(metadata, 'namespace', 'metadata.') or 'default'}/{kind}/{name}"
 
 
 def node_uses(watermarks: Watermarks) -> dict[str, AnnotatedUse]:
-    """What to write on each node that has figures, by name; rounded."""
+    """The rounded content to write on each node that has figures, by name."""
     known = {
         (resource, key): column.tolist()
         for (resource, key), column in sorted(watermarks.figures.items())
@@ -206,7 +207,7 @@ def node_uses(watermarks: Watermarks) -> dict[str, AnnotatedUse]:
 
 
 def workload_uses(watermarks: Watermarks, updated: float) -> dict[str, AnnotatedUse]:
-    """What to write on each workload, by ``namespace/Kind/name``; rounded. ``updated``: seconds of the epoch."""
+    """The rounded content to write on each workload by ``namespace/Kind/name``; ``updated`` in seconds of the epoch."""
     found = {
         name: AnnotatedUse(updated, {resource: of for resource, of in figures.items() if resource in WORKLOAD_GRAINS})
         for name, figures in watermarks.workloads.items()
@@ -215,9 +216,9 @@ def workload_uses(watermarks: Watermarks, updated: float) -> dict[str, Annotated
 
 
 def change(written: str | None, use: AnnotatedUse, grains: Mapping[str, Grain], renew: float) -> str | None:
-    """The text to write where ``written`` stands now; ``None`` where that may stay.
+    """The text to write instead of ``written``; ``None`` if ``written`` may stay.
 
-    It may while no figure moved and it is less than ``renew`` seconds older than ``use``.
+    ``written`` may stay while no figure moved and it is less than ``renew`` seconds older than ``use``.
     """
     try:
         old = None if written is None else AnnotatedUse.read(written)

@@ -1,7 +1,7 @@
-"""The beta distribution: how probable it is that a share of something stays below a threshold.
+"""The cumulative beta distribution: the probability that a share is at most a threshold.
 
-The regularised incomplete beta function (DLMF 8.17) by its continued fraction, or, where both shapes are so large
-that the fraction converges slowly, by integrating the density over the nearer tail.
+It is the regularised incomplete beta function (DLMF 8.17), computed by its continued fraction. Where both shapes are so
+large that the fraction converges slowly, the density is integrated over the nearer tail.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from kschedweb.engine.state.columns import Floats
 
 MANY_STEPS = 5000
 NARROW = 3000.0  # shapes above this make the fraction slow and the density nearly normal
-REACH = 12.0  # standard deviations of a tail, beyond which nothing is left of it
+REACH = 12.0  # standard deviations, beyond which a tail is negligible
 ENOUGH = 1e-15
 TINY = 1e-300
-SHIFT = 10  # from here on Stirling's series is exact to the last bit
+SHIFT = 10  # from this argument on, Stirling's series is exact to the last bit
 # Bernoulli numbers over 2k(2k - 1): the coefficients of Stirling's series in odd powers of 1/z.
 STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
 HALF_LOG_TAU = 0.5 * float(np.log(2 * np.pi))
@@ -40,7 +40,7 @@ def incomplete_beta(x: Floats, a: Floats, b: Floats) -> Floats:
 
 
 def _inside(x: Floats, a: Floats, b: Floats) -> Floats:
-    """I_x(a, b) for 0 < x < 1, from the tail that does not hold the mean."""
+    """I_x(a, b) for 0 < x < 1, computed from the tail without the mean."""
     upper = x > (a + 1) / (a + b + 2)
     rest = 1 - x
     at, beyond = np.where(upper, rest, x), np.where(upper, x, rest)
@@ -57,10 +57,10 @@ def _inside(x: Floats, a: Floats, b: Floats) -> Floats:
 def _log_power(x: Floats, rest: Floats, a: Floats, b: Floats) -> Floats:
     """The logarithm of x^a (1-x)^b / B(a, b), where ``rest`` is 1 - x.
 
-    Written about the mean, so that large shapes do not cancel each other.
+    The form is relative to the mean, so that large shapes do not cancel each other.
     """
     total = a + b
-    # The smaller of both shares tells the distance from the mean more precisely.
+    # The smaller of both shares gives the distance from the mean more precisely.
     off = np.where(x <= rest, x - a / total, b / total - rest)
     about = a * _log(x / (a / total), off * total / a) + b * _log(rest / (b / total), -off * total / b)
     scale = 0.5 * (np.log(a) + np.log(b / total)) - HALF_LOG_TAU
@@ -69,12 +69,12 @@ def _log_power(x: Floats, rest: Floats, a: Floats, b: Floats) -> Floats:
 
 
 def _log(ratio: Floats, excess: Floats) -> Floats:
-    """The logarithm of ``ratio``, which is 1 + ``excess``: from the latter near 1."""
+    """The logarithm of ``ratio``, which is 1 + ``excess``; computed from ``excess`` where it is near 1."""
     return np.where(np.abs(excess) < 0.5, np.log1p(excess), np.log(ratio))
 
 
 def _stirling_error(z: Floats) -> Floats:
-    """What Stirling's formula (z - 1/2) ln z - z + ln(2 pi)/2 lacks of ln Gamma(z)."""
+    """ln Gamma(z) minus Stirling's formula (z - 1/2) ln z - z + ln(2 pi)/2."""
     small = z < SHIFT
     high = np.where(small, z + SHIFT, z)
     power, series = 1 / high, np.zeros_like(z)
@@ -116,7 +116,7 @@ def _not_zero(values: Floats) -> Floats:
 
 
 def _integral(x: Floats, rest: Floats, a: Floats, b: Floats) -> Floats:
-    """I_x(a, b) as the area under the density from where nothing is left of it up to x, for x below the mean."""
+    """I_x(a, b) as the area under the density up to x, for x below the mean; the negligible tail is left out."""
     total = a + b
     deviation = np.sqrt(a / total * (b / total) / (total + 1))
     width = np.minimum(REACH * deviation, x)

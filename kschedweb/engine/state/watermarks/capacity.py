@@ -1,4 +1,4 @@
-"""What nodes have altogether, and figures of it: some schedulers count against that, not against allocatable."""
+"""Capacity of nodes, and figures in percent of it: some schedulers use capacity instead of allocatable."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def capacity(snapshot: Snapshot, resource: str) -> Ints:
-    """What nodes have before anything is kept back for the system, in milli-CPU or bytes. Shape [nodes].
+    """The capacity of nodes, which includes what is reserved for the system, in milli-CPU or bytes. Shape [nodes].
 
-    A node that does not name its capacity, as no kubelet leaves it, is taken to keep nothing back.
+    A node without capacity, which no kubelet leaves out, counts with its allocatable.
     """
 
     def compute() -> Ints:
@@ -34,7 +34,7 @@ def capacity(snapshot: Snapshot, resource: str) -> Ints:
 
 
 def of_capacity(snapshot: Snapshot, resource: str, key: str) -> Floats:
-    """A figure in percent of capacity, NaN where unknown: as it was measured, else converted. Shape [nodes]."""
+    """A figure in percent of capacity: measured, else converted from allocatable; NaN if unknown. Shape [nodes]."""
 
     def compute() -> Floats:
         watermarks = snapshot.watermarks
@@ -42,7 +42,7 @@ def of_capacity(snapshot: Snapshot, resource: str, key: str) -> Floats:
             return np.full(len(snapshot), math.nan)
         measured, share = watermarks.column(resource, f"{key}_capacity"), watermarks.column(resource, key)
         whole, part = capacity(snapshot, resource), snapshot.amounts(snapshot.allocatable, resource)
-        # Where both are equal the figure stays as it is to the last bit; of nothing there are no percents to convert.
+        # Where both are equal the figure keeps its last bit; with a capacity of 0 there is nothing to convert.
         converted = np.divide(share * part, whole, out=share.copy(), where=(whole != part) & (whole != 0))
         return np.where(np.isnan(measured), converted, measured)
 

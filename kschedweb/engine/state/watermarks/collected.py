@@ -1,4 +1,4 @@
-"""Watermarks as they were known at many times, as columns and as text."""
+"""Watermarks over time, as columns and as text."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ Figure = tuple[str, str]  # resource, key
 
 
 class CollectedError(ValueError):
-    """Text that holds no figures; says in which line, and why."""
+    """Text that cannot be read as figures; the message names the line and the reason."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Collected:
-    """Figures at ``times`` (float64[times], seconds of the epoch, ascending), NaN where one was not known.
+    """Figures at ``times`` (float64[times], seconds of the epoch, ascending), NaN where a figure was not known.
 
-    ``nodes`` and ``workloads`` are float64[times, objects] by resource and key, in percent of allocatable, and in cores
-    and bytes a pod; the nodes are those of ``last``, the workloads those that ``owners`` names. ``last`` is what was
-    known at the last time, with all that is known of that time alone.
+    ``nodes`` and ``workloads`` are float64[times, objects] by resource and key: percent of allocatable for the nodes of
+    ``last``, cores and bytes per pod for the workloads ``owners``. ``last`` has the watermarks at the last time, with
+    what is known of that time only.
     """
 
     times: Floats
@@ -46,7 +46,7 @@ class Collected:
 
     @classmethod
     def of(cls, known: Watermarks, at: float) -> Collected:
-        """What was known at one time."""
+        """The figures of one time."""
         owners = list(known.workloads)
         keys = dict.fromkeys((one, key) for told in known.workloads.values() for one in told for key in told[one])
         workloads = {
@@ -65,7 +65,7 @@ class Collected:
         workloads: Mapping[Figure, Floats],
         last: Watermarks,
     ) -> Collected:
-        """Figures over time of the nodes of ``last``, which need not hold any of them."""
+        """Figures over time of the nodes of ``last``, which itself may be without figures."""
         figures = {figure: values[-1] for figure, values in nodes.items()}
         told = _Told(owners, {figure: values[-1] for figure, values in workloads.items()})
         return cls(times, nodes, owners, workloads, replace(last, figures=figures, workloads=told))
@@ -75,7 +75,7 @@ class Collected:
         return self.last.names
 
     def at(self, place: int) -> Watermarks:
-        """What was known at ``times[place]``; each node is as old as at the last time."""
+        """The watermarks at ``times[place]``; the age of each node's figures is that at the last time."""
         if place == len(self.times) - 1:
             return self.last
         figures = {figure: values[place] for figure, values in self.nodes.items()}
@@ -83,15 +83,15 @@ class Collected:
         return replace(self.last, figures=figures, workloads=workloads)
 
     def held(self) -> Collected:
-        """The same with what was known last wherever a figure is missing later."""
+        """The same figures with gaps filled by the last known value."""
         nodes = {figure: held(values) for figure, values in self.nodes.items()}
         workloads = {figure: held(values) for figure, values in self.workloads.items()}
         return Collected.over(self.times, nodes, self.owners, workloads, self.last)
 
-    # As text.
+    # The form as text.
 
     def lines(self) -> Iterator[str]:
-        """A line of times, then one for each figure of each object; ``read`` gives the same numbers back."""
+        """A line of times, then a line for each figure of each object; ``read`` returns the same numbers."""
         yield ",".join([*HEAD, *map(_written, self.times.tolist())])
         yield f"{SOURCE},{self.last.source}"
         for name, time in zip(self.names, self.last.updated.tolist(), strict=True):
@@ -103,7 +103,7 @@ class Collected:
 
     @classmethod
     def read(cls, lines: Iterable[str]) -> Collected:
-        """Figures from what ``lines`` gave; raises CollectedError."""
+        """Read what ``lines`` wrote; raises CollectedError."""
         reading = _Reading()
         for number, line in enumerate(lines, start=1):
             if line:
@@ -116,12 +116,12 @@ class Collected:
 
 @dataclass(slots=True)
 class _Reading:
-    """The lines that were read so far."""
+    """The lines read so far."""
 
     times: list[float] = field(default_factory=list)
     source: str = ""
     updated: dict[str, float] = field(default_factory=dict)
-    rows: dict[str, dict[str, Floats]] = field(default_factory=dict)  # figure -> object -> a value a time
+    rows: dict[str, dict[str, Floats]] = field(default_factory=dict)  # figure -> object -> a value for each time
     values: int = 0
 
     def take(self, cells: list[str]) -> None:
@@ -161,7 +161,7 @@ class _Reading:
 
     @staticmethod
     def _numbers(cells: list[str], wanted: int) -> Floats:
-        """NaN where a cell is empty."""
+        """The numbers in ``cells``, NaN for an empty cell."""
         if len(cells) != wanted:
             raise CollectedError(f"has {len(cells):,} values, where {wanted:,} are wanted")
         try:
@@ -169,7 +169,7 @@ class _Reading:
         except ValueError:
             raise CollectedError("a value is not a number") from None
         known = found[[bool(cell) for cell in cells]]
-        if not ((known >= 0.0) & (known <= LARGEST)).all():  # which NaN is not
+        if not ((known >= 0.0) & (known <= LARGEST)).all():  # NaN compares false
             raise CollectedError("a value is negative, not finite, or too large")
         return found
 
@@ -187,7 +187,7 @@ class _Reading:
     def _columns(
         self, figures: Mapping[Figure, Mapping[str, Floats]], first: Iterable[str] = ()
     ) -> tuple[list[str], dict[Figure, Floats]]:
-        """The names of all objects, and a column for each in each figure."""
+        """The names of all objects, and for each figure a column per object."""
         names = list(dict.fromkeys([*first, *(name for rows in figures.values() for name in rows)]))
         if len(names) * len(figures) * len(self.times) > 2 * MOST_VALUES:
             raise CollectedError(f"there are more than {2 * MOST_VALUES:,} values, those left out among them")
@@ -199,7 +199,7 @@ class _Reading:
 
 
 class _Told(Mapping[str, Figures]):
-    """The figures of each workload at one time, made when they are asked for: few are, of many."""
+    """The figures of workloads at one time, made on demand, because only a few of many are read."""
 
     def __init__(self, names: Sequence[str], figures: Mapping[Figure, Floats]) -> None:
         self._figures = figures
@@ -224,7 +224,7 @@ class _Told(Mapping[str, Figures]):
 
 
 def held(values: Floats) -> Floats:
-    """Each gap in a column filled with the value before it."""
+    """``values`` with each gap in a column filled by the value before it."""
     rows = np.arange(len(values))[:, None]
     last = np.maximum.accumulate(np.where(np.isnan(values), 0, rows), axis=0)
     found: Floats = np.take_along_axis(values, last, axis=0)
@@ -238,5 +238,5 @@ def _text(cells: list[str]) -> str:
 
 
 def _written(value: float) -> str:
-    """As short as it comes back the same; empty for NaN."""
+    """The shortest text that reads as the same number; empty for NaN."""
     return "" if math.isnan(value) else repr(value).removesuffix(".0")

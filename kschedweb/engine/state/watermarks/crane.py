@@ -1,8 +1,7 @@
-"""crane-scheduler's node annotations, ``value,time``, read exactly as its Go code reads them, and its binding records.
+"""crane-scheduler's node annotations ``value,time``, read as its Go code reads them, and its binding records.
 
-Usages are fractions of the node's capacity, usually from 0 to 1. The time has no zone: it ends in a letter Z that looks
-like UTC, and is the local time of a zone that writer and reader each take from their surroundings (Asia/Shanghai where
-there is none).
+Usages are fractions of the node's capacity, usually from 0 to 1. The time ends in a letter Z that looks like UTC, but
+it is local time. Writer and reader each take the zone from their environment, by default Asia/Shanghai.
 """
 
 from __future__ import annotations
@@ -51,19 +50,19 @@ _INFINITY = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
 _TIME = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:\.(?P<part>[0-9]+))?Z")
 _ASSIGNED = re.compile(r"Successfully[^\S\n]+assigned[^\S\n]+(?P<pod>\S+)[^\S\n]+to[^\S\n]+(?P<node>\S+)")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# A day inside what Python's calendar holds, so that it can be told in any zone; seconds of the epoch.
+# A day inside the range of Python's calendar, so that times fit in any zone; seconds of the epoch.
 _FIRST, _LAST = -62135510400, 253402214400
 _YEARS_400 = 146097 * 86400  # seconds; the calendar repeats after 400 years
 
 
 class CraneError(ValueError):
-    """A text that crane-scheduler does not accept; says why."""
+    """A text that crane-scheduler does not accept; the message says why."""
 
 
 def time_zone(name: str) -> ZoneInfo:
-    """The zone called ``name``, Asia/Shanghai where that is empty; raises CraneError where there is none.
+    """The zone ``name``, Asia/Shanghai if it is empty; raises CraneError if there is no such zone.
 
-    Zones are taken from the database that comes with Python or the system, as character tables are.
+    Zones come from the database of Python or the system.
     """
     try:
         return ZoneInfo(name or DEFAULT_TIME_ZONE)
@@ -74,18 +73,18 @@ def time_zone(name: str) -> ZoneInfo:
 
 
 class Reading(NamedTuple):
-    """What an annotation says, and when it was written, in seconds of the epoch."""
+    """The value of an annotation, and the time when it was written in seconds of the epoch."""
 
     value: float
     time: float
 
     def fresh(self, active: float, now: float) -> bool:
-        """Whether it still counts: strictly less than ``active`` seconds old; one from the future always does."""
+        """Whether the reading is less than ``active`` seconds old; a reading from the future is."""
         return now < self.time + active
 
 
 def read(text: str, zone: ZoneInfo) -> Reading:
-    """The annotation ``value,time``; raises CraneError where crane-scheduler takes it for missing."""
+    """Read the annotation ``value,time``; raises CraneError if crane-scheduler treats it as missing."""
     parts = text.split(",")
     if len(parts) != 2:
         raise CraneError(f"has {len(parts) - 1} commas, one is needed: value,time")
@@ -96,7 +95,7 @@ def read(text: str, zone: ZoneInfo) -> Reading:
 
 
 def write(fraction: float, time: float, zone: ZoneInfo) -> str:
-    """A usage as crane's controller writes it: five decimals, 0 for what is negative or no number."""
+    """A usage as crane's controller writes it: five decimals, 0 for NaN and values below 0."""
     return f"{fraction if fraction > 0 else 0.0:.5f},{write_time(time, zone)}"
 
 
@@ -105,15 +104,15 @@ def write_hot_value(value: int, time: float, zone: ZoneInfo) -> str:
 
 
 def write_time(time: float, zone: ZoneInfo) -> str:
-    """Seconds of the epoch as local time of ``zone``, cut to whole seconds, with the letter Z that means nothing."""
+    """Seconds of the epoch as local time of ``zone``, truncated to whole seconds, with crane's meaningless Z."""
     return f"{(_EPOCH + timedelta(seconds=math.floor(time))).astimezone(zone):%Y-%m-%dT%H:%M:%S}Z"
 
 
 def read_number(text: str) -> float:
-    """A number as Go's ParseFloat reads it; raises CraneError.
+    """Read a number as Go's ParseFloat does; raises CraneError.
 
-    Other than Python's ``float`` it takes hexadecimal floats, and neither blanks nor digits of other scripts; what is
-    too large for a float is an error.
+    Unlike Python's ``float``, it accepts hexadecimal floats, but no blanks and no digits of other scripts; a number too
+    large for a float is an error.
     """
     try:
         if _HEXADECIMAL.fullmatch(text):
@@ -132,10 +131,10 @@ def read_number(text: str) -> float:
 
 
 def read_time(text: str, zone: ZoneInfo) -> float:
-    """A local time of ``zone`` as Go reads it with the layout 2006-01-02T15:04:05Z; raises CraneError.
+    """Read a local time of ``zone`` as Go does with the layout 2006-01-02T15:04:05Z; raises CraneError.
 
-    The hour may have one digit, the seconds may have decimals. Of a time that the zone has twice or not at all Go takes
-    the reading that its own search for the offset finds.
+    The hour may have one digit, the seconds may have decimals. For a time that the zone has twice or not at all, the
+    result is that of Go's search for the offset.
     """
     match = _TIME.fullmatch(text)
     if len(text) < SHORTEST_TIME or match is None:
@@ -153,23 +152,23 @@ def read_time(text: str, zone: ZoneInfo) -> float:
 
 
 def _offset(time: int, zone: ZoneInfo) -> int:
-    """Seconds that ``zone`` is ahead of UTC at a time; outside the years 1 to 9999 those of their ends."""
+    """Seconds that ``zone`` is ahead of UTC at ``time``; outside the years 1 to 9999, those at the nearest end."""
     moment = _EPOCH + timedelta(seconds=min(max(time, _FIRST), _LAST))
     offset = moment.astimezone(zone).utcoffset()
     return int(offset.total_seconds()) if offset else 0
 
 
 class HotRule(NamedTuple):
-    """Every ``pods`` bound to a node within ``seconds`` make it hotter by one."""
+    """Each ``pods`` pods bound to a node within ``seconds`` raise its heat by 1."""
 
     seconds: int
     pods: int
 
 
 def hot_value(times: Sequence[int], now: float, rules: Iterable[HotRule]) -> int:
-    """How hot a node is to which pods were bound at ``times`` (whole seconds of the epoch).
+    """The heat of a node to which pods were bound at ``times`` (whole seconds of the epoch).
 
-    Division is Go's for whole numbers; a count of 0 raises ZeroDivisionError, as it ends crane's controller.
+    Division is Go's integer division. A count of 0 raises ZeroDivisionError; in crane it makes the controller panic.
     """
     hot = 0
     for rule in rules:
@@ -179,7 +178,7 @@ def hot_value(times: Sequence[int], now: float, rules: Iterable[HotRule]) -> int
 
 
 def quotient(dividend: int, divisor: int) -> int:
-    """Whole division that cuts towards 0."""
+    """Integer division that truncates towards 0."""
     whole = abs(dividend) // abs(divisor)
     return whole if (dividend < 0) == (divisor < 0) else -whole
 
@@ -194,7 +193,7 @@ class Binding(NamedTuple):
 
 
 def read_event(message: str, count: int, event_time: int, last_time: int) -> Binding:
-    """What an event of reason Scheduled tells; raises CraneError. A counted event happened at its last time."""
+    """Read an event of reason Scheduled; raises CraneError. The time of a counted event is its last one."""
     if (match := _ASSIGNED.match(message)) is None:
         raise CraneError(f"its message {message!r} does not say which pod was assigned to which node")
     parts = match["pod"].split("/")
@@ -205,9 +204,9 @@ def read_event(message: str, count: int, event_time: int, last_time: int) -> Bin
 
 
 class BindingRecords:
-    """The latest bindings to all nodes, as crane's controller keeps them: a heap by time with a greatest size.
+    """The latest bindings to all nodes, as crane's controller keeps them: a heap by time of limited size.
 
-    A full heap gives up its oldest record before it takes another, so that a newcomer older than all others stays.
+    A full heap drops its oldest record before it adds another, so a new record that is older than all others stays.
     """
 
     def __init__(self, size: int = HEAP_SIZE) -> None:
@@ -226,10 +225,10 @@ class BindingRecords:
         self._added += 1
 
     def forget(self, now: float, seconds: int) -> None:
-        """Drop records that are at least ``seconds`` old; 0 keeps all."""
+        """Remove records that are at least ``seconds`` old; 0 keeps all."""
         while seconds and self._heap and self._heap[0][0] <= math.floor(now) - seconds:
             heapq.heappop(self._heap)
 
     def times(self, node: str) -> list[int]:
-        """When pods were bound to ``node``."""
+        """The times at which pods were bound to ``node``."""
         return [time for time, _, name in self._heap if name == node]

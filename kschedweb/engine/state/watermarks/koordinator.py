@@ -1,4 +1,4 @@
-"""What Koordinator makes of pods and nodes: priority classes, expected use, and what its annotations say."""
+"""Koordinator's reading of pods and nodes: priority classes, expected use, and annotations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FACTORS = "scheduling.koordinator.sh/load-estimated-scaling-factors"
 AFTER_SCHEDULED = "scheduling.koordinator.sh/load-estimated-seconds-after-pod-scheduled"
 AFTER_INITIALIZED = "scheduling.koordinator.sh/load-estimated-seconds-after-initialized"
 
-# The first priority of each class; it has a thousand of them.
+# The lowest priority of each class, which spans a thousand.
 PRIORITIES = {9000: PROD, 7000: MID, 5000: BATCH, 3000: FREE}
 QOS_CLASSES = {"SYSTEM": PROD, "LSE": PROD, "LSR": PROD, "LS": PROD, "BE": BATCH}
 OVERSOLD = {
@@ -31,12 +31,12 @@ OVERSOLD = {
     MID: {CPU: "kubernetes.io/mid-cpu", MEMORY: "kubernetes.io/mid-memory"},
     FREE: {},
 }
-# What a pod is expected to use that asks for none of a resource: milli-CPU and bytes.
+# The expected use of a pod without a request: milli-CPU and bytes.
 DEFAULTS = {name: amount for of, amount in ((CPU, 250), (MEMORY, 200 << 20)) for name in (of, OVERSOLD[BATCH][of])}
 
 
 def priority_class(pod: Pod) -> str:
-    """By the pod's label, else its priority, else its quality of service."""
+    """The class by the pod's label, else its priority, else its quality of service."""
     if CLASS_LABEL in pod.labels:
         named = pod.labels[CLASS_LABEL]
         found = named if named in (PROD, MID, BATCH, FREE) else ""
@@ -51,7 +51,7 @@ def priority_class(pod: Pod) -> str:
 
 
 def _best_effort(pod: Pod) -> bool:
-    """Whether no container asks for CPU or memory or limits it."""
+    """Whether no container has a request or limit of CPU or memory."""
     resources = pod.resources
     listed = [
         amounts for one in (*resources.containers, *resources.init_containers) for amounts in (one.requests, one.limits)
@@ -61,9 +61,10 @@ def _best_effort(pod: Pod) -> bool:
 
 
 def expected_use(pod: Pod, resource: str, factor: int) -> int:
-    """``factor`` percent of what the pod requests, or of its limit where that is higher; at most its limit.
+    """``factor`` percent of the pod's request, or of its limit if that is higher; at most its limit.
 
-    Milli-CPU or whole units, rounded half away from zero. Pods of class batch and mid ask for oversold resources.
+    The result is in milli-CPU or whole units, rounded half away from zero. Pods of class batch and mid request
+    Koordinator's own resources.
     """
     oversold = OVERSOLD.get(priority_class(pod))
     name = resource if oversold is None else oversold.get(resource, "")
@@ -76,7 +77,7 @@ def expected_use(pod: Pod, resource: str, factor: int) -> int:
 
 
 def own_factors(pod: Pod) -> dict[str, int]:
-    """The scaling factors that the pod's annotation sets; empty where it cannot be read."""
+    """The scaling factors in the pod's annotation; empty if it cannot be read."""
     try:
         return _amounts(_json(_annotations(pod.raw).get(FACTORS, "")), "factors")
     except (ValueError, ObjectError):
@@ -84,13 +85,13 @@ def own_factors(pod: Pod) -> dict[str, int]:
 
 
 def own_seconds(pod: Pod, annotation: str) -> int:
-    """A number of seconds in an annotation of the pod; -1 where there is none."""
+    """A number of seconds in an annotation of the pod; -1 if there is none."""
     seconds = parse_int(_annotations(pod.raw).get(annotation, ""))
     return -1 if seconds is None else seconds
 
 
 def raw_allocatable(node: Node) -> dict[str, int]:
-    """What a node has that is made to look larger, in milli-CPU and whole units; empty where that is not told."""
+    """The real allocatable of a node with amplified resources, in milli-CPU and whole units; empty if not annotated."""
     try:
         return units(read_list({"raw": _json(_annotations(node.raw).get(RAW_ALLOCATABLE, ""))}, "raw"))
     except (ValueError, ObjectError):
@@ -99,7 +100,7 @@ def raw_allocatable(node: Node) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """A percentile (avg, p50, p90, p95, p99) over a window of so many seconds; 0: the longest that there is."""
+    """A percentile (avg, p50, p90, p95, p99) over a window in seconds; 0 is the longest one available."""
 
     kind: str
     window: float = 0.0
@@ -107,7 +108,7 @@ class Aggregate:
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Percent by resource, in the order in which resources are listed; empty: not set."""
+    """Percent of each resource, in the order of the resources; empty if not set."""
 
     usage: tuple[int, ...] = ()
     prod: tuple[int, ...] = ()
@@ -116,7 +117,7 @@ class Thresholds:
 
 
 def thresholds(args: Mapping[str, Any], resources: Sequence[str], window: float = 0.0) -> Thresholds:
-    """The thresholds that ``args`` set, of the plugin or in a node's annotation; ``window`` is that of percentiles."""
+    """The thresholds in ``args``, which are the plugin's or a node's annotation; ``window`` is that of percentiles."""
     aggregated = args.get("aggregated") or {}
     kind, listed = aggregated.get("usageAggregationType"), aggregated.get("usageThresholds")
     return Thresholds(
@@ -128,12 +129,12 @@ def thresholds(args: Mapping[str, Any], resources: Sequence[str], window: float 
 
 
 def vector(amounts: Mapping[str, int], resources: Sequence[str]) -> tuple[int, ...]:
-    """The amounts in the order of ``resources``, 0 where one is not named; empty where none is named at all."""
+    """The amounts in the order of ``resources``, 0 for a missing one; empty if all are missing."""
     return tuple(amounts.get(name, 0) for name in resources) if amounts else ()
 
 
 def own_thresholds(node: Node, resources: Sequence[str], default: Thresholds) -> Thresholds:
-    """The node's thresholds: those of its annotation in place of the plugin's; as they are where it cannot be read."""
+    """The thresholds in the node's annotation; ``default`` if there is none or it cannot be read."""
     try:
         written = _json(_annotations(node.raw).get(USAGE_THRESHOLDS, ""))
         aggregated = mapping(written, "aggregatedUsage")
@@ -158,7 +159,7 @@ def _annotations(raw: Json) -> Json:
 
 
 def _json(written: str) -> Json:
-    """The object in an annotation; an empty one where there is none. Raises ValueError."""
+    """The JSON object in an annotation; an empty one if there is none. Raises ValueError."""
     found = json.loads(written) if written else {}
     if not isinstance(found, dict):
         raise ValueError("is not an object")

@@ -1,4 +1,4 @@
-"""Pods that are on their nodes already, while the nodes' figures do not show them yet."""
+"""Sums over recently bound pods, whose use the nodes' figures do not show yet."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kschedweb.engine.state.pods import Follower, PodDelta, PodTable
 
 
 class Counted(NamedTuple):
-    """What a pod adds to its node, through the time ``until`` (seconds of the epoch)."""
+    """What a pod adds to its node, up to and including the time ``until`` (seconds of the epoch)."""
 
     values: Sequence[float]
     until: float = math.inf
@@ -38,19 +38,19 @@ class Nodes(Protocol):
 
 
 class RecentPods(Follower):
-    """Sums over each node's pods of what ``estimate(pod, node, time)`` says they add; ``None`` adds nothing.
+    """Sums over each node's pods of ``estimate(pod, node, time)``, where ``None`` adds nothing.
 
-    ``time`` is when the pod was scheduled, NaN where that is not known. What the estimate says may depend on the time
-    that passes by its ``until`` only.
+    ``time`` is when the pod was scheduled, NaN if unknown. The estimate may depend on the current time only through its
+    ``until``.
     """
 
     def __init__(self, snapshot: Nodes, width: int, estimate: Estimate) -> None:
         super().__init__(snapshot.pods)
         self._snapshot, self._width, self._estimate = snapshot, width, estimate
-        self._ends: list[tuple[float, int]] = []  # when a pod counts no more, and on which node it is
+        self._ends: list[tuple[float, int]] = []  # when a pod stops counting, and its node
 
     def sums(self) -> Floats:
-        """The sums as of now: an array that changes with the next call. Shape [width, nodes]."""
+        """The current sums. The array changes with the next call. Shape [width, nodes]."""
         self._catch_up()
         ended = set()
         while self._ends and self._ends[0][0] < self._snapshot.now:
@@ -69,7 +69,7 @@ class RecentPods(Follower):
         self._sum_up({move.node for move in moves})
 
     def _sum_up(self, nodes: Iterable[int]) -> None:
-        # To take a pod's part away again would leave the rounding of both steps behind.
+        # Subtracting a pod's part would leave rounding errors.
         for node in nodes:
             self._sums[:, node] = 0.0
             for pod in self._pods.on(node):

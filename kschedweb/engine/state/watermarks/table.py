@@ -21,7 +21,7 @@ Figures = Mapping[str, Mapping[str, float]]  # resource -> window or statistic -
 
 @dataclass(frozen=True, slots=True)
 class PodUse:
-    """What one pod uses, in cores and bytes (``None``: not told), and the priority class that it was measured under."""
+    """The use of one pod in cores and bytes (``None``: unknown), and the priority class at the time of measuring."""
 
     cpu: float | None = None
     memory: float | None = None
@@ -30,16 +30,16 @@ class PodUse:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Watermarks:
-    """Figures of the nodes ``names``, in percent of allocatable, and of workloads, in cores and bytes a pod.
+    """Figures of the nodes ``names`` in percent of allocatable, and of workloads in cores and bytes per pod.
 
-    ``updated`` is float64[nodes], seconds of the epoch, NaN where a node has no figures; ``source`` says where they
-    are from. A figure's key is the window of its mean ("5m", "10m", "15m", "1h", "1d"), "15m_std" for the standard
-    deviation over a window, or "1h_max", "1d_max" for the highest 5-minute mean in one. With "_capacity" behind it the
-    same figure is in percent of capacity: sources that measure it so may add it, to be read back to the last bit.
+    ``updated`` is float64[nodes] in seconds of the epoch, NaN for a node without figures; ``source`` names their
+    origin. A figure's key is the window of its mean ("5m", "10m", "15m", "1h", "1d"), "15m_std" for the standard
+    deviation over a window, or "1h_max", "1d_max" for the highest 5-minute mean in one. With the suffix "_capacity" the
+    figure is in percent of capacity. Sources that measure against capacity may add it, so that no rounding is lost.
 
-    Sources that know more, as Koordinator's does, add "5m_p95" and the like for a percentile of a window (avg, p50,
-    p90, p95, p99), "system" for what is used outside pods, the use of single pods, and in ``interval``, float64[nodes],
-    every how many seconds they report.
+    Some sources, such as Koordinator's, also have percentiles of a window like "5m_p95" (avg, p50, p90, p95, p99),
+    "system" for use outside pods, the use of single pods, and the seconds between reports in ``interval``,
+    float64[nodes].
     """
 
     names: Sequence[str]
@@ -47,8 +47,8 @@ class Watermarks:
     figures: Mapping[tuple[str, str], Floats]  # (resource, key) -> [nodes], NaN where unknown
     workloads: Mapping[str, Figures] = field(default_factory=dict)  # "namespace/Kind/name"
     source: str = ""
-    pods: Mapping[str, PodUse] | None = None  # "namespace/name"; None: single pods are not told of
-    interval: Floats | None = None  # NaN, or None for all nodes: not told
+    pods: Mapping[str, PodUse] | None = None  # "namespace/name"; None: the source has no single pods
+    interval: Floats | None = None  # NaN, or None for all nodes: unknown
 
     def column(self, resource: str, key: str) -> Floats:
         """Percent of allocatable, NaN where unknown. Shape [nodes]."""
@@ -56,14 +56,14 @@ class Watermarks:
         return np.full(len(self.names), math.nan) if known is None else known
 
     def workload(self, pod: Pod, objects: ClusterObjects) -> Figures | None:
-        """What a pod of the workload uses that ``pod`` belongs to; ``None`` where that is not known."""
+        """The use per pod of the workload that ``pod`` belongs to; ``None`` if unknown."""
         if not self.workloads:
             return None
         name = workload_of(pod, objects)
         return None if name is None else self.workloads.get(name)
 
     def aligned(self, names: Sequence[str]) -> Watermarks:
-        """The same figures for the nodes ``names``, in their order; nodes without any have none."""
+        """The same figures for the nodes ``names``, in their order; NaN for nodes without figures."""
         if list(names) == list(self.names):
             return self
         known = {name: position for position, name in enumerate(self.names)}
@@ -82,9 +82,9 @@ class Watermarks:
 
     @classmethod
     def read(cls, raw: Any, names: Sequence[str], source: str = "scenario") -> Watermarks:
-        """Figures in the form of scenarios (``nodes``, ``workloads`` and ``pods``); raises ObjectError with the path.
+        """Read figures in scenario form (``nodes``, ``workloads`` and ``pods``); raises ObjectError with the path.
 
-        What is said of nodes that are not among ``names`` is checked, and left out.
+        Figures of nodes that are not in ``names`` are checked, and left out.
         """
         if not isinstance(raw, dict):
             raise ObjectError("must be an object")
@@ -129,7 +129,7 @@ def _pods(raw: Json) -> dict[str, PodUse] | None:
 
 
 def read_figures(entry: Json, path: str = "") -> dict[str, dict[str, float]]:
-    """Resource -> key -> value; what is null is left out. Raises ObjectError with the path."""
+    """Resource -> key -> value, without nulls. Raises ObjectError with the path."""
     found: dict[str, dict[str, float]] = {}
     for resource in (CPU, MEMORY):
         listed = mapping(entry, resource, path)
@@ -139,20 +139,20 @@ def read_figures(entry: Json, path: str = "") -> dict[str, dict[str, float]]:
 
 
 def workload_of(pod: Pod, objects: ClusterObjects) -> str | None:
-    """``namespace/Kind/name`` of the Deployment, StatefulSet, DaemonSet or CloneSet that made the pod, if one did."""
+    """``namespace/Kind/name`` of the Deployment, StatefulSet, DaemonSet or CloneSet that made the pod, if any."""
     kind, name = _owner(mapping(pod.raw, "metadata"))
     if kind == "ReplicaSet":
         replica_set = objects.get("ReplicaSet", pod.namespace, name)
         if replica_set is not None:
             kind, name = _owner(mapping(replica_set, "metadata"))
         elif suffix := pod.labels.get("pod-template-hash"):
-            # A ReplicaSet that a Deployment made is called after it and its pods' template.
+            # The name of a Deployment's ReplicaSet is the Deployment's name and the hash of the pod template.
             kind, name = "Deployment", name.removesuffix(f"-{suffix}")
     return f"{pod.namespace}/{kind}/{name}" if kind in WORKLOADS else None
 
 
 def _owner(metadata: Json) -> tuple[str, str]:
-    """Kind and name of the owner that controls, else of the first; empty where there is none."""
+    """Kind and name of the controlling owner, else of the first one; empty if there is none."""
     owners = [owner for owner, _ in each(metadata, "ownerReferences", "metadata.")]
     for owner in sorted(owners, key=lambda owner: owner.get("controller") is not True):
         return text(owner, "kind"), text(owner, "name")

@@ -1,7 +1,7 @@
 """What the load-aware plugins of scheduler-plugins (its Trimaran family) have in common.
 
-Their watcher tells each node's use as a list of metrics; here the mean over 15 minutes is figure "15m", the standard
-deviation "15m_std".
+Their watcher reports each node's use as a list of metrics. Here the mean over 15 minutes is the figure "15m", the
+standard deviation "15m_std".
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MEAN, DEVIATION = "15m", "15m_std"
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The use of one resource on some nodes: ``known`` says where there is any; both others are percent, else 0."""
+    """The use of one resource on some nodes in percent; where ``known`` is false, both others are 0."""
 
     known: Mask
     mean: Floats
@@ -29,13 +29,13 @@ class Measured:
 
     @classmethod
     def of(cls, watermarks: Watermarks, resource: str, rows: Rows) -> Measured:
-        """A deviation alone makes a resource measured, with mean 0: the node looks idle, as it does upstream."""
+        """Read the use of ``resource``. A deviation without a mean counts as measured with mean 0, as upstream."""
         mean, deviation = (watermarks.column(resource, key)[rows] for key in (MEAN, DEVIATION))
         known = ~(np.isnan(mean) & np.isnan(deviation))
         return cls(known, np.nan_to_num(mean), np.nan_to_num(deviation))
 
     def shares(self, allocatable: Ints | Floats, request: int = 0) -> tuple[Floats, Floats]:
-        """Mean, with ``request`` added, and deviation as shares of ``allocatable``, in 0..1; 0 of nothing."""
+        """Mean plus ``request``, and deviation, as shares of ``allocatable`` in 0..1; 0 where allocatable is 0."""
         size = allocatable.astype(np.float64)
         there = size > 0
         divisor = np.where(there, size, 1.0)
@@ -46,7 +46,7 @@ class Measured:
 
 
 def reported(watermarks: Watermarks, rows: Rows) -> Mask:
-    """The nodes that the watcher says anything about."""
+    """The nodes that the watcher reports on."""
     known = ~np.isnan(watermarks.updated[rows])
     for resource in (CPU, MEMORY):
         known = known | Measured.of(watermarks, resource, rows).known
@@ -54,10 +54,10 @@ def reported(watermarks: Watermarks, rows: Rows) -> Mask:
 
 
 def effective(resources: PodResources, of: Callable[[Container], Amounts]) -> tuple[int, int]:
-    """What a pod asks for, or is limited to: (milli-CPU, bytes).
+    """The effective requests or limits of a pod: (milli-CPU, bytes).
 
-    The sum over containers, or what one init container has where that is more, and the overhead. Each container is
-    rounded up by itself; sidecars and amounts for the pod as a whole are not known upstream.
+    They are the sum over containers, or the largest init container if that is more, plus the overhead. Each container
+    is rounded up by itself. Upstream ignores sidecars and pod-level resources, so they are ignored here.
     """
     return _effective(resources, of, CPU), _effective(resources, of, MEMORY)
 
@@ -69,10 +69,10 @@ def _effective(resources: PodResources, of: Callable[[Container], Amounts], name
 
 
 def requests(container: Container) -> Amounts:
-    """For ``effective``."""
+    """A container's requests, for ``effective``."""
     return container.requests
 
 
 def limits(container: Container) -> Amounts:
-    """For ``effective``."""
+    """A container's limits, for ``effective``."""
     return container.limits

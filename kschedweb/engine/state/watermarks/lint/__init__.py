@@ -1,6 +1,6 @@
-"""What is wrong with the watermark annotations of a cluster: kschedweb's own, and those of crane-scheduler.
+"""Checks of the watermark annotations of a cluster: kschedweb's own, and those of crane-scheduler.
 
-Nothing here fails: each finding says what was seen, on which objects, and what to do.
+Nothing here raises: each finding says what was seen, on which objects, and what to do.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _LIKE_OWN = re.compile(r"watermarks?\.kschedweb", re.IGNORECASE)
 
 
 def lint(nodes: Texts, workloads: Texts, now: float, zone: ZoneInfo) -> list[Finding]:
-    """What is wrong with the annotations of ``nodes`` and ``workloads``, the worst first.
+    """The findings on the annotations of ``nodes`` and ``workloads``, the worst first.
 
-    ``now`` is when they were read (seconds of the epoch), ``zone`` the one that crane's texts are taken to be in.
+    ``now`` is when they were read (seconds of the epoch), ``zone`` the assumed zone of crane's texts.
     """
     found = [
         *lint_own(nodes, workloads, now),

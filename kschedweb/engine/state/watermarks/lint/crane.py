@@ -1,4 +1,4 @@
-"""crane-scheduler's annotations: the wrong time zone above all, for their local times end in a Z that means nothing."""
+"""Checks of crane-scheduler's annotations. The commonest fault is a wrong zone: their local times end in a Z."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from kschedweb.engine.state.watermarks.lint.findings import (
 )
 
 CRANE_KEYS = frozenset({*crane.METRICS, crane.HOT_VALUE})
-# Seconds between two writings in crane's published policy; a text counts for five minutes more.
+# Seconds between two writes in crane's published policy; a text stays valid for five minutes more.
 PERIODS = {"5m": 180.0, "1h_max": 900.0, "1d_max": 10800.0}
 QUARTER, HALF_HOUR = 900.0, 1800.0  # seconds
-FARTHEST = 26 * 3600.0  # seconds between the two zones that are farthest apart
+FARTHEST = 26 * 3600.0  # seconds between the two most distant zones
 
 
 @dataclass(frozen=True)
 class Stamp:
-    """One text that can be read; ``age`` in seconds, below 0 for one from the future."""
+    """A readable text; ``age`` is in seconds, below 0 for one from the future."""
 
     node: str
     metric: str
@@ -45,14 +45,14 @@ class Stamp:
 
     @property
     def valid(self) -> float:
-        """Seconds for which the text counts."""
+        """The seconds for which the text is valid."""
         if self.metric == crane.HOT_VALUE:
             return crane.HOT_ACTIVE
         return PERIODS[crane.METRICS[self.metric][1]] + crane.EXTRA
 
 
 def lint_crane(nodes: Texts, now: float, zone: ZoneInfo) -> Iterable[Finding]:
-    """What is wrong with crane's annotations, read at ``now`` (seconds of the epoch) and as local times of ``zone``."""
+    """The findings on crane's annotations, read at ``now`` (seconds of the epoch) as local times of ``zone``."""
     malformed: list[str] = []
     stamps = list(_stamps(nodes, now, zone, malformed))
     if malformed:
@@ -61,7 +61,7 @@ def lint_crane(nodes: Texts, now: float, zone: ZoneInfo) -> Iterable[Finding]:
         yield Finding("malformed", ERROR, CRANE, message, advice, tuple(malformed))
     shifts = {node: _shift(of_node) for node, of_node in _by_node(stamps).items()}
     yield from _zones(shifts, now, zone)
-    # What a wrong zone explains is not said twice.
+    # A wrong zone explains these texts already.
     if old := [stamp for stamp in stamps if not shifts[stamp.node] and stamp.age >= stamp.valid]:
         oldest = max(stamp.age for stamp in old)
         yield stale(CRANE, _places(old), oldest, "Does crane's annotator run, and does it reach Prometheus?")
@@ -90,16 +90,16 @@ def _by_node(stamps: Iterable[Stamp]) -> dict[str, list[Stamp]]:
 
 
 def _shift(stamps: list[Stamp]) -> float:
-    """By how many seconds the zone that a node's texts were written in seems to be ahead; 0: nothing suggests one.
+    """The seconds by which the zone of the writer seems to be ahead; 0 if nothing suggests another zone.
 
-    Texts are written all the time, so the newest is young. If it is from the future, or old by whole hours or half
-    hours and a little, it is the zone that is wrong.
+    Texts are written all the time, so the newest should be young. If it is from the future, or a little older than some
+    whole or half hours, the zone is wrong.
     """
     newest = min(stamps, key=lambda stamp: stamp.age)
     if newest.age < -SLACK:
         ahead = math.ceil((-newest.age - SLACK) / QUARTER) * QUARTER
         return ahead if ahead <= FARTHEST else 0.0
-    # No quarters of an hour here: they are rare, and whatever is simply old would often match.
+    # Quarters of an hour are left out: such zones are rare, and texts that are simply old would often match.
     behind = newest.age // HALF_HOUR * HALF_HOUR
     in_step = newest.age - behind < min(newest.valid, QUARTER)
     return -behind if newest.age >= newest.valid and in_step and behind <= FARTHEST else 0.0
@@ -156,6 +156,6 @@ def _places(stamps: Iterable[Stamp]) -> tuple[str, ...]:
 
 
 def _zone_words(ahead: float) -> str:
-    """How a zone so many seconds ahead of UTC is called: ``UTC``, ``UTC+08:00``."""
+    """The name of a zone that is ``ahead`` seconds ahead of UTC: ``UTC``, ``UTC+08:00``."""
     hours, minutes = divmod(abs(round(ahead)) // 60, 60)
     return f"UTC{'+' if ahead > 0 else '-'}{hours:02}:{minutes:02}" if ahead else "UTC"

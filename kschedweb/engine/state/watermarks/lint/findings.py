@@ -1,4 +1,4 @@
-"""What a finding is, and the words that all of them share."""
+"""The class of findings, and words that they share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Texts = Mapping[str, Mapping[str, str]]  # object -> its annotations
 
 @dataclass(frozen=True)
 class Finding:
-    """``places`` are the objects it is about, with the annotation or figure where that matters."""
+    """A finding; ``places`` are the objects that it concerns, with the annotation or figure if that matters."""
 
     code: str
     level: str
@@ -36,12 +36,12 @@ def partial(form: str, without: Collection[str]) -> Finding:
 
 
 def many(listed: Collection[object], word: str) -> str:
-    """Such as ``1 text``, ``5,000 texts``."""
+    """A count with a noun, such as ``1 text`` or ``5,000 texts``."""
     return f"{len(listed):,} {word}{'' if len(listed) == 1 else 's'}"
 
 
 def duration(seconds: float) -> str:
-    """Such as ``8 h``, ``5 h 30 min``, ``2 d 1 h``; rounded to minutes."""
+    """A duration such as ``8 h``, ``5 h 30 min`` or ``2 d 1 h``, rounded to minutes."""
     minutes = max(1, round(seconds / 60))
     days, rest = divmod(minutes, 1440)
     hours, rest = divmod(rest, 60)

@@ -1,4 +1,4 @@
-"""kschedweb's own annotations: texts that cannot be read, times and figures that cannot be right."""
+"""Checks of kschedweb's own annotations: unreadable texts, and impossible times and figures."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ KNOWN_KEYS = re.compile(
 )
 EXAMPLES = "5m, 10m, 15m, 1h, 1d, 15m_std, 1h_max, 1d_max, 5m_p95 and the like, and system"
 STALE = 900.0  # seconds
-MUCH = 150.0  # percent of allocatable: no node uses so much
-MILLI = 1000.0  # a pod that uses so many cores was meant to use so many thousandths
-TINY = MEBIBYTE / 16  # a pod that uses fewer bytes was meant to use so many mebibytes
+MUCH = 150.0  # percent of allocatable that no node reaches
+MILLI = 1000.0  # cores of one pod from which on milli-CPU must be meant
+TINY = MEBIBYTE / 16  # bytes of one pod below which mebibytes must be meant
 
 
 def lint_own(nodes: Texts, workloads: Texts, now: float) -> Iterable[Finding]:
-    """What is wrong with kschedweb's own annotations, read at ``now`` (seconds of the epoch)."""
+    """The findings on kschedweb's own annotations, read at ``now`` (seconds of the epoch)."""
     malformed: list[str] = []
     of_nodes, of_workloads = _uses(nodes, malformed), _uses(workloads, malformed)
     if malformed:
