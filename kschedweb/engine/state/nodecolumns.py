@@ -69,7 +69,7 @@ class NodeColumns:
         return other
 
     def bare(self, nodes: Mapping[int, Node]) -> NodeColumns:
-        """Columns with ``nodes`` at the given positions, without the images and extended resources known there before."""
+        """Columns with ``nodes`` at the given positions; images and extended resources are dropped."""
         other = self.with_resources(self.resources)
         other.nodes, other.images = list(self.nodes), {}
         for position, node in nodes.items():

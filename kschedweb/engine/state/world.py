@@ -18,7 +18,7 @@ MEASURED = ("cpu", "memory")
 
 
 class World:
-    """The current cluster. ``snapshot`` has changes of pods and ``watermarks`` at once, those of nodes on its next read.
+    """The current cluster. ``snapshot`` shows changes of pods at once, those of nodes on its next read.
 
     Pods may be on nodes that are not known yet; they count once those are.
     """
