@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tests.support.kubectl import Kubectl
 
 NAME = "careful"
+WHY = "not while the release is frozen"
 STOCK: dict[str, Any] = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 DOCUMENT = """\
 apiVersion: kubescheduler.config.k8s.io/v1
@@ -138,10 +139,10 @@ def test_pods_wait_for_people_and_go_where_was_shown(
     create(kubectl, "second")
     refuse = page.get_by_role("button", name="Deny second")
     wait_until(lambda: page.goto("/approvals/") is not None and refuse.count() > 0, 20, "second waits", 0.5)
-    page.locator("#pane-reason").fill("not while the release is frozen")
+    page.locator("#pane-reason").fill(WHY)
     refuse.click()
     wait_until(told(kubectl, "second", "FailedScheduling"), 20, "the refusal is told", 0.5)
-    assert "not while the release is frozen" in said(kubectl, "second")[-1][3]
+    assert WHY in said(kubectl, "second")[-1][3]
 
     create(kubectl, "third", patience="short")
     wait_until(told(kubectl, "third", "FailedScheduling"), 30, "the timeout is told", 0.5)
@@ -209,7 +210,7 @@ def audited(page: Page) -> None:
     text = page.locator("main").inner_text()
     for verb in ("approval.approved", "approval.denied", "approval.expired"):
         assert verb in text
-    assert "not while the release is frozen" in text
+    assert WHY in text
 
 
 def decisions(page: Page, kubectl: Kubectl) -> None:

@@ -76,10 +76,9 @@ def test_a_hostile_number_is_answered_like_any_other_text(
     verdict = api_as("viewer").post(f"{POLICIES}validate/", {"document": text}).json()
     (error,) = verdict["errors"]
     assert (error["path"], error["line"]) == ("percentageOfNodesToScore", 3)
-    assert "cannot unmarshal string" in error["message"]
     page = client_as("editor").post("/policies/new/", {"name": "hostile", "document": text})
     assert page.status_code == 422
-    assert "cannot unmarshal string" in page.content.decode()
+    assert [(item["path"], item["line"]) for item in page.context["problems"]] == [(error["path"], error["line"])]
 
 
 def test_a_revision_needs_to_know_what_it_replaces(api: APIClient) -> None:

@@ -1,9 +1,11 @@
-"""Pages as tests read them, whatever the layout of their templates."""
+"""Pages as tests read them, whatever the layout of their templates, and what a view decided."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from html import unescape
+from html.parser import HTMLParser
 from typing import Any
 
 _TAG = re.compile(r"(<[^>]*>)")
@@ -11,6 +13,8 @@ _INLINE = re.compile(
     r"</?(a|b|button|code|del|em|i|input|ins|kbd|label|output|progress|q|select|span|strong|svg|time)\b"
 )
 _VERBATIM = re.compile(r"<(/?)(pre|script|style|textarea)\b")
+_VOID = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"}
+_WHAT = re.compile(r"([#.]?)([\w-]+)|\[([\w-]+)(?:=([^]]*))?]")  # the parts of a selector
 
 
 def compact(html: str) -> str:
@@ -49,3 +53,86 @@ def text(answer: Any) -> str:
     """The same with its entities as characters; the answer is a page that was found."""
     assert answer.status_code == 200, answer.status_code
     return unescape(html_of(answer))
+
+
+@dataclass
+class Element:
+    """An element of a page; its text has no line breaks of the template."""
+
+    tag: str
+    attributes: dict[str, str]
+    within: list[Element]
+    pieces: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return " ".join("".join(self.pieces).split())
+
+    def __getitem__(self, name: str) -> str:
+        return self.attributes[name]
+
+    def fits(self, what: str) -> bool:
+        """Whether it is what a selector without spaces says: ``tag#id.class[name][name=value]``."""
+        for sign, word, name, value in (part.groups() for part in _WHAT.finditer(what)):
+            if name:
+                fits = name in self.attributes and value in (None, self.attributes[name])
+            elif sign == "#":
+                fits = self.attributes.get("id") == word
+            elif sign == ".":
+                fits = word in self.attributes.get("class", "").split()
+            else:
+                fits = self.tag == word
+            if not fits:
+                return False
+        return True
+
+
+class _Elements(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[Element] = []
+        self.open: list[Element] = []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        made = Element(tag, {name: value or "" for name, value in attributes}, list(self.open))
+        self.found.append(made)
+        if tag not in _VOID:
+            self.open.append(made)
+
+    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attributes)
+        self.open = [one for one in self.open if one is not self.found[-1]]
+
+    def handle_endtag(self, tag: str) -> None:
+        for at in reversed(range(len(self.open))):
+            if self.open[at].tag == tag:
+                del self.open[at:]
+                break
+
+    def handle_data(self, data: str) -> None:
+        for one in self.open:
+            one.pieces.append(data)
+
+
+def elements(answer: Any, selector: str) -> list[Element]:
+    """The elements of an answer, or of HTML, that ``selector`` names: ``#rows tr.chosen a[href=/pods/]``."""
+    parser = _Elements()
+    parser.feed(answer if isinstance(answer, str) else answer.content.decode())
+    *outer, last = re.split(r"\s+(?![^[]*])", selector)
+    return [one for one in parser.found if one.fits(last) and _lies_in(one.within, outer)]
+
+
+def _lies_in(within: list[Element], outer: list[str]) -> bool:
+    """Whether the elements ``within`` hold those of ``outer``, in this order."""
+    ancestors = iter(within)
+    return all(any(one.fits(what) for one in ancestors) for what in outer)
+
+
+def templates(answer: Any) -> set[str]:
+    """The templates that an answer is made of."""
+    return {one.name for one in answer.templates}
+
+
+def levels(answer: Any) -> list[str]:
+    """How what was asked went, as the page says above its content: ``success``, ``error``, ``info``, ``warning``."""
+    return [message.level_tag for message in answer.context["messages"]]

@@ -94,4 +94,6 @@ def test_a_rejected_node_and_an_unknown_priority_say_why_there_is_no_score() -> 
     snapshot = ClassicSnapshot.from_objects([node("a"), node("b", unschedulable=True), pod("p")])
     decision = CLASSIC.present(CLASSIC.case(ClassicScheduler(snapshot, Registry().algorithm()), "default/p"))
     assert "was rejected" in decision.worked(snapshot.index["b"], "LeastRequestedPriority").error
-    assert "scored no node" in decision.worked(snapshot.index["a"], "NoSuchPriority").error
+    unknown = decision.worked(snapshot.index["a"], "NoSuchPriority")
+    assert unknown.error
+    assert unknown.steps == []

@@ -14,7 +14,7 @@ from kschedweb.decisions import services
 from kschedweb.engine.releases.classic.describing import DESCRIBED
 from kschedweb.policies.models import Revision
 from tests.engine.builders import node, pod
-from tests.support.html import text
+from tests.support.html import elements, templates, text
 
 ADDRESS = "/decision/demo/{}/"
 FIT = {"name": "PodFitsResources"}
@@ -109,9 +109,10 @@ def test_a_cycle_that_fails_has_a_page_that_says_so(
 ) -> None:
     stored([node("a"), pod("p", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "gone"}}])])
     classic()
-    page = text(viewer.get(ADDRESS.format("default/p"), {"policy": "old"}))
-    assert 'persistentvolumeclaim "gone" not found' in page
-    assert "profile for the pod's schedulerName" not in page
+    failed = viewer.get(ADDRESS.format("default/p"), {"policy": "old"})
+    assert "decisions/failed.html" in templates(failed)
+    assert "gone" in failed.context["error"].detail
+    assert not elements(failed, "[data-mend=profile]")
     against = text(viewer.get(ADDRESS.format("default/p"), {"policy": "default", "against": "old@1"}))
     assert "Under old, revision 1: The scheduling cycle of default/p fails" in against
     head = against.partition("<thead>")[2].partition("</thead>")[0]

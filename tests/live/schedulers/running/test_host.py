@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kschedweb.clusters.connecting.credentials import CredentialError, credential_open
 from kschedweb.live.schedulers import services
 from kschedweb.live.schedulers.models import Candidate, LiveScheduler, Lock, Mode
 from kschedweb.live.schedulers.running import host, runs
@@ -205,4 +206,6 @@ def test_a_cluster_that_cannot_be_opened_is_said_on_the_candidates_row(on: LiveS
     assert runs.make_run is host.make_run
     hosting = Host()
     hosting._tick()
-    assert "has no stored credentials" in Candidate.objects.get().error
+    with pytest.raises(CredentialError) as refused:
+        credential_open(on.cluster)
+    assert refused.value.detail in Candidate.objects.get().error
