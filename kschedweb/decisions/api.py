@@ -157,7 +157,7 @@ class DecisionView(APIView):
 
 
 def warnings(decision: Presentation) -> list[str]:
-    """What a reader of the decision has to know beside it."""
+    """Warnings for readers of the decision."""
     case, found = decision.case, []
     if case.bound_to:
         found.append(f"The pod is bound to {case.bound_to}; it is explained as if it were not bound.")

@@ -7,7 +7,7 @@ class DecisionsConfig(AppConfig):
     name = "kschedweb.decisions"
 
     def ready(self) -> None:
-        """Draw score curves in the editor of policies, too."""
+        """Register the panel of score curves with the policy editor, and the pages with the navigation."""
         from kschedweb.decisions.editing.curves import panels as curves
         from kschedweb.policies.editing import panels
 

@@ -1,7 +1,7 @@
-"""The arithmetic of one cell of the matrix: inputs, formula with the numbers put in, normalisation, weight.
+"""The arithmetic of one cell of the matrix: inputs, the formula with numbers, normalisation, weight.
 
-The numbers are those the plugins read; ``computed`` is what the shown steps come to and equals the engine's raw score
-(the tests say so for every plugin that is worked out here).
+The numbers are those that the plugins read. ``computed`` is the result of the shown steps and equals the engine's raw
+score; tests check that for every presenter with arithmetic.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def explain(matrix: Matrix, case: Case, node: int, plugin: str) -> Arithmetic:
 
 
 def scored(matrix: Matrix, node: int, plugin: str) -> tuple[ScoreColumn, int] | str:
-    """The plugin's column and the node's place in it, or why there is none."""
+    """The plugin's column and the node's place in it, or the reason why there is none."""
     column = next((item for item in matrix.explanation.scores if item.plugin == plugin), None)
     if column is None:
         return f"{plugin} scored no node for this pod."
@@ -50,7 +50,7 @@ def scored(matrix: Matrix, node: int, plugin: str) -> tuple[ScoreColumn, int] | 
 
 
 def place(matrix: Matrix, node: int) -> Step:
-    """The node's total over all plugins, its rank, and how far it is ahead of the runner-up or behind the best."""
+    """The node's total over all plugins, its rank, and its lead over the runner-up or distance from the best."""
     row = matrix.rows([node])[0]
     parts = " + ".join(f"{cell.plugin} {cell.weighted}" for cell in row.cells)
     totals = np.sort(matrix.explanation.total)[::-1]

@@ -1,4 +1,4 @@
-"""What a decision is about: one pod, one cluster, one policy, and what the engine said."""
+"""The subject of a decision: one pod, one snapshot, one policy, and the engine's answer."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from kschedweb.engine.releases.classic import ClassicExplanation, ClassicSchedul
 class Case:
     """One pod against one snapshot under one policy.
 
-    ``snapshot`` is the cluster as the scheduler would find it: a bound pod is taken off its node first, which
-    ``bound_to`` names ("" for a pending one). ``scheduler`` belongs to it.
+    ``snapshot`` is the cluster as the scheduler finds it: a bound pod is removed from its node, ``bound_to`` ("" for a
+    pending pod). ``scheduler`` runs over ``snapshot``.
     """
 
     snapshot: EngineSnapshot
@@ -26,7 +26,7 @@ class Case:
 
 @dataclass(frozen=True)
 class ClassicCase:
-    """The same under a classic policy: cluster and pod are as kube-scheduler of that time saw them."""
+    """A case under a classic policy; cluster and pod are as that kube-scheduler read them."""
 
     snapshot: ClassicSnapshot
     pod: Pod

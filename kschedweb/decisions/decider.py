@@ -1,6 +1,6 @@
-"""One interface to how profiles and classic policies decide, and to what is shown of that.
+"""The interface by which profiles and classic policies decide and are presented.
 
-``kinds`` has the implementations, one for each kind of policy. A caller takes the one of its revision, once.
+``kinds`` has an implementation for each kind of policy. A caller gets the one for its revision once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kschedweb.engine import Snapshot as EngineSnapshot
     from kschedweb.engine.releases.classic import ClassicScheduler
 
-Runs = TypeVar("Runs")  # what a policy's document comes to
+Runs = TypeVar("Runs")  # what a policy's document is read into
 Decides = TypeVar("Decides", bound="Scheduler | ClassicScheduler")  # the engine's scheduler that runs it
 Decided = TypeVar("Decided")
 
@@ -29,16 +29,16 @@ Decided = TypeVar("Decided")
 class Decider(ABC, Generic[Runs, Decides, Decided]):
     @abstractmethod
     def version(self, snapshot: Snapshot) -> tuple[Hashable, ...]:
-        """What an answer about a stored snapshot depends on beside pod and policy."""
+        """A value that changes with what an answer depends on beside snapshot, pod and policy."""
 
     @abstractmethod
     def scheduler(self, snapshot: Snapshot, runs: Runs) -> Decides:
-        """The scheduler over a stored snapshot, which is shared and not to be changed."""
+        """The scheduler over a stored snapshot, which is shared and must not be changed."""
 
     def case(self, scheduler: Decides, pod_key: str) -> Decided:
-        """What becomes of a pod; a bound one is taken off its node first.
+        """The decision about a pod; a bound pod is removed from its node first.
 
-        Raises NotFound where the snapshot has no such pod, Unprocessable where the scheduling cycle itself fails.
+        Raises NotFound if the snapshot has no such pod, Unprocessable if the scheduling cycle fails.
         """
         pod = self.pod(scheduler.snapshot, pod_key)
         bound_to = pod.node_name
@@ -51,7 +51,7 @@ class Decider(ABC, Generic[Runs, Decides, Decided]):
 
     @staticmethod
     def pod(known: EngineSnapshot, pod_key: str) -> Pod:
-        """The pod of that key; NotFound where there is none."""
+        """The pod ``pod_key``; raises NotFound if there is none."""
         try:
             return known.pod(pod_key)
         except KeyError:
@@ -59,19 +59,19 @@ class Decider(ABC, Generic[Runs, Decides, Decided]):
 
     @abstractmethod
     def _without(self, scheduler: Decides, pod_key: str) -> tuple[Decides, Pod]:
-        """The scheduler over the cluster without a bound pod, and the pod as if it were not bound."""
+        """The scheduler over the cluster without a bound pod, and that pod as unbound."""
 
     @abstractmethod
     def _explained(self, scheduler: Decides, pod: Pod, bound_to: str) -> Decided: ...
 
     @abstractmethod
     def with_victims(self, case: Decided) -> Explanation:
-        """As the explanation of a pod that fits nowhere, with what PostFilter finds, where evictions are simulated."""
+        """The case with the result of PostFilter for a pod that fits nowhere, if preemption is simulated."""
 
     @abstractmethod
     def present(self, case: Decided, other: AnyCase | None = None) -> Presentation:
-        """What pages show of a case; ``other`` is the same pod under another policy."""
+        """The presentation of a case on pages; ``other`` is the same pod under another policy."""
 
     def told(self, case: Decided) -> dict[str, Any]:
-        """What REST tells of it beside what it tells of every case."""
+        """Fields of a REST answer that only this kind of policy has."""
         return {}

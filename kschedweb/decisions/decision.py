@@ -1,4 +1,4 @@
-"""What pages show of the decision of a profile."""
+"""The contents of the decision page under a profile."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Decision(Presentation):
-    """The decision of a profile."""
+    """The presentation of a profile's decision."""
 
     case: Case
 
@@ -38,7 +38,7 @@ class Decision(Presentation):
 
 
 def filters_missing(case: Case) -> list[str]:
-    """The profile's filters, and the extenders, that were not evaluated: pages ask no other server."""
+    """The extenders that have not been called, because pages call no other server, and unevaluated filters."""
     profiles = case.scheduler.configuration.profiles
     profile = next(item for item in profiles if item.scheduler_name == case.pod.scheduler_name)
     known = {plugin.name for plugin in case.scheduler.framework(case.pod).points.filter}

@@ -1,4 +1,4 @@
-"""Charts as plain Plotly dicts, without colours: the page gives them those of its theme (charts.ts)."""
+"""Charts as plain Plotly dicts. The page adds the colours of its theme (charts.ts)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ MOST_COLUMNS = 60
 
 
 def scores(decision: Matrix) -> Chart | None:
-    """Weighted score of every plugin on every feasible node, best first; many nodes are binned by total.
+    """A chart of each plugin's weighted score on each feasible node, best first; many nodes are binned by total.
 
-    ``None`` where nothing was scored.
+    ``None`` if nothing was scored.
     """
     found = decision.explanation
     if not found.scores or len(found.feasible) < 2:

@@ -1,4 +1,4 @@
-"""What a person says on the playground's pages, as forms."""
+"""The forms of the decision and load-aware pages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _percent(label: str, help_text: str, initial: float, maximum: int = 100, ste
 
 
 class ConditionsForm(forms.Form):
-    """The row of nodes that score curves are drawn over; what is left out is as in ``Conditions``."""
+    """The row of nodes for score curves; the defaults are those of ``Conditions``."""
 
     pod = _percent("Pod", "Requests, limit and use of the pod, percent of a node.", Conditions.pod)
     average = _percent("Average", "Mean use of the cluster, percent of allocatable.", Conditions.average)
@@ -46,7 +46,7 @@ class ConditionsForm(forms.Form):
 
 
 def made(data: dict[str, Any]) -> Conditions:
-    """The conditions that cleaned fields say, with the defaults where they say nothing."""
+    """The conditions from cleaned fields, with defaults for empty ones."""
     given = {name: value for name, value in data.items() if value not in (None, "")}
     if "lowest" in given:
         given["lowest"] = int(given["lowest"])

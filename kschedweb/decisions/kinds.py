@@ -1,4 +1,4 @@
-"""How policies decide, by their kind."""
+"""The decider of each kind of policy."""
 
 from __future__ import annotations
 

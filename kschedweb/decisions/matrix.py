@@ -1,4 +1,4 @@
-"""An explanation arranged as funnel and matrix: all that can be shown of it without the cluster it was made for."""
+"""An explanation as funnel and matrix: all that can be shown of it without the snapshot."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from kschedweb.engine.framework.explanation import EXCLUDED, FEASIBLE
 if TYPE_CHECKING:
     from kschedweb.engine import Explanation, Status
 
-# The longest matrix on one page, and how long its pages are where it is longer.
+# The longest matrix on one page, and the length of its pages if it is longer.
 ONE_PAGE, PAGE_SIZE = 200, 100
 BEST, PRE_FILTER = "feasible", "prefilter"
 
 
 class Matrix:
-    """One pod on every node. ``other`` is what another policy says of the same pod."""
+    """One pod on every node. ``other`` is the explanation of the same pod under another policy."""
 
-    all_reasons = False  # whether every filter is asked about every node, and all their reasons count
-    shows_differences_only = False  # whether the figure leaves out scores that tell no node apart
+    all_reasons = False  # whether every filter runs on every node, and all reasons count
+    shows_differences_only = False  # whether the chart leaves out scores that are equal on all nodes
 
     def __init__(self, explanation: Explanation, other: Explanation | None = None) -> None:
         self.explanation = explanation
         self.other = other
         self.ranks = _ranks(explanation)
-        # Totals can be held together.
+        # Totals can be compared.
         self.comparable = other is None or explanation.scale == other.scale
         totals = explanation.total
-        # Best first; nodes with equal totals stay in the scheduler's order.
+        # Best first; nodes with equal totals keep the scheduler's order.
         self.order = np.argsort(-totals, kind="stable") if totals.size else np.zeros(0, dtype=np.intp)
 
     @cached_property
     def places(self) -> dict[int, int]:
-        """Where each feasible node stands among the scores."""
+        """The index of each feasible node among the scores."""
         return {node: index for index, node in enumerate(self.explanation.feasible.tolist())}
 
     @property
@@ -48,11 +48,11 @@ class Matrix:
 
     @property
     def scale(self) -> int:
-        """The highest score that a plugin gives before its weight."""
+        """The highest score of a plugin before its weight."""
         return self.explanation.scale
 
     def stages(self) -> list[Stage]:
-        """The funnel from all nodes to the chosen one; filters that lost nothing are left to ``quiet``."""
+        """The funnel from all nodes to the chosen one, without the filters in ``quiet``."""
         found, total = self.explanation, len(self.explanation.nodes)
         stages, left = [Stage("", "All nodes", total, 0, total, kind="all")], total
         excluded = int(np.count_nonzero(found.rejected_by == EXCLUDED))
@@ -76,7 +76,7 @@ class Matrix:
         return stages
 
     def quiet(self) -> dict[str, list[str]]:
-        """The filters that rejected nothing: those that ran, and those that had nothing to check."""
+        """The filters that rejected no node: those that ran, and those that were skipped."""
         lossy = set(np.unique(self.explanation.rejected_by).tolist())
         quiet = [
             column
@@ -90,7 +90,7 @@ class Matrix:
         }
 
     def _tells_all(self, position: int) -> bool:
-        """Whether a filter's reasons count although all the nodes that it rejects were lost before."""
+        """Whether a filter's reasons count although earlier filters rejected all of its nodes."""
         return self.all_reasons and bool(self.explanation.filters[position].codes.any())
 
     def _reasons(self, position: int, here: np.ndarray) -> str:
@@ -133,7 +133,7 @@ class Matrix:
 
     def _group(self, node: int) -> tuple[int, tuple[str, ...]]:
         verdict = self.explanation.verdict_at(node)
-        # A node that passed more filters is nearer to fitting, so it comes first.
+        # Nodes that passed more filters come first.
         return -int(self.explanation.rejected_by[node]), verdict.reasons if verdict else ()
 
     def rows(self, positions: list[int]) -> list[NodeRow]:
@@ -175,22 +175,22 @@ class Matrix:
         return rows
 
     def _others(self) -> dict[str, int]:
-        """What the other policy says of its feasible nodes: totals, or ranks where totals cannot be compared."""
+        """The other policy's totals of its feasible nodes, or their ranks if totals cannot be compared."""
         if self.other is None:
             return {}
         held = self.other.total.tolist() if self.comparable else _ranks(self.other)
         return {self.other.nodes[node]: int(one) for node, one in zip(self.other.feasible.tolist(), held, strict=True)}
 
     def read(self, node: int, status: Status) -> Reading | None:
-        """The plain reading of a filter's verdict; ``None`` where nothing is known beyond its own words."""
+        """The plain reading of a filter's verdict; ``None`` if there is only its own message."""
         return None
 
     def missing(self) -> list[str]:
-        """What would have a say but was not asked, so that the answer leaves it out."""
+        """Filters and extenders that were not evaluated."""
         return [f"extender {url}" for url in self.explanation.unasked]
 
     def reading(self, node: int) -> Reading | None:
-        """The plain reading of the decisive verdict on a node, ``None`` where it is feasible."""
+        """The plain reading of the decisive verdict on a node; ``None`` if it is feasible."""
         status = self.explanation.verdict_at(node)
         if self.explanation.rejected_by[node] == EXCLUDED:
             why = status.message if status else "PreFilter named other nodes"
@@ -198,7 +198,7 @@ class Matrix:
         return None if status is None else self.read(node, status)
 
     def verdicts(self, node: int) -> list[FilterVerdict]:
-        """Every filter's word on a node, in the scheduler's order."""
+        """Every filter's verdict on a node, in the scheduler's order."""
         found = self.explanation
         verdicts = []
         if found.rejected_by[node] == EXCLUDED:
@@ -220,7 +220,7 @@ class Matrix:
 
 
 def page_size(rows: int) -> int:
-    """How many rows of a matrix with ``rows`` of them one page shows."""
+    """The number of rows on one page of a matrix with ``rows`` rows."""
     return ONE_PAGE if rows <= ONE_PAGE else PAGE_SIZE
 
 

@@ -1,4 +1,4 @@
-"""What the decision page is made of, as plain data."""
+"""The parts of the decision page, as plain data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Stage:
-    """One bar of the funnel: ``left`` of ``total`` nodes remain after it, ``lost`` of them fell here."""
+    """One bar of the funnel: it rejects ``lost`` nodes, and ``left`` of ``total`` remain."""
 
     key: str
     label: str
@@ -60,20 +60,20 @@ class NodeRow:
 
     @property
     def link(self) -> str:
-        """The node's name as part of an address."""
+        """The node's name, quoted for an address."""
         return quote(self.node, safe="")
 
     @property
     def behind(self) -> int:
-        """How far from the highest total."""
+        """The distance from the highest total."""
         return -self.margin
 
 
 @dataclass(frozen=True)
 class FilterVerdict:
-    """One filter's word on one node. ``state`` is "pass", "fail" or "skip".
+    """One filter's verdict on one node. ``state`` is "pass", "fail" or "skip".
 
-    ``asked`` is false where an earlier one had ended the trial of the node: then it is what it would have said.
+    ``asked`` is false if an earlier filter rejected the node; then the verdict is what the filter would have said.
     """
 
     plugin: str
@@ -86,7 +86,7 @@ class FilterVerdict:
 
 @dataclass(frozen=True)
 class Miss:
-    """The rejected node that lacks least."""
+    """The rejected node that comes closest to fitting."""
 
     node: str
     reading: Reading
@@ -105,7 +105,7 @@ class Headline:
 
 @dataclass
 class Step:
-    """What is worked out, the formula with its numbers, and what it comes to."""
+    """A step of the arithmetic: its label, the formula with numbers, and the result."""
 
     label: str
     formula: str
@@ -114,9 +114,9 @@ class Step:
 
 @dataclass(frozen=True)
 class Figure:
-    """A number that a score is worked out from: what it is of, its value with its unit, how old it is, and its origin.
+    """A measured input of a score: its label, its value with unit, its age, and its source.
 
-    ``stale`` where the plugin takes it for too old.
+    ``stale`` is true if the plugin treats it as too old.
     """
 
     label: str
@@ -128,12 +128,12 @@ class Figure:
 
 @dataclass
 class Arithmetic:
-    """How ``plugin`` came to its score on ``node``; ``computed`` is ``None`` where only the result is known.
+    """The arithmetic of ``plugin``'s score on ``node``; ``computed`` is ``None`` if only the result is known.
 
-    For a priority ``computed`` is what it mapped, and ``reduced`` what that was reduced to.
+    For a priority, ``computed`` is the mapped score, and ``reduced`` the reduced one.
 
-    ``figures`` are the measured inputs, empty for a plugin that goes by the snapshot alone; ``notes`` say in words
-    what was missing or stale and what became of that.
+    ``figures`` are the measured inputs, empty for a plugin that uses none. ``notes`` say which figures were missing or
+    stale, and what the plugin did then.
     """
 
     node: str

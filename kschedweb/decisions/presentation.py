@@ -1,4 +1,4 @@
-"""The decision page's contents: an explanation arranged for a person. Plain data, nothing of HTTP or HTML."""
+"""The contents of the decision page as plain data, without HTTP and HTML."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ TIED = "kube-scheduler takes one of the nodes with the highest total; the first 
 
 
 class Presentation(Matrix, ABC):
-    """A case, and what a page shows of it, in the words of its kind of policy."""
+    """What a page shows of a case; subclasses have the words of their kind of policy."""
 
     case: AnyCase
-    algorithm: Algorithm | None = None  # whose predicates and priorities have pages of their own
-    fits = frozenset({"NodeResourcesFit"})  # the filters that look at resources
+    algorithm: Algorithm | None = None  # its predicates and priorities have pages of their own
+    fits = frozenset({"NodeResourcesFit"})  # the filters that check resources
     tied = TIED
 
     def __init__(self, case: AnyCase, other: AnyCase | None = None) -> None:
@@ -41,21 +41,21 @@ class Presentation(Matrix, ABC):
 
     @abstractmethod
     def worked(self, node: int, plugin: str) -> Arithmetic:
-        """How ``plugin`` came to its score on the node at position ``node``."""
+        """The arithmetic of ``plugin``'s score on the node at position ``node``."""
 
     @abstractmethod
     def read(self, node: int, status: Status) -> words.Reading: ...
 
     @abstractmethod
     def shortages(self, node: int) -> list[words.Shortage]:
-        """The resources of which a node has too little, worst first."""
+        """The resources that a node lacks, worst first."""
 
     @abstractmethod
     def summary(self, reason: words.RejectionReason) -> str:
-        """What ``reason`` says about a node, to follow a count."""
+        """The words for ``reason`` after a count of nodes."""
 
     def notes(self) -> list[str]:
-        """What else belongs beside the answer."""
+        """Further notes on the answer."""
         return []
 
     @property
@@ -64,8 +64,9 @@ class Presentation(Matrix, ABC):
         return not self.explanation.pre_enqueue.ok
 
     def nearest_miss(self, most: int | None = None) -> Miss | None:
-        """The rejected node with the fewest filters against it and, among (the first ``most`` of) those, the least
-        missing.
+        """The rejected node with the fewest filters against it.
+
+        Among the first ``most`` of several such nodes (``None``: all), it is the one with the smallest shortage.
         """
         found = self.explanation
         if not found.filters:
@@ -91,7 +92,7 @@ class Presentation(Matrix, ABC):
         return status.code is Code.UNRESOLVABLE, len(status.reasons), lacking
 
     def answer(self) -> Headline:
-        """What became of the pod, in one sentence, with what else belongs beside it."""
+        """The headline: one sentence about the result, with details."""
         name = self.case.pod.name
         if self.waiting:
             return self._held(name)
@@ -169,11 +170,11 @@ class Presentation(Matrix, ABC):
         )
 
     def reasons(self) -> list[tuple[words.RejectionReason, int]]:
-        """Why nodes were rejected, with how many for each."""
+        """Why nodes were rejected, with the number of nodes for each reason."""
         return histogram(self.explanation)
 
     def _none(self, reason: words.RejectionReason) -> str:
-        """The sentence where one reason keeps the pod from every node."""
+        """The sentence for a reason that keeps the pod from every node."""
         if reason.plugin in self.fits and (asked := self.case.pod.requests.get(reason.about, 0)):
             return f"no node has {amount(asked, reason.about)}{words.of(reason.about)} free"
         return f"every node {self.summary(reason)}"
@@ -188,7 +189,7 @@ class Presentation(Matrix, ABC):
 
 
 def held(asked: dict[str, Any]) -> str:
-    """That the pod would wait for people, and why, in a few sentences."""
+    """A few sentences that say that the pod would wait for people, and why."""
     because = f", because {'; '.join(asked['why'])}" if asked["why"] else ""
     after = "bound all the same" if asked["onTimeout"] == "Allow" else "rejected"
     text = f"Before it is bound it would be {waiting(asked)}{because}. Without an answer it is then {after}."
@@ -207,7 +208,7 @@ def histogram(explanation: Explanation) -> list[tuple[words.RejectionReason, int
 
 
 def counted(listed: Iterable[tuple[words.RejectionReason, int]]) -> list[tuple[words.RejectionReason, int]]:
-    """Equal texts together, be they of several plugins; most frequent first."""
+    """The number of nodes of each text, also if several plugins share it; most frequent first."""
     first: dict[str, words.RejectionReason] = {}
     counts: Counter[str] = Counter()
     for reason, number in listed:
@@ -217,11 +218,11 @@ def counted(listed: Iterable[tuple[words.RejectionReason, int]]) -> list[tuple[w
 
 
 def last_reasons(explanation: Explanation) -> tuple[str, ...]:
-    """The reasons of the last filter that rejected a node: the one that took the nodes the others had left."""
+    """The reasons of the last filter that rejected a node, which left no feasible one."""
     if explanation.pre_filter is not None:
         return explanation.pre_filter.reasons
     last = int(explanation.rejected_by.max(initial=FEASIBLE))
-    if last < 0:  # PreFilter named nodes, none of which exists
+    if last < 0:  # PreFilter named only nodes that do not exist
         return explanation.absent.reasons if explanation.absent is not None else ()
     column = explanation.filters[last]
     codes = np.unique(column.codes[explanation.rejected_by == last])

@@ -1,4 +1,4 @@
-"""How policies of profiles decide."""
+"""The decider of policies with profiles."""
 
 from __future__ import annotations
 

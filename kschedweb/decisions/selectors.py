@@ -1,4 +1,4 @@
-"""What a decision is asked about: the snapshot, the pod and the policy revisions that the address names."""
+"""Reads the snapshot, the pod and the policy revisions that an address names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def snapshot_asked(cluster: str, snapshot: str = "") -> Snapshot:
-    """The named snapshot of a cluster, the newest without a name. Raises Http404 or NotFound."""
+    """The named snapshot of a cluster, or the newest if ``snapshot`` is empty. Raises Http404 or NotFound."""
     found = cluster_get(cluster)
     if snapshot:
         return snapshot_get(found, snapshot)
@@ -35,7 +35,7 @@ def snapshot_asked(cluster: str, snapshot: str = "") -> Snapshot:
 
 
 def revision_asked(policy: str, number: str = "") -> Revision:
-    """Revision ``number`` of ``policy``, the newest without one. Raises Http404 or NotFound."""
+    """Revision ``number`` of ``policy``, or the newest if ``number`` is empty. Raises Http404 or NotFound."""
     if "\0" in policy:  # PostgreSQL refuses it in any text.
         raise NotFound("There is no policy of this name.")
     if number and not (number.isascii() and number.isdecimal() and len(number) < 10):
@@ -44,23 +44,23 @@ def revision_asked(policy: str, number: str = "") -> Revision:
 
 
 def revision_named(text: str) -> Revision:
-    """The revision ``text`` names as "policy" or "policy@number". Raises Http404 or NotFound."""
+    """The revision that ``text`` names as "policy" or "policy@number". Raises Http404 or NotFound."""
     policy, _, number = text.partition("@")
     return revision_asked(policy, number)
 
 
 def profiles_asked(policy: str, number: str = "", path: str = "policy") -> Revision:
-    """As ``revision_asked``; Unprocessable at the field ``path`` for a classic policy."""
+    """As ``revision_asked``; raises Unprocessable at the field ``path`` for a classic policy."""
     return profiles_only(revision_asked(policy, number), path)
 
 
 def profiles_named(text: str, path: str = "policy") -> Revision:
-    """As ``revision_named``; Unprocessable at the field ``path`` for a classic policy."""
+    """As ``revision_named``; raises Unprocessable at the field ``path`` for a classic policy."""
     return profiles_only(revision_named(text), path)
 
 
 def neighbours(snapshot: Snapshot, namespace: str, pod: str) -> tuple[PodRow | None, PodRow | None]:
-    """The pending pods before and after this one in the order of the list, ``None`` at its ends."""
+    """The pending pods before and after this one in the order of the list; ``None`` at its ends."""
     pending = PodRow.objects.filter(snapshot=snapshot, pending=True).only("namespace", "name")
     before = pending.filter(Q(namespace__lt=namespace) | Q(namespace=namespace, name__lt=pod))
     after = pending.filter(Q(namespace__gt=namespace) | Q(namespace=namespace, name__gt=pod))
@@ -68,13 +68,13 @@ def neighbours(snapshot: Snapshot, namespace: str, pod: str) -> tuple[PodRow | N
 
 
 def revisions_to_compare(kinds: Iterable[str] | None = None) -> QuerySet[Revision]:
-    """The newest revisions of all policies, or of those of ``kinds``, by policy, for a chooser."""
+    """The newest revision of each policy, or of each of ``kinds``, for a chooser."""
     listed = Revision.objects.filter(**({} if kinds is None else {"policy__kind__in": kinds}))
     return listed.select_related("policy").defer("document").order_by("policy__name", "-number")[:200]
 
 
 def policy_choices(kinds: Iterable[str] = WITH_PROFILES) -> list[tuple[str, str]]:
-    """Those of ``kinds`` as choices of a form: ``name@revision``, and in words."""
+    """The newest revisions of ``kinds`` as choices of a form: (``name@revision``, label)."""
     return [
         (f"{one.policy.name}@{one.number}", f"{one.policy.name}, revision {one.number}")
         for one in revisions_to_compare(kinds)
@@ -82,15 +82,15 @@ def policy_choices(kinds: Iterable[str] = WITH_PROFILES) -> list[tuple[str, str]
 
 
 def pod_names(snapshot: Snapshot, part: str) -> list[str]:
-    """The first pods whose "namespace/name" holds ``part``, pending ones first."""
+    """The first pods whose "namespace/name" contains ``part``, pending ones first."""
     rows = PodRow.objects.filter(snapshot=snapshot).annotate(key=Concat("namespace", Value("/"), "name"))
     return list(rows.filter(key__icontains=part).values_list("key", flat=True)[:50])
 
 
 def pod_to_begin_with(snapshot: Snapshot) -> str:
-    """A pod that could go to several nodes, as far as one can tell without asking; "" where there is none.
+    """A pod that can probably go to several nodes; "" if there are no pods.
 
-    That is one with a node that is not of a DaemonSet, else any.
+    It is a bound pod that is not of a DaemonSet, else any pod.
     """
     rows = PodRow.objects.filter(snapshot=snapshot, gated=False).only("namespace", "name")
     row = rows.filter(pending=False).exclude(node="").exclude(owner__startswith="DaemonSet/").first() or rows.first()
@@ -98,7 +98,7 @@ def pod_to_begin_with(snapshot: Snapshot) -> str:
 
 
 def classic_uses() -> dict[str, list[str]]:
-    """The names of the classic policies, by the predicates and priorities that run under their newest revisions."""
+    """By predicate and priority, the names of the classic policies whose newest revision runs it."""
     newest = Revision.objects.filter(policy__kind__in=CONVERTIBLE).annotate(last=Max("policy__revisions__number"))
     found: dict[str, list[str]] = {}
     for revision in newest.filter(number=F("last")).select_related("policy").order_by("policy__name"):

@@ -1,4 +1,4 @@
-"""Asks the engine about pods of a stored snapshot and keeps what it answered, since neither ever changes."""
+"""Explains pods of stored snapshots with the engine. Answers are cached, since snapshots and revisions never change."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DecisionSummary:
-    """The short form for lists: ``node`` is "" where the pod fits nowhere, ``message`` then says why."""
+    """The short form for lists; ``node`` is "" if the pod fits nowhere, and then ``message`` says why."""
 
     node: str
     feasible: int
@@ -50,21 +50,21 @@ _outcomes: LRU[DecisionSummary] = LRU(20_000)
 
 
 def _alone(snapshot: Snapshot) -> RLock:
-    """The lock of a snapshot: the engine's tables of it fill while they are read, so one thread at a time asks."""
+    """Hold the lock of a snapshot. Reading fills the engine's caches, so only one thread at a time may read it."""
     with _lock:
         return _locks.setdefault(snapshot.pk, RLock())
 
 
 def explain(snapshot: Snapshot, pod_key: str, revision: Revision) -> Explanation:
-    """Why ``pod_key`` ("namespace/name") goes where it goes under ``revision``.
+    """Explain the decision of ``revision`` about the pod ``pod_key`` ("namespace/name").
 
-    Raises NotFound where the snapshot has no such pod, Unprocessable where the scheduling cycle itself fails.
+    Raises NotFound if the snapshot has no such pod, Unprocessable if the scheduling cycle fails.
     """
     return case(snapshot, pod_key, revision).explanation
 
 
 def case(snapshot: Snapshot, pod_key: str, revision: Revision) -> AnyCase:
-    """As ``explain``, with the snapshot and the pod it was asked about."""
+    """As ``explain``, with the snapshot and the pod."""
     decides = decider(revision)
 
     def make() -> AnyCase:
@@ -84,7 +84,7 @@ def scheduler_of(snapshot: Snapshot, revision: Revision) -> Any:
 
 
 def with_room(snapshot: Snapshot, pod_key: str, revision: Revision) -> Explanation:
-    """As ``explain``, with what PostFilter finds for a pod that fits nowhere: which pods could be evicted for it."""
+    """As ``explain``, with the result of PostFilter for a pod that fits nowhere: the victims of preemption."""
     decides = decider(revision)
     with _alone(snapshot):
         known = case(snapshot, pod_key, revision)
@@ -99,14 +99,14 @@ def explain_with(
     document: Configuration | Algorithm,
     decides: Decider[Any, Any, Any] = PROFILES,
 ) -> Explanation:
-    """As ``explain`` for what is not saved (yet): what a document comes to, of the kind for which ``decides`` is."""
+    """As ``explain`` for an unsaved document, which was read for the decider ``decides``."""
     with _alone(snapshot):
         found: AnyCase = decides.case(decides.scheduler(snapshot, document), pod_key)
         return found.explanation
 
 
 def side_case(snapshot: Snapshot, pod_key: str, side: ScoringSide) -> Case:
-    """As ``case`` with ``side`` as the only plugin that scores; Unprocessable where its arguments are wrong."""
+    """As ``case`` with ``side`` as the only plugin that scores; raises Unprocessable if its arguments are invalid."""
 
     def make() -> Case:
         engine = snapshots.engine_snapshot(snapshot)
@@ -122,7 +122,7 @@ def side_case(snapshot: Snapshot, pod_key: str, side: ScoringSide) -> Case:
 def outcomes(
     snapshot: Snapshot, revision: Revision, pod_keys: Iterable[str], *, seconds: float = 10.0
 ) -> dict[str, DecisionSummary]:
-    """What becomes of each pod; those for which ``seconds`` did not suffice are left out, the first is always there."""
+    """The decision about each pod; stops after ``seconds``, but the first pod is always there."""
     found: dict[str, DecisionSummary] = {}
     version = decider(revision).version(snapshot)
     begun = 0.0
@@ -133,7 +133,7 @@ def outcomes(
             if begun and monotonic() - begun > seconds:
                 continue
             known = _outcome(snapshot, revision, key)
-            # Reading a snapshot for the first time does not count: it happens once.
+            # The time of reading the snapshot does not count: it happens once.
             begun = begun or monotonic()
             _outcomes.put(kept_under, known)
         found[key] = known
@@ -141,7 +141,7 @@ def outcomes(
 
 
 def forget() -> None:
-    """Drop everything kept; for tests that change what a primary key means."""
+    """Clear the caches; for tests, which use primary keys again."""
     snapshots.forget()
     for cache in (_schedulers, _cases, _rooms, _outcomes):
         cache.clear()

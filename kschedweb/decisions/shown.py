@@ -1,4 +1,4 @@
-"""A decision as its pages show it: the funnel, the nodes of a stage page by page, one node, one cell."""
+"""Context of the decision page: the funnel, the nodes of a stage page by page, one node, one cell."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def decided(request: HttpRequest, found: Presentation, absent: str) -> dict[str, Any]:
-    """What came out, its columns, and the arithmetic of the cell that the address names."""
+    """The headline, the columns, and the arithmetic of the cell that the address names."""
     return {
         "answer": found.answer(),
         "miss": None if found.explanation.feasible.size or found.waiting else found.nearest_miss(),
@@ -27,8 +27,9 @@ def decided(request: HttpRequest, found: Presentation, absent: str) -> dict[str,
 
 
 def columns(request: HttpRequest, found: Matrix, absent: str) -> dict[str, Any]:
-    """Funnel, figure and matrix, and every verdict on the node of the address; ``absent`` begins what is said of a node
-    that is not there.
+    """Funnel, chart and matrix, and every verdict on the node of the address.
+
+    ``absent`` begins the sentence about a node that does not exist.
     """
     stage = request.GET.get("stage", "")
     positions = found.positions(stage)

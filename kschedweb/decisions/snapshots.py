@@ -1,4 +1,4 @@
-"""The engine's columns of stored snapshots, kept and shared: ``copy`` them before a change."""
+"""Engine snapshots of stored snapshots, cached and shared: ``copy`` them before a change."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _classics: LRU[ClassicSnapshot] = LRU(4)
 
 
 def version(snapshot: Snapshot) -> tuple[Hashable, ...]:
-    """What an answer about ``snapshot`` depends on beside pod and policy: figures of its time may still come in."""
+    """A version of the figures for ``snapshot``, on which answers depend; figures of its time may still come in."""
     return (snapshot.pk, utilisation.version(snapshot))
 
 
 def engine_snapshot(snapshot: Snapshot) -> EngineSnapshot:
-    """The columns of a stored snapshot, with the watermarks in force when it was taken."""
+    """The engine snapshot of a stored snapshot, with the watermarks in force when it was taken."""
 
     def make() -> EngineSnapshot:
         base = _bases.get(snapshot.pk, lambda: EngineSnapshot.from_objects(snapshot_objects(snapshot)))
@@ -36,13 +36,13 @@ def engine_snapshot(snapshot: Snapshot) -> EngineSnapshot:
 
 
 def classic_snapshot(snapshot: Snapshot) -> ClassicSnapshot:
-    """The columns of a stored snapshot for classic policies; today's zones count as those of then."""
+    """The engine snapshot of a stored snapshot for classic policies; today's zone labels count as those of 1.13."""
     return _classics.get(
         snapshot.pk, lambda: ClassicSnapshot.from_objects(map(in_zones_of_then, snapshot_objects(snapshot)))
     )
 
 
 def forget() -> None:
-    """Drop everything kept; for tests that change what a primary key means."""
+    """Clear the caches; for tests, which use primary keys again."""
     for cache in (_bases, _snapshots, _classics):
         cache.clear()

@@ -1,4 +1,4 @@
-"""Which watermarks are in force for a stored snapshot: those collected by then, else those its annotations carry."""
+"""The watermarks in force for a stored snapshot: those collected by its time, else those in its annotations."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ STALE = 15 * 60.0  # seconds; the shortest window that policies look at
 
 @dataclass(frozen=True)
 class InForce:
-    """What is known of the nodes' use: from where, of how many nodes, and how old at the time of the snapshot.
+    """What is known of the nodes' use: the source, the number of nodes, and the age at the time of the snapshot.
 
-    ``youngest`` and ``oldest`` are in seconds. ``late`` where there are figures, all collected after the snapshot.
+    ``youngest`` and ``oldest`` are in seconds. ``late`` is true if all figures were collected after the snapshot.
     """
 
     source: str
@@ -34,7 +34,7 @@ class InForce:
 
     @property
     def ages(self) -> str:
-        """ "30 s", or "30 s to 4 min" where nodes differ."""
+        """ The ages as "30 s", or "30 s to 4 min" if nodes differ."""
         first, last = duration(self.youngest), duration(self.oldest)
         return first if first == last else f"{first} to {last}"
 
@@ -44,7 +44,7 @@ class InForce:
 
 
 def version(snapshot: Snapshot) -> Hashable:
-    """Changes whenever ``applied`` would give other figures. One query for each ``Snapshot`` object."""
+    """A value that changes if ``applied`` would give other figures. Needs one query for each ``Snapshot`` object."""
     if not hasattr(snapshot, "_watermark_version"):
         found = selectors.version(snapshot.cluster, snapshot.taken_at.timestamp())
         snapshot._watermark_version = found  # type: ignore[attr-defined]
@@ -52,9 +52,9 @@ def version(snapshot: Snapshot) -> Hashable:
 
 
 def applied(base: EngineSnapshot, snapshot: Snapshot) -> EngineSnapshot:
-    """``base`` with the figures in force when the snapshot was taken, at that time; ``base`` stays as it is.
+    """A copy of ``base`` with the figures in force when the snapshot was taken, and with that time.
 
-    ``base`` has those of the objects' annotations, which hold where nothing was collected.
+    The figures of ``base`` come from annotations. They stay if nothing was collected.
     """
     engine = base.copy()
     engine.now = snapshot.taken_at.timestamp()
@@ -65,7 +65,7 @@ def applied(base: EngineSnapshot, snapshot: Snapshot) -> EngineSnapshot:
 
 
 def in_force(engine: EngineSnapshot, snapshot: Snapshot) -> InForce:
-    """Where the figures that decide are from, and their age."""
+    """The source and age of the figures in force."""
     watermarks = engine.watermarks
     if watermarks is None:
         return InForce("", 0, len(engine), late=bool(selectors.version(snapshot.cluster)))
@@ -76,5 +76,5 @@ def in_force(engine: EngineSnapshot, snapshot: Snapshot) -> InForce:
 
 
 def known(engine: EngineSnapshot, snapshot: Snapshot) -> InForce | None:
-    """As ``in_force``, ``None`` where nothing is known at all."""
+    """As ``in_force``, but ``None`` if nothing is known."""
     return in_force(engine, snapshot) if engine.watermarks is not None else None

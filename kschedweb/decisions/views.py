@@ -36,9 +36,9 @@ SUGGESTIONS = 20
 @requires(Action.VIEW)
 @vary_on_headers("HX-Request")
 def decision(request: HttpRequest, cluster: str, namespace: str, pod: str) -> HttpResponse:
-    """Why a pod lands where it lands: sentence, funnel, matrix, figure, one node, one cell.
+    """The decision page: headline, funnel, matrix, chart, one node, one cell.
 
-    A click on a cell asks htmx for the same address, and gets the cell's arithmetic alone.
+    For a click on a cell, htmx requests the same address and gets the cell's arithmetic alone.
     """
     snapshot, revision = _asked(request, cluster)
     key, decides = f"{namespace}/{pod}", decider(revision)
@@ -81,7 +81,7 @@ def decision(request: HttpRequest, cluster: str, namespace: str, pod: str) -> Ht
 @requires(Action.VIEW)
 @part
 def node_names(request: HttpRequest, cluster: str, namespace: str, pod: str) -> HttpResponse:
-    """Names of nodes that hold ?node=, for the box of "why not here"."""
+    """Names of nodes that contain ?node=, for the field "why not here"."""
     snapshot, _ = _asked(request, cluster)
     part = request.GET.get("node", "").strip().lower()
     names = [name for name in engine_snapshot(snapshot).names if part in name.lower()]
@@ -100,7 +100,7 @@ def _asked(request: HttpRequest, cluster: str) -> tuple[Snapshot, Revision]:
 
 
 def _against(request: HttpRequest, snapshot: Snapshot, key: str) -> tuple[Revision | None, AnyCase | None, str]:
-    """The revision to compare with, and the same pod under it, else why its cycle fails."""
+    """The revision to compare with, and the same pod under it, or the error of its cycle."""
     named = request.GET.get("against", "")
     if not named:
         return None, None, ""
@@ -112,7 +112,7 @@ def _against(request: HttpRequest, snapshot: Snapshot, key: str) -> tuple[Revisi
 
 
 def _links(request: HttpRequest) -> dict[str, object]:
-    """What the page's own links and forms carry on from its address."""
+    """The parameters of the address that the page's links and forms keep."""
     asked = {name: value for name, value in request.GET.items() if value}
     cells = {name: value for name, value in asked.items() if name not in ("node", "cell")}
     return {

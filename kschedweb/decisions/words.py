@@ -1,4 +1,4 @@
-"""What is said of verdicts in plain words: readings and shortages, and how a sentence lists things."""
+"""Plain words for verdicts: readings and shortages, and lists in sentences."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from kschedweb.web.units import amount
 
 @dataclass(frozen=True)
 class Reading:
-    """One plain sentence about a node, and what would change the verdict ("" where nothing short does)."""
+    """One plain sentence about a node, and what would change the verdict ("" if there is no short answer)."""
 
     text: str
     remedy: str = ""
 
 
 class RejectionReason(NamedTuple):
-    """Why nodes were rejected: by what, in the scheduler's words, and what that is about where the plugin says."""
+    """Why nodes were rejected: the plugin, the scheduler's message, and the plugin's fact if there is one."""
 
     plugin: str
     text: str
@@ -26,7 +26,7 @@ class RejectionReason(NamedTuple):
 
 @dataclass(frozen=True)
 class Shortage:
-    """How much of ``resource`` the pod asks, has free on the node, and could ever have there."""
+    """The requested, free and allocatable amount of ``resource`` on a node."""
 
     resource: str
     asked: int
@@ -42,7 +42,7 @@ class Shortage:
 
 
 def of(resource: str) -> str:
-    """A resource after its amount: CPU is named by its unit."""
+    """The words for a resource after its amount: CPU is named by its unit."""
     return "" if resource == "cpu" else f" {resource}"
 
 

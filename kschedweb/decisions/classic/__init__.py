@@ -1,1 +1,1 @@
-"""Decisions of classic policies, told as those of profiles: words, arithmetic, and what there is to choose from."""
+"""Decisions of classic policies: presentation, arithmetic, and the catalogue of predicates and priorities."""

@@ -1,6 +1,7 @@
-"""How a priority came to its score on a node: mapped, reduced over the feasible nodes, weighted, with the numbers.
+"""The arithmetic of a priority's score on a node: mapped, reduced over the feasible nodes, weighted.
 
-Each function works its score out from what it shows; tests hold ``computed`` and ``reduced`` against the engine's.
+Each function computes the score from the numbers that it shows; tests compare ``computed`` and ``reduced`` with the
+engine's.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The predicates and priorities there are, each with when it runs, who uses it, and its example worked out."""
+"""The catalogue of predicates and priorities: when each runs, which policies use it, and an evaluated example."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Entry:
-    """A predicate or priority: ``place`` is its number in the fixed order, 0 for none; ``policies`` name it."""
+    """A predicate or priority; ``place`` is its number in the fixed order, 0 for none; ``policies`` use it."""
 
     what: Described
     place: int
@@ -34,12 +34,12 @@ class Entry:
 
     @property
     def standings(self) -> dict[str, str]:
-        """By version whether it runs: "mandatory", "default", "by name", "by argument" or "never"."""
+        """When it runs in each version: "mandatory", "default", "by name", "by argument" or "never"."""
         return {version: self.what.standing(Edition(version)) for version in (V1_13, V1_9)}
 
     @property
     def runs(self) -> dict[str, str]:
-        """The same in words, with those that have to be switched on as if they were."""
+        """``standings`` in words; what has to be switched on is treated as switched on."""
         said = {}
         for version, standing in self.standings.items():
             switched = self.what.standing(Edition(version, frozenset({self.what.switch})))
@@ -51,7 +51,7 @@ class Entry:
 
     @property
     def weight(self) -> int | None:
-        """The weight of a priority in the default provider, ``None`` where it is not there."""
+        """The weight of a priority in the default provider; ``None`` if it is not there."""
         weights = Edition(gates=frozenset({self.what.switch})).default_priorities
         return None if self.what.kind == PREDICATE else weights.get(self.what.name)
 
@@ -66,13 +66,13 @@ class ExampleNode:
 
 
 def entries(uses: Mapping[str, list[str]]) -> list[Entry]:
-    """Predicates in their order, then priorities; ``uses`` are the names of policies by what they use."""
+    """Predicates in their order, then priorities; ``uses`` has names of policies by predicate or priority."""
     places = {name: number for number, name in enumerate(ORDER, start=1)}
     return [Entry(one, places.get(name, 0), uses.get(name, [])) for name, one in DESCRIBED.items()]
 
 
 def shown(what: Described) -> tuple[Example, list[ExampleNode]]:
-    """The example, and what the engine says of each of its nodes by name."""
+    """The example, and the engine's answer for each of its nodes by name."""
     found = example(what.name)
     decision = found.decision
     nodes = sorted(range(len(decision.explanation.nodes)), key=lambda node: decision.explanation.nodes[node])
@@ -87,7 +87,7 @@ def shown(what: Described) -> tuple[Example, list[ExampleNode]]:
 
 
 def trimmed(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """An object of an example without what is empty."""
+    """An object of an example without empty fields."""
     return {key: value for key, value in ((key, _kept(value)) for key, value in raw.items()) if value not in ({}, [])}
 
 

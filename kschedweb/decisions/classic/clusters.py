@@ -1,4 +1,4 @@
-"""The clusters of the examples: what there is, in a sentence, and the objects, of which the last is the pod."""
+"""The clusters of the examples: a sentence about each, and its objects, of which the last is the pod."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _node(name: str, *, labels: Json | None = None, allocatable: Json | None = N
 
 
 def _pod(name: str = "web", on: str = "", *, requests: Json | None = None, **more: Any) -> Json:
-    """A pod; ``more``: labels, limits, ports, owner, and whatever else its spec holds."""
+    """A pod; ``more``: labels, limits, ports, owner, and other fields of its spec."""
     resources = {key: value for key, value in (("requests", requests), ("limits", more.pop("limits", None))) if value}
     container: Json = {"name": "main", "image": IMAGE, "resources": resources}
     if "ports" in more:
@@ -52,7 +52,7 @@ def _pressure(kind: str) -> tuple[str, list[Json]]:
 
 
 def _disks(field: str, key: str, resource: str, what: str) -> tuple[str, list[Json]]:
-    """Of two nodes that take two volumes one has as many."""
+    """A cluster of two nodes with a limit of two volumes, which one of them has reached."""
     room = {resource: "2"}
     mounted = [{"name": one, field: {key: one}} for one in ("data-1", "data-2")]
     return (
@@ -128,7 +128,7 @@ def _service() -> Json:
 
 
 def _fellows(*nodes: str) -> list[Json]:
-    """Pods of the service ``web`` on ``nodes``, and the one that comes."""
+    """Pods of the service ``web`` on ``nodes``, and the pending one."""
     placed = [_pod(f"web-{number}", on, labels={"app": "web"}) for number, on in enumerate(nodes)]
     return [_service(), *placed, _pod(labels={"app": "web"})]
 

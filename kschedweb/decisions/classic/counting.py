@@ -89,7 +89,7 @@ def affinity(asked: ScoreContext) -> Worked:
 
 
 def _parts(asked: ScoreContext) -> list[tuple[str, int]]:
-    """What the terms that hold add up to, by the place of the node."""
+    """The sums of weights of the terms that hold, by place of the node."""
     case = asked.case
     cycle = Cycle(case.snapshot, case.pod)
     asked.plugin.pre_score(cycle, case.explanation.feasible)
@@ -111,7 +111,7 @@ def _selectors(asked: ScoreContext) -> list[Selector]:
 
 
 def _pods(asked: ScoreContext, node: int, selectors: list[Selector]) -> int:
-    """How many pods on ``node``, of the pod's namespace, any of ``selectors`` means."""
+    """The number of pods on ``node``, in the pod's namespace, that some of ``selectors`` matches."""
     pod = asked.case.pod
     return sum(
         other.namespace == pod.namespace
@@ -122,5 +122,5 @@ def _pods(asked: ScoreContext, node: int, selectors: list[Selector]) -> int:
 
 
 def _left(count: int, most: int) -> float:
-    """10 times the share of ``most`` that is not counted."""
+    """10 times the share of ``most`` that ``count`` leaves."""
     return float(MOST) * (float(most - count) / float(most))

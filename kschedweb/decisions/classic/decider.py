@@ -1,4 +1,4 @@
-"""How classic policies decide. Evictions of then are not simulated."""
+"""The decider of classic policies. Their preemption is not simulated."""
 
 from __future__ import annotations
 

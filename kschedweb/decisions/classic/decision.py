@@ -1,4 +1,4 @@
-"""The decision page's contents under a classic policy: predicates and priorities, in the words of then."""
+"""The contents of the decision page under a classic policy: predicates and priorities, in their own messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TODAY = "default-scheduler"
 
 
 class ClassicDecision(Presentation):
-    """The decision of a classic policy."""
+    """The presentation of a classic policy's decision."""
 
     case: ClassicCase
     fits = frozenset({"PodFitsResources", "GeneralPredicates"})
@@ -39,11 +39,11 @@ class ClassicDecision(Presentation):
 
     @property
     def ceiling(self) -> int:
-        """The highest total that the weights allow; without priorities every node has 1."""
+        """The highest total that the weights allow; without priorities every node has a total of 1."""
         return super().ceiling or 1
 
     def missing(self) -> list[str]:
-        """Extenders, which pages do not ask."""
+        """The extenders, which pages do not call."""
         return [f"extender {url}" for url in self.explanation.unasked]
 
     def worked(self, node: int, plugin: str) -> Arithmetic:
@@ -59,7 +59,7 @@ class ClassicDecision(Presentation):
         return words.in_short(self.case, reason)
 
     def reasons(self) -> list[tuple[RejectionReason, int]]:
-        """Why nodes were rejected: by the first predicate of each, or by all where all are asked."""
+        """Why nodes were rejected: the reasons of each node's first predicate, or of all if all run."""
         if not self.all_reasons:
             return histogram(self.explanation)
         listed = [
@@ -71,7 +71,7 @@ class ClassicDecision(Presentation):
         return [(reason, number) for reason, number in counted(listed) if number]
 
     def verdicts(self, node: int) -> list[FilterVerdict]:
-        """Every predicate's word on a node; behind the first that rejects it they are what they would have said."""
+        """Every predicate's verdict on a node; those after the first rejection are hypothetical."""
         found, ended = [], False
         for verdict in super().verdicts(node):
             found.append(replace(verdict, asked=not ended or self.all_reasons))
@@ -79,7 +79,7 @@ class ClassicDecision(Presentation):
         return found
 
     def notes(self) -> list[str]:
-        """Settings of the process that the columns do not show, and what of the pod came later than it."""
+        """Notes on settings of the process that the columns do not show, and on fields of the pod that it ignores."""
         decides, pod = self.case.scheduler.algorithm, self.case.pod
         found = []
         if decides.edition.percentage and decides.edition.percentage < 100 and len(self.explanation.nodes) >= 100:

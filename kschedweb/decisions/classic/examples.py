@@ -1,4 +1,4 @@
-"""A small cluster for each predicate and priority, in which it says something: the engine works out what."""
+"""A small cluster for each predicate and priority in which it matters; the engine computes the answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Example:
-    """``said`` is what there is in the cluster, ``objects`` are its raw objects, of which the last is the pod."""
+    """``said`` describes the cluster; ``objects`` are its raw objects, of which the last is the pod."""
 
     said: str
     objects: list[Json]
@@ -30,7 +30,7 @@ class Example:
 
 @lru_cache(maxsize=64)
 def example(name: str) -> Example:
-    """The example of the predicate or priority called ``name``: nothing else is in its policy."""
+    """The example of the predicate or priority ``name``, whose policy has nothing else."""
     one = DESCRIBED[name]
     said, objects = CLUSTERS[name]
     snapshot, pod = ClassicSnapshot.from_objects(objects[:-1]), as_of_then(Pod.read(objects[-1]))
@@ -48,7 +48,7 @@ def _edition(one: Described) -> Edition:
 
 
 def _policy(one: Described) -> Json:
-    """With mandatory predicates nothing has to be said of them."""
+    """The policy with the predicate or priority alone; mandatory predicates need no entry."""
     choice: Json = {"name": one.name}
     if one.argument:
         choice["argument"] = {one.argument: json.loads(one.shape)}

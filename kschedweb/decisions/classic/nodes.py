@@ -1,4 +1,4 @@
-"""The arithmetic of priorities that look at the node object alone."""
+"""The arithmetic of priorities that depend on the node object alone."""
 
 from __future__ import annotations
 
@@ -111,5 +111,5 @@ def _bounds(size: int) -> str:
 
 
 def _images(pod: Pod) -> list[str]:
-    """The images of its containers, of those that run at first not."""
+    """The images of the pod's containers, without init containers."""
     return [str(raw.get("image") or "") for raw in (pod.raw.get("spec") or {}).get("containers") or []]

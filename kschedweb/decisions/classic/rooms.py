@@ -19,7 +19,7 @@ DEFAULTS = "Containers that do not say what they ask for count with 100 m of CPU
 
 
 def _shares(asked: ScoreContext) -> list[tuple[str, int, int, str]]:
-    """Of CPU and memory: name, given away with the pod on the node, allocatable, and how that comes about."""
+    """For CPU and memory: name, requested with the pod on the node, allocatable, and how these are computed."""
     snapshot, pod, found = asked.case.snapshot, asked.case.pod, []
     for row, name in enumerate((CPU, MEMORY)):
         there, own = int(snapshot.nonzero[row, asked.position]), pod.occupied_nonzero[row]
@@ -29,7 +29,7 @@ def _shares(asked: ScoreContext) -> list[tuple[str, int, int, str]]:
 
 
 def _mean(asked: ScoreContext, about: str, one: Callable[[int, int], tuple[int, str]]) -> Worked:
-    """The mean of what ``one`` makes of (given away, allocatable) in CPU and in memory."""
+    """The mean of ``one(requested, allocatable)`` for CPU and for memory."""
     worked, scores = Worked(f"{about} {DEFAULTS}"), []
     for name, used, has, shown in _shares(asked):
         score, formula = one(used, has)
@@ -75,7 +75,7 @@ def ratio(asked: ScoreContext) -> Worked:
 
 
 def _on_line(points: list[Point], at: int) -> tuple[int, str]:
-    """The score at ``at`` percent, and how it is read off between two of ``points``."""
+    """The score at ``at`` percent, and the interpolation between two of ``points`` in words."""
     place = next((number for number, (percent, _) in enumerate(points) if at <= percent), len(points) - 1)
     percent, score = points[place]
     if place == 0 or at >= percent:

@@ -37,7 +37,7 @@ def everything(request: HttpRequest) -> HttpResponse:
 @require_safe
 @requires(Action.VIEW)
 def one(request: HttpRequest, name: str) -> HttpResponse:
-    """What one of them does, with an example that the engine works out."""
+    """One predicate or priority, with an example that the engine evaluates."""
     entries = catalogue.entries(selectors.classic_uses())
     numbers = {entry.what.name: number for number, entry in enumerate(entries)}
     if name not in numbers:

@@ -1,4 +1,4 @@
-"""Plain readings of the reasons that predicates give, told as those of today's filters are (``playground.words``)."""
+"""Plain readings of the reasons that predicates give, in the form of those of today's filters (``decisions.words``)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kschedweb.engine import Status
 
 LONG = {short: long for long, short in then.NAMES.items()}
-# Reasons that say the same as one of today's filters, which reads them from the same columns.
+# Reasons that mean the same as one of today's filters, whose presenter can read them.
 AS_TODAY = {
     then.SELECTOR: nodeaffinity.POD.by("NodeAffinity"),
     then.HOST_NAME: nodename.REJECTED.by("NodeName"),
@@ -31,7 +31,7 @@ AS_TODAY = {
     then.AFFINITY_RULES: interpodaffinity.AFFINITY.by("InterPodAffinity"),
     then.ANTI_AFFINITY_RULES: interpodaffinity.ANTI_AFFINITY.by("InterPodAffinity"),
 }
-# What a reason means for a pod that it keeps from every node, where it is not one of today's.
+# Sentences for a pod that one reason keeps from every node, for reasons that are not today's.
 GENERAL = {
     then.DISK_CONFLICT: "has a disk of the pod in use by another pod",
     then.ZONE_CONFLICT: "is in another zone than a volume of the pod",
@@ -64,7 +64,7 @@ CONDITIONS = {
 
 
 def shortages(case: ClassicCase, node: int) -> list[Shortage]:
-    """The resources of which a node has too little, or that are overcommitted there, worst first."""
+    """The resources that a node lacks, or that are overcommitted there, worst first."""
     snapshot, wanted = case.snapshot, asked(case.pod)
     if wanted.nothing:
         return []
@@ -78,7 +78,7 @@ def shortages(case: ClassicCase, node: int) -> list[Shortage]:
 
 
 def in_short(case: ClassicCase, reason: RejectionReason) -> str:
-    """What ``reason`` says about a node, to follow a count."""
+    """The words for ``reason`` after a count of nodes."""
     text = LONG.get(reason.text, reason.text)
     if text in GENERAL:
         return GENERAL[text]
@@ -91,7 +91,7 @@ def in_short(case: ClassicCase, reason: RejectionReason) -> str:
 
 
 def reading(case: ClassicCase, node: int, status: Status) -> Reading:
-    """What ``status``, the verdict of a predicate on a node, says in plain words."""
+    """The plain reading of ``status``, the verdict of a predicate on a node."""
     found, name = [], case.snapshot.names[node]
     if any(about is not None for about in status.about):
         found.append(_room(case, node, status))

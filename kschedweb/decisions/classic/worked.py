@@ -1,4 +1,4 @@
-"""What the arithmetic of a priority starts from and comes to, and the division of whole numbers that it shares."""
+"""The input and result of the arithmetic of a priority, and its integer arithmetic."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SIGN = 1 << 63
 
 @dataclass(frozen=True)
 class ScoreContext:
-    """``plugin`` about the node at ``position``, which is feasible and stands at ``index`` of its ``column``."""
+    """The score of ``plugin`` for the feasible node at ``position``, which is at ``index`` of its ``column``."""
 
     case: ClassicCase
     position: int
@@ -28,7 +28,7 @@ class ScoreContext:
 
     @cached_property
     def mapped(self) -> list[int]:
-        """What each feasible node was mapped to."""
+        """The mapped score of each feasible node."""
         found: list[int] = self.column.raw.tolist()
         return found
 
@@ -39,7 +39,7 @@ class ScoreContext:
 
 @dataclass
 class Worked:
-    """``mapped`` and ``reduced`` are what the steps come to; ``reducing`` is the formula between them, "" for none."""
+    """``mapped`` and ``reduced`` are the results of the steps; ``reducing`` is the formula between them, or ""."""
 
     about: str
     steps: list[Step] = field(default_factory=list)
@@ -51,24 +51,24 @@ class Worked:
         self.steps.append(Step(label, formula, str(result)))
 
     def unreduced(self, score: int) -> Worked:
-        """With ``score``, which stays as it was mapped."""
+        """This with ``score`` as mapped and reduced score."""
         self.mapped = self.reduced = score
         return self
 
 
 def cut(number: int, by: int) -> int:
-    """Division of whole numbers, cut toward 0."""
+    """Integer division truncated towards 0."""
     part = abs(number) // abs(by)
     return part if (number < 0) == (by < 0) else -part
 
 
 def times(part: int, factor: int) -> int:
-    """The product in 64 bits, where absurd amounts wrap round."""
+    """The product as a signed 64-bit integer, which wraps around."""
     return (part * factor + SIGN) % (2 * SIGN) - SIGN
 
 
 def scaled(worked: Worked, mapped: list[int], *, reverse: bool) -> Worked:
-    """Reduce so that the highest becomes 10, or with ``reverse`` 0."""
+    """Scale the scores so that the highest becomes 10, or 0 with ``reverse``."""
     highest, own = max(0, *mapped), worked.mapped
     if not highest:
         worked.reduced = MOST if reverse else own

@@ -1,4 +1,4 @@
-"""Score curves of the load-aware plugins that a document scores with, beside the fields that shape them."""
+"""Score curves of a document's load-aware plugins, beside the fields of their arguments."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PREFIX = "curve"
 
 @dataclass(frozen=True)
 class Panel:
-    """The curves of one plugin; ``error`` says why there are none."""
+    """The curves of one plugin, or an ``error`` that says why there are none."""
 
     plugin: str
     form: ConditionsForm

@@ -1,4 +1,4 @@
-"""What another policy would do to the pods of a cluster: pending ones for a document that is not saved yet."""
+"""The effect of another policy, which may be unsaved, on the pods of a cluster."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SECONDS = 8.0
 
 @dataclass(frozen=True)
 class Moved:
-    """A pod that another node would get, and why; "" for no node. ``message`` says why no node passes ``after``."""
+    """A pod that gets another node, and why; "" is no node. ``message`` says why no node is feasible ``after``."""
 
     namespace: str
     name: str
@@ -38,7 +38,7 @@ class Moved:
 
 @dataclass
 class Effect:
-    """``asked`` of ``pods`` were looked at; ``failed`` names those whose cycle fails under one side."""
+    """The result: ``asked`` of ``pods`` were compared; ``failed`` names those whose cycle fails on one side."""
 
     pods: int
     asked: int = 0
@@ -54,9 +54,9 @@ def effect(
     limit: int = POD_LIMIT,
     decides: Decider[Any, Any, Any] = PROFILES,
 ) -> Effect:
-    """Compare both on ``rows`` (the pending pods), each pod alone against the cluster as it is without it.
+    """Compare ``before`` and ``after`` on the pods ``rows``, each alone against the cluster without it.
 
-    At most ``limit`` pods, and no further one after ``SECONDS``. ``decides`` is of the kind that both are.
+    Compares at most ``limit`` pods, and stops after ``SECONDS``. ``decides`` is the decider of both.
     """
     asked = (pod_rows(snapshot).filter(pending=True) if rows is None else rows).filter(gated=False)
     result = Effect(asked.count())

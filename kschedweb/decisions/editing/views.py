@@ -1,4 +1,4 @@
-"""What a policy that is being edited would do to the pods of a cluster."""
+"""The view of an edited policy's effect on the pods of a cluster."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @require_POST
 @requires(Action.VIEW)
 def policy_effect(request: PageRequest, name: str) -> HttpResponse:
-    """How many pending pods of the chosen cluster would change node, for HTMX."""
+    """The part of the page that says how many pending pods of the chosen cluster would change node, for htmx."""
     found = selectors.policy_get(name)
     scope = scope_of(request)
     saved = selectors.revision_get(found)

@@ -1,4 +1,4 @@
-"""All load-aware policies on the nodes of one cluster, for one pod: what each gives to each node, and who wins."""
+"""All load-aware policies on the nodes of one cluster for one pod: the scores of each, and the winners."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ USE = (("cpu", "15m"), ("memory", "15m"))
 
 @dataclass(frozen=True)
 class Entrant:
-    """One side's answer: ``case`` is ``None`` where the cycle fails, as ``error`` says."""
+    """The answer of one side; ``case`` is ``None`` if the cycle fails, and ``error`` says why."""
 
     side: ScoringSide
     case: Case | None
@@ -37,13 +37,13 @@ class Entrant:
 
     @property
     def winner(self) -> str:
-        """The node that gets the pod; "" where none does, or where every node scores the same."""
+        """The node that gets the pod; "" if there is none, or if every node has the same score."""
         found = self.explanation
         return "" if found is None or found.chosen is None or self.undecided else found.nodes[found.chosen]
 
     @property
     def undecided(self) -> bool:
-        """Whether the policy gives all of several feasible nodes the same."""
+        """Whether there are several feasible nodes and all have the same score."""
         found = self.explanation
         return found is not None and len(found.feasible) > 1 and len(found.best) == len(found.feasible)
 
@@ -54,7 +54,7 @@ class Entrant:
 
     @property
     def runner_up(self) -> tuple[str, int] | None:
-        """The next node and how far it is behind; ``None`` for fewer than two feasible ones."""
+        """The second node and its distance; ``None`` with fewer than two feasible nodes."""
         found = self.explanation
         if found is None or len(found.feasible) < 2:
             return None
@@ -63,13 +63,13 @@ class Entrant:
 
     @property
     def shared(self) -> int:
-        """How many nodes have the highest score."""
+        """The number of nodes with the highest score."""
         found = self.explanation
         return len(found.best) if found is not None else 0
 
     @property
     def words(self) -> str:
-        """Who wins, and by how much, in one sentence."""
+        """One sentence that says which node wins, and by how much."""
         found = self.explanation
         if found is None:
             return f"The cycle fails: {self.error}"
@@ -87,7 +87,7 @@ class Entrant:
 
 @dataclass(frozen=True)
 class Mark:
-    """One side's score on one node; ``score`` is ``None`` where the node is rejected, as ``reason`` says."""
+    """One side's score on one node; ``score`` is ``None`` if the node is rejected, and ``reason`` says why."""
 
     side: ScoringSide
     score: int | None
@@ -98,7 +98,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Line:
-    """One node: what it uses in percent of allocatable (``None``: not known), and every side's mark."""
+    """One node: its use in percent of allocatable (``None``: not known), and every side's mark."""
 
     node: str
     use: list[float | None]
@@ -123,9 +123,9 @@ class Contest:
     use: list[np.ndarray]
 
     def order(self, by: str) -> list[int]:
-        """Positions of the nodes: by the score of the side called ``by``, by "node", else by use of CPU, most first.
+        """Positions of the nodes, sorted by the score of side ``by``, by "node", else by CPU use, highest first.
 
-        By default nodes that no policy scores come last.
+        By default, nodes without any score come last.
         """
         everyone = range(len(self.names))
         if by == "node":
@@ -172,7 +172,7 @@ class Contest:
 
     @property
     def votes(self) -> list[tuple[str, int]]:
-        """The nodes that policies choose, with how many do; comparisons by requests do not count."""
+        """The nodes that policies choose, with the number of policies; reference sides do not count."""
         counts: dict[str, int] = {}
         for entrant in self.entrants:
             if entrant.winner and not entrant.side.reference:
@@ -181,7 +181,7 @@ class Contest:
 
     @property
     def title(self) -> str:
-        """The answer in one sentence."""
+        """One sentence with the answer."""
         policies = [entrant for entrant in self.entrants if not entrant.side.reference]
         name = self.pod.partition("/")[2]
         if not self.votes:
@@ -194,13 +194,13 @@ class Contest:
         return f"{node} is chosen for {name} by {number} of {len(policies)} policies{rest}"
 
     def decision(self, key: str) -> Decision | None:
-        """The decision of the side called ``key``, for the arithmetic of its cells."""
+        """The decision of the side ``key``, for the arithmetic of its cells."""
         entrant = next((item for item in self.entrants if item.side.key == key), None)
         return Decision(entrant.case) if entrant is not None and entrant.case is not None else None
 
 
 def contest(snapshot: Snapshot, pod_key: str, sides: Sequence[ScoringSide]) -> Contest:
-    """Ask every side about ``pod_key`` ("namespace/name"). Raises NotFound where the snapshot has no such pod."""
+    """Explain ``pod_key`` ("namespace/name") under every side. Raises NotFound if the snapshot has no such pod."""
     engine = engine_snapshot(snapshot)
     entrants = []
     for side in sides:

@@ -16,7 +16,7 @@ TABLE_STEP = 5  # percent
 
 
 def curves(drawn: Sequence[tuple[str, Curve]], *, saved: Sequence[tuple[str, Curve]] = (), height: int = 440) -> Chart:
-    """One line a label; ``saved`` are drawn thin and dotted for comparison. Raises ValueError without a line."""
+    """A chart with a line for each label; ``saved`` lines are thin and dotted. Raises ValueError without a line."""
     percents = drawn[0][1].percents
     data = [_trace(index, label, curve) for index, (label, curve) in enumerate(drawn)]
     data += [_saved(label, curve) for label, curve in saved]
@@ -40,7 +40,7 @@ def curves(drawn: Sequence[tuple[str, Curve]], *, saved: Sequence[tuple[str, Cur
 
 
 def summary(drawn: Sequence[tuple[str, Curve]]) -> str:
-    """Where each line is highest, in one sentence."""
+    """One sentence that says where each line is highest."""
     words = []
     for label, item in drawn:
         top = item.top
@@ -86,7 +86,7 @@ def _cell(curve: Curve, index: int) -> int | str:
 
 @cache
 def fifty() -> Chart:
-    """Why the constant 50 of TargetLoadPacking's first releases is wrong: with a target of 10 % nodes above it win."""
+    """A chart of why the constant 50 of TargetLoadPacking's first releases is wrong, with a target of 10 %."""
     conditions = Conditions(pod=1.0)
     published, older = (
         curve(replace(side, args={**side.args, "targetUtilization": 10}), conditions)

@@ -1,6 +1,6 @@
-"""A row of nodes that differ in nothing but how much they are used, for the engine to score.
+"""A row of nodes that differ only in their use, which the engine scores.
 
-So a policy's score can be drawn over utilisation without working it out a second time.
+So a policy's score can be drawn over utilisation without a second implementation of it.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from kschedweb.engine.state.columns import Floats
 
 CORES, MEMORY_BYTES = 32, 128 << 30
-NOW = 1_700_000_000.0  # seconds of the epoch; any time does, since only differences count
+NOW = 1_700_000_000.0  # seconds of the epoch; any time will do, since only differences count
 FRESH = 30.0  # age of the figures in seconds
 KEYS = ("5m", "10m", "15m", "1h", "1d", "1h_max", "1d_max")
 RESOURCES = ("cpu", "memory")
-LIMITS = 1.5  # of what pods request
-AROUND = 9  # nodes that set the cluster's average for each node of the row
+LIMITS = 1.5  # factor on requests
+AROUND = 9  # nodes beside the row for each node of it, which set the cluster's average
 AGES = (300, 900, 3600, 4 * 3600, 24 * 3600)  # seconds
 AGE_WORDS = ("5 min", "15 min", "1 h", "4 h", "1 day")
 EVERYTHING = "everything"
@@ -52,12 +52,12 @@ MOVING = {
 
 @dataclass(frozen=True)
 class Conditions:
-    """What row and pod are like, all in percent of a node.
+    """The properties of row and pod, all in percent of a node.
 
-    ``pod`` is what the pod requests, is limited to, and uses; ``average`` the mean use of the cluster; ``lowest``
-    where the row begins; ``deviation`` the standard deviation of each node's use; ``requested`` what pods on each
-    node of the row request, with limits half as high again; ``moving`` (of ``MOVING``) which figures differ from node
-    to node, the others are at the average.
+    ``pod`` is the pod's request, limit and use; ``average`` the mean use of the cluster; ``lowest`` the use of the
+    first node of the row; ``deviation`` the standard deviation of each node's use; ``requested`` the requests of pods
+    on each node of the row, whose limits are half as high again. ``moving`` (one of ``MOVING``) says which figures
+    differ from node to node; the others are at the average.
     """
 
     pod: float = 3.0
@@ -73,11 +73,11 @@ class Conditions:
 
     @property
     def others(self) -> float:
-        """The level at which the nodes beside the row are, so that the average is what it shall be."""
+        """The use of the nodes beside the row, which makes the mean equal to ``average``."""
         return ((AROUND + 1) * self.average - (self.lowest + 100) / 2) / AROUND
 
     def check(self) -> Conditions:
-        """Itself. Raises Unprocessable that names what is out of range."""
+        """Return these conditions. Raises Unprocessable, which names values out of range."""
         problems: list[FieldProblem] = [
             {"path": name, "message": f"Give a number from {low:g} to {high:g} (percent)."}
             for name, low, high in (
@@ -103,7 +103,7 @@ class Conditions:
 
 @dataclass(frozen=True)
 class Given:
-    """What a node gets: its normalised score, ``None`` where it is rejected, as ``reason`` says."""
+    """The normalised score of a node; ``None`` if it is rejected, and ``reason`` says why."""
 
     score: int | None
     reason: str = ""
@@ -111,10 +111,10 @@ class Given:
 
 @dataclass(frozen=True)
 class Curve:
-    """What one side gives to the nodes at ``percents``.
+    """One side's scores of the nodes at ``percents``.
 
-    ``missing`` is what a node without figures gets, ``aged`` what nodes at the average get whose figures are as old as
-    ``AGES``. ``error`` says why there is nothing.
+    ``missing`` is the score of a node without figures; ``aged`` has those of nodes at the average whose figures are as
+    old as ``AGES``. ``error`` says why there are no scores.
     """
 
     side: ScoringSide
@@ -134,7 +134,7 @@ class Curve:
 
     @property
     def top(self) -> tuple[int, int] | None:
-        """Highest score and the lowest utilisation that gets it."""
+        """The highest score and the lowest utilisation that has it."""
         known = [
             (score, -percent) for percent, score in zip(self.percents, self.scores, strict=True) if score is not None
         ]
@@ -145,7 +145,7 @@ class Curve:
 
 
 def curve(side: ScoringSide, conditions: Conditions) -> Curve:
-    """What ``side`` gives to the nodes of the row. Raises Unprocessable for conditions or arguments that are wrong."""
+    """The scores of ``side`` on the row. Raises Unprocessable for wrong conditions or arguments."""
     snapshot = _snapshot(conditions.check())
     named = replace(side, args=presenter(side.plugin).named(side.args, snapshot.names))
     try:
@@ -160,7 +160,7 @@ def curve(side: ScoringSide, conditions: Conditions) -> Curve:
 
 
 def variations(side: ScoringSide, conditions: Conditions) -> list[tuple[str, Curve]]:
-    """The curve for everything, first, and for each kind of figure alone that makes a difference."""
+    """The curve of all figures first, then that of each kind of figure that alone makes a difference."""
     whole = curve(side, replace(conditions, moving=EVERYTHING))
     alone = [(moving, curve(side, replace(conditions, moving=moving))) for moving in MOVING if moving != EVERYTHING]
     return [(EVERYTHING, whole), *((name, one) for name, one in alone if not one.flat and one.scores != whole.scores)]
@@ -171,7 +171,7 @@ def _explained(snapshot: EngineSnapshot, configuration: Configuration, condition
 
 
 def _given(found: Explanation) -> list[Given]:
-    """What each node gets, in node order."""
+    """The score of each node, in node order."""
     scores: dict[int, int] = {}
     if found.scores:
         scores = dict(zip(found.feasible.tolist(), found.scores[0].normalized.tolist(), strict=True))
@@ -191,7 +191,7 @@ def _snapshot(conditions: Conditions) -> EngineSnapshot:
 
 @lru_cache(maxsize=16)
 def _row(lowest: int, requested: float) -> EngineSnapshot:
-    """The nodes of the row from ``lowest`` to 100 %, those around it, aged ones, and one without figures."""
+    """The nodes of the row from ``lowest`` to 100 %, those beside it, aged ones, and one without figures."""
     size = len(range(lowest, 101))
     names = [f"at-{percent:03d}" for percent in range(lowest, 101)]
     names += [f"around-{number:03d}" for number in range(AROUND * size)]
@@ -234,7 +234,7 @@ def _node(name: str) -> Node:
 
 
 def _pod(name: str, request: float, limit: float) -> Pod:
-    """A pod that requests and is limited to so many percent of a node, scheduled long ago if it is bound."""
+    """A pod with request and limit in percent of a node; if bound, it was scheduled long ago."""
     asked = {"requests": _amounts(request), "limits": _amounts(limit)}
     return Pod.read(
         {

@@ -1,4 +1,4 @@
-"""One load-aware policy by itself: which there are, with whose arguments, and the configuration that runs it alone."""
+"""The load-aware policies, their arguments, and the configuration that runs one of them alone."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ REQUESTS = "NodeResourcesFit"
 
 @dataclass(frozen=True)
 class ScoringSide:
-    """A scoring plugin with its arguments, as one of several that are put side by side.
+    """A scoring plugin with its arguments, as one of several that are compared.
 
-    ``key`` names it in addresses. ``reference`` marks what is there to compare with: a plugin that goes by requests.
+    ``key`` names it in addresses. ``reference`` marks a plugin that scores by requests and is shown for comparison.
     """
 
     key: str
@@ -38,17 +38,17 @@ class ScoringSide:
 
     @property
     def unknown(self) -> str:
-        """What it does with missing and with old figures, in words."""
+        """What the plugin does with missing and old figures, in words."""
         return presenter(self.plugin).missing
 
     def alone(self, scheduler: str = DEFAULT_SCHEDULER) -> Configuration:
-        """The plugin and nothing else. Raises Unprocessable where its arguments are not valid."""
+        """A configuration with only this plugin. Raises Unprocessable for invalid arguments."""
         names = ["PrioritySort", "DefaultBinder", self.plugin]
         plugins = {"multiPoint": {"disabled": [{"name": "*"}], "enabled": [{"name": name} for name in names]}}
         return self._configuration(scheduler, plugins)
 
     def scoring(self, scheduler: str = DEFAULT_SCHEDULER) -> Configuration:
-        """Every default plugin at every point but scoring, where the plugin is alone. Raises as ``alone``."""
+        """The default configuration in which only this plugin scores. Raises as ``alone``."""
         points = CURRENT.registry.specs[self.plugin].points
         plugins: dict[str, Any] = {
             point: {"disabled": [{"name": "*"}], "enabled": [{"name": self.plugin}] if point in points else []}
@@ -76,9 +76,9 @@ def policies() -> list[str]:
 
 
 def all_sides(configuration: Configuration | None = None, scheduler: str = DEFAULT_SCHEDULER) -> list[ScoringSide]:
-    """Every load-aware policy, with the arguments that ``configuration`` gives it, else with its defaults.
+    """Every load-aware policy, with its arguments in ``configuration``, else its defaults.
 
-    The arguments are those of the profile called ``scheduler``, or of the first where none is called so.
+    The arguments are those of the profile ``scheduler``, or of the first profile if there is none of that name.
     """
     given = arguments_of(configuration, scheduler)
     found = []
@@ -95,7 +95,7 @@ def all_sides(configuration: Configuration | None = None, scheduler: str = DEFAU
 
 
 def own_side(configuration: Configuration, scheduler: str, plugin: str) -> ScoringSide:
-    """``plugin`` with exactly the arguments that the profile ``scheduler`` gives it."""
+    """``plugin`` with its arguments in the profile ``scheduler``."""
     given = arguments_of(configuration, scheduler).get(plugin, {})
     return ScoringSide(plugin, plugin, plugin, CURRENT.registry.specs[plugin].help, given)
 

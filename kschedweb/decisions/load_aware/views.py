@@ -44,9 +44,9 @@ CONDITIONS = tuple(ConditionsForm.base_fields)
 @requires(Action.VIEW)
 @vary_on_headers("HX-Request")
 def policies(request: HttpRequest) -> HttpResponse:
-    """Score curves of every policy, what each gives to the cluster's nodes, and what it does without figures.
+    """Score curves of every policy, its scores of the cluster's nodes, and what it does without figures.
 
-    htmx asks the same address for the curves alone, or for the arithmetic of one cell.
+    htmx requests the same address for the curves alone, or for the arithmetic of one cell.
     """
     revision = _revision(request)
     sides = _sides(revision)
@@ -93,7 +93,7 @@ def _sides(revision: Revision) -> list[ScoringSide]:
 
 
 def _curves(request: HttpRequest, sides: list[ScoringSide]) -> dict[str, Any]:
-    """The curves under the asked conditions, under the default ones where those are wrong, as the form says."""
+    """The curves under the conditions in the address; under the defaults if those are invalid."""
     usual = {name: getattr(Conditions(), name) for name in CONDITIONS}
     form = ConditionsForm({**usual, **{name: request.GET[name] for name in CONDITIONS if request.GET.get(name)}})
     conditions = form.conditions if form.is_valid() else Conditions()
@@ -111,7 +111,7 @@ def _curves(request: HttpRequest, sides: list[ScoringSide]) -> dict[str, Any]:
 
 
 def _changed(sides: list[ScoringSide], other: Revision | None, conditions: Conditions) -> list[tuple[str, Curve]]:
-    """The curves of those policies that ``other`` gives other arguments."""
+    """The curves of the policies whose arguments differ in ``other``."""
     if other is None:
         return []
     mine = {side.key: side.args for side in sides}
@@ -122,7 +122,7 @@ def _changed(sides: list[ScoringSide], other: Revision | None, conditions: Condi
 
 
 def _contest(request: HttpRequest, sides: list[ScoringSide]) -> tuple[Contest | None, str]:
-    """Every side on the cluster's nodes for the asked pod, for the first pending one where none was asked."""
+    """Every side on the cluster's nodes, for the pod in the address or else the first pending one."""
     snapshot = scope_of(request).snapshot
     asked = request.GET.get("pod_name", "").strip()
     key = asked or (selectors.pod_to_begin_with(snapshot) if snapshot else "")
@@ -163,7 +163,7 @@ def _cell(request: HttpRequest, found: Contest | None) -> dict[str, Any]:
 
 
 def _links(request: HttpRequest) -> dict[str, object]:
-    """What the page's own links and forms carry on from its address."""
+    """The parameters of the address that the page's links and forms keep."""
     asked = {name: value for name, value in request.GET.items() if value}
     cells = {name: value for name, value in asked.items() if name not in ("node", "cell")}
     return {

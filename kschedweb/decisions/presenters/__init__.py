@@ -1,6 +1,6 @@
-"""One module a plugin: what pages tell of it, in words. Found by the plugin's name.
+"""Presenters, one module per plugin, which put its verdicts and scores into words. They are found by the plugin's name.
 
-Those of other packages come from entry points of the group ``kschedweb.presenters`` that load to a ``Presenter``.
+Presenters of other packages are found by entry points of the group ``kschedweb.presenters``.
 """
 
 from __future__ import annotations
@@ -24,5 +24,5 @@ def _known() -> dict[str, Presenter]:
 
 
 def presenter(plugin: str) -> Presenter:
-    """What tells of ``plugin``: its own presenter, or one that knows nothing but what the plugin says."""
+    """The presenter of ``plugin``, or a general one that shows the plugin's own messages."""
     return _known().get(plugin) or Presenter(plugin)

@@ -1,4 +1,4 @@
-"""What pages tell of a plugin, and what they tell of one that nothing more is known about."""
+"""The base of presenters, which also serves plugins without a presenter."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Args = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Form:
-    """One form in which a policy was published: ``key`` in addresses, and the arguments that make it."""
+    """A published variant of a policy: its ``key`` in addresses, and its arguments."""
 
     key: str
     label: str
@@ -28,10 +28,10 @@ class Form:
 
 
 class Presenter:
-    """Tells of the plugin called ``plugin``. A module of this folder makes one; a package names it as an entry point.
+    """Puts verdicts and scores of ``plugin`` into words. Modules of this folder define one; packages register theirs.
 
-    ``about`` says what the score goes by, ``missing`` what the plugin does with missing and with old figures; ``short``
-    has words for what its verdicts are about, to follow a count: "31 nodes: …".
+    ``about`` says what the score depends on, ``missing`` what the plugin does with missing and old figures. ``short``
+    has words for the facts of its verdicts, which follow a count: "31 nodes: …".
     """
 
     about = ""
@@ -42,26 +42,26 @@ class Presenter:
         self.plugin = plugin
 
     def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:
-        """What ``status``, the plugin's verdict on the node at a position, says in plain words."""
+        """The plain reading of ``status``, the plugin's verdict on the node at a position."""
         return Reading(f"{snapshot.names[node]}: {status.message or status.code}.")
 
     def in_short(self, pod: Pod, reason: str, about: Any) -> str:
-        """What a reason, which is about ``about``, says of a node, to follow a count."""
+        """The words for ``reason`` with the fact ``about``, which follow a count of nodes."""
         return self.short.get(about, reason)
 
     def work(self, case: Case, node: int, result: Arithmetic) -> None:
-        """Add to ``result`` how the plugin came to its raw score on the node at a position."""
+        """Add to ``result`` the arithmetic of the plugin's raw score on the node at a position."""
 
     def normalization(self, raws: list[int], raw: int) -> str:
-        """How ``raw``, one of the raw scores, becomes 0 to 100, with the numbers put in."""
+        """The normalisation of ``raw``, one of the raw scores, to 0 to 100, as a formula with numbers."""
         return "already between 0 and 100"
 
     def forms(self, help: str) -> list[Form]:
-        """In which forms a load-aware policy is put beside others; ``help`` says in a sentence what it does."""
+        """The forms in which a load-aware policy is compared with others; ``help`` says in a sentence what it does."""
         return [Form(self.plugin, self.plugin, help)]
 
     def named(self, args: Args, nodes: Sequence[str]) -> Args:
-        """``args`` for a cluster of nodes with these names, where the plugin goes by names."""
+        """``args`` adapted to the names of the nodes, for plugins whose arguments contain names."""
         return args
 
 

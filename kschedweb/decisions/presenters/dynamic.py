@@ -1,4 +1,4 @@
-"""Dynamic, of crane-scheduler: what is left of each metric, weighed, less the heat of the node."""
+"""Dynamic, of crane-scheduler: the weighted mean of what is left of each metric, less the node's heat."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Annotated(Presenter):
 
 
 def _metric(name: str) -> str:
-    """What a metric of crane-scheduler says, in words."""
+    """The meaning of a metric of crane-scheduler, in words."""
     if name not in METRICS:
         return name
     resource, key = METRICS[name]

@@ -1,4 +1,4 @@
-"""DynamicResources: devices that claims ask for."""
+"""DynamicResources: devices of resource claims."""
 
 from __future__ import annotations
 

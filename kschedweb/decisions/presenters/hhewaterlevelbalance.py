@@ -88,7 +88,7 @@ def _listed(keys: Iterable[tuple[str, str]]) -> str:
 
 
 def _window(result: Arithmetic, plugin: HheWaterLevelBalance, levels: Levels, row: int, node: int) -> float:
-    """The score of one window, NaN where the node has no figure; adds the steps that lead to it."""
+    """The score of one window, NaN if the node has no figure. Adds the steps to ``result``."""
     name = _listed([levels.keys[row]])
     own, missing, pod = (float(column[row, node]) for column in (levels.node, levels.missing, levels.pod))
     if math.isnan(own):
@@ -133,7 +133,7 @@ def _branch(target: float, cluster: float) -> str:
 
 
 def _mean(result: Arithmetic, label: str, parts: list[tuple[str, float, float]]) -> float:
-    """The mean of what is known, by weight; NaN where nothing is."""
+    """The weighted mean of the known scores; NaN if none is known."""
     known = [(name, weight, score) for name, weight, score in parts if not math.isnan(score)]
     if not known:
         return math.nan

@@ -1,4 +1,4 @@
-"""ImageLocality: images that the node already holds."""
+"""ImageLocality: images that the node already has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""InterPodAffinity: pods that this one wants near or far, and that want it so."""
+"""InterPodAffinity: affinity and anti-affinity of the pod, and of placed pods towards it."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class LoadAware(Presenter):
 
 
 def _unknown(case: Case, plugin: LoadAwareScheduling, node: int) -> str | None:
-    """Why the node's figures do not count; ``None`` where they do."""
+    """Why the node's figures do not count; ``None`` if they do."""
     assert case.snapshot.watermarks is not None
     if not plugin.reported(case.snapshot)[node]:
         return "Nothing is known of this node (to Koordinator, it has no NodeMetric)"
@@ -99,7 +99,7 @@ def _unknown(case: Case, plugin: LoadAwareScheduling, node: int) -> str | None:
 
 
 def _left(result: Arithmetic, case: Case, plugin: LoadAwareScheduling, node: int) -> Ints:
-    """Whole percents that are left of each resource with the pod. Shape [resources, 1]."""
+    """The free percentage of each resource with the pod. Shape [resources, 1]."""
     prod = plugin.score_prod and priority_class(case.pod) == PROD
     aggregate = None if prod else plugin.scored_aggregate
     before = plugin.used(case.snapshot, prod, aggregate)[:, [node]]

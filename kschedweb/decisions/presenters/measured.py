@@ -1,4 +1,4 @@
-"""What presenters of load-aware plugins need: measured inputs with their age, and numbers as text."""
+"""Helpers for presenters of load-aware plugins: measured inputs with their age, and numbers as text."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NOTHING = "kschedweb has no figures of this cluster's use for this moment."
 
 
 def figure(case: Case, node: int, resource: str, key: str, *, stale_after: float = math.inf) -> Figure:
-    """A node's figure with its age and origin; "no figure" where there is none. ``stale_after`` in seconds."""
+    """A node's figure with its age and source, or "no figure". ``stale_after`` is in seconds."""
     label = f"{RESOURCES[resource]}, {WORDS.get(key, key)}"
     watermarks = case.snapshot.watermarks
     if watermarks is None or math.isnan(watermarks.column(resource, key)[node]):
@@ -43,7 +43,7 @@ def figure(case: Case, node: int, resource: str, key: str, *, stale_after: float
 
 
 def used_by_pod(case: Case, resource: str, key: str) -> Figure:
-    """What the pod is taken to use, by its workload's figures or by its limit."""
+    """The pod's expected use, from its workload's figures or its limit."""
     label = f"Pod's {RESOURCES[resource]}, {WORDS.get(key, key)}"
     watermarks, pod = case.snapshot.watermarks, case.pod
     known = (watermarks.workload(pod, case.snapshot.objects) if watermarks else None) or {}
@@ -61,7 +61,7 @@ def amount(resource: str, value: float) -> str:
 
 
 def number(value: float) -> str:
-    """A number with as many decimals as one reads: 12.5, 0.0312, 18.75."""
+    """A number with few decimals, such as 12.5, 0.0312 or 18.75."""
     if math.isnan(value):
         return "not known"
     if math.isinf(value):
@@ -71,7 +71,7 @@ def number(value: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """How old something is: "40 s", "4 min", "3 h", "2 days"; figures of the future say so."""
+    """An age such as "40 s", "4 min", "3 h" or "2 days"; an age below 0 is marked as in the future."""
     if math.isnan(seconds):
         return "age not known"
     if seconds < 0:
@@ -91,7 +91,7 @@ def away_from_zero(value: float) -> int:
 
 
 def cpu_use(result: Arithmetic, case: Case, node: int) -> tuple[float, float]:
-    """CPU use in percent of capacity, NaN where it is not known, and the capacity in milli-CPU."""
+    """CPU use in percent of capacity, NaN if it is not known, and the capacity in milli-CPU."""
     result.figures.append(figure(case, node, CPU, MEAN))
     size = float(capacity(case.snapshot, CPU)[node])
     use = float(of_capacity(case.snapshot, CPU, MEAN)[node])
@@ -103,7 +103,7 @@ def cpu_use(result: Arithmetic, case: Case, node: int) -> tuple[float, float]:
 
 
 def spread_figures(result: Arithmetic, case: Case, node: int) -> bool:
-    """List the measured inputs; ``False`` where there are none at all, which makes the score 0."""
+    """Add the measured inputs; ``False`` if there are none at all, which makes the score 0."""
     if case.snapshot.watermarks is None:
         result.notes.append(f"{NOTHING} Every node scores 0.")
         result.computed = 0

@@ -1,4 +1,4 @@
-"""NodeAffinity: labels that the pod asks for, and those that it prefers."""
+"""NodeAffinity: labels that the pod requires, and those that it prefers."""
 
 from __future__ import annotations
 

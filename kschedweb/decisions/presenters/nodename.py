@@ -1,4 +1,4 @@
-"""NodeName: the node that the pod names."""
+"""NodeName: the node in the pod's spec.nodeName."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NodeResourcesBalancedAllocation: how even the shares of the resources are with the pod."""
+"""NodeResourcesBalancedAllocation: how equal the shares of the resources are with the pod."""
 
 from __future__ import annotations
 

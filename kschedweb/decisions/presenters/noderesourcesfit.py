@@ -1,4 +1,4 @@
-"""NodeResourcesFit: what a node has room for, and how its use is scored."""
+"""NodeResourcesFit: resources that a node lacks, and how its use is scored."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _formula(case: Case, strategy: str, after: int, size: int) -> str:
 
 
 def shortages(snapshot: EngineSnapshot, pod: Pod, node: int) -> list[Shortage]:
-    """The resources of which the node at a position has too little free for ``pod``, worst first."""
+    """The resources of which the node at a position has too little for ``pod``, worst first."""
     found = []
     for resource, asked in pod.requests.items():
         column = snapshot.resources.get(resource)

@@ -1,4 +1,4 @@
-"""Peaks: by how much the pod raises a node's power draw."""
+"""Peaks: the rise of a node's power draw with the pod."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kschedweb.engine.plugins.peaks import FEMTO, Peaks, cpu_request, femtowatts
 if TYPE_CHECKING:
     from kschedweb.decisions.case import Case
 
-POWER_MODEL = {"k0": 470.0, "k1": -90.0, "k2": -0.07}  # watts; rises less and less, as that of most machines does
+POWER_MODEL = {"k0": 470.0, "k1": -90.0, "k2": -0.07}  # watts; the draw flattens with use, as in most machines
 
 
 class Power(Presenter):
@@ -59,7 +59,7 @@ class Power(Presenter):
         return f"100 − 100 × ({raw} − {low}) ÷ ({high} − {low}), the quotient cut toward 0"
 
     def named(self, args: Args, nodes: Sequence[str]) -> Args:
-        """All nodes have the first model that there is, else ``POWER_MODEL``."""
+        """The arguments with the first model, else ``POWER_MODEL``, for all nodes."""
         given = args.get("nodePowerModel") or args.get("NodePowerModel") or {}
         model = next(iter(given.values()), POWER_MODEL)
         changed = {key: value for key, value in args.items() if key != "NodePowerModel"}

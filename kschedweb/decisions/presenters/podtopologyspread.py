@@ -1,4 +1,4 @@
-"""PodTopologySpread and HkePodTopologySpread: how even matching pods are over places."""
+"""PodTopologySpread and HkePodTopologySpread: how evenly matching pods are spread."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Spread(Presenter):
 
 @lru_cache(maxsize=4)
 def _hard_constraints(snapshot: EngineSnapshot, pod: Pod) -> list[Constraint]:
-    """The pod's own hard constraints with their counts, as the plugin finds them; the same for every node."""
+    """The pod's hard constraints with the counts of the plugin; they are the same for every node."""
     cycle, plugin = Cycle(snapshot, pod), PodTopologySpread({})
     plugin.pre_filter(cycle)
     constraints: list[Constraint] = cycle.state.get(plugin.name, [])
@@ -83,7 +83,7 @@ def _hard_constraints(snapshot: EngineSnapshot, pod: Pod) -> list[Constraint]:
 
 
 def forget() -> None:
-    """Drop what is remembered of a snapshot: it is about to change."""
+    """Clear the cache of constraints; call it before a snapshot changes."""
     _hard_constraints.cache_clear()
 
 

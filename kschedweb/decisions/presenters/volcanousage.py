@@ -1,4 +1,4 @@
-"""VolcanoUsage: what is left of CPU and memory with the pods that the figures do not show yet."""
+"""VolcanoUsage: free CPU and memory, with pods counted that the figures do not show yet."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Usage(Presenter):
 
 
 def _figures(result: Arithmetic, case: Case, resource: str, node: int) -> None:
-    """The figure that counts: Volcano's own window, else what stands in for it."""
+    """Add the figure that counts: Volcano's own window, else its substitute."""
     first, second = (figure(case, node, resource, window, stale_after=ACTIVE) for window in WINDOWS)
     result.figures.append(second if first.value == "no figure" else first)
     if first.value == second.value == "no figure":

@@ -1,4 +1,4 @@
-"""The plugins that look at the pod's volumes."""
+"""The presenters of plugins that check the pod's volumes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Links from decisions to what explains them."""
+"""Template tags of decision pages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ register = template.Library()
 
 @register.simple_tag
 def explained(name: str, algorithm: Algorithm | str | None) -> str:
-    """``name``, as a link to its page where it is a predicate or priority of ``algorithm``."""
+    """``name``, as a link to its page if it is a predicate or priority of ``algorithm``."""
     known = () if not algorithm or isinstance(algorithm, str) else algorithm.plugins
     plugin = next((one for one in known if one.name == name), None)
     if plugin is None:
@@ -33,9 +33,9 @@ def explained(name: str, algorithm: Algorithm | str | None) -> str:
 
 @register.simple_tag
 def placed(row: NodeRow, query: str, linked: bool, compared: bool) -> SafeString:
-    """The cells of a node that can run the pod; scores lead to their arithmetic where ``linked``.
+    """The table cells of a feasible node; scores link to their arithmetic if ``linked``.
 
-    A page has a thousand of them, and the same takes many times as long where the template has a loop for it.
+    A page has a thousand such rows, and a loop in the template takes many times as long.
     """
     margin = f"−{row.behind}" if row.margin else "0"
     cells = [_number(row.rank), _number(f"<strong>{row.total}</strong>"), _number(margin)]

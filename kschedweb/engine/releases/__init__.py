@@ -1,4 +1,4 @@
-"""The releases of kube-scheduler there are, one value each, and reading documents as one of them does."""
+"""The supported releases of kube-scheduler, one value each, and functions that read documents as a release does."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ CURRENT = V1_36
 
 
 def load(document: str | bytes | Mapping[str, Any] | None, release: Release = CURRENT) -> Loaded:
-    """Load YAML or JSON text or a mapping; ``None`` stands for kube-scheduler's defaults.
+    """Load YAML or JSON text or a mapping; ``None`` means kube-scheduler's defaults.
 
-    Never raises for what the document says: whatever is wrong is in ``errors``.
+    Never raises for the content of the document: all problems are in ``errors``.
     """
     return loading.load(document, release)
 
 
 def json_schema(release: Release = CURRENT) -> Json:
-    """The JSON Schema of a configuration, with the plugins that run there."""
+    """The JSON Schema of a configuration, with the plugins of ``release``."""
     return schemas.json_schema(release)
 
 
 def cli_validate(text: str, release: Release = CURRENT) -> Json:
-    """Answer ``validate`` on the command line: ``valid`` and, where there are any, errors, warnings, defaulted.
+    """The answer of ``validate`` on the command line: ``valid`` and, if there are any, errors, warnings, defaulted.
 
-    No text at all stands for the defaults.
+    Empty text means the defaults.
     """
     loaded = load(text or None, release)
     parts = {"errors": loaded.errors, "warnings": loaded.warnings, "defaulted": loaded.defaulted}

@@ -1,4 +1,4 @@
-"""kube-scheduler 1.13 (and 1.9) as a library: predicates, priorities and the v1 Policy, on the same columns."""
+"""kube-scheduler 1.13 and 1.9 as a library: predicates, priorities and the v1 Policy, on the engine's columns."""
 
 from kschedweb.engine.releases.classic.algorithm import Algorithm, PolicyError, Registry
 from kschedweb.engine.releases.classic.catalogue import Edition

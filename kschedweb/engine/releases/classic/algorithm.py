@@ -1,4 +1,4 @@
-"""From a policy to the predicates and priorities that run, in their order."""
+"""The predicates and priorities that a policy runs, in their order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Argument = tuple[str, Json] | None
 
 
 class PolicyError(ValueError):
-    """A policy that cannot run; ``problems`` say where and why."""
+    """A policy that cannot run; ``problems`` says where and why."""
 
     def __init__(self, problems: list[Problem]) -> None:
         super().__init__("; ".join(f"{one.path}: {one.text}" if one.path else one.text for one in problems))
@@ -29,9 +29,9 @@ class PolicyError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """What runs: ``predicates`` in order, ``priorities`` by name, each a plugin; ``weights`` are those of priorities.
+    """The predicates in order, the priorities by name (each is a plugin), and the ``weights`` of the priorities.
 
-    ``never_asked`` are predicates that the policy names but the fixed order does not.
+    ``never_asked`` has the predicates of the policy that are missing in the fixed order.
     """
 
     predicates: list[FilterPlugin]
@@ -49,10 +49,10 @@ class Algorithm:
 
 
 class Registry:
-    """What is known by name in one process of the original.
+    """The predicates and priorities registered by name in one process of the original.
 
-    What a policy registers stays known there: its weights and arguments hold for later policies, and for the default
-    provider, that do not say otherwise.
+    What a policy registers stays registered: its weights and arguments hold for later policies, and for the default
+    provider, unless they set others.
     """
 
     def __init__(self, edition: Edition = EDITION) -> None:
@@ -64,7 +64,7 @@ class Registry:
         self._original = dict(self._priorities)
 
     def leftovers(self, policy: Policy | None = None) -> list[str]:
-        """The priorities of the default provider, where it is used, that an earlier policy changed."""
+        """The priorities of the default provider that an earlier policy changed; none if the provider is not used."""
         if not self._provides(policy, None if policy is None else policy.priorities):
             return []
         return [
@@ -72,13 +72,13 @@ class Registry:
         ]
 
     def _provides(self, policy: Policy | None, chosen: tuple[Choice, ...] | None) -> bool:
-        """Whether the default provider stands in for what ``policy`` does not say; 1.9 then took nothing."""
+        """Whether the default provider supplies what ``policy`` leaves out; in 1.9 nothing did."""
         return policy is None or (chosen is None and not self.edition.old)
 
     def algorithm(self, policy: Policy | None = None) -> Algorithm:
-        """Register what ``policy`` brings and say what runs; without one it is the default provider.
+        """Register ``policy`` and return what runs; without a policy, that is the default provider.
 
-        Raises PolicyError; then nothing is registered.
+        Raises PolicyError for a policy that cannot run; then nothing is registered.
         """
         known = dict(self._predicates), dict(self._priorities)
         try:

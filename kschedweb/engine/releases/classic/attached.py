@@ -1,6 +1,6 @@
-"""Volumes that pods have attached to nodes, counted as kube-scheduler 1.13 did: by kind, each once a node.
+"""Volumes attached to nodes by pods, counted as in kube-scheduler 1.13: by kind, each once per node.
 
-A claim whose volume is not known counts against every kind but CSI, for it may become one of them.
+A claim whose volume is not known counts for every kind but CSI, because it may become any of them.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ Volume = tuple[str, str]  # its kind (a field of ATTACHED, or a CSI driver's res
 
 
 def limit_key(driver: str) -> str:
-    """The resource by which a node says how many volumes of a CSI driver it can attach."""
+    """The resource in which a node reports how many volumes of a CSI driver it can attach."""
     if len(CSI_PREFIX) + len(driver) < LONGEST:
         return CSI_PREFIX + driver
     return CSI_PREFIX + driver[:23] + hashlib.sha1(driver.encode(), usedforsecurity=False).hexdigest()[:16]
 
 
 def volumes_of(pod: Pod, cluster: ClusterObjects) -> frozenset[Volume] | None:
-    """What ``pod`` has attached once it runs; ``None`` where one of its claims has no name."""
+    """The volumes that ``pod`` attaches when it runs; ``None`` if one of its claims has no name."""
     found: set[Volume] = set()
     for kind, name in sources(pod):
         if kind != "claim":
@@ -59,7 +59,7 @@ def _of_volume(spec: Json) -> Iterable[Volume]:
 
 
 class AttachedVolumes:
-    """Counts by node, kept as pods come and go; ``cluster`` says what claims stand for."""
+    """Counts by node, updated as pods come and leave; claims are resolved in ``cluster``."""
 
     def __init__(self, nodes: int, cluster: ClusterObjects) -> None:
         self._nodes, self._cluster = nodes, cluster
@@ -73,7 +73,7 @@ class AttachedVolumes:
         self._nameless: Ints = np.zeros(self._nodes, dtype=np.int64)
 
     def copy(self, cluster: ClusterObjects) -> AttachedVolumes:
-        """One over a copy of the objects that can change without this one changing."""
+        """An independent copy over ``cluster``, a copy of the objects."""
         other = AttachedVolumes(self._nodes, cluster)
         other._users, other._version = dict(self._users), self._version
         other._holders = {volume: nodes.copy() for volume, nodes in self._holders.items()}
@@ -82,7 +82,7 @@ class AttachedVolumes:
         return other
 
     def account(self, pod: Pod, node: int, sign: int) -> None:
-        """``pod`` has come to the node (``sign`` 1), or has left it (-1)."""
+        """Count ``pod``, which came to the node (``sign`` 1) or left it (-1)."""
         if not sources(pod):
             return
         if sign > 0:
@@ -111,19 +111,19 @@ class AttachedVolumes:
         return self._counts[kind]
 
     def _follow(self) -> None:
-        """Find out anew what pods have attached where claims or volumes changed since."""
+        """Resolve the pods' volumes again if claims or volumes have changed."""
         if self._version != self._cluster.storage.version:
             self._forget()
             for pod, node, _ in list(self._users.values()):
                 self.account(pod, node, 1)
 
     def count(self, kind: str) -> Ints:
-        """How many volumes of ``kind`` are attached to each node; not to be written to. Shape [nodes]."""
+        """The number of volumes of ``kind`` on each node. The array must not be changed. Shape [nodes]."""
         self._follow()
         return self._of(kind)
 
     def shared(self, volumes: Iterable[Volume]) -> Ints:
-        """How many of ``volumes`` each node has already. Shape [nodes]."""
+        """The number of ``volumes`` that each node has already. Shape [nodes]."""
         self._follow()
         found: Ints = np.zeros(self._nodes, dtype=np.int64)
         for volume in volumes:
@@ -132,5 +132,5 @@ class AttachedVolumes:
         return found
 
     def nameless(self) -> Mask:
-        """The nodes with a pod one of whose claims has no name: asking about them fails. Shape [nodes]."""
+        """The nodes with a pod that has a claim without a name: predicates fail there. Shape [nodes]."""
         return self._nameless > 0

@@ -1,4 +1,4 @@
-"""The predicates and priorities of kube-scheduler 1.13 and 1.9 by name, in order, and which run by default."""
+"""The predicates and priorities of kube-scheduler 1.13 and 1.9 by name, their order, and the default ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ RESOURCE_LIMITS = "ResourceLimitsPriorityFunction"
 NO_EXECUTE = "PodToleratesNodeNoExecuteTaints"
 CINDER = "MaxCinderVolumeCount"
 
-# The order in which predicates are asked. What is not listed here is never asked, be it configured or not.
+# The order in which predicates run. A predicate that is not listed never runs, even if it is configured.
 ORDER = (
     *("CheckNodeCondition", "CheckNodeUnschedulable", "GeneralPredicates", "HostName", "PodFitsHostPorts"),
     *("MatchNodeSelector", "PodFitsResources", "NoDiskConflict", "PodToleratesNodeTaints", NO_EXECUTE),
@@ -45,11 +45,11 @@ PRESSURES = frozenset({"CheckNodeMemoryPressure", "CheckNodeDiskPressure", "Chec
 
 @dataclass(frozen=True, slots=True)
 class Edition:
-    """Which kube-scheduler it is, and how it was started.
+    """A version of kube-scheduler with the options it was started with.
 
-    ``gates`` are switched on: the feature gates TaintNodesByCondition and ResourceLimitsPriorityFunction, and, by their
-    own names, the predicates PodToleratesNodeNoExecuteTaints and MaxCinderVolumeCount. ``max_volumes`` is
-    KUBE_MAX_PD_VOLS. ``percentage`` of the nodes are searched for feasible ones where they are 100 or more.
+    ``gates`` has what is switched on: the feature gates TaintNodesByCondition and ResourceLimitsPriorityFunction, and
+    the predicates PodToleratesNodeNoExecuteTaints and MaxCinderVolumeCount by their own names. ``max_volumes`` is
+    KUBE_MAX_PD_VOLS. ``percentage`` is the share of nodes to find feasible in clusters of 100 or more.
     """
 
     version: str = V1_13
@@ -60,12 +60,12 @@ class Edition:
 
     @property
     def old(self) -> bool:
-        """Whether it is 1.9: see docs/classic.md for what that changes."""
+        """Whether the version is 1.9; docs/classic.md says what that changes."""
         return self.version == V1_9
 
     @property
     def mandatory(self) -> frozenset[str]:
-        """Predicates that are asked whatever the policy says."""
+        """Predicates that run whatever the policy says."""
         if TAINT_NODES_BY_CONDITION not in self.gates:
             return frozenset({"CheckNodeCondition"})
         return frozenset(
@@ -87,7 +87,7 @@ class Edition:
 
     @property
     def default_priorities(self) -> dict[str, int]:
-        """With their weights."""
+        """The priorities of the default provider, with their weights."""
         found = dict(DEFAULT_PRIORITIES)
         if self.old:
             del found["ImageLocalityPriority"]
@@ -97,7 +97,7 @@ class Edition:
 
     @property
     def priorities(self) -> dict[str, int]:
-        """Priorities that a policy may name without an argument, with their weights where it does not."""
+        """Priorities that a policy may name without an argument, with the weights of their registration."""
         found = DEFAULT_PRIORITIES | MORE_PRIORITIES
         if self.old:
             del found["RequestedToCapacityRatioPriority"]

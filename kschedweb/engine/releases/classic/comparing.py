@@ -1,4 +1,4 @@
-"""A classic policy against a profile on one cluster: which pods would move, and by which rule."""
+"""Comparison of a classic policy with a profile on one cluster: which pods would move, and by which rule."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from kschedweb.engine.state.snapshot import Snapshot
 
 
 class MoveVerdict(StrEnum):
-    """What becomes of a pod when the profile replaces the classic policy."""
+    """The result for a pod when the profile replaces the classic policy."""
 
     SAME = "same"  # both choose the same node
-    EITHER = "either"  # equals are left to turns there and to chance here, and a node is among them on both sides
-    MOVES = "moves"  # no node that one could choose is one that the other could
+    EITHER = "either"  # some node is among the best on both sides; classic takes equals in turn, the profile at random
+    MOVES = "moves"  # no node is among the best on both sides
     ONLY_CLASSIC = "only classic"  # it fits only under the classic policy
     ONLY_PROFILE = "only profile"
-    NEITHER = "neither"  # it fits nowhere, under neither
+    NEITHER = "neither"  # it fits nowhere under either
 
 
 class RuleSide(StrEnum):
-    """Whose rule it is."""
+    """The side that a rule belongs to."""
 
     CLASSIC = "classic"
     PROFILE = "profile"
@@ -44,19 +44,19 @@ class RuleSide(StrEnum):
 class RuleKind(StrEnum):
     """What the rule does."""
 
-    REJECTS = "rejects"  # the node that the other side chooses
-    PREFERS = "prefers"  # its own side's node
+    REJECTS = "rejects"  # it rejects the node that the other side chooses
+    PREFERS = "prefers"  # it prefers its own side's node
     FAILS = "fails"  # the cycle ends in an error
 
 
 @dataclass(frozen=True, slots=True)
 class MoveRule:
-    """A predicate or priority of the classic policy, or a plugin of the profile; ``name`` is "" where none is to blame.
+    """A predicate or priority of the classic policy, or a plugin of the profile; ``name`` is "" if no rule is it.
 
-    One that rejects gives its ``reason`` in the scheduler's words. One that prefers gives its side's node ``lead``
-    more weighted points than the other's, which is ``share`` (0 to 1, or above where others speak against it) of its
-    side's span: what lies between the lowest and the highest total of the nodes that pass there. So rules of both
-    sides are measured by the same length, whatever the scales of their scores and weights.
+    A rule that rejects has the scheduler's ``reason``. A rule that prefers gives the node of its side ``lead`` more
+    weighted points than the other node. ``share`` is that lead divided by the side's span, the difference of the
+    highest and the lowest total of its feasible nodes; it is above 1 if other rules count against the node. So rules of
+    both sides can be compared, whatever the scales of their scores and weights.
     """
 
     name: str
@@ -73,11 +73,11 @@ class MoveRule:
 
 @dataclass(frozen=True, slots=True)
 class PodMove:
-    """What becomes of one pod, which the snapshot has on ``bound_to`` ("": pending).
+    """The result for one pod, which is on ``bound_to`` in the snapshot ("": pending).
 
-    ``classic`` and ``profile`` are the nodes that both choose, "" for none; where the same one is possible, that.
-    Each chooses one of ``classic_best`` and ``profile_best`` equal nodes. ``rule`` says why they differ, and is
-    ``None`` where they need not.
+    ``classic`` and ``profile`` are the nodes that the two sides choose, "" for none; the same node if both can choose
+    it. ``classic_best`` and ``profile_best`` are the numbers of equal nodes that each chooses from. ``rule`` says why
+    the sides differ; it is ``None`` if they need not.
     """
 
     pod: str
@@ -102,7 +102,7 @@ class PodMove:
 
 
 class Tally:
-    """How many pods there are of each verdict, and how many each rule moves or keeps from fitting."""
+    """The number of pods of each verdict, and the number that each rule moves or keeps from fitting."""
 
     def __init__(self) -> None:
         self._verdicts: Counter[MoveVerdict] = Counter()
@@ -114,7 +114,7 @@ class Tally:
             self._rules.setdefault((rule.name, rule.side, rule.kind), Counter())[move.verdict] += 1
 
     def to_dict(self) -> dict[str, Any]:
-        """The rules of most pods come first; of ``pods`` so many as ``moves`` says move, the others fit under one."""
+        """Plain data, rules with most pods first; of ``pods``, ``moves`` move and the others fit on one side."""
         ordered = sorted(self._rules.items(), key=lambda item: (-item[1].total(), item[0]))
         rules = []
         for (name, side, kind), counts in ordered:
@@ -125,9 +125,9 @@ class Tally:
 
 
 def asked(snapshot: Snapshot, *, bound: bool = False, namespaces: Collection[str] = ()) -> list[Pod]:
-    """The pods to ask about: those that wait, as a queue has them, and with ``bound`` then those on nodes.
+    """The pods to compare: the pending ones in queue order and, if ``bound``, then those on nodes.
 
-    Of all ``namespaces`` where none is named; those that are being deleted are left out.
+    Empty ``namespaces`` means all. Pods that are being deleted are left out.
     """
 
     def meant(pod: Pod) -> bool:
@@ -139,7 +139,7 @@ def asked(snapshot: Snapshot, *, bound: bool = False, namespaces: Collection[str
 
 
 def _turn(pod: Pod) -> tuple[int, str, str]:
-    """By priority, then by age: times in UTC sort as text."""
+    """The sort key by priority, then by age: times in UTC sort as text."""
     return -pod.priority, str((pod.raw.get("metadata") or {}).get("creationTimestamp") or ""), pod.key
 
 
@@ -152,12 +152,12 @@ def moves(
     *,
     sequence: bool = False,
 ) -> Iterator[PodMove]:
-    """What becomes of each of ``pods``, of the same cluster as both schedulers see it; neither snapshot is changed.
+    """Yield the result for each of ``pods``. Both snapshots are of the same cluster, and neither is changed.
 
-    Each by itself on the cluster as it is, a bound one as if it were taken off its node. In ``sequence`` each that
-    waits is placed before the next, on both sides; where both can take the same node they do, so that later pods
-    differ by what the rules made of earlier ones and not by chance. Every node is looked at, extenders are not asked,
-    and a scheduler name that no profile has is that of the first. Raises ValueError where the nodes are not the same.
+    Each pod is compared alone on the cluster as it is; a bound pod is removed from its node first. With ``sequence``
+    each pending pod is placed before the next, on both sides. If both can choose the same node they do, so that later
+    pods differ because of rules and not by chance. All nodes are searched and extenders are not called. A pod whose
+    scheduler name has no profile gets the first profile. Raises ValueError if the nodes differ.
     """
     pair = Pair(classic.copy(), snapshot.copy(), algorithm, configuration)
     for pod in pods:
@@ -169,9 +169,9 @@ def moves(
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """One side's: ``best`` are positions in the profile's order of the nodes, none where the pod fits nowhere.
+    """The answer of one side: ``best`` are positions in the profile's order of nodes, empty if the pod fits nowhere.
 
-    ``found`` is ``None`` where the cycle failed, as ``failure`` says.
+    ``found`` is ``None`` if the cycle failed; then ``failure`` has the message.
     """
 
     side: RuleSide
@@ -185,7 +185,7 @@ NOTHING = np.zeros(0, dtype=np.intp)
 
 
 class Pair:
-    """Both schedulers over the same cluster; the snapshots become theirs."""
+    """Both schedulers over the same cluster. They take over the snapshots."""
 
     def __init__(
         self, classic: ClassicSnapshot, snapshot: Snapshot, algorithm: Algorithm, configuration: Configuration
@@ -196,7 +196,7 @@ class Pair:
         self._there = np.array([snapshot.index[name] for name in classic.names], dtype=np.intp)
 
     def bind(self, pod: Pod, move: PodMove) -> None:
-        """Put ``pod`` where either would have it."""
+        """Put ``pod`` on the node of each side."""
         if move.classic:
             self.classic.bind(pod, move.classic)
         if move.profile:
@@ -204,7 +204,7 @@ class Pair:
             self.profile.bind(pod, move.profile)
 
     def move(self, pod: Pod) -> PodMove:
-        """What becomes of ``pod``; one that is bound is looked at as if it were not."""
+        """The result for ``pod``; a bound pod is treated as if it were pending."""
         ours, theirs = self._by_classic(pod), self._by_profile(pod)
         common = np.intersect1d(ours.best, theirs.best, assume_unique=True)
         numbers = len(ours.best), len(theirs.best)
@@ -241,14 +241,14 @@ class Pair:
 
 
 def _rule(ours: _Answer, theirs: _Answer) -> MoveRule:
-    """Why the two differ: what lets the pod not go where the other puts it, else what draws it away from there most."""
+    """Why the two differ: what rejects the other side's node, else what prefers the own side's node most."""
     refusals = (_refusal(theirs, ours.node), _refusal(ours, theirs.node))
     refusal = next((rule for rule in refusals if rule is not None), None)
     return refusal or _preference(ours, theirs)
 
 
 def _refusal(answer: _Answer, node: str) -> MoveRule | None:
-    """What keeps the pod off ``node`` ("": nobody asks for one), ``None`` where nothing does."""
+    """The rule that keeps the pod off ``node`` ("": the other side has none); ``None`` if none does."""
     if not node:
         return None
     found = answer.found
@@ -262,7 +262,7 @@ def _refusal(answer: _Answer, node: str) -> MoveRule | None:
 
 
 def _preference(ours: _Answer, theirs: _Answer) -> MoveRule:
-    """Of all rules the one that leads its side's node by the largest share of its side's span, the classic's first."""
+    """The rule with the largest share of its side's span; of equals, the classic one."""
     candidates = [*_voices(ours, theirs.node), *_voices(theirs, ours.node)]
     return max(candidates, key=lambda rule: rule.share or 0.0)
 

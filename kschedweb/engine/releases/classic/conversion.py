@@ -1,7 +1,6 @@
-"""From a v1 Policy to a KubeSchedulerConfiguration v1, by way of the plugins that kube-scheduler 1.22 made of it.
+"""Conversion of a v1 Policy to a KubeSchedulerConfiguration v1, through the plugins of kube-scheduler 1.22.
 
-Every predicate, priority and extender of the policy is told of once: whether what stands for it today is equal, near,
-or missing.
+Each predicate, priority and extender of the policy gets one note: its counterpart today is equal, near, or missing.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ BY_ROOM = frozenset({"LeastRequestedPriority", "MostRequestedPriority", RATIO})
 SPREADING = frozenset({"SelectorSpreadPriority", "ServiceSpreadingPriority"})
 CARRIED = frozenset(SCORED_IN_1_22) | SPREADING | {SAME_FOR_ALL}
 NODE_AFFINITY = "NodeAffinityPriority"
-SELECTORS = frozenset({"GeneralPredicates", "MatchNodeSelector"})  # predicates that look at a pod's node selectors
+SELECTORS = frozenset({"GeneralPredicates", "MatchNodeSelector"})  # predicates that match a pod's node selectors
 NEVER_ASKED = "Version 1.13 never asked it, as its name has no place in the order of predicates; it is asked now."
 EXTENDER = (
     "It is asked as before, with capitals in the names of fields (Pod, Nodes, NodeNames), and last where it is "
@@ -49,10 +48,10 @@ MANDATORY = {
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What became of one item of the policy.
+    """The result for one item of the policy.
 
-    ``path`` is its place, such as ``priorities[2]``, or ``priorities`` where the default provider brings it; ``kind``
-    is equal, near or none; ``plugins`` are those that stand for it.
+    ``path`` is its place, such as ``priorities[2]``, or ``priorities`` if it comes from the default provider; ``kind``
+    is equal, near or none; ``plugins`` are its counterparts.
     """
 
     path: str
@@ -64,7 +63,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What is so of the profile as a whole, or comes into it without the policy."""
+    """A remark on the profile as a whole, or on what it has without being in the policy."""
 
     name: str
     text: str
@@ -80,7 +79,7 @@ class Conversion:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many notes there are of each kind."""
+        """The number of notes of each kind."""
         return {kind: sum(one.kind == kind for one in self.notes) for kind in (EQUAL, NEAR, NONE)}
 
     @property
@@ -101,7 +100,7 @@ class Conversion:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """An entry of the policy, with the argument that counts for its name; ``counted`` is where its name comes again."""
+    """An entry of the policy with the argument that counts; ``counted`` is the path of a later entry of its name."""
 
     path: str
     choice: Choice
@@ -122,10 +121,10 @@ class _Rule:
 
 @dataclass(slots=True)
 class _Part:
-    """The predicates, or the priorities: what is told of them, and what goes on by way of 1.22.
+    """The predicates or the priorities: their notes, and what is passed on to the rules of 1.22.
 
-    ``carried`` is what 1.22 would have to be given, ``None`` its own default set; ``expressions`` are requirements of
-    labels that NodeAffinity adds to every pod, with their weights where they are preferences.
+    ``carried`` is the input for 1.22, ``None`` for its default set. ``expressions`` are label requirements that
+    NodeAffinity adds to every pod, with weights if they are preferences.
     """
 
     notes: list[Note] = field(default_factory=list)
@@ -139,7 +138,7 @@ class _Part:
 
 
 def convert(policy: Policy | None, edition: Edition = EDITION, release: Release = CURRENT) -> Conversion:
-    """The profile of ``release`` for ``policy``, or for the default provider, and what has no exact counterpart in it.
+    """Convert ``policy``, or the default provider, to a profile of ``release``, with a note on each item.
 
     Raises PolicyError for a policy that cannot run.
     """
@@ -159,7 +158,7 @@ def convert(policy: Policy | None, edition: Edition = EDITION, release: Release 
 
 
 def _chosen(policy: Policy | None, choices: tuple[Choice, ...] | None, edition: Edition) -> tuple[Choice, ...] | None:
-    """What the policy chooses; ``None`` leaves it to the default provider, which version 1.9 did not."""
+    """What the policy chooses; ``None`` means the default provider, which 1.9 did not use here."""
     return () if choices is None and policy is not None and edition.old else choices
 
 
@@ -205,7 +204,7 @@ def _filters(chosen: tuple[Choice, ...] | None, edition: Edition) -> _Part:
 
 
 def _argued_filter(rule: _Rule, part: _Part, selecting: bool) -> Counterpart:
-    """What stands for a predicate with an argument; ``selecting``: the pods' own node selectors are looked at too."""
+    """The counterpart of a predicate with an argument; ``selecting``: pods' node selectors are matched, too."""
     kind, content = rule.argument
     counterpart = counterparts.of_argument(kind, content)
     if kind != "labelsPresence":
@@ -249,7 +248,7 @@ def _scores(chosen: tuple[Choice, ...] | None, edition: Edition) -> _Part:
 
 
 def _score(rule: _Rule, part: _Part) -> Counterpart:
-    """What stands for a priority; adds to ``part`` what goes on."""
+    """The counterpart of a priority; adds to ``part`` what is passed on."""
     kind, content = rule.argument
     weight = min(rule.choice.weight, MAX_WEIGHT)
     if rule.name == RATIO and not kind:
@@ -268,7 +267,7 @@ def _score(rule: _Rule, part: _Part) -> Counterpart:
 
 
 def _instead(rules: list[_Rule]) -> dict[str, str]:
-    """By path, why a priority has no counterpart: a plugin that could stand for several stands for another one."""
+    """By path, why a priority has no counterpart: its plugin is the counterpart of another priority already."""
     found: dict[str, str] = {}
     room = [one for one in rules if one.argument[0] == BY_SHAPE or (not one.argument[0] and one.name in BY_ROOM)]
     if room:
@@ -283,7 +282,7 @@ def _instead(rules: list[_Rule]) -> dict[str, str]:
 
 
 def _others(policy: Policy, legacy: LegacyProfile) -> Iterator[Note]:
-    """What is told of extenders and switches."""
+    """The notes on extenders and switches."""
     for number, extender in enumerate(policy.extenders):
         said = EXTENDER
         if (extender.get("tlsConfig") or {}).get(today.PRIVATE_KEY):

@@ -1,4 +1,4 @@
-"""What today's scheduler has in the place of each predicate and priority, and in what the two differ."""
+"""The counterparts of predicates and priorities in today's scheduler, and how they differ."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EQUAL, NEAR, NONE = "equal", "near", "none"
 
 @dataclass(frozen=True, slots=True)
 class Counterpart:
-    """``plugins`` of today that stand for a predicate or priority; ``text`` says in what they differ from it."""
+    """The ``plugins`` of today that replace a predicate or priority; ``text`` says how they differ from it."""
 
     kind: str
     text: str
@@ -80,7 +80,7 @@ PREDICATES: dict[str, Counterpart] = {
     "CheckNodeDiskPressure": _near(_PRESSURE, "TaintToleration"),
     "MatchInterPodAffinity": _near(_FIRST, "InterPodAffinity"),
 }
-# Where kube-scheduler 1.9 did otherwise than 1.13.
+# Differences of kube-scheduler 1.9 from 1.13.
 OLD_PREDICATES: dict[str, Counterpart] = {
     "MatchInterPodAffinity": _near(
         f"Of several required terms each could hold by another pod; now one pod must be meant by all. {_FIRST}",
@@ -133,7 +133,7 @@ PRIORITIES["ServiceSpreadingPriority"] = PRIORITIES["SelectorSpreadPriority"]
 
 
 def of_argument(kind: str, content: Json) -> Counterpart:
-    """What stands for a predicate or priority that an argument of ``kind`` makes."""
+    """The counterpart of a predicate or priority with an argument of ``kind``."""
     if kind == "serviceAffinity":
         return Counterpart(
             NONE,

@@ -1,6 +1,6 @@
-"""What each predicate and priority does, in words: for pages and the documentation, which say the same.
+"""Descriptions of predicates and priorities, which pages and the documentation share.
 
-``docs/classic.md`` repeats ``does`` in its tables; a test holds the two together.
+``docs/classic.md`` repeats ``does`` in its tables; a test compares the two.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ SWITCHES = {
 class Described:
     """One predicate or priority.
 
-    ``does`` completes "Rejects …" for a predicate and is the formula of a priority, as ``prefers`` completes
-    "Prefers …". ``more`` is what one has to know
-    beside it. ``reasons`` are the words of 1.13. ``argument`` names what it is given, ``shape`` how that is written.
+    ``does`` completes "Rejects …" for a predicate and is the formula of a priority; ``prefers`` completes "Prefers …".
+    ``more`` has further notes. ``reasons`` are the messages of 1.13. ``argument`` names its argument, ``shape`` shows
+    how that is written.
     """
 
     name: str
@@ -49,28 +49,28 @@ class Described:
 
     @property
     def plainly(self) -> str:
-        """``does`` without marks of code."""
+        """``does`` without code marks."""
         return self.does.replace("`", "")
 
     @property
     def short_reasons(self) -> tuple[str, ...]:
-        """The reasons by the names that 1.9 used, where it had another."""
+        """The reasons under the names of 1.9, if they differ."""
         return tuple(words.NAMES.get(reason, reason) for reason in self.reasons)
 
     @property
     def counterpart(self) -> Counterpart:
-        """What today's scheduler has in its place."""
+        """The counterpart in today's scheduler."""
         if self.name in (known := counterparts.PREDICATES if self.kind == PREDICATE else counterparts.PRIORITIES):
             return known[self.name]
         return of_argument(self.argument, json.loads(self.shape))
 
     @property
     def switch(self) -> str:
-        """What has to be switched on for it, "" for nothing."""
+        """What has to be switched on for it; "" if nothing."""
         return SWITCHES.get(self.name, "")
 
     def standing(self, edition: Edition) -> str:
-        """Whether it runs where a policy says nothing: "mandatory", "default", "by name", "by argument" or "never"."""
+        """When it runs: "mandatory", "default", "by name", "by argument" or "never"."""
         if self.kind == PRIORITY:
             default, known = set(edition.default_priorities), set(edition.priorities)
         else:
@@ -373,7 +373,7 @@ _BY_ARGUMENT: dict[Any, Described] = {
 
 
 def described(plugin: Any) -> Described:
-    """What ``plugin``, a predicate or priority of an algorithm, is, whatever name the policy gives it."""
+    """The description of a predicate or priority of an algorithm, whatever its name in the policy."""
     for known in (predicates.NAMED, predicates.OLD, priorities.NAMED, priorities.OLD):
         if known.get(plugin.name) is type(plugin):
             return DESCRIBED[plugin.name]

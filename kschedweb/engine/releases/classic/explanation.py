@@ -1,4 +1,4 @@
-"""Everything the classic scheduler thought about one pod, in the form of its recorded answers."""
+"""The explanation of a classic scheduling cycle for one pod, in the form of the recorded answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kschedweb.engine.framework.explanation import Explanation, ScoreColumn
 from kschedweb.engine.framework.status import Code
 from kschedweb.engine.state.columns import Ints
 
-WHOLE = frozenset({"InterPodAffinityPriority"})  # which looks at all nodes at once, and maps nothing
+WHOLE = frozenset({"InterPodAffinityPriority"})  # scores all nodes at once, without a map function
 
 
 def _no_nodes() -> NDArray[np.intp]:
@@ -21,9 +21,9 @@ def _no_nodes() -> NDArray[np.intp]:
 
 @dataclass(slots=True)
 class ClassicExplanation(Explanation):
-    """``listed`` are the positions of the nodes in the order in which they are told; ``error`` is why the cycle failed.
+    """Each filter is a predicate, each score a priority: ``raw`` is the mapped score, ``normalized`` the reduced one.
 
-    A filter is a predicate, and a score a priority: ``raw`` is what it mapped, ``normalized`` what that was reduced to.
+    ``listed`` has the positions of the nodes in the order of output; ``error`` is why the cycle failed.
     """
 
     scale: ClassVar[int] = 10
@@ -50,7 +50,7 @@ class ClassicExplanation(Explanation):
         return result
 
     def _order(self) -> NDArray[np.intp]:
-        """The places of the feasible nodes in the order in which nodes are told."""
+        """The places of the feasible nodes in the order of output."""
         ranks = np.empty_like(self.listed)
         ranks[self.listed] = np.arange(len(self.listed))
         return np.argsort(ranks[self.feasible])
@@ -60,7 +60,7 @@ class ClassicExplanation(Explanation):
         return dict(zip(self._names(self.feasible[order]), scores[order].tolist(), strict=True))
 
     def _tell(self, node: int, predicates: dict[str, Any], rejected: dict[str, Any]) -> None:
-        """What the predicates say of one node, up to one that fails."""
+        """Add the verdicts of the predicates on one node, up to one that fails."""
         for column in self.filters:
             status = column.verdicts[int(column.codes[node])]
             if status.code is Code.ERROR:

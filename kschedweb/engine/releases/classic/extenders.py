@@ -1,4 +1,4 @@
-"""Extenders as 1.13 asked them: in the order of the policy, with scores that count as they are."""
+"""Extenders as 1.13 called them: in the order of the policy, without normalising their scores."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ class ClassicExtenders(Extenders):
         self._all = [Extender(one, post) for one in listed]
 
     def prioritize(self, cycle: Cycle, nodes: Passed) -> tuple[Ints, Mask]:
-        """What they add to the totals, times their weights, and which nodes they spoke about; failures add nothing."""
+        """The weighted scores that extenders add, and the nodes that they scored; failures add nothing."""
         return self._added(cycle, nodes, 1)

@@ -1,4 +1,4 @@
-"""Predicates and priorities in the place of a profile's plugins, so that plans work for them as they do for those."""
+"""A framework of predicates and priorities, so that plans work for them as for a profile's plugins."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from kschedweb.engine.state.columns import Ints, Rows
 
 
 class ClassicFramework(Framework):
-    """The predicates and priorities of ``algorithm``; those of 1.9 give their reasons by short names."""
+    """The predicates and priorities of ``algorithm``; with 1.9, reasons have short names."""
 
     def __init__(self, algorithm: Algorithm) -> None:
         super().__init__(Profile("", None, {}, {}), {})
         self.weights = dict(algorithm.weights)
-        # Priorities made of a plugin would answer as predicates too.
+        # A priority that subclasses a plugin also has its filter.
         predicates, priorities = algorithm.predicates, algorithm.priorities
         self.points = Points.of(
             {"preFilter": predicates, "filter": predicates, "preScore": priorities, "score": priorities}
@@ -33,7 +33,7 @@ class ClassicFramework(Framework):
         return FilterColumn(column.plugin, False, column.codes, [words.short(one) for one in column.verdicts])
 
     def normalized(self, plugin: ScorePlugin, cycle: Cycle, rows: Rows, raw: Ints) -> ScoreColumn:
-        """Mapped scores with what they are reduced to; there are no bounds to keep to."""
+        """The reduced scores; unlike a framework's, they have no bounds to check."""
         reducing = self.points.normalizing.get(plugin.name)
         scores = raw if reducing is None else reducing.normalize_score(cycle, rows, raw)
         return ScoreColumn(plugin.name, self.weights[plugin.name], raw, scores)

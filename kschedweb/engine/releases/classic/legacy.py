@@ -1,6 +1,6 @@
-"""What kube-scheduler 1.22, the last that read a Policy, made of one: plugins by extension point, and their arguments.
+"""The profile that kube-scheduler 1.22, the last one that read a Policy, made of it.
 
-Held against recorded answers of 1.22.17 (tests/conformance/goldens/policies.jsonl.xz).
+Tests compare it with recorded answers of 1.22.17 (tests/conformance/goldens/policies.jsonl.xz).
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from kschedweb.engine.validation.golang import INT64_MAX, quote
 
 FILTER, PREPARED_FILTER = ("filter",), ("preFilter", "filter")
 SCORE, PREPARED_SCORE = ("score",), ("preScore", "score")
-Step = tuple[str, tuple[str, ...]]  # a plugin, and the extension points at which it is enabled
+Step = tuple[str, tuple[str, ...]]  # a plugin and its extension points
 
 _FIT: Step = ("NodeResourcesFit", PREPARED_FILTER)
 _NAME: Step = ("NodeName", FILTER)
 _PORTS: Step = ("NodePorts", PREPARED_FILTER)
 _AFFINITY: Step = ("NodeAffinity", PREPARED_FILTER)
-# In the order in which they are put into the profile.
+# In the order of the profile.
 PREDICATES: dict[str, tuple[Step, ...]] = {
     "CheckNodeUnschedulable": (("NodeUnschedulable", FILTER),),
     "GeneralPredicates": (_FIT, _NAME, _PORTS, _AFFINITY),
@@ -62,7 +62,7 @@ PRIORITIES: dict[str, Step] = {
     "BalancedResourceAllocation": ("NodeResourcesBalancedAllocation", SCORE),
     "LeastRequestedPriority": ("NodeResourcesLeastAllocated", SCORE),
     "MostRequestedPriority": ("NodeResourcesMostAllocated", SCORE),
-    # What an argument makes is known by the name of its plugin.
+    # A choice with an argument is registered under the name of its plugin.
     "RequestedToCapacityRatio": ("RequestedToCapacityRatio", SCORE),
     "NodeLabel": ("NodeLabel", SCORE),
     "ServiceAffinity": ("ServiceAffinity", SCORE),
@@ -96,7 +96,7 @@ _DEFAULT_ARGUMENTS: dict[str, Json] = {
 
 
 class LegacyError(ValueError):
-    """kube-scheduler 1.22 did not start with the policy; the text is what it said."""
+    """kube-scheduler 1.22 did not start with the policy; the text is its error message."""
 
 
 @dataclass(slots=True)
@@ -107,7 +107,7 @@ class LegacyProfile:
     arguments: dict[str, Json] = field(default_factory=dict)
 
     def enable(self, step: Step, weight: int = 0) -> None:
-        """Add a plugin at its points where it is not there yet: of two weights the first stays."""
+        """Enable a plugin at those of its points where it is not enabled yet; the first weight stays."""
         name, points = step
         for point in points:
             listed = self.plugins.setdefault(point, [])
@@ -128,7 +128,7 @@ def legacy_profile(policy: Policy) -> LegacyProfile:
 
 
 def planned(policy: Policy) -> LegacyProfile:
-    """The profile that 1.22 made of the policy's names and arguments, not yet asked whether it can run.
+    """The profile that 1.22 made of the policy's names and arguments, before it was validated.
 
     Raises LegacyError for names that 1.22 did not know.
     """
@@ -157,7 +157,7 @@ def planned(policy: Policy) -> LegacyProfile:
 
 @dataclass(slots=True)
 class _Arguments:
-    """What the arguments of a policy come to, by plugin."""
+    """The plugin arguments that come from the arguments of a policy."""
 
     given: dict[str, Json] = field(default_factory=dict)
 
@@ -180,7 +180,7 @@ class _Arguments:
             given.setdefault(key, []).extend(labels)
 
     def count(self, plugin: str) -> int:
-        """How many preferences share the plugin's weight."""
+        """The number of preferences that share the plugin's weight."""
         if plugin not in self.given:
             raise LegacyError("panic: runtime error: invalid memory address or nil pointer dereference")
         return sum(len(labels) for key, labels in self.given[plugin].items() if key.endswith("Preference"))
@@ -199,7 +199,7 @@ class _Arguments:
 
 
 def _registered(choice: Choice, one: str, known: dict[str, Any], arguments: _Arguments) -> str:
-    """The name under which 1.22 knew the choice. A name that it knew already was taken without its argument."""
+    """The name under which 1.22 registered the choice. The argument of an already registered name is ignored."""
     name = ALIASES.get(choice.name, choice.name)
     if name in known:
         return name
@@ -211,12 +211,12 @@ def _registered(choice: Choice, one: str, known: dict[str, Any], arguments: _Arg
 
 
 def _int32(number: int) -> int:
-    """``number`` as 32 bits hold it."""
+    """``number`` wrapped to a signed 32-bit integer."""
     return (number + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
 def _disagreements(policy: Policy) -> Iterable[str]:
-    """What 1.22 said of priorities that arguments make: all of a kind have one weight, and there is one curve."""
+    """Errors of 1.22 about priorities with arguments: all of a kind need one weight, and only one curve is allowed."""
     first: dict[str, Choice] = {}
     for one in policy.priorities or ():
         if one.argument is None:
@@ -235,7 +235,7 @@ def _disagreements(policy: Policy) -> Iterable[str]:
 
 
 def _ignore(policy: Policy, made: LegacyProfile) -> None:
-    """Leave the resources that extenders alone manage to them. Raises LegacyError."""
+    """Have NodeResourcesFit ignore the resources that only extenders manage. Raises LegacyError."""
     managed = [item for extender in policy.extenders for item in extender["managedResources"]]
     ignored = [item["name"] for item in managed if item["ignoredByScheduler"]]
     if not ignored:
@@ -246,7 +246,7 @@ def _ignore(policy: Policy, made: LegacyProfile) -> None:
 
 
 def _overflows(made: LegacyProfile) -> bool:
-    """Whether 1.22 found the weights too great together; its own sums in 64 bits could overflow by negative ones."""
+    """Whether 1.22 rejected the sum of the weights; its 64-bit sums could overflow to negative ones."""
     total = 0
     for one in made.plugins.get("score", ()):
         most = (one.weight or 1) * MAX_NODE_SCORE
@@ -257,7 +257,7 @@ def _overflows(made: LegacyProfile) -> bool:
 
 
 def _unstartable(made: LegacyProfile) -> str:
-    """Which plugin could not be made, and why; ``""`` where all could."""
+    """The message about a plugin that could not be created; "" if all could."""
     running = {one.name for listed in made.plugins.values() for one in listed}
     for name in ("NodeLabel", "RequestedToCapacityRatio", "ServiceAffinity"):
         if name in running and name not in made.arguments:
@@ -267,7 +267,7 @@ def _unstartable(made: LegacyProfile) -> str:
 
 
 def _clashes(labels: Json) -> Iterable[str]:
-    """Labels that nodes are to have and to lack."""
+    """Labels that are required both to be present and to be absent."""
     for suffix in ("Labels", "LabelsPreference"):
         present = labels.get(f"present{suffix}", [])
         last = {label: at for at, label in enumerate(present)}

@@ -1,4 +1,4 @@
-"""Pods as kube-scheduler 1.13 saw them: fields that came later do not count, and amounts are summed as then."""
+"""Pods as kube-scheduler 1.13 read them: later fields are ignored, and amounts are summed as in 1.13."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from kschedweb.engine.objects.pod import Pod, Port, host_ports
 from kschedweb.engine.objects.quantity import whole
 from kschedweb.engine.objects.resources import CPU, DEFAULT_REQUESTS, EPHEMERAL, MEMORY, Amounts, Container, is_scalar
 
-MANY = 1 << 16  # templates remembered at most
+MANY = 1 << 16  # templates kept at most
 BASIC = (CPU, MEMORY, EPHEMERAL)
-# Where the source of a volume names what is attached to a node.
+# The field of a volume source that names the attached volume.
 ATTACHED = {
     "awsElasticBlockStore": "volumeID",
     "gcePersistentDisk": "pdName",
@@ -29,10 +29,10 @@ Source = tuple[str, str]  # a field of ATTACHED and the volume's name, or "claim
 
 @dataclass(frozen=True, slots=True)
 class PodRequests:
-    """What a pod asks for, in milli-CPU and whole units; each container's amounts are rounded up, then summed.
+    """The requests of a pod, in milli-CPU and whole units; each container's amounts are rounded up, then summed.
 
-    ``requests`` is what it must find, init containers included; ``occupied`` what it takes from its node, without
-    them; ``nonzero`` (milli-CPU, bytes) the same with defaults; ``limits`` is what it may use.
+    ``requests`` includes init containers and must be free on a node. ``occupied`` excludes them and is taken from the
+    node. ``nonzero`` (milli-CPU, bytes) is ``occupied`` with defaults; ``limits`` are the limits.
     """
 
     requests: Amounts
@@ -45,7 +45,7 @@ class PodRequests:
 
     @property
     def nothing(self) -> bool:
-        """Whether no amount is asked for: then no resource is looked at, however full the node is."""
+        """Whether all requests are 0: then no resource is checked, however full the node is."""
         return not any(amount or name not in BASIC for name, amount in self.requests.items())
 
 
@@ -53,7 +53,7 @@ _KNOWN: dict[int, PodRequests] = {}
 
 
 def as_of_then(pod: Pod) -> Pod:
-    """``pod`` with what kube-scheduler 1.13 made of it; ``asked`` and ``sources`` tell what its own fields do not."""
+    """``pod`` as kube-scheduler 1.13 read it; ``asked`` and ``sources`` return what has no field of its own."""
     if "asked" in pod.__dict__:
         return pod
     known = _KNOWN.get(pod.template)
@@ -81,19 +81,19 @@ def as_of_then(pod: Pod) -> Pod:
 
 
 def asked(pod: Pod) -> PodRequests:
-    """What ``pod``, which ``as_of_then`` made, asks for."""
+    """The requests of ``pod``, which comes from ``as_of_then``."""
     found: PodRequests = pod.__dict__["asked"]
     return found
 
 
 def sources(pod: Pod) -> tuple[Source, ...]:
-    """The volumes of ``pod``, which ``as_of_then`` made, that are claims or attached to nodes, in order."""
+    """The claims and attached volumes of ``pod``, which comes from ``as_of_then``, in order."""
     found: tuple[Source, ...] = pod.__dict__["sources"]
     return found
 
 
 def owner_uid(pod: Pod) -> str:
-    """The uid of the controller of ``pod``, which ``as_of_then`` made; "" where it has none."""
+    """The uid of the controller of ``pod``, which comes from ``as_of_then``; "" if it has none."""
     found: str = pod.__dict__["owner"]
     return found
 
@@ -145,7 +145,7 @@ def _nonzero(containers: tuple[Container, ...]) -> tuple[int, int]:
 
 
 def _affinity(pod: Pod) -> PodAffinity:
-    """The pod's affinity to pods; namespaces are named, not selected."""
+    """The pod's pod affinity; namespaces only by name, because 1.13 had no namespace selector."""
     own = pod.pod_affinity
 
     def named(terms: tuple[PodTerm, ...]) -> tuple[PodTerm, ...]:
@@ -173,14 +173,14 @@ def _sources(spec: Json) -> Iterable[Source]:
 
 
 def attached(raw: Json) -> Iterator[Source]:
-    """What a volume of a pod, or a PersistentVolume's spec, attaches by its own fields."""
+    """The volume that a pod's volume or a PersistentVolume's spec attaches by its own fields."""
     for field, name in ATTACHED.items():
         if raw.get(field) is not None:
             yield field, _text(raw[field], name)
 
 
 def _text(raw: Any, key: str) -> str:
-    """What is written under ``key``; the engine of today does not read it and so has not looked whether it is text."""
+    """The text under ``key``. The engine does not read this field otherwise, so its type has not been checked."""
     return str(raw.get(key) or "") if isinstance(raw, dict) else ""
 
 
@@ -192,13 +192,13 @@ def _controller_uid(raw: Json) -> str:
 
 
 def in_zones_of_then(raw: Json) -> Json:
-    """``raw`` with its zone and region, if it has today's labels alone, also under the labels of that time.
+    """``raw`` with the zone and region labels of 1.13 added if it has only today's.
 
-    So a cluster of today is seen by the classic scheduler as one that was labelled for it.
+    So the classic scheduler finds zones in a cluster of today.
     """
     try:
         labels = mapping(mapping(raw, "metadata"), "labels", "metadata.")
-    except ObjectError:  # which is told of where the object is read
+    except ObjectError:  # reported where the object is read
         return raw
     aged = {then: labels[now] for now, then in LABELS_OF_THEN.items() if now in labels and then not in labels}
     return {**raw, "metadata": {**raw["metadata"], "labels": {**labels, **aged}}} if aged else raw

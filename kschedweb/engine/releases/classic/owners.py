@@ -1,4 +1,4 @@
-"""Which pods serve the same purpose as one, by the services and controllers whose selectors match it."""
+"""The selectors of the services and controllers that match a pod."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from kschedweb.engine.state.cluster import ClusterObjects
 
 
 def services(objects: ClusterObjects, pod: Pod) -> list[Selector]:
-    """The selectors of the services that ``pod`` is of, in the order in which they became known."""
+    """The selectors of the services that select ``pod``, in the order in which they were added."""
     found = []
     for raw in objects.within("Service", pod.namespace):
-        labels = selected_labels(raw)  # a service without a selector means no pod, one with an empty selector all
+        labels = selected_labels(raw)  # a service without a selector matches no pod, one with an empty selector all
         if labels is not None and (selector := _equal(labels)).matches(pod.labels):
             found.append(selector)
     return found
 
 
 def selectors(objects: ClusterObjects, pod: Pod) -> list[Selector]:
-    """The same with those of ReplicationControllers, ReplicaSets and StatefulSets, whether they own the pod or not."""
+    """Those of ``services`` and of ReplicationControllers, ReplicaSets and StatefulSets, which need not own the pod."""
     found = services(objects, pod)
     if not pod.labels:
         return found
@@ -40,7 +40,7 @@ def _of_kind(objects: ClusterObjects, kind: str, pod: Pod) -> list[Selector]:
         try:
             selector = selector_of(raw)
         except SelectorError:
-            return []  # one that cannot be parsed makes the whole question fail
+            return []  # one invalid selector makes the whole lookup fail
         if not selector.empty and selector.matches(pod.labels):
             found.append(selector)
     return found

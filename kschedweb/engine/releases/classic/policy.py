@@ -1,7 +1,7 @@
-"""A v1 Policy: which predicates and priorities run, with which weights, arguments and extenders.
+"""The v1 Policy: predicates and priorities with weights and arguments, and extenders.
 
-Problems are told with their place, in kube-scheduler's own words where it has some. As JSON of that time is read,
-fields it does not know do nothing; here they are warned about.
+Problems have a path, and kube-scheduler's words if it has some. kube-scheduler ignored unknown fields; here they cause
+warnings.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ WORDS_OF_THEN = {
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A predicate or a priority of the policy; ``argument`` is (kind, content), ``None`` for those known by name."""
+    """A predicate or a priority of the policy; ``argument`` is (kind, content), or ``None`` for one known by name."""
 
     name: str
     weight: int = 0
@@ -57,9 +57,9 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """``predicates`` and ``priorities`` are ``None`` where the policy leaves them to the default provider.
+    """A Policy. ``predicates`` and ``priorities`` are ``None`` if the default provider supplies them.
 
-    ``extenders`` are plain JSON in the form of KubeSchedulerConfiguration. A hard weight of 0 leaves it as it is.
+    ``extenders`` are plain JSON in the form of KubeSchedulerConfiguration. A hard weight of 0 means the default.
     """
 
     predicates: tuple[Choice, ...] | None = None
@@ -70,14 +70,14 @@ class Policy:
 
     @property
     def ignored(self) -> frozenset[str]:
-        """The extended resources that are left to extenders."""
+        """The extended resources that only extenders manage."""
         managed = (item for extender in self.extenders for item in extender.get("managedResources") or ())
         return frozenset(item["name"] for item in managed if item.get("ignoredByScheduler"))
 
 
 @dataclass(frozen=True)
 class LoadedPolicy:
-    """``policy`` is ``None`` where there are ``problems``; ``warnings`` say what was read differently."""
+    """The result of ``load_policy``: ``policy`` is ``None`` if there are ``problems``."""
 
     policy: Policy | None
     problems: tuple[Problem, ...] = ()
@@ -101,7 +101,7 @@ class _Notes:
 
 
 def load_policy(document: str | bytes | Mapping[str, Any]) -> LoadedPolicy:
-    """Read a Policy in JSON or YAML, as text or plain data."""
+    """Read a Policy from JSON or YAML text, or from plain data. Never raises for its content."""
     notes = _Notes()
     try:
         raw = read(document).value
@@ -120,7 +120,7 @@ def load_policy(document: str | bytes | Mapping[str, Any]) -> LoadedPolicy:
 
 
 def from_config_map(raw: Json, key: str = "policy.cfg") -> LoadedPolicy:
-    """The Policy in a ConfigMap's ``data``, where kube-scheduler looked for it: under ``policy.cfg``."""
+    """Read the Policy in a ConfigMap's ``data`` under ``key``; kube-scheduler reads ``policy.cfg``."""
     try:
         data = mapping(raw, "data")
         content = text(data, key, "data.") if key in data else None
@@ -147,7 +147,7 @@ def _read(raw: Json, notes: _Notes) -> Policy:
 
 
 def _mended(raw: Json, notes: _Notes) -> Json:
-    """The document with the misspelt fields of published samples under their names; others are told of."""
+    """The document with misspelt fields of published samples corrected; unknown fields are noted."""
     mended = dict(raw)
     for wrong, right in (("predicate", "predicates"), ("priority", "priorities")):
         if wrong in mended and right not in mended:
@@ -206,7 +206,7 @@ def _shape(content: Json, path: str, notes: _Notes) -> Json:
 
 
 def _shape_problems(points: Sequence[tuple[int, int]]) -> list[tuple[str, str]]:
-    """(place, words), in the order in which the original looks; it stops at the first."""
+    """(path, message) in the order in which the original checks; it stops at the first."""
     if not points:
         return [("", "at least one point must be specified")]
     found = []
@@ -236,7 +236,7 @@ _ARGUMENTS = {
 
 
 def _extender(item: Json, at: str, notes: _Notes) -> Json:
-    """The extender in the form of KubeSchedulerConfiguration; upper and lower case of its fields mean the same."""
+    """The extender in the form of KubeSchedulerConfiguration; the case of its fields does not matter."""
     given = {}
     for name, value in item.items():
         known = EXTENDER_FIELDS.get(name.lower())
@@ -305,7 +305,7 @@ def _check_extenders(extenders: Sequence[Json], notes: _Notes) -> None:
 
 
 def _of_then(complaint: str) -> str:
-    """What is wrong with a name, in the words of that time."""
+    """A complaint about a name, in the words of 1.13."""
     for now, then in WORDS_OF_THEN.items():
         complaint = complaint.replace(now, then)
     return complaint

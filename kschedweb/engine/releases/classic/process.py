@@ -1,4 +1,4 @@
-"""How the classic kube-scheduler was started, as the object that a document has under ``classic``."""
+"""The start options of the classic kube-scheduler, which documents have in the object ``classic``."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ FIELDS = ("version", "gates", "maxVolumes", "percentageOfNodesToScore")
 
 
 def edition_of(raw: Json, path: str = "") -> Edition:
-    """What ``{"version", "gates", "maxVolumes", "percentageOfNodesToScore"}`` mean; all may be left out.
+    """Read ``{"version", "gates", "maxVolumes", "percentageOfNodesToScore"}``; all fields are optional.
 
-    Raises ObjectError that begins with ``path`` and the field.
+    Raises ObjectError with ``path`` and the field.
     """
     if unknown := sorted(raw.keys() - set(FIELDS)):
         raise ObjectError(f"{path}{unknown[0]}: is not known; known are {', '.join(FIELDS)}")
@@ -29,7 +29,7 @@ def edition_of(raw: Json, path: str = "") -> Edition:
 
 
 def process_of(edition: Edition) -> Json:
-    """The reverse of ``edition_of``, without what is as it would be anyhow."""
+    """The reverse of ``edition_of``, without default values."""
     found: Json = {}
     if edition.version != EDITION.version:
         found["version"] = edition.version

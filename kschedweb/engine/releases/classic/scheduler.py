@@ -1,4 +1,4 @@
-"""The classic scheduling cycle: predicates on every node, priorities on those that pass, equals in turn."""
+"""The classic scheduling cycle: predicates on nodes, priorities on those that pass, round robin among the best."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ EVERYTHING = 100  # percent
 
 
 class Walk(NamedTuple):
-    """The nodes that were asked about, in order, and those of them that pass."""
+    """The visited nodes in order, and those of them that pass."""
 
     visited: NDArray[np.intp]
     feasible: NDArray[np.intp]
@@ -40,24 +40,24 @@ class Walk(NamedTuple):
 class ClassicScheduler:
     """kube-scheduler 1.13 (or 1.9) over a snapshot. ``explain`` changes nothing; ``schedule`` and ``bind`` do.
 
-    Nodes are asked about one after the other, zone by zone in turn; of several best nodes each is taken in its turn.
-    The original asks about 16 at once, so that where it does not look at all nodes, or several are equal, its own
-    order is left to chance.
+    Nodes are visited one by one, alternating between zones; several best nodes are taken in turn. The original checks
+    16 nodes in parallel. So where it does not visit all nodes, or several are equal, its order is random.
     """
 
     def __init__(self, snapshot: ClassicSnapshot, algorithm: Algorithm, post: Post | None = None) -> None:
         self.snapshot, self.algorithm = snapshot, algorithm
         self.extenders = ClassicExtenders(algorithm.extenders, post)
-        self.start = 0  # the position in the order of the nodes where the next walk begins
-        self.turn = 0  # how often a node was chosen among several
+        self.start = 0  # position in the node order where the next walk begins
+        self.turn = 0  # number of choices among several nodes so far
         self._framework = ClassicFramework(algorithm)
         self._plans = Plans(snapshot)
 
     def explain(self, pod: Pod, *, as_run: bool = False) -> ClassicExplanation:
-        """Every predicate's verdict and every score on every node; a bound pod is explained as if it were not bound.
+        """Every predicate's verdict and every score on every node; a bound pod is explained as if it were pending.
 
-        Recorded answers ask each predicate about all nodes; with ``as_run`` one fails only where the cycle comes to
-        it, and message and choice are the cycle's own. Raises CycleError where a priority fails, ``as_run`` also else.
+        As in the recorded answers, each predicate runs on all nodes. With ``as_run`` a predicate fails only if the
+        cycle reaches it, and message and choice are those of the cycle. Raises CycleError if a priority fails; with
+        ``as_run`` also for other failures of the cycle.
         """
         snapshot = self.snapshot
         if pod.key in snapshot.pods.slots:
@@ -90,7 +90,7 @@ class ClassicScheduler:
         return found
 
     def _explain_extenders(self, found: ClassicExplanation, cycle: Cycle) -> dict[str, str]:
-        """Have extenders say of nodes that they do not pass; returns their words by node."""
+        """Call the extenders' filters and reject nodes accordingly; returns their messages by node."""
         asked = found.feasible
         passed = self.extenders.filter(cycle, asked)
         if len(passed.rows) < len(asked):
@@ -110,7 +110,7 @@ class ClassicScheduler:
         found.chosen = next(node for node in found.listed.tolist() if node in found.best)
 
     def _scores(self, cycle: Cycle, rows: NDArray[np.intp]) -> list[ScoreColumn]:
-        """The priorities in the order of their names, mapped and reduced; those with nothing to say give 0."""
+        """The mapped and reduced scores of the priorities by name; a skipped priority gives 0."""
         skipped = self._framework.pre_score(cycle, rows)
         zeros: Ints = np.zeros(len(rows), dtype=np.int64)
         return [
@@ -121,7 +121,7 @@ class ClassicScheduler:
         ]
 
     def schedule(self, pods: Iterable[Pod]) -> list[Placement]:
-        """Place pods one after the other, each seeing those before it."""
+        """Place pods one by one; each sees those before it."""
         placements = []
         for pod in map(as_of_then, pods):
             placements.append(self.find(pod))
@@ -134,7 +134,7 @@ class ClassicScheduler:
         self.snapshot.place_pod(as_of_then(pod), node)
 
     def find(self, pod: Pod) -> Placement:
-        """Run the cycle for ``pod``; nothing is bound. A failure is told as the message of the placement."""
+        """Run the cycle for ``pod`` without binding it. A failure is the message of the placement."""
         pod = as_of_then(pod)
         try:
             self._check(pod)
@@ -143,7 +143,7 @@ class ClassicScheduler:
             return Placement(pod.key, message=str(error))
 
     def _check(self, pod: Pod) -> None:
-        """Raises CycleError unless there are nodes, and all claims of the pod are there to stay; 1.9 did not look."""
+        """Raise CycleError if there are no nodes, or a claim is missing or terminating; 1.9 did not check claims."""
         for kind, name in () if self.algorithm.edition.old else sources(pod):
             claim = self.snapshot.objects.storage.claims.get((pod.namespace, name)) if kind == "claim" else None
             if kind == "claim" and (claim is None or claim.terminating):
@@ -173,7 +173,7 @@ class ClassicScheduler:
         return Placement(pod.key, self.snapshot.names[best], evaluated, len(rows))
 
     def _walk(self, filtered: Filtered) -> Walk:
-        """Go round from where the last walk ended, up to a node more than wanted that passes."""
+        """Visit nodes from where the last walk ended, until one more than the wanted number passes."""
         size = len(self.snapshot)
         wanted, order = self._wanted(size), np.arange(size, dtype=np.intp)
         feasible = filtered.feasible
@@ -206,7 +206,7 @@ class ClassicScheduler:
         return int(best[(self.turn - 1) % len(best)])
 
     def _in_turn(self, best: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Equal nodes in the order in which they are taken; 1.9 sorted them by name, and turned that round."""
+        """The best nodes in the order in which they are taken; 1.9 sorted them by name in reverse."""
         if not self.algorithm.edition.old:
             return best
         return np.array(sorted(best.tolist(), key=lambda row: self.snapshot.names[row], reverse=True), dtype=np.intp)
@@ -214,7 +214,7 @@ class ClassicScheduler:
     def _fit_error(
         self, filtered: Filtered, visited: NDArray[np.intp], refusals: dict[str, str], *, every: bool
     ) -> str:
-        """Why no node will do: the words of the first predicate that rejects each node, or of ``every`` one."""
+        """The FitError message: reasons of the first predicate that rejects each node, or of ``every`` one."""
         counts = Counter(refusals.values())
         for position, column in enumerate(filtered.columns):
             if len(column.verdicts) == 1:
@@ -229,7 +229,7 @@ class ClassicScheduler:
 
 
 def _errors(filtered: Filtered, visited: NDArray[np.intp], *, every: bool) -> Counter[str]:
-    """How often predicates fail on the nodes ``visited``, by the words; with ``every`` also after one that rejects."""
+    """How often predicates fail on the nodes ``visited``, by message; with ``every`` also after a rejection."""
     found: Counter[str] = Counter()
     failing: dict[int, str] = {}
     for position, column in enumerate(filtered.columns):
@@ -243,7 +243,7 @@ def _errors(filtered: Filtered, visited: NDArray[np.intp], *, every: bool) -> Co
         if node in failing:
             said = failing[node]
             number = found.pop(said, 0)
-            found[said] = number + 1  # the one said last comes last
+            found[said] = number + 1  # the latest message comes last
     return found
 
 

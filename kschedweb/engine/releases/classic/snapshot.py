@@ -1,4 +1,4 @@
-"""The cluster as kube-scheduler 1.13 saw it: the same columns as ever, with amounts, zones and volumes as of then."""
+"""The cluster as kube-scheduler 1.13 saw it: a snapshot with the amounts, zones and volumes of 1.13."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from kschedweb.engine.state.snapshot import Snapshot
 
 
 def zone_key(node: Node) -> str:
-    """Region and zone by the labels of that time; "" where the node has neither."""
+    """Region and zone by the labels of 1.13; "" if the node has neither."""
     region, zone = node.labels.get(BETA_REGION, ""), node.labels.get(BETA_ZONE, "")
     return f"{region}:\x00:{zone}" if region or zone else ""
 
 
 class ClassicPodState(PodState):
-    """``attached`` counts the volumes that the nodes' pods have attached."""
+    """The bound pods; ``attached`` counts the volumes that they have attached."""
 
     def __init__(self, columns: NodeColumns, objects: ClusterObjects) -> None:
         super().__init__(columns, objects)
@@ -43,10 +43,10 @@ class ClassicPodState(PodState):
 
 
 class ClassicSnapshot(Snapshot):
-    """Pods are read ``as_of_then`` when they are added.
+    """A snapshot that reads pods with ``as_of_then`` when they are added.
 
-    ``listed`` are the positions of the nodes in the order in which they were given: that in which kube-scheduler
-    came to know them.
+    ``listed`` has the positions of the nodes in the order in which kube-scheduler learned of them, which is that of the
+    given objects.
     """
 
     pod_state: ClassicPodState

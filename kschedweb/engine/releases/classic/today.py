@@ -1,4 +1,4 @@
-"""The plugins that kube-scheduler 1.22 made of a policy as a KubeSchedulerConfiguration v1 of today."""
+"""The profile that kube-scheduler 1.22 made of a policy, written as a KubeSchedulerConfiguration v1 of today."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ STRATEGIES = {
     "NodeResourcesMostAllocated": "MostAllocated",
     "RequestedToCapacityRatio": "RequestedToCapacityRatio",
 }
-# What does today what 1.22 had a plugin of its own for.
+# Today's replacements of plugins that only 1.22 had.
 RENAMED = dict.fromkeys(("EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits"), "NodeVolumeLimits")
 RENAMED |= dict.fromkeys(STRATEGIES, "NodeResourcesFit")
 GONE = frozenset({"NodePreferAvoidPods"})
-# What no policy could name, and what it is for.
+# Plugins that no policy could name, and their purpose.
 ADDED = {
     "SchedulingGates": "Pods with scheduling gates wait until those are gone.",
     "PrioritySort": "Pods of higher priority are tried first.",
@@ -39,7 +39,7 @@ PRIVATE_KEY = "keyData"
 def document(
     legacy: LegacyProfile, affinity: Json, extenders: Sequence[Json], percentage: int, release: Release
 ) -> Json:
-    """The configuration; ``affinity`` is what NodeAffinity adds to every pod, ``percentage`` that of nodes to score."""
+    """The configuration; ``affinity`` is NodeAffinity's addedAffinity, ``percentage`` is percentageOfNodesToScore."""
     plugins: Json = {"multiPoint": {"disabled": [{"name": "*"}]}, **_points(legacy, release)}
     profile: Json = {"schedulerName": "default-scheduler", "plugins": plugins}
     if arguments := _arguments(legacy, affinity, extenders):
@@ -49,12 +49,12 @@ def document(
 
 
 def expression(label: str, presence: bool) -> Json:
-    """The requirement that a node has ``label``, or lacks it."""
+    """The node selector requirement that a node has ``label``, or lacks it."""
     return {"key": label, "operator": "Exists" if presence else "DoesNotExist"}
 
 
 def added_affinity(required: Sequence[Json], preferred: Sequence[tuple[int, Json]]) -> Json:
-    """Node affinity that asks for all of ``required``, and prefers each of ``preferred`` by its weight."""
+    """Node affinity that requires all of ``required``, and prefers each of ``preferred`` by its weight."""
     found: Json = {}
     if required:
         found[REQUIRED] = {"nodeSelectorTerms": [{"matchExpressions": list(required)}]}
@@ -67,12 +67,12 @@ def added_affinity(required: Sequence[Json], preferred: Sequence[tuple[int, Json
 
 
 def _on_scale(weight: int, most: int) -> int:
-    """``weight`` as that of a term, which is at most 100, where ``most`` is the greatest of them."""
+    """``weight`` scaled to a term's maximum of 100, if ``most``, the largest weight, is above that."""
     return weight if most <= MAX_TERM_WEIGHT else max(1, weight * MAX_TERM_WEIGHT // most)
 
 
 def _points(legacy: LegacyProfile, release: Release) -> dict[str, Json]:
-    """What is enabled at each extension point, in calling order."""
+    """The plugins at each extension point, in calling order."""
     enabled: dict[str, dict[str, Json]] = {point: {} for point in POINTS}
     for name, points, weight in _steps(legacy):
         for point in points:
@@ -83,7 +83,7 @@ def _points(legacy: LegacyProfile, release: Release) -> dict[str, Json]:
 
 
 def _steps(legacy: LegacyProfile) -> Iterator[tuple[str, tuple[str, ...], int]]:
-    """The plugins, the points of which they are enabled at those that they have, and their weights."""
+    """The plugins with their extension points and weights."""
     for one in legacy.plugins["filter"]:
         yield RENAMED.get(one.name, one.name), FILTERING, 0
     for one in legacy.plugins.get("score", ()):
@@ -94,7 +94,7 @@ def _steps(legacy: LegacyProfile) -> Iterator[tuple[str, tuple[str, ...], int]]:
 
 
 def _arguments(legacy: LegacyProfile, affinity: Json, extenders: Sequence[Json]) -> dict[str, Json]:
-    """Arguments by plugin, where they are not what they would be anyway."""
+    """Arguments by plugin, without those that equal the defaults."""
     found: dict[str, Json] = {}
     if affinity:
         found["NodeAffinity"] = {"addedAffinity": affinity}
@@ -106,14 +106,14 @@ def _arguments(legacy: LegacyProfile, affinity: Json, extenders: Sequence[Json])
             found["NodeResourcesFit"] = {"scoringStrategy": strategy}
         elif one.name == "InterPodAffinity" and legacy.arguments[one.name] != {"hardPodAffinityWeight": 1}:
             found[one.name] = legacy.arguments[one.name]
-    # Where extenders alone manage a resource, kube-scheduler wants these arguments to be there.
+    # kube-scheduler requires these arguments if only extenders manage a resource.
     if any(item["ignoredByScheduler"] for one in extenders for item in one["managedResources"]):
         found.setdefault("NodeResourcesFit", {})
     return found
 
 
 def _extender(given: Json) -> Json:
-    """The extender with what it says, its timeout as people write it, and no private key."""
+    """The extender without empty fields and private key, and with a readable timeout."""
 
     def kept(value: Any) -> Any:
         return {name: inner for name, inner in value.items() if inner and name != PRIVATE_KEY}

@@ -1,4 +1,4 @@
-"""The reasons that predicates give: in words since 1.10, by short names before that."""
+"""The reasons that predicates give: sentences since 1.10, short names before."""
 
 from __future__ import annotations
 
@@ -56,5 +56,5 @@ NAMES = {
 
 
 def short(status: Status) -> Status:
-    """The same status by the names that 1.9 used."""
+    """The same status with the reasons of 1.9."""
     return replace(status, reasons=tuple(NAMES.get(reason, reason) for reason in status.reasons))

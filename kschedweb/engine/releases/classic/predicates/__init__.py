@@ -1,4 +1,4 @@
-"""The predicates by the names of those that need no argument; an argument makes others of any name."""
+"""The predicates that need no argument, by name; predicates with an argument may have any name."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ ARGUED: dict[str, Factory] = {
     "serviceAffinity": CheckServiceAffinity,
     "labelsPresence": node.CheckNodeLabelPresence,
 }
-# Those of 1.9 that were not yet as they are above.
+# Predicates that were different in 1.9.
 OLD: dict[str, Factory] = {"MatchInterPodAffinity": MatchInterPodAffinityByTerm}
 
 
 def known(*, old: bool) -> dict[str, Factory]:
-    """What makes the predicate of a name, or that of a kind of argument; 1.9 is ``old``."""
+    """Constructors of predicates by name, and by kind of argument; ``old`` is 1.9."""
     return NAMED | ARGUED | (OLD if old else {})

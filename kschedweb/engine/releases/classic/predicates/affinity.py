@@ -1,4 +1,4 @@
-"""MatchInterPodAffinity: required affinity and anti-affinity between pods, of this one and of those placed."""
+"""MatchInterPodAffinity: required affinity and anti-affinity of the pod and of placed pods."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ EXISTING, AFFINITY, ANTI_AFFINITY = (
 
 
 class MatchInterPodAffinity(InterPodAffinity):
-    """Rejects nodes where a required term of the pod, or of a pod placed, would not hold.
+    """Rejects nodes where a required term of the pod, or of a placed pod, would not hold.
 
-    Anti-affinity of pods placed is looked at first, then the pod's affinity, then its anti-affinity. Unlike today the
-    first pod of a group that wants to be near itself may also go where a topology label is missing.
+    Anti-affinity of placed pods is checked first, then the pod's affinity, then its anti-affinity. Unlike today, the
+    first pod of a group with affinity to itself may also go to nodes without the topology label.
     """
 
     def __init__(self, name: str, argument: Json) -> None:
@@ -48,7 +48,7 @@ class MatchInterPodAffinity(InterPodAffinity):
         return Verdicts(codes[rows], (SUCCESS, EXISTING, AFFINITY, ANTI_AFFINITY))
 
     def _near(self, cycle: Cycle, state: Required) -> Mask:
-        """The nodes where a pod is for each required affinity term: one that all of them mean."""
+        """The nodes near, in each term's topology, a pod that matches all required affinity terms."""
         found: Mask = np.ones(len(cycle.snapshot), dtype=np.bool_)
         if state.affinity.empty and state.matches_itself:
             return found
@@ -58,9 +58,9 @@ class MatchInterPodAffinity(InterPodAffinity):
 
 
 class MatchInterPodAffinityByTerm(MatchInterPodAffinity):
-    """1.9: each required affinity term is looked at by itself, with any pod that it means.
+    """The predicate of 1.9: each required affinity term is checked by itself, with any pod that matches it.
 
-    A term that means no pod at all holds everywhere where it means the pod itself, and nowhere else.
+    A term without matching pods holds on all nodes if it matches the pod itself, else on none.
     """
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
@@ -72,7 +72,7 @@ class MatchInterPodAffinityByTerm(MatchInterPodAffinity):
 
     @staticmethod
     def _meant(cycle: Cycle, term: PodTerm) -> bool:
-        """Whether any pod placed is meant, wherever it is."""
+        """Whether some placed pod matches, on whatever node."""
         return bool(cycle.snapshot.pods.nodes_of(Selection(((term.namespaces, term.selector),))).size)
 
     def _near(self, cycle: Cycle, state: Required) -> Mask:

@@ -1,4 +1,4 @@
-"""Predicates that look at the node object alone: its conditions, labels, taints and name."""
+"""Predicates that depend on the node object alone: its conditions, labels, taints and name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ UNSCHEDULABLE_TAINT = Taint("node.kubernetes.io/unschedulable", "", NO_SCHEDULE)
 
 
 class NodePredicate:
-    """Asks ``rejects`` for the nodes it rejects, all for the same ``reason``."""
+    """A predicate that rejects the nodes of ``rejects``, all for the same ``reason``."""
 
     reason = ""
 
@@ -39,7 +39,7 @@ class NodePredicate:
         return Verdicts.uniform(cycle.size(rows)) if rejected is None else verdicts(rejected[rows], self.reason)
 
     def rejects(self, snapshot: Snapshot, pod: Pod) -> Mask | None:
-        """The nodes it rejects; ``None`` where the pod and the cluster give it nothing to reject."""
+        """The nodes to reject; ``None`` if there are none."""
         raise NotImplementedError
 
 
@@ -52,7 +52,7 @@ class CheckNodeCondition(NodePredicate):
 
 
 class CheckNodeUnschedulable(NodePredicate):
-    """Rejects cordoned nodes, unless the pod tolerates the taint that stands for that."""
+    """Rejects cordoned nodes, unless the pod tolerates the taint of cordoned nodes."""
 
     reason = words.UNSCHEDULABLE
 
@@ -61,7 +61,7 @@ class CheckNodeUnschedulable(NodePredicate):
 
 
 class HostName(NodePredicate):
-    """Rejects every node but the one that the pod names."""
+    """Rejects every node but the one in the pod's spec.nodeName."""
 
     reason = words.HOST_NAME
 
@@ -75,7 +75,7 @@ class HostName(NodePredicate):
 
 
 class MatchNodeSelector(NodePredicate):
-    """Rejects nodes that the pod's nodeSelector or required node affinity leaves out."""
+    """Rejects nodes that do not match the pod's nodeSelector or required node affinity."""
 
     reason = words.SELECTOR
 
@@ -124,7 +124,7 @@ class CheckNodeLabelPresence(NodePredicate):
 
 
 class Pressure(NodePredicate):
-    """Rejects nodes whose kubelet reports that something runs short."""
+    """Rejects nodes whose kubelet reports pressure."""
 
     condition = ""
 
@@ -134,7 +134,7 @@ class Pressure(NodePredicate):
 
 
 class CheckNodeMemoryPressure(Pressure):
-    """Rejects nodes short of memory for pods that neither ask for CPU or memory nor are limited in it."""
+    """Rejects nodes under memory pressure for pods without requests and limits of CPU and memory."""
 
     condition, reason = "MemoryPressure", words.MEMORY_PRESSURE
 
@@ -143,24 +143,24 @@ class CheckNodeMemoryPressure(Pressure):
 
 
 class CheckNodeDiskPressure(Pressure):
-    """Rejects nodes short of disk space."""
+    """Rejects nodes under disk pressure."""
 
     condition, reason = "DiskPressure", words.DISK_PRESSURE
 
 
 class CheckNodePIDPressure(Pressure):
-    """Rejects nodes short of process ids."""
+    """Rejects nodes under PID pressure."""
 
     condition, reason = "PIDPressure", words.PID_PRESSURE
 
 
 def verdicts(rejected: Mask, reason: str) -> Verdicts:
-    """The nodes ``rejected`` for one reason; quick where there are none."""
+    """Verdicts that reject the nodes ``rejected`` for one reason; fast if there are none."""
     return Verdicts.where(rejected, unschedulable(reason)) if rejected.any() else Verdicts.uniform(len(rejected))
 
 
 def _by_node(snapshot: Snapshot, key: Hashable, reasons: Callable[[Node], tuple[str, ...]]) -> tuple[Any, list[Status]]:
-    """Codes int32[nodes] and the statuses they index; kept with the nodes."""
+    """Codes int32[nodes] and the statuses that they index, cached with the nodes."""
 
     def compute() -> tuple[Any, list[Status]]:
         known: dict[tuple[str, ...], int] = {(): 0}
@@ -171,11 +171,11 @@ def _by_node(snapshot: Snapshot, key: Hashable, reasons: Callable[[Node], tuple[
 
 
 def _conditions(node: Node) -> list[Json]:
-    return (node.raw.get("status") or {}).get("conditions") or []  # which reading the node has looked through
+    return (node.raw.get("status") or {}).get("conditions") or []  # checked when the node was read
 
 
 def _pressures(snapshot: Snapshot) -> dict[str, Mask]:
-    """The nodes under each kind of pressure that there is; of several conditions of a kind the last counts."""
+    """The nodes under each kind of pressure; of several conditions of a kind, the last counts."""
     found = {kind: np.zeros(len(snapshot), dtype=np.bool_) for kind in PRESSURES}
     for position, node in enumerate(snapshot.nodes):
         for condition in _conditions(node):

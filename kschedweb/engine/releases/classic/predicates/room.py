@@ -1,4 +1,4 @@
-"""Predicates about what a node has room for: resources, host ports, disks."""
+"""Predicates about free room on a node: resources, host ports, disks."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from kschedweb.engine.state.columns import Mask, Rows
 
 
 class PodFitsResources:
-    """Rejects nodes that lack room for another pod, or for what this one asks for.
+    """Rejects nodes without room for another pod, or for the pod's requests.
 
-    A pod that asks for anything is rejected where any of CPU, memory and ephemeral storage is overcommitted already.
+    A pod with any request is rejected where CPU, memory or ephemeral storage is overcommitted already.
     """
 
     def __init__(self, name: str, argument: Json) -> None:
@@ -34,7 +34,7 @@ class PodFitsResources:
         return _verdicts(cycle, rows, self.failures(cycle, rows))
 
     def failures(self, cycle: Cycle, rows: Rows) -> list[Failure]:
-        """Each thing that may be lacking, with the nodes of ``rows`` where it is."""
+        """Each resource that may be lacking, with the nodes of ``rows`` where it is."""
         snapshot, wanted = cycle.snapshot, asked(cycle.pod)
         found = [Failure("Insufficient pods", snapshot.pod_count[rows] >= snapshot.pod_limit[rows], about=PODS)]
         if wanted.nothing:

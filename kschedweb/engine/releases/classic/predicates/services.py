@@ -1,4 +1,4 @@
-"""CheckServiceAffinity: pods of one service stay where the nodes' labels are the same."""
+"""CheckServiceAffinity: pods of one service go to nodes with equal values of some labels."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from kschedweb.engine.state.groups import Selection
 
 
 class CheckServiceAffinity:
-    """``serviceAffinity``: rejects nodes whose ``labels`` differ from those of the node of a pod like this one.
+    """``serviceAffinity``: rejects nodes whose ``labels`` differ from those of the node of a similar pod.
 
-    A label that the pod's nodeSelector names is asked for with that value. For the others the node counts that holds
-    a pod with this one's labels, if the pod is of a service; of several kube-scheduler takes any, this one the first.
+    A label in the pod's nodeSelector must have the value there. For the others, if the pod belongs to a service, the
+    node of a pod with this pod's labels counts; kube-scheduler takes any of several such pods, this predicate the
+    first.
     """
 
     def __init__(self, name: str, argument: Json) -> None:
@@ -44,7 +45,7 @@ class CheckServiceAffinity:
 
     @staticmethod
     def _first_like(cycle: Cycle) -> int:
-        """The node of the first pod in the namespace with all labels of this one, -1 where there is none."""
+        """The node of the first pod in the namespace with all labels of this one; -1 if there is none."""
         pods, pod = cycle.snapshot.pods, cycle.pod
         selector = Selector(tuple(Requirement(key, "In", (value,)) for key, value in sorted(pod.labels.items())))
         meant = pods.groups.meant(Selection(((frozenset({pod.namespace}), selector),)))

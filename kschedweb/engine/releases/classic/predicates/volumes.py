@@ -27,7 +27,7 @@ NITRO = re.compile(r"^[cmr]5.*|t3|z1d")
 EBS_LIMIT, NITRO_LIMIT, DISK_LIMIT, CINDER_LIMIT = 39, 25, 16, 256
 ATTACHABLE = "attachable-volumes-"
 FULL = unschedulable(words.VOLUME_COUNT)
-# What is counted, by predicate: the kind of volume, and the resource by which a node says how many it can take.
+# By predicate, the kind of volume that is counted, and the resource with the node's limit.
 KINDS = {
     "MaxEBSVolumeCount": ("awsElasticBlockStore", "attachable-volumes-aws-ebs"),
     "MaxGCEPDVolumeCount": ("gcePersistentDisk", "attachable-volumes-gce-pd"),
@@ -37,7 +37,7 @@ KINDS = {
 
 
 class VolumePredicate:
-    """Passes pods without claims and counted volumes everywhere."""
+    """A predicate that passes pods without claims and counted volumes."""
 
     def __init__(self, name: str, argument: Json) -> None:
         self.name = name
@@ -52,18 +52,18 @@ class VolumePredicate:
         return Verdicts(verdicts.codes[rows], verdicts.statuses)
 
     def judge(self, snapshot: ClassicSnapshot, pod: Pod) -> Verdicts:
-        """What is said of every node."""
+        """The verdict on every node."""
         raise NotImplementedError
 
 
 class MaxVolumeCount(VolumePredicate):
-    """Rejects nodes that would have more volumes of one kind attached than they can take."""
+    """Rejects nodes that would exceed their limit of attached volumes of one kind."""
 
     def __init__(self, name: str, argument: Json) -> None:
         super().__init__(name, argument)
         self.kind, self._resource = KINDS[name]
         self._most: int | None = argument.get("max_volumes")
-        self._told: bool = argument.get("told_by_nodes", True)  # whether nodes say how many they can take
+        self._told: bool = argument.get("told_by_nodes", True)  # whether nodes report their limits
 
     def judge(self, snapshot: ClassicSnapshot, pod: Pod) -> Verdicts:
         volumes = volumes_of(pod, snapshot.objects)
@@ -93,7 +93,7 @@ class MaxVolumeCount(VolumePredicate):
 
 
 class MaxCSIVolumeCount(VolumePredicate):
-    """Rejects nodes that would have more volumes of a CSI driver attached than they say they can take."""
+    """Rejects nodes that would exceed their reported limit of volumes of a CSI driver."""
 
     def judge(self, snapshot: ClassicSnapshot, pod: Pod) -> Verdicts:
         limited = snapshot.memo("classic limited", lambda: _limited(snapshot))
@@ -113,11 +113,11 @@ class MaxCSIVolumeCount(VolumePredicate):
 
 
 class NoVolumeZoneConflict(VolumePredicate):
-    """Rejects nodes in another zone or region than the labels of the pod's volumes name."""
+    """Rejects nodes outside the zones and regions in the labels of the pod's volumes."""
 
     def __init__(self, name: str, argument: Json) -> None:
         super().__init__(name, argument)
-        self._waits: bool = argument.get("volume_scheduling", True)  # claims may be bound once a node is chosen
+        self._waits: bool = argument.get("volume_scheduling", True)  # whether delayed binding is supported
 
     def scope(self, pod: Pod) -> Scope:
         return Scope.NODE
@@ -138,7 +138,7 @@ class NoVolumeZoneConflict(VolumePredicate):
         return Verdicts(codes, (SUCCESS, unschedulable(words.ZONE_CONFLICT)))
 
     def _volume(self, snapshot: ClassicSnapshot, namespace: str, name: str) -> PersistentVolume | str | None:
-        """The volume of a claim, ``None`` where one is found later; else why the question fails."""
+        """The volume of a claim, ``None`` if it is found later, or the error that makes the predicate fail."""
         storage = snapshot.objects.storage
         if not name:
             return NAMELESS
@@ -157,7 +157,7 @@ class NoVolumeZoneConflict(VolumePredicate):
 
 
 class CheckVolumeBinding(VolumePredicate):
-    """Rejects nodes that the pod's bound volumes cannot be reached from, or where its other claims find no volume."""
+    """Rejects nodes that cannot reach the pod's bound volumes, or where its other claims find no volume."""
 
     def __init__(self, name: str, argument: Json) -> None:
         super().__init__(name, argument)
@@ -185,7 +185,7 @@ class CheckVolumeBinding(VolumePredicate):
             if found.error:
                 codes[found.failed] = len(statuses)
                 statuses.append(error(found.error))
-        if missing:  # which is not come to where another volume cannot be reached
+        if missing:  # not checked on nodes that cannot reach another volume
             codes[~unreachable] = len(statuses)
             statuses.append(error(missing))
         return Verdicts(codes, statuses)
@@ -205,29 +205,29 @@ def _full(full: Mask, failing: Mask) -> Verdicts:
 
 
 def _limited(snapshot: ClassicSnapshot) -> Mask:
-    """The nodes that say anything about how many volumes they can take."""
+    """The nodes that report some limit of volumes."""
     told = [any(name.startswith(ATTACHABLE) for name in node.allocatable) for node in snapshot.nodes]
     return np.array(told, dtype=np.bool_)
 
 
 def _told(snapshot: ClassicSnapshot, resource: str) -> Ints:
-    """How many volumes each node says it can take, -1 where it does not say."""
+    """The limit that each node reports for ``resource``; -1 if it reports none."""
     return np.array([node.allocatable.get(resource, -1) for node in snapshot.nodes], dtype=np.int64)
 
 
 def _elsewhere(snapshot: ClassicSnapshot, labels: Labels) -> Mask:
-    """The nodes whose zone or region is not among those of a volume with ``labels``."""
+    """The nodes whose zone or region is not one of a volume with ``labels``."""
     mask = np.zeros(len(snapshot), dtype=np.bool_)
     for key in (BETA_ZONE, BETA_REGION):
         if key in labels:
             values = [part.strip() for part in labels[key].split(ZONE_DELIMITER)]
-            if all(values):  # a list with an empty part says nothing
+            if all(values):  # a list with an empty part is ignored
                 mask |= ~snapshot.label(key).having(values)
     return mask
 
 
 def _sorted_out(snapshot: ClassicSnapshot, namespace: str, names: list[str]) -> tuple[list[Claim], list[Claim]] | str:
-    """The claims that are bound, and those that wait for a node; else why the question fails."""
+    """The bound claims and those with delayed binding, or the error that makes the predicate fail."""
     storage = snapshot.objects.storage
     bound, waiting, at_once = [], [], False
     for name in names:
@@ -250,7 +250,7 @@ def _sorted_out(snapshot: ClassicSnapshot, namespace: str, names: list[str]) -> 
 
 
 def _unreachable(snapshot: ClassicSnapshot, bound: list[Claim]) -> tuple[Mask, str]:
-    """The nodes that a bound volume cannot be reached from, and why all others fail, if they do."""
+    """The nodes that cannot reach a bound volume, and the error on all other nodes, if there is one."""
     mask = np.zeros(len(snapshot), dtype=np.bool_)
     for claim in bound:
         volume = snapshot.objects.storage.volumes.get(claim.volume)

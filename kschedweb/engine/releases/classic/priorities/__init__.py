@@ -1,4 +1,4 @@
-"""The priorities by the names of those that need no argument; an argument makes others of any name."""
+"""The priorities that need no argument, by name; priorities with an argument may have any name."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ARGUED: dict[str, Factory] = {
     "labelPreference": node.NodeLabel,
     "requestedToCapacityRatioArguments": room.RequestedToCapacityRatio,
 }
-# Those of 1.9 that were not yet as they are above.
+# Priorities that were different in 1.9.
 OLD: dict[str, Factory] = {
     "ImageLocalityPriority": node.PlainImageLocality,
     "serviceAntiAffinity": spreading.PlainServiceAntiAffinity,
@@ -37,5 +37,5 @@ OLD: dict[str, Factory] = {
 
 
 def known(*, old: bool) -> dict[str, Factory]:
-    """What makes the priority of a name, or that of a kind of argument; 1.9 is ``old``."""
+    """Constructors of priorities by name, and by kind of argument; ``old`` is 1.9."""
     return NAMED | ARGUED | (OLD if old else {})

@@ -1,4 +1,4 @@
-"""Priorities that look at the node object alone: labels, taints, images, annotations."""
+"""Priorities that depend on the node object alone: labels, taints, images, annotations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ AVOIDING = frozenset({"ReplicationController", "ReplicaSet"})
 
 
 class NodePriority:
-    """Asks ``scores`` for the score of every node."""
+    """A priority with the scores that ``scores`` returns."""
 
     def __init__(self, name: str, argument: Json) -> None:
         self.name = name
@@ -41,7 +41,7 @@ class NodePriority:
         return scores[rows]
 
     def scores(self, snapshot: Snapshot, pod: Pod) -> Ints | int:
-        """The score of every node; one number where it is the same for all."""
+        """The score of every node, or one number for all."""
         raise NotImplementedError
 
 
@@ -76,7 +76,7 @@ class NodePreferAvoidPods(NodePriority):
 
 
 class NodeAffinity(NodePriority):
-    """The weights of the pod's preferred node affinity terms that the node meets; the highest sum becomes 10."""
+    """The sum of weights of the pod's preferred node affinity terms that match; the highest sum becomes 10."""
 
     def scores(self, snapshot: Snapshot, pod: Pod) -> Ints | int:
         if not pod.node_affinity.preferred:
@@ -87,7 +87,7 @@ class NodeAffinity(NodePriority):
                 continue
             if not preferred.term.valid:
                 raise CycleError("a preferred node affinity term of the pod cannot be parsed")
-            if preferred.term.labels:  # fields do not count here
+            if preferred.term.labels:  # 1.13 ignores fields here
                 total += preferred.weight * matches_term(snapshot, NodeSelectorTerm(preferred.term.labels, ()))
         return total.astype(np.int32).astype(np.int64)
 
@@ -96,7 +96,7 @@ class NodeAffinity(NodePriority):
 
 
 class TaintToleration(NodePriority):
-    """How many PreferNoSchedule taints the pod does not tolerate: 10 for none, 0 for the most."""
+    """The number of PreferNoSchedule taints that the pod does not tolerate: 10 for none, 0 for the most."""
 
     def scores(self, snapshot: Snapshot, pod: Pod) -> Ints | int:
         codes, sets = snapshot.taint_sets()
@@ -114,9 +114,9 @@ class TaintToleration(NodePriority):
 
 
 class ImageLocality(NodePriority):
-    """Bytes of the pod's images on the node, from 23 MiB (0) to 1000 MiB (10).
+    """The size of the pod's images on the node, from 23 MiB (0) to 1000 MiB (10).
 
-    Each image is scaled by the share of nodes that had it when this node became known, and stays so.
+    Each image is scaled by the share of nodes that had it when this node was added to the cache.
     """
 
     def scores(self, snapshot: Snapshot, pod: Pod) -> Ints | int:
@@ -133,7 +133,7 @@ class ImageLocality(NodePriority):
 
 
 class PlainImageLocality(NodePriority):
-    """1.9: bytes of the pod's images on the node, by the very names of its containers: 0 below 23 MiB, then 1 to 10."""
+    """The priority of 1.9: the size of images with exactly the names in the pod: 0 below 23 MiB, then 1 to 10."""
 
     def scores(self, snapshot: Snapshot, pod: Pod) -> Ints:
         sums = np.zeros(len(snapshot), dtype=np.int64)
@@ -146,7 +146,7 @@ class PlainImageLocality(NodePriority):
 
 
 def scaled(scores: Ints, *, reverse: bool) -> Ints:
-    """So that the highest score becomes 10; ``reverse`` makes the highest the worst."""
+    """Scores scaled so that the highest becomes 10; with ``reverse`` the highest becomes 0."""
     highest = max(0, int(scores.max(initial=0)))
     if highest == 0:
         return np.full_like(scores, MAX_PRIORITY) if reverse else scores
@@ -155,7 +155,7 @@ def scaled(scores: Ints, *, reverse: bool) -> Ints:
 
 
 def _avoiding(snapshot: Snapshot) -> dict[tuple[str, str], list[int]]:
-    """The nodes that would rather not have pods of a controller, by its kind and uid."""
+    """By kind and uid of a controller, the nodes that prefer not to have its pods."""
     found: dict[tuple[str, str], list[int]] = {}
     for position, node in enumerate(snapshot.nodes):
         for signature in signatures(node):
@@ -166,8 +166,8 @@ def _avoiding(snapshot: Snapshot) -> dict[tuple[str, str], list[int]]:
 
 
 def signatures(node: Node) -> list[tuple[str, str]]:
-    """(kind, uid) of the controllers in the node's annotation; none where that cannot be read."""
-    text = (node.raw.get("metadata") or {}).get("annotations", {})  # which a node that could be read has in order
+    """(kind, uid) of the controllers in the node's annotation; empty if that cannot be read."""
+    text = (node.raw.get("metadata") or {}).get("annotations", {})  # checked when the node was read
     if not text or AVOID not in text:
         return []
     try:

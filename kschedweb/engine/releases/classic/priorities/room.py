@@ -1,4 +1,4 @@
-"""Priorities about how full nodes are, or would be. All arithmetic is in whole numbers, as the original's."""
+"""Priorities about how full nodes are, or would be. The arithmetic uses integers where the original's does."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from kschedweb.engine.state.columns import Floats, Ints, Rows
 MAX_PRIORITY = 10
 MAX_UTILIZATION = 100
 DEFAULT_SHAPE = ((0, 10), (100, 0))
-SHARES = "classic.shares"  # what priorities about room have in common, in the state of a cycle
+SHARES = "classic.shares"  # key in the state of a cycle
 Share = tuple[Ints, Ints]
 Point = tuple[int, int]  # utilization in percent, score
 
 
 class RoomPriority:
-    """Scores from what the node would have given away with the pod on it, and what it has.
+    """Scores by the requested and the allocatable amounts of a node, with the pod on it.
 
-    Containers that do not say what they ask for count with 100 m of CPU and 200 MiB.
+    Containers without requests count with 100 m of CPU and 200 MiB.
     """
 
     def __init__(self, name: str, argument: Json) -> None:
@@ -40,7 +40,7 @@ class RoomPriority:
         return self.combine(shares)
 
     def combine(self, shares: list[Share]) -> Ints:
-        """The score, of (requested, allocatable) in CPU and in memory: the mean of both."""
+        """The score for (requested, allocatable) of CPU and of memory: by default the mean of both."""
         cpu, memory = (self.one(requested, allocatable) for requested, allocatable in shares)
         total = cpu + memory
         return total // 2 if total.min(initial=0) >= 0 else truncated(total, 2)
@@ -65,7 +65,7 @@ class MostRequested(RoomPriority):
 
 
 class RequestedToCapacityRatio(RoomPriority):
-    """``requestedToCapacityRatioArguments``: a broken line from utilization in percent to a score, for CPU and memory.
+    """``requestedToCapacityRatioArguments``: a piecewise linear score of the utilization of CPU and memory.
 
     The score is the mean of both. Without an argument it is 10 for an empty node, falling to 0 for a full one.
     """
@@ -87,7 +87,7 @@ class RequestedToCapacityRatio(RoomPriority):
 
 
 class BalancedResourceAllocation(RoomPriority):
-    """10 - 10 * |share of CPU - share of memory|, and 0 where a share is 1 or more."""
+    """10 - 10 * |share of CPU - share of memory|; 0 if a share is 1 or more."""
 
     def combine(self, shares: list[Share]) -> Ints:
         cpu, memory = (_fraction(*share) for share in shares)
@@ -96,7 +96,7 @@ class BalancedResourceAllocation(RoomPriority):
 
 
 class ResourceLimits:
-    """1 where the node could give the pod as much CPU, or as much memory, as its limits allow; else 0."""
+    """1 for nodes whose allocatable CPU or memory is at least the pod's limit, else 0."""
 
     def __init__(self, name: str, argument: Json) -> None:
         self.name = name
@@ -113,7 +113,7 @@ class ResourceLimits:
 
 
 def _shares(cycle: Cycle, rows: Rows) -> list[Share]:
-    """(given away with the pod, allocatable) in CPU and in memory, of each of ``rows``."""
+    """(requested with the pod, allocatable) of CPU and of memory, for ``rows``."""
     snapshot, pod = cycle.snapshot, cycle.pod
     return [
         (snapshot.nonzero[row][rows] + pod.occupied_nonzero[row], snapshot.amounts(snapshot.allocatable, name)[rows])
@@ -128,7 +128,7 @@ def _fraction(requested: Ints, allocatable: Ints) -> Floats:
 
 
 def broken_line(points: list[Point]) -> Ints:
-    """The score at each utilization from 0 to 100 percent, on straight lines between ``points``, cut toward 0."""
+    """The score at each utilization from 0 to 100 percent, linear between ``points`` and truncated towards 0."""
     curve = np.empty(MAX_UTILIZATION + 1, dtype=np.int64)
     for at in range(MAX_UTILIZATION + 1):
         curve[at] = _on_line(points, at)

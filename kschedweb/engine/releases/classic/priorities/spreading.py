@@ -21,7 +21,7 @@ ZONE_WEIGHT = 2.0 / 3.0
 
 
 class PodCounts(Follower):
-    """How many pods of a namespace that any of ``selectors`` matches are on each node."""
+    """The number of pods of a namespace on each node that some of ``selectors`` matches."""
 
     def __init__(self, snapshot: Snapshot, namespace: str, selectors: list[Selector], *, terminating: bool) -> None:
         super().__init__(snapshot.pods)
@@ -30,14 +30,14 @@ class PodCounts(Follower):
         self._selections = [Selection(((here, selector),), terminating=terminating) for selector in selectors]
 
     def counts(self) -> Ints | None:
-        """The counts as of now: an array that changes with the next call, or ``None`` for none. Shape [nodes]."""
+        """The current counts, or ``None`` if there are none. The array changes with the next call. Shape [nodes]."""
         if not self._selections:
             return None
         self._catch_up()
         return self._counts
 
     def _meant(self) -> Mask:
-        """Which groups of pods any of the selectors means."""
+        """The groups of pods that some selector matches."""
         meant: Mask = np.logical_or.reduce([self._pods.groups.meant(one) for one in self._selections])
         return meant
 
@@ -53,7 +53,7 @@ class PodCounts(Follower):
 
 
 class Spreading:
-    """Counts pods of the same purpose on each node; fewer are better."""
+    """Counts pods of the same services and controllers on each node; fewer are better."""
 
     terminating = False  # whether pods that are being deleted count
 
@@ -72,15 +72,15 @@ class Spreading:
         return np.zeros(cycle.size(rows), dtype=np.int64) if counts is None else counts[rows]
 
     def selectors(self, cycle: Cycle) -> list[Selector]:
-        """Those of which a pod must match one to be counted."""
+        """The selectors; a pod that matches one of them is counted."""
         raise NotImplementedError
 
 
 class SelectorSpread(Spreading):
-    """10 for nodes with none of the pods, 0 for those with the most; two thirds of the score are its zone's.
+    """10 for nodes without such pods, 0 for those with the most; the zone makes up two thirds of the score.
 
-    Counted are pods of the services and controllers that the pod is of. ServiceSpreadingPriority is the same: it
-    was to count services only, but reads what was found out about all of them.
+    Pods of the pod's services and controllers count. ServiceSpreadingPriority was meant to count services only, but it
+    uses the selectors computed for both, so it is the same.
     """
 
     def selectors(self, cycle: Cycle) -> list[Selector]:
@@ -104,9 +104,9 @@ class SelectorSpread(Spreading):
 
 
 class ServiceAntiAffinity(Spreading):
-    """``serviceAntiAffinity``: 10 for nodes whose value of ``label`` holds none of the pods of the pod's first service.
+    """``serviceAntiAffinity``: spreads the pods of the pod's first service over the values of ``label``.
 
-    Less for others; 0 for nodes without the label.
+    The score is 10 for a value without such pods and falls with their number; nodes without the label get 0.
     """
 
     def __init__(self, name: str, argument: Json) -> None:
@@ -126,12 +126,12 @@ class ServiceAntiAffinity(Spreading):
         return np.where(codes >= 0, np.append(by_value, 0.0)[codes], 0.0).astype(np.int64)
 
     def total(self, cycle: Cycle, scores: Ints) -> int:
-        """How many pods there are to be kept apart."""
+        """The total number of pods to spread."""
         return int(scores.sum())
 
 
 class PlainServiceAntiAffinity(ServiceAntiAffinity):
-    """1.9: pods on nodes that do not pass, and those that are being deleted, are among those to be kept apart."""
+    """The priority of 1.9: the total includes pods on infeasible nodes, and terminating pods."""
 
     terminating = True
 
@@ -140,10 +140,10 @@ class PlainServiceAntiAffinity(ServiceAntiAffinity):
 
 
 class InterPodAffinityPriority(InterPodAffinity):
-    """The weights of all preferred terms, of the pod and about the pod, that hold at the node.
+    """The sum of weights of preferred terms, of the pod and of placed pods about it, that hold at the node.
 
-    From the lowest sum, or 0, to the highest, or 0, they become 0 to 10. A required affinity term of a pod placed has
-    the hard weight.
+    Sums are scaled to 0 to 10, from the lowest sum (at most 0) to the highest (at least 0). Required affinity terms of
+    placed pods have the hard weight.
     """
 
     def __init__(self, name: str, argument: Json) -> None:
@@ -164,7 +164,7 @@ class InterPodAffinityPriority(InterPodAffinity):
 
 
 def _left(counts: Ints, most: int) -> Floats:
-    """10 times the share of ``most`` that is not counted."""
+    """10 times the share of ``most`` that ``counts`` leaves."""
     return float(MAX_PRIORITY) * ((most - counts).astype(np.float64) / float(most))
 
 
