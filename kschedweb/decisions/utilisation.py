@@ -34,7 +34,7 @@ class InForce:
 
     @property
     def ages(self) -> str:
-        """ The ages as "30 s", or "30 s to 4 min" if nodes differ."""
+        """The ages as "30 s", or "30 s to 4 min" if nodes differ."""
         first, last = duration(self.youngest), duration(self.oldest)
         return first if first == last else f"{first} to {last}"
 
