@@ -10,13 +10,13 @@ import pytest
 from django.test import Client
 
 from kschedweb.clusters.models import Snapshot
-from kschedweb.decisions.load_aware.row import curve
+from kschedweb.decisions.load_aware.row import Conditions, curve
 from kschedweb.decisions.load_aware.sides import all_sides, policies
 from kschedweb.policies.models import Revision
 from kschedweb.watermarks import storage
 from kschedweb.watermarks.figures import NODE, Figure
 from tests.decisions.conftest import HEAD
-from tests.support.html import text
+from tests.support.html import elements, text
 
 ADDRESS = "/watermarks/policies/"
 WEIGHTS = "{windowWeights: {1d: 1}, clusterCpuMinNodeWeight: 1}"
@@ -53,7 +53,9 @@ def test_every_policy_has_a_curve_a_winner_and_words_about_missing_figures(viewe
         *policies(),
         "NodeResourcesFit",
     }
-    assert "from prometheus, 10 min old when the snapshot was taken" in page
+    in_force = response.context["in_force"]
+    assert (in_force.source, in_force.ages) == ("prometheus", "10 min")
+    assert f"from prometheus, {in_force.ages} old" in page
 
 
 def test_the_table_says_what_the_chart_says(viewer: Client) -> None:
@@ -71,19 +73,20 @@ def test_a_click_on_a_score_shows_its_arithmetic(viewer: Client, demo: Snapshot)
     page = text(viewer.get(ADDRESS, {"pod_name": "ml/notebook"}))
     (first, *_) = re.findall(r'href="(\?[^"]*cell=HheWaterLevelBalance)#cell"', page)
     shown = text(viewer.get(ADDRESS + first))
-    fragment = text(viewer.get(ADDRESS + first, headers={"HX-Request": "true", "HX-Target": "cell"}))
-    assert "HheWaterLevelBalance on " in fragment
-    assert "mean over 15 minutes" in fragment
-    assert fragment.strip() in shown
+    answer = viewer.get(ADDRESS + first, headers={"HX-Request": "true", "HX-Target": "cell"})
+    assert answer.context["arithmetic"].plugin == "HheWaterLevelBalance"
+    assert "mean over 15 minutes" in text(answer)
+    assert text(answer).strip() in shown
 
 
 def test_conditions_that_cannot_be_are_said_beside_the_field(viewer: Client) -> None:
-    page = text(viewer.get(ADDRESS, {"average": "99"}))
-    assert "With a node at every percent from 0 the average is from 5 to 95." in page
-    assert 'aria-invalid="true"' in page
-    assert "drawn for the default conditions" in page
-    assert "Select a valid choice" in text(viewer.get(ADDRESS, {"moving": "<b>"}))
-    assert "less than or equal to 100" in text(viewer.get(ADDRESS, {"pod": "1e9"}))
+    page = viewer.get(ADDRESS, {"average": "99"})
+    [error] = page.context["form"].errors["average"]
+    assert error == "With a node at every percent from 0 the average is from 5 to 95."
+    assert elements(page, "#id_average[aria-invalid=true]")
+    assert page.context["conditions"] == Conditions()
+    for field, wrong in (("moving", "<b>"), ("pod", "1e9")):
+        assert list(viewer.get(ADDRESS, {field: wrong}).context["form"].errors) == [field]
 
 
 def test_another_policy_is_drawn_beside_where_its_arguments_differ(
@@ -99,9 +102,9 @@ def test_another_policy_is_drawn_beside_where_its_arguments_differ(
 
 
 def test_a_pod_that_is_not_there_is_said_beside_the_field(viewer: Client) -> None:
-    page = text(viewer.get(ADDRESS, {"pod_name": "shop/<b>"}))
-    assert "The snapshot has no pod shop/<b> that a scheduler would look at." in page
-    assert 'id="pod-name-error"' in page
+    page = viewer.get(ADDRESS, {"pod_name": "shop/<b>"})
+    [error] = elements(page, "#pod-name-error")
+    assert error.text == "The snapshot has no pod shop/<b> that a scheduler would look at."
 
 
 def test_pods_are_suggested_by_the_server(viewer: Client) -> None:
@@ -109,9 +112,9 @@ def test_pods_are_suggested_by_the_server(viewer: Client) -> None:
 
 
 def test_without_a_cluster_there_are_curves_all_the_same(client_as: Callable[[str], Client]) -> None:
-    page = text(client_as("viewer").get(ADDRESS))
-    assert "No cluster to score" in page
-    assert 'data-figure="score-curves"' in page
+    page = client_as("viewer").get(ADDRESS)
+    assert page.context["contest"] is None
+    assert elements(page, "[data-figure=score-curves]")
 
 
 def test_the_constant_50_prefers_full_nodes_to_empty_ones(viewer: Client) -> None:

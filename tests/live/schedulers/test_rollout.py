@@ -25,7 +25,7 @@ from kschedweb.live.shadow.run import make_run as shadow_run
 from kschedweb.policies.models import Policy, Revision
 from kschedweb.policies.services import policy_create, revision_restore, revision_save
 from kschedweb.web.errors import Conflict, NotFound
-from tests.support.html import html_of
+from tests.support.html import elements, html_of, levels
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -186,38 +186,42 @@ def test_the_page_says_what_is_newer_to_everybody_and_leads_admins_to_it(
     batch: LiveScheduler, client_as: Callable[[str], Client], policy: Policy, editor: User
 ) -> None:
     address, link = f"/live/{batch.pk}/", f"/live/{batch.pk}/rollout/"
-    assert "is newer" not in html_of(client_as("admin").get(address))
+
+    def newer(role: str, at: str) -> list[str]:
+        return [one["data-newer"] for one in elements(client_as(role).get(at), "[data-newer]")]
+
+    assert newer("admin", address) == newer("viewer", "/live/") == []
     revision_save(policy=policy, document=PACK, author=editor, expected=1)
-    assert f'Revision 2 of packed is newer: <a href="{link}">review and roll out</a>' in html_of(
-        client_as("admin").get(f"{address}now/")
-    )
-    seen = html_of(client_as("viewer").get(address))
-    assert "Revision 2 of packed is newer: an admin can roll it out." in seen
-    assert "packed revision 1</a>." in seen
-    assert link not in seen
-    assert "revision 1, 2 is newer" in html_of(client_as("viewer").get("/live/"))
+    assert newer("admin", f"{address}now/") == newer("viewer", address) == newer("viewer", "/live/") == ["2"]
+    assert elements(client_as("admin").get(f"{address}now/"), f"[data-newer=2] a[href={link}]")
+    seen = client_as("viewer").get(address)
+    assert elements(seen, ".lead a[href=/policies/packed/?revision=1]")
+    assert link not in html_of(seen)
 
 
 def test_an_admin_reviews_and_rolls_out(
     batch: LiveScheduler, second: Revision, client_as: Callable[[str], Client]
 ) -> None:
     client, address, first = client_as("admin"), f"/live/{batch.pk}/rollout/", at_work(batch)
-    page = html_of(client.get(address))
-    assert "Roll out revision 2 to batch?" in page
-    assert "LeastAllocated" in page
-    assert "MostAllocated" in page
-    assert f'name="expected" value="{first.pk}"' in page
+    page = client.get(address)
+    seen = page.context["review"]
+    assert (seen.before, seen.after, seen.problem) == (first, second, None)
+    assert "LeastAllocated" in html_of(page)
+    assert "MostAllocated" in html_of(page)
+    assert elements(page, f"input[name=expected][value={first.pk}]")
     asked = {"policy": "packed", "revision": "2", "expected": str(first.pk)}
     answer = client.post(address, asked)
     assert (answer.status_code, answer["Location"]) == (302, f"/live/{batch.pk}/")
     assert at_work(batch) == second
-    assert "Revision 2 of packed is at work within a second" in html_of(client.get(f"/live/{batch.pk}/"))
-    assert "batch runs revision 2 of packed" in html_of(client.get(address))
+    assert levels(client.get(f"/live/{batch.pk}/")) == ["success"]
+    done = client.get(address)
+    assert done.context["review"].before == second
+    assert not elements(done, "input[name=expected]")
     # Whoever still has the page open is shown what is at work now, and has to look again.
     stale = client.post(address, asked | {"revision": "1"})
     assert stale.status_code == 409
-    assert "batch runs packed revision 2 by now, not packed revision 1" in html_of(stale)
-    assert f'name="expected" value="{second.pk}"' in html_of(stale)
+    assert stale.context["refused"].detail in html_of(stale)
+    assert elements(stale, f"input[name=expected][value={second.pk}]")
     assert client.post(address, {"policy": "packed", "revision": "1"}).status_code == 400
     assert client.get(f"{address}?revision=9").status_code == 400
     assert at_work(batch) == second
@@ -252,10 +256,11 @@ def test_pods_that_would_go_elsewhere_are_told_with_both_nodes_and_what_moves_th
         assert [pod["before"], pod["after"]] == [one.node for one in found]
         assert pod["plugin"] == "NodeResourcesFit"
         assert pod["lead"] > 0
-    page = html_of(client_as("admin").get(f"/live/{live.pk}/rollout/?effect=shown"))
-    assert f"{len(moves['moved'])} of 20 pods of default-scheduler would go elsewhere." in page
-    assert f"The first 20 of {moves['pods']} were looked at, pending ones first." in page
-    assert "<strong>NodeResourcesFit</strong> prefers the new node by" in page
+    page = client_as("admin").get(f"/live/{live.pk}/rollout/?effect=shown")
+    shown = page.context["moves"].effect
+    assert (len(shown.moved), shown.asked, shown.pods) == (len(moves["moved"]), 20, moves["pods"])
+    assert f"{len(moves['moved'])} of 20 pods of default-scheduler would go elsewhere." in html_of(page)
+    assert "<strong>NodeResourcesFit</strong> prefers the new node by" in html_of(page)
     services.live_roll_out(user=admin, live=live, revision=second, expected=policy.revisions.get(number=1))
     assert not api_as("admin").get(f"/api/v1/live/{live.pk}/rollout/").data["moves"]["moved"]
 
@@ -298,7 +303,7 @@ def test_a_policy_that_could_not_run_is_not_rolled_out(
         assert told["moves"] is None
         refused = api_as("admin").post(f"/api/v1/live/{batch.pk}/rollout/", body(other, first))
         assert (refused.status_code, refused.json()["errors"][0]["path"]) == (422, "policy")
-    page = html_of(client_as("admin").get(f"/live/{batch.pk}/rollout/?policy=two"))
-    assert "several profiles, none for batch" in page
-    assert '<button class="danger">' not in page
+    page = client_as("admin").get(f"/live/{batch.pk}/rollout/?policy=two")
+    assert elements(page, "#problem")
+    assert not elements(page, "form[method=post] button.danger")
     assert at_work(batch) == first

@@ -13,7 +13,7 @@ from kschedweb.accounts.models import AuditEntry
 from kschedweb.live.schedulers import services
 from kschedweb.live.schedulers.models import Candidate, LiveScheduler, Mode
 from tests.support import seed_live
-from tests.support.html import html_of
+from tests.support.html import elements, html_of, levels, text
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -43,7 +43,7 @@ def test_an_admin_makes_a_live_scheduler(client_as: Callable[[str], Client], con
     assert answer.status_code == 302
     assert str(live.pk) in answer["Location"]
     assert (live.mode, live.revision and live.revision.number, live.keep_columns) == (Mode.SHADOW, 1, 10)
-    assert "second" in html_of(client.get("/live/"))
+    assert [one.live for one in client.get("/live/").context["statuses"]] == [live]
 
 
 @pytest.mark.parametrize(
@@ -65,20 +65,22 @@ def test_wrong_input_is_said_beside_its_field(
 ) -> None:
     answer = client_as("admin").post("/live/new/", {**ASKED, **changes})
     assert 400 <= answer.status_code < 500
-    assert said in html_of(answer)
-    assert 'class="field-error"' in html_of(answer)
+    [field] = changes
+    assert said in " ".join(answer.context["form"].errors[field])
+    assert len(elements(answer, ".field-error")) == 1
     assert not LiveScheduler.objects.exists()
 
 
 def test_a_taken_name_is_said_beside_it(client_as: Callable[[str], Client], live: LiveScheduler) -> None:
     answer = client_as("admin").post("/live/new/", {**ASKED, "scheduler_name": live.scheduler_name})
     assert answer.status_code == 409
-    assert "has a live scheduler named kschedweb already" in html_of(answer)
+    [error] = answer.context["form"].errors["scheduler_name"]
+    assert "has a live scheduler named kschedweb already" in error
 
 
 def test_settings_change(client_as: Callable[[str], Client], live: LiveScheduler) -> None:
     client = client_as("admin")
-    assert 'value="50"' in html_of(client.get(f"/live/{live.pk}/change/"))
+    assert elements(client.get(f"/live/{live.pk}/change/"), "input[name=qps][value=50]")
     asked = {name: value for name, value in ASKED.items() if name not in ("cluster", "scheduler_name", "mode")}
     assert client.post(f"/live/{live.pk}/change/", {**asked, "qps": "0"}).status_code == 302
     live.refresh_from_db()
@@ -93,30 +95,41 @@ def test_a_lock_that_another_would_not_be_kept_out_by_is_refused_beside_it(
     asked = {name: value for name, value in ASKED.items() if name not in ("cluster", "scheduler_name", "mode")}
     answer = client.post(f"{address}change/", {**asked, "lock": "endpoints"})
     assert answer.status_code == 409
-    assert "Go by way of endpointsleases, or switch it off first." in html_of(answer)
-    assert 'class="field-error" id="id_lock-error"' in html_of(answer)
-    assert "Whoever holds the Lease <code>kube-system/kschedweb-kschedweb</code> leads" in html_of(client.get(address))
+    [error] = elements(answer, "#id_lock-error")
+    assert "Go by way of endpointsleases, or switch it off first." in error.text
+    [said] = elements(client.get(address), "[data-lock]")
+    assert said["data-lock"] == "leases"
+    assert "Whoever holds the Lease kube-system/kschedweb-kschedweb leads" in said.text
     assert client.post(f"{address}change/", {**asked, "lock": "endpointsleases"}).status_code == 302
-    page = html_of(client.get(address))
-    assert "Whoever holds the Endpoints and Lease <code>" in page
-    assert "still by leases kube-system/kschedweb-kschedweb" in page
+    page = client.get(address)
+    assert [one["data-lock"] for one in elements(page, "[data-lock]")] == ["endpointsleases"]
+    assert {one["data-still-by"] for one in elements(page, "[data-still-by]")} == {
+        "leases kube-system/kschedweb-kschedweb"
+    }
 
 
 def test_what_keeps_it_from_work_is_said(client_as: Callable[[str], Client], scheduling: LiveScheduler) -> None:
     client = client_as("viewer")
-    address = f"/live/{scheduling.pk}/now/"
-    assert "Not hosted" in html_of(client.get(address))
+
+    def state() -> str:
+        page = client.get(f"/live/{scheduling.pk}/now/")
+        status = page.context["status"]
+        assert status.state in html_of(page)
+        assert [one.text for one in elements(page, ".notice div")] == ([status.advice] if status.advice else [])
+        return str(status.state)
+
+    assert state() == "Not hosted"
     seed_live.hosted(scheduling)
     leading = Candidate.objects.filter(leading=True)
-    assert "Scheduling" in html_of(client.get(address))
+    assert state() == "Scheduling"
     leading.update(synced=False)
-    assert "Reading" in html_of(client.get(address))
+    assert state() == "Reading"
     leading.update(synced=True, ticked_at=timezone.now() - timedelta(seconds=30))
-    assert "Hanging" in html_of(client.get(address))
+    assert state() == "Hanging"
     leading.update(leading=False)
-    assert "Without leader" in html_of(client.get(address))
+    assert state() == "Without leader"
     Candidate.objects.update(heartbeat=timezone.now() - timedelta(minutes=1))
-    assert "Not hosted" in html_of(client.get(address))
+    assert state() == "Not hosted"
 
 
 def test_an_extender_says_that_nobody_asks_and_then_what_was_answered(
@@ -124,32 +137,27 @@ def test_an_extender_says_that_nobody_asks_and_then_what_was_answered(
 ) -> None:
     live = seed_live.scheduler(admin, mode="extender")
     client, address = client_as("viewer"), f"/live/{live.pk}/now/"
-    assert "Not asked" in html_of(client.get(address))
+    assert client.get(address).context["status"].state == "Not asked"
     seed_live.hosted(live)
     Candidate.objects.filter(leading=True).update(depths={"nodes": 5, "pods": 7, "filter": 42})
-    page = html_of(client.get(address))
-    assert "Answering" in page
-    assert "answers" in page
-    assert "<b>42</b> <span>filter</span>" in page
-    assert "median from creation" not in page
+    page = client.get(address)
+    assert page.context["status"].state == "Answering"
+    # What only a scheduler has, such as the time to a binding, is left out.
+    assert [one.text for one in elements(page, ".stats .stat")] == ["5 nodes", "7 pods", "42 filter"]
 
 
 def test_leader_standbys_depths_and_speed_are_shown(
     client_as: Callable[[str], Client], scheduling: LiveScheduler
 ) -> None:
     seed_live.hosted(scheduling)
-    page = html_of(client_as("viewer").get(f"/live/{scheduling.pk}/"))
-    for said in (
-        "host-1_4711",
-        "leads",
-        "host-2_4712",
-        "stands by",
-        "41 ms",
-        "320 ms",
-        "depths-figure",
-        "Now 12.5 pods",
-    ):
-        assert said in page
+    page = client_as("viewer").get(f"/live/{scheduling.pk}/")
+    assert page.context["status"].leader.identity == "host-1_4711"
+    rows = [(row.identity, row.leading) for row in page.context["candidates"]]
+    assert rows == [("host-1_4711", True), ("host-2_4712", False)]
+    assert [one.text for one in elements(page, "#live-now th[scope=row]")] == ["host-1_4711", "host-2_4712"]
+    assert [one.text for one in elements(page, ".stats .stat b")][:3] == ["12.5", "41 ms", "320 ms"]
+    assert elements(page, "[data-figure=depths-figure]")
+    assert "Now 12.5 pods" in page.context["speed"].summary
 
 
 def test_an_editor_pauses_steps_and_resumes(client_as: Callable[[str], Client], scheduling: LiveScheduler) -> None:
@@ -157,14 +165,14 @@ def test_an_editor_pauses_steps_and_resumes(client_as: Callable[[str], Client], 
     client.post(f"{address}/pause/")
     scheduling.refresh_from_db()
     assert scheduling.paused
-    assert "The next 3 pods are tried" in html_of(client.post(f"{address}/step/", {"pods": "3"}, follow=True))
-    assert "Pods: Ensure this value" in html_of(client.post(f"{address}/step/", {"pods": "0"}, follow=True))
+    assert levels(client.post(f"{address}/step/", {"pods": "3"}, follow=True))[-1] == "success"
+    assert levels(client.post(f"{address}/step/", {"pods": "0"}, follow=True))[-1] == "error"
     scheduling.refresh_from_db()
     assert scheduling.steps == 3
     client.post(f"{address}/resume/")
     scheduling.refresh_from_db()
     assert (scheduling.paused, scheduling.steps) == (False, 0)
-    assert "is not paused" in html_of(client.post(f"{address}/step/", {"pods": "1"}, follow=True))
+    assert levels(client.post(f"{address}/step/", {"pods": "1"}, follow=True))[-1] == "error"
     assert client.post(f"{address}/jump/").status_code == 404
     assert set(AuditEntry.objects.values_list("verb", flat=True)) >= {"live.paused", "live.stepped", "live.resumed"}
 
@@ -173,7 +181,8 @@ def test_a_mode_is_confirmed_before_it_is_switched(
     client_as: Callable[[str], Client], scheduling: LiveScheduler
 ) -> None:
     client, address = client_as("admin"), f"/live/{scheduling.pk}/mode/"
-    assert "from scheduling to off?" in html_of(client.get(f"{address}?mode=off"))
+    [asked] = elements(client.get(f"{address}?mode=off"), f"form[action={address}] input[name=mode]")
+    assert asked["value"] == "off"
     scheduling.refresh_from_db()
     assert scheduling.mode == Mode.SCHEDULING
     assert client_as("editor").post(address, {"mode": "off"}).status_code == 403
@@ -186,8 +195,11 @@ def test_it_is_deleted_by_its_name_once_it_is_off(
     client_as: Callable[[str], Client], scheduling: LiveScheduler, admin: User
 ) -> None:
     client, address = client_as("admin"), f"/live/{scheduling.pk}/delete/"
-    assert "Type kschedweb to delete it" in html_of(client.post(address, {"name": "other"}))
-    assert "switch it off first" in html_of(client.post(address, {"name": "kschedweb"}))
+    for name in ("other", "kschedweb"):
+        refused = client.post(address, {"name": name})
+        assert refused.status_code == 400
+        assert elements(refused, "#name-error")
+        assert elements(refused, f"#main a[href=/live/{scheduling.pk}/mode/?mode=off]")
     services.live_set_mode(user=admin, live=scheduling, mode=Mode.OFF)
     assert client.post(address, {"name": "kschedweb"}).status_code == 302
     assert not LiveScheduler.objects.exists()
@@ -220,11 +232,13 @@ def test_new_decisions_announce_themselves_and_the_filter_counts(
         seed_live.decision(scheduling, name)
     seed_live.decision(scheduling, "stuck", "unschedulable")
     address = f"/live/{scheduling.pk}/now/"
-    assert "3 new decisions, show" in html_of(client.get(address, {"since": opened.isoformat()}))
-    some = html_of(client.get(address, {"since": opened.isoformat(), "result": "unschedulable"}))
-    assert "1 new decision, show" in some
-    assert "result=unschedulable" in some
-    assert "new decision" not in html_of(client.get(address, {"since": timezone.now().isoformat()}))
+    all_of_them = client.get(address, {"since": opened.isoformat()})
+    assert all_of_them.context["new"] == 3
+    assert elements(all_of_them, ".announce a")
+    some = client.get(address, {"since": opened.isoformat(), "result": "unschedulable"})
+    assert some.context["new"] == 1
+    assert ["result=unschedulable" in one["href"] for one in elements(some, ".announce a")] == [True]
+    assert not elements(client.get(address, {"since": timezone.now().isoformat()}), ".announce")
     assert client.get(address, {"since": "yesterday"}).status_code == 200
 
 
@@ -233,23 +247,27 @@ def test_a_decision_kept_in_full_shows_funnel_and_matrix(
 ) -> None:
     row = seed_live.explained(scheduling)
     client, address = client_as("viewer"), f"/live/{scheduling.pk}/decisions/{row.pk}/"
-    page = html_of(client.get(address))
-    assert f"{row.name} went to {row.node}: " in page
-    assert "30 of 31" in page
-    assert "1 Insufficient cpu" in page
-    assert "Filter (1.10 ms)" in page
-    small = html_of(client.get(address, {"node": "small"}))
-    assert "small has 50m CPU free of 50m CPU" in small
-    assert "Insufficient cpu" in small
-    worked = html_of(client.get(address, {"node": row.node, "cell": "NodeResourcesFit"}))
-    assert f"NodeResourcesFit on {row.node}, worked out" in worked
-    assert "Strategy LeastAllocated" in worked
-    assert "that the scheduler had when it judged the pod" in worked
+    page = client.get(address)
+    assert page.context["title"].startswith(f"{row.name} went to {row.node}: ")
+    assert len(page.context["explanation"].feasible) == 30
+    assert "30 of 31" in html_of(page)
+    fit = next(one for one in page.context["stages"] if one.key == "NodeResourcesFit")
+    assert (fit.lost, fit.note) == (1, "1 Insufficient cpu")
+    assert "Filter (1.10 ms)" in page.context["durations"].summary
+    small = client.get(address, {"node": "small"})
+    assert "small has 50m CPU free of 50m CPU" in small.context["node_row"].reading.text
+    assert "Insufficient cpu" in [one.status.message for one in small.context["verdicts"] if one.status]
+    worked = client.get(address, {"node": row.node, "cell": "NodeResourcesFit"})
+    assert elements(worked, f".arithmetic[data-announce=NodeResourcesFit on {row.node}]")
+    assert "Strategy LeastAllocated" in html_of(worked)
+    assert worked.context["then"]
     htmx = {"HX-Request": "true", "HX-Target": "cell"}
-    cell = html_of(client.get(address, {"node": "small", "cell": "NodeResourcesFit"}, headers=htmx))
-    assert "Only the scores of the 5 best nodes" in cell
-    assert "<html" not in cell
-    assert "had no node nowhere" in html_of(client.get(address, {"node": "nowhere"}))
+    cell = client.get(address, {"node": "small", "cell": "NodeResourcesFit"}, headers=htmx)
+    assert "Only the scores of the 5 best nodes" in cell.context["arithmetic"].error
+    assert not elements(cell, "html")
+    nowhere = client.get(address, {"node": "nowhere"})
+    assert "had no node nowhere" in nowhere.context["node_error"]
+    assert elements(nowhere, "#why-error")
     rejected = client.get(address, {"stage": "NodeResourcesFit"}).context["rows"]
     assert [entry.node for entry in rejected] == ["small"]
 
@@ -258,10 +276,12 @@ def test_a_pod_that_fits_nowhere_is_told_what_it_lacked_then(
     client_as: Callable[[str], Client], scheduling: LiveScheduler
 ) -> None:
     row = seed_live.explained(scheduling, "stuck")
-    page = html_of(client_as("viewer").get(f"/live/{scheduling.pk}/decisions/{row.pk}/"))
-    assert "stuck is pending: " in page
-    assert "Nearest miss:" in page
-    assert "lacks only" in page
+    page = client_as("viewer").get(f"/live/{scheduling.pk}/decisions/{row.pk}/")
+    insight = page.context["insight"]
+    assert insight.sentence.startswith("stuck is pending: ")
+    assert "lacks only" in insight.miss.text
+    assert insight.sentence in text(page)
+    assert elements(page, f"a[href=?node={insight.miss.node}#why]")
 
 
 def test_a_decision_that_was_drawn_says_among_how_many(
@@ -272,9 +292,9 @@ def test_a_decision_that_was_drawn_says_among_how_many(
     top = [row.top[1] | {"total": row.top[0]["total"]}, row.top[0]]
     row.node, row.top, row.margin, row.drawn = row.top[1]["node"], top, 0, 3
     row.save()
-    page = client_as("viewer").get(f"/live/{live.pk}/decisions/{row.pk}/").content.decode()
-    assert "drawn among 3 nodes with the same total" in page
-    assert "among 3 nodes with the same total, at random as kube-scheduler does" in page
+    page = client_as("viewer").get(f"/live/{live.pk}/decisions/{row.pk}/")
+    assert "drawn among 3 nodes with the same total" in page.context["title"]
+    assert [one["data-drawn"] for one in elements(page, "[data-drawn]")] == ["3"]
     told = api_as("viewer").get(f"/api/v1/live/{live.pk}/decisions/{row.pk}/").json()
     assert (told["drawn"], told["node"], told["explanation"]["chosen"]) == (3, row.node, row.node)
 
@@ -283,13 +303,15 @@ def test_of_another_decision_the_best_nodes_are_shown_and_what_is_not_kept_is_sa
     client_as: Callable[[str], Client], scheduling: LiveScheduler
 ) -> None:
     row = seed_live.decision(scheduling)
-    page = html_of(client_as("viewer").get(f"/live/{scheduling.pk}/decisions/{row.pk}/"))
-    assert "web-0 went to node-00001: total 463, 14 ahead of node-00002; NodeResourcesFit decided" in page
-    assert "of this one they are not kept" in page
+    page = client_as("viewer").get(f"/live/{scheduling.pk}/decisions/{row.pk}/")
+    said = "web-0 went to node-00001: total 463, 14 ahead of node-00002; NodeResourcesFit decided"
+    assert page.context["title"] == said
+    assert [one.node for one in page.context["best"]] == ["node-00001", "node-00002"]
+    assert elements(page, "[data-not-kept]")
     stuck = seed_live.decision(scheduling, "stuck", "unschedulable")
-    page = html_of(client_as("viewer").get(f"/live/{scheduling.pk}/decisions/{stuck.pk}/"))
-    assert "stuck fits on no node: 0/30 nodes are available: 30 Insufficient cpu" in page
-    assert "Rejected by NodeResourcesFit" in page
+    page = client_as("viewer").get(f"/live/{scheduling.pk}/decisions/{stuck.pk}/")
+    assert page.context["title"] == "stuck fits on no node: 0/30 nodes are available: 30 Insufficient cpu"
+    assert "Rejected by NodeResourcesFit" in html_of(page)
 
 
 def test_a_pods_decisions_are_listed_from_every_live_scheduler_of_its_cluster(
@@ -300,7 +322,7 @@ def test_a_pods_decisions_are_listed_from_every_live_scheduler_of_its_cluster(
     seed_live.decision(seed_live.scheduler(admin, "third", cluster="elsewhere"), "web-7")
     client = client_as("viewer")
     shown = client.get("/live/pod/watched/default/web-7/")
-    assert "Live decisions about default/web-7" in html_of(shown)
     assert len(shown.context["page"].rows) == 2
-    assert "has tried a pod of this name" in html_of(client.get("/live/pod/watched/default/web-8/"))
+    assert {row.name for row in shown.context["page"].rows} == {"web-7"}
+    assert client.get("/live/pod/watched/default/web-8/").context["page"].rows == []
     assert client.get("/live/pod/nowhere/default/web-7/").status_code == 404
