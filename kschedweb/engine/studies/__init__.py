@@ -1,4 +1,4 @@
-"""What would happen if: a scenario as a document, and what a simulation of it is made of."""
+"""Scenarios: their documents, their simulation under a policy, and the evaluation of runs."""
 
 from kschedweb.engine.studies.document.document import Document, DocumentError, Problem, read
 from kschedweb.engine.studies.document.schema import json_schema

@@ -1,4 +1,4 @@
-"""PodDisruptionBudgets as the eviction API counts them: who may be evicted now, and what an eviction uses up."""
+"""PodDisruptionBudgets as the eviction API counts them: which pods may be evicted, and what an eviction uses up."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ALWAYS = "AlwaysAllow"
 
 @dataclass
 class EvictionBudget:
-    """A budget and what is left of it; ``allowed`` changes as pods are evicted and replaced."""
+    """A budget with the disruptions that are still ``allowed``, which change as pods are evicted and replaced."""
 
     namespace: str
     name: str
@@ -25,12 +25,12 @@ class EvictionBudget:
     allowed: int
     healthy: int
     desired: int
-    always: bool  # evicts unhealthy pods whatever is left
-    observed: bool  # whether the server has looked at the budget as it is now
+    always: bool  # unhealthy pods may be evicted regardless of the budget
+    observed: bool  # whether the controller has observed the current generation
 
     @classmethod
     def read(cls, raw: Json) -> EvictionBudget:
-        """A policy/v1 PodDisruptionBudget; one whose selector Kubernetes cannot parse means no pod."""
+        """Read a policy/v1 PodDisruptionBudget; one with an invalid selector matches no pod."""
         metadata, spec, status = mapping(raw, "metadata"), mapping(raw, "spec"), mapping(raw, "status")
         selector = NOTHING
         with suppress(SelectorError):
@@ -55,7 +55,7 @@ class EvictionBudget:
         return pod.namespace == self.namespace and self.selector.matches(pod.labels)
 
     def refusal(self) -> str:
-        """Why no healthy pod of it may be evicted now, in the server's words; "" where one may."""
+        """The server's message if no healthy pod of the budget may be evicted now; "" if one may."""
         if not self.observed:
             return f"{VIOLATES} The disruption budget {self.name} is still being processed by the server."
         if self.allowed <= 0:
@@ -65,13 +65,13 @@ class EvictionBudget:
 
 
 class Budgets:
-    """All budgets of a cluster, as they are used up and given back."""
+    """All budgets of a cluster, as they are used up and restored."""
 
     def __init__(self, cluster: ClusterObjects) -> None:
         self._all = [EvictionBudget.read(raw) for raw in cluster.all(BUDGET)]
 
     def state(self) -> list[tuple[int, int]]:
-        """What is left of all budgets, for ``restore``."""
+        """The state of all budgets, for ``restore``."""
         return [(budget.allowed, budget.healthy) for budget in self._all]
 
     def restore(self, state: list[tuple[int, int]]) -> None:
@@ -79,16 +79,16 @@ class Budgets:
             budget.allowed, budget.healthy = allowed, healthy
 
     def of(self, pod: Pod) -> list[EvictionBudget]:
-        """The budgets that mean ``pod``."""
+        """The budgets whose selectors match ``pod``."""
         return [budget for budget in self._all if budget.means(pod)]
 
     def refusal(self, pod: Pod) -> str:
-        """Why the eviction API would not evict ``pod`` now, in its words; "" where it would."""
+        """The eviction API's message if it would not evict ``pod`` now; "" if it would."""
         budget, several = self._counted(pod)
         return SEVERAL if several else "" if budget is None else budget.refusal()
 
     def evict(self, pod: Pod) -> EvictionBudget | None:
-        """``pod`` is evicted; the budget that it took one from, ``None`` where none counts it."""
+        """Evict ``pod``; returns the budget that this uses up, or ``None``."""
         budget, _ = self._counted(pod)
         if budget is not None:
             budget.allowed -= 1
@@ -109,7 +109,7 @@ class Budgets:
 
 
 def replaced(budget: EvictionBudget) -> None:
-    """A replacement of a pod that the budget counts has become ready."""
+    """Give one disruption back, because a replacement has become ready."""
     budget.allowed += 1
     budget.healthy += 1
 
@@ -119,7 +119,7 @@ def phase(pod: Pod) -> str:
 
 
 def healthy(pod: Pod) -> bool:
-    """Whether the pod is ready; one of which no condition is known is taken to be."""
+    """Whether the pod is ready; a pod without conditions counts as ready."""
     conditions = objects(mapping(pod.raw, "status"), "conditions", "status.")
     ready = [one.get("status") for one in conditions if one.get("type") == "Ready"]
     return not conditions or ready[:1] == ["True"]

@@ -1,4 +1,4 @@
-"""How many more pods of a shape fit: clones are placed one after the other until none fits."""
+"""How many more pods of a shape fit: clones are placed one by one until none fits."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from kschedweb.engine.state.columns import Ints
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.studies.capacity.shapes import PodShape
 
-MOST = 100_000  # clones: more than any cluster runs
-Check = Callable[[int], bool]  # how many are done; False: stop here
+MOST = 100_000  # clones; more pods than any cluster runs
+Check = Callable[[int], bool]  # gets the number of placed clones; False stops
 
 
 @dataclass(frozen=True)
 class FullReason:
-    """Why some nodes take no more: the scheduler's words, and the plugin that says so.
+    """Why some nodes take no more clones: the plugin and its message.
 
-    ``nodes`` are the positions of the nodes; ``filled`` is how many of them hold clones, so that they were open before.
+    ``nodes`` are the positions of the nodes; ``filled`` is the number of them that have clones.
     """
 
     plugin: str
@@ -36,10 +36,10 @@ class FullReason:
 
 @dataclass(frozen=True)
 class Fit:
-    """``order`` int[count] is the node of each clone, in the order in which they were placed.
+    """The placed clones; ``order`` int[count] has the node of each, in the order of placement.
 
-    ``message`` is what the scheduler says of the first that fits nowhere, "" where the limit came first, or where
-    ``stopped`` from outside. ``failed`` where its cycle ended in an error, which says nothing about room.
+    ``message`` is the scheduler's message on the first clone that fits nowhere; "" if the limit came first or ``check``
+    ``stopped`` the search. ``failed`` is true if its cycle ended in an error, which says nothing about room.
     """
 
     names: list[str]
@@ -57,12 +57,12 @@ class Fit:
 
     @property
     def exact(self) -> bool:
-        """Whether one more does not fit; else ``count`` is only what is known to fit."""
+        """Whether one more clone would not fit; else ``count`` is only a lower bound."""
         return bool(self.message)
 
     @property
     def by_node(self) -> Ints:
-        """How many clones each node got. Shape [nodes]."""
+        """The number of clones on each node. Shape [nodes]."""
         return np.bincount(self.order, minlength=len(self.names)).astype(np.int64)
 
 
@@ -75,9 +75,9 @@ def fit(
     registry: Mapping[str, Factory] | None = None,
     check: Check | None = None,
 ) -> Fit:
-    """Place clones of ``shape`` in a copy of ``snapshot`` as kube-scheduler would, at most ``limit``.
+    """Place clones of ``shape`` in a copy of ``snapshot`` as kube-scheduler does, at most ``limit``.
 
-    Nothing is evicted for them, and nobody is asked to approve. ``check`` is asked before each.
+    There is no preemption and no approval. ``check`` is called before each clone.
     """
     scheduler = Scheduler(snapshot.copy(), configuration, registry)
     index = scheduler.snapshot.index
@@ -100,7 +100,7 @@ def fit(
 
 
 def _held(scheduler: Scheduler, shape: PodShape) -> str:
-    """Why no such pod is ever tried, "" where it is."""
+    """Why PreEnqueue never lets such a pod be tried; "" if it does."""
     pod = shape.clone(1)
     try:
         status = scheduler.framework(pod).pre_enqueue(pod, scheduler.snapshot.objects)
@@ -110,7 +110,7 @@ def _held(scheduler: Scheduler, shape: PodShape) -> str:
 
 
 def _reasons(scheduler: Scheduler, shape: PodShape, number: int, holding: NDArray[np.intp]) -> list[FullReason]:
-    """What keeps the clone with this number off the nodes, most nodes first."""
+    """The reasons that reject clone ``number``, those with most nodes first."""
     try:
         explanation = scheduler.explain(shape.clone(number))
     except CycleError:
@@ -123,7 +123,7 @@ def _reasons(scheduler: Scheduler, shape: PodShape, number: int, holding: NDArra
 
 
 def rejections(explanation: Explanation) -> list[tuple[Status, NDArray[np.intp]]]:
-    """The decisive verdicts, each with the positions of the nodes that it is about."""
+    """The decisive verdicts, each with the positions of its nodes."""
     by_status: dict[Status, list[NDArray[np.intp]]] = {}
     for by in np.unique(explanation.rejected_by).tolist():
         rows = np.flatnonzero(explanation.rejected_by == by)

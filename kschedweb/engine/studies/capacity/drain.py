@@ -1,9 +1,9 @@
-"""Drain rehearsal: can these nodes be emptied, in what order, blocked by what, and where do their pods go.
+"""Drain rehearsal: whether nodes can be drained, in which order, what blocks them, and where their pods go.
 
-It goes by `kubectl drain` and the eviction API: all nodes are cordoned, then each is emptied in waves; a node with pods
-that kubectl refuses to delete loses none. In a wave as
-many pods are evicted as their disruption budgets allow; their replacements start, and the next wave may follow. A pod
-is only evicted here where the scheduler finds another node for its replacement.
+It follows `kubectl drain` and the eviction API: all nodes are cordoned, then each is drained in waves. If kubectl
+refuses to delete some pod of a node, no pod of it is evicted. A wave evicts as many pods as their disruption budgets
+allow; their replacements start, and the next wave follows. A pod is evicted only if the scheduler finds another node
+for its replacement.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.studies.capacity.budgets import Budgets, EvictionBudget, replaced
 
 MIRROR = "kubernetes.io/config.mirror"
-DAEMON_SET, MIRRORED, TERMINATING = "DaemonSet", "mirror pod", "terminating"  # why a pod is left alone
+DAEMON_SET, MIRRORED, TERMINATING = "DaemonSet", "mirror pod", "terminating"  # why a pod stays
 BUDGET, UNMANAGED, LOCAL, NO_ROOM = "disruption budget", "no controller", "local storage", "no room elsewhere"
 DAEMONS = "DaemonSet-managed pod"
 WORDS = {  # of kubectl drain
@@ -45,18 +45,18 @@ class Options:
 
 @dataclass(frozen=True)
 class Replacement:
-    """A pod that is evicted; ``target`` is where its replacement goes, "" where nothing replaces it."""
+    """An evicted pod; ``target`` is the node of its replacement, "" if it has none."""
 
     pod: str
     source: str
     target: str
-    wave: int  # from 1, on its node
-    budget: str = ""  # the one that it took from
+    wave: int  # of its node, from 1
+    budget: str = ""  # the budget that the eviction used up
 
 
 @dataclass(frozen=True)
 class Block:
-    """A pod that keeps its node from being emptied: ``kind`` says by what, ``message`` in whose words."""
+    """A pod that blocks the drain of its node: ``kind`` is the kind of obstacle, ``message`` the error."""
 
     pod: str
     node: str
@@ -66,7 +66,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Stays:
-    """A pod that a drain leaves on its node, which counts as emptied all the same."""
+    """A pod that a drain leaves on its node; the node still counts as drained."""
 
     pod: str
     node: str
@@ -75,7 +75,7 @@ class Stays:
 
 @dataclass(frozen=True)
 class NodeDrain:
-    """What became of one node; ``waves`` is how often evictions had to wait for replacements, plus one."""
+    """The drain of one node; ``waves`` is 1 plus the number of times that evictions waited for replacements."""
 
     name: str
     moves: tuple[Replacement, ...]
@@ -90,10 +90,10 @@ class NodeDrain:
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """``nodes`` in the order in which they are drained."""
+    """The rehearsal; ``nodes`` are in the order in which they are drained."""
 
     nodes: tuple[NodeDrain, ...]
-    reordered: bool = False  # whether that is another order than the one asked for
+    reordered: bool = False  # whether that order differs from the requested one
 
     @property
     def emptied(self) -> bool:
@@ -118,10 +118,10 @@ def rehearse(
     registry: Mapping[str, Factory] | None = None,
     pulse: Pulse | None = None,
 ) -> Rehearsal:
-    """Drain the nodes called ``names`` in a copy of ``snapshot``. Raises KeyError for a node that it does not have.
+    """Drain the nodes ``names`` in a copy of ``snapshot``. Raises KeyError for an unknown node.
 
-    Unless ``keep_order``, nodes that can be emptied come first, of those the ones with the fewest pods to move. A node
-    that cannot be emptied keeps the pods that block it, and stays cordoned.
+    Unless ``keep_order``, nodes that can be drained come first, those with the fewest pods to move before others. A
+    node that cannot be drained keeps the pods that block it, and stays cordoned.
     """
     asked = list(dict.fromkeys(names))
     for name in asked:
@@ -135,7 +135,7 @@ def rehearse(
 
     if keep_order:
         return Rehearsal(drained(asked))
-    # What a blocked node could get rid of must not take room or budget from those that can be emptied.
+    # Evictions from a blocked node must not take room or budget from nodes that can be drained.
     easiest = _easiest_first(snapshot, asked, options)
     nodes = drained(easiest, whole=True)
     blocked = {node.name for node in nodes if not node.emptied}
@@ -144,9 +144,9 @@ def rehearse(
 
 
 def verdict(pod: Pod, options: Options) -> tuple[str, bool]:
-    """(what keeps a drain from evicting ``pod``, whether it is left alone rather than blocking); ("", False): nothing.
+    """(why a drain does not evict ``pod``, whether it stays without blocking); ("", False) if it is evicted.
 
-    Only what the pod itself says; budgets and room are another matter.
+    Only the pod and its owners are considered, not budgets and room.
     """
     if MIRROR in mapping(mapping(pod.raw, "metadata"), "annotations", "metadata."):
         return MIRRORED, True
@@ -186,7 +186,7 @@ def _cordoned(node: Node) -> Node:
 
 @dataclass
 class _Drain:
-    """The state of a rehearsal: the scheduler's snapshot, and what is left of budgets."""
+    """The state of a rehearsal: the scheduler's snapshot, and the budgets."""
 
     scheduler: Scheduler
     budgets: Budgets
@@ -197,7 +197,7 @@ class _Drain:
     _evicted: list[Pod] = field(default_factory=list)
 
     def empty(self, name: str, *, whole: bool = False) -> NodeDrain:
-        """Drain the node ``name``; if ``whole``, nothing has changed afterwards where it cannot be emptied."""
+        """Drain the node ``name``; with ``whole``, nothing changes if it cannot be drained."""
         before = self.budgets.state()
         drained = self._empty(name)
         if whole and not drained.emptied:
@@ -227,7 +227,7 @@ class _Drain:
                 todo.append(pod)
         self._moves, self._evicted = [], []
         wave = 0
-        if blocks:  # kubectl evicts nothing then
+        if blocks:  # then kubectl evicts no pod
             blocks += [block for pod in todo if (block := self._why(pod, name)) is not None]
             todo = []
         while todo:
@@ -239,7 +239,7 @@ class _Drain:
         return NodeDrain(name, tuple(self._moves), tuple(blocks), tuple(stays), wave)
 
     def _wave(self, pods: list[Pod], name: str, wave: int) -> list[Pod]:
-        """Evict those of ``pods`` that can go now; those that are left. Replacements are ready when it is over."""
+        """Evict those of ``pods`` that can go now, and return the others. Afterwards, replacements are ready."""
         left: list[Pod] = []
         waiting: list[EvictionBudget] = []
         for pod in pods:
@@ -262,7 +262,7 @@ class _Drain:
         return left
 
     def _moved(self, pod: Pod, name: str) -> str | None:
-        """Where the replacement of ``pod`` went, "" where it has none; ``None``: nowhere, and nothing has changed."""
+        """The node of the replacement of ``pod``, "" without one; ``None`` if none fits, and then nothing changes."""
         snapshot = self.scheduler.snapshot
         gone = snapshot.remove_pod(pod.key).on("")
         if pod.controller is None:
@@ -275,7 +275,7 @@ class _Drain:
         return None
 
     def _why(self, pod: Pod, name: str) -> Block | None:
-        """What keeps this one pod from leaving as things are now."""
+        """What blocks the eviction of this pod now."""
         if said := self.budgets.refusal(pod):
             return Block(pod.key, name, BUDGET, said)
         if pod.controller is None:

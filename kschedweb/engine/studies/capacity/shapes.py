@@ -1,4 +1,4 @@
-"""Shapes: what the next pod of a workload, or the next node of a type, would look like."""
+"""Shapes: the next pod of a workload, and the next node of a type."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from kschedweb.engine.state.snapshot import Snapshot
 
 REVISION, TEMPLATE_HASH = "deployment.kubernetes.io/revision", "pod-template-hash"
 WORKLOADS = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController", "Job")
-KEPT = ("namespace", "labels", "annotations", "ownerReferences")  # of a pod's metadata: what its next replica shares
+KEPT = ("namespace", "labels", "annotations", "ownerReferences")  # metadata that replicas of a pod share
 
 
 class ShapeError(ValueError):
-    """A shape that cannot be had; the text says of what, and why."""
+    """A shape that cannot be made; the text says of what, and why."""
 
 
 @dataclass(frozen=True)
 class PodShape:
-    """Pods that differ in their name alone. ``name`` is a prefix for theirs, ``raw`` a v1 Pod without node and status.
+    """Pods that differ only in their names. ``name`` is the prefix of names, ``raw`` a v1 Pod without node and status.
 
-    ``notes`` says what such pods have in a real cluster that these have not.
+    ``notes`` says what such pods would have in a real cluster in addition.
     """
 
     name: str
@@ -38,14 +38,14 @@ class PodShape:
         return text(mapping(self.raw, "metadata"), "namespace", "metadata.") or "default"
 
     def clone(self, number: int) -> Pod:
-        """The pod of this shape with a number; raises ObjectError where it cannot be understood."""
+        """The pod of this shape with number ``number``; raises ObjectError if it cannot be read."""
         own = {key: value for key, value in mapping(self.raw, "metadata").items() if key != "uid"}
         metadata = {**own, "name": f"{self.name}-{number}"}
         return Pod.read({**self.raw, "metadata": metadata})
 
 
 def pod_shape(raw: Any, snapshot: Snapshot) -> PodShape:
-    """The shape of a v1 Pod as somebody wrote it, admitted with the classes of ``snapshot``. Raises ShapeError."""
+    """The shape of a user's v1 Pod, after admission with the classes of ``snapshot``. Raises ShapeError."""
     if not isinstance(raw, dict):
         raise ShapeError("must be a v1 Pod: an object with metadata and spec")
     try:
@@ -64,7 +64,7 @@ def pod_shape(raw: Any, snapshot: Snapshot) -> PodShape:
 
 
 def replica_shape(pod: Pod, snapshot: Snapshot) -> PodShape:
-    """The shape of a pod of the snapshot, as if its controller made another one."""
+    """The shape of the pod that the controller of ``pod`` would make next."""
     if pod.controller is not None and pod.controller[1] == "DaemonSet":
         raise ShapeError(f"Pod {pod.key}: a DaemonSet puts one pod on each node, so no further one can be asked about")
     metadata, spec = mapping(pod.raw, "metadata"), mapping(pod.raw, "spec")
@@ -83,7 +83,7 @@ def replica_shape(pod: Pod, snapshot: Snapshot) -> PodShape:
 
 
 def workload_shape(snapshot: Snapshot, workload: str) -> PodShape:
-    """The next replica of ``namespace/Kind/name``, by its template, else by a pod of it. Raises ShapeError."""
+    """The next replica of ``namespace/Kind/name``, from its template, else from one of its pods. Raises ShapeError."""
     parts = workload.split("/")
     if len(parts) != 3 or not all(parts):
         raise ShapeError(f"{workload}: write a workload as namespace/Kind/name, such as shop/Deployment/web")
@@ -109,7 +109,7 @@ def known_pods(snapshot: Snapshot) -> list[Pod]:
 
 
 def _template_owner(snapshot: Snapshot, namespace: str, kind: str, name: str) -> Json | None:
-    """The object whose template makes the pods; of a Deployment its newest ReplicaSet."""
+    """The object with the pod template; for a Deployment, its newest ReplicaSet."""
     if kind != "Deployment":
         return snapshot.objects.get(kind, namespace, name)
     owned = []
@@ -127,7 +127,7 @@ def _template_owner(snapshot: Snapshot, namespace: str, kind: str, name: str) ->
 def _of_template(snapshot: Snapshot, namespace: str, name: str, owner: Json) -> PodShape:
     template, own = mapping(mapping(owner, "spec"), "template"), mapping(owner, "metadata")
     metadata: Json = {"namespace": namespace, "labels": string_map(mapping(template, "metadata"), "labels")}
-    if owner.get("kind") != "Deployment":  # whose pods belong to its ReplicaSet, which is not known here
+    if owner.get("kind") != "Deployment":  # a Deployment's pods belong to its ReplicaSet, which is not known here
         reference = {key: value for key, value in (("uid", own.get("uid")),) if value is not None}
         of = {"apiVersion": owner.get("apiVersion"), "kind": owner.get("kind"), "name": own.get("name")}
         metadata["ownerReferences"] = [{**of, **reference, "controller": True}]
@@ -155,7 +155,7 @@ def _claim(volume: Json) -> str:
 
 
 def _own_claims(pod: Pod) -> list[str]:
-    """Claims that a StatefulSet made for this pod alone: its next replica gets others."""
+    """Claims that a StatefulSet made for this pod alone; the next replica gets others."""
     if pod.controller is None or pod.controller[1] != "StatefulSet":
         return []
     names = (_claim(volume) for volume in objects(mapping(pod.raw, "spec"), "volumes", "spec."))
@@ -167,7 +167,7 @@ def _without_claims(names: Sequence[str]) -> str:
 
 
 def _free(snapshot: Snapshot, metadata: Json, prefix: str) -> str:
-    """``prefix``, with so many dashes more that no pod of the snapshot is called like a clone."""
+    """``prefix``, with dashes appended until no pod of the snapshot has a clone's name."""
     namespace = text(metadata, "namespace", "metadata.") or "default"
     taken = {pod.name for pod in known_pods(snapshot) if pod.namespace == namespace and pod.name.startswith(prefix)}
     while any(name.startswith(f"{prefix}-") for name in taken):
@@ -177,7 +177,7 @@ def _free(snapshot: Snapshot, metadata: Json, prefix: str) -> str:
 
 @dataclass(frozen=True)
 class NodeShape:
-    """Nodes of one type. ``raw`` is a v1 Node, ``zones`` those that they are put into in turn; without any, its own."""
+    """Nodes of one type. ``raw`` is a v1 Node; nodes are put into ``zones`` in turn, by default into its own."""
 
     name: str
     raw: Json
@@ -197,9 +197,9 @@ class NodeShape:
 
 
 def node_shape(raw: Any, *, zones: Sequence[str] = (), taken: Sequence[str] = ()) -> NodeShape:
-    """The type of a v1 Node: fresh nodes like it are ready, open, and have only the taints that somebody gave them.
+    """The type of a v1 Node. New nodes are ready and not cordoned, and have no taints that controllers set.
 
-    ``taken`` are names that the new nodes must not get. Raises ShapeError.
+    New nodes do not get the names in ``taken``. Raises ShapeError.
     """
     if not isinstance(raw, dict):
         raise ShapeError("must be a v1 Node: an object with metadata and status")

@@ -1,4 +1,4 @@
-"""How many nodes of a type must be added so that pods fit: by trying, not by dividing sums."""
+"""How many nodes of a type must be added so that pods fit. The number is found by scheduling, not by dividing sums."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Pulse = Callable[[], None]  # called before each pod; may raise to end the work
 
 @dataclass(frozen=True)
 class Unfit:
-    """Pods that no number of such nodes helps: what is said of all nodes, and of a new one that holds nothing."""
+    """Pods that no number of such nodes helps, with the messages for all nodes and for an empty new node."""
 
     pods: tuple[str, ...]
     message: str
@@ -36,35 +36,35 @@ class Unfit:
 
 @dataclass(frozen=True)
 class Trial:
-    """What came of adding ``added`` nodes. ``spare``: in each zone a new node stayed empty, so more cannot help."""
+    """The result of ``added`` new nodes. ``spare``: a new node stayed empty in each zone, so more cannot help."""
 
     added: int
     placed: int
     unplaced: tuple[Pod, ...]
-    messages: tuple[str, ...]  # for each of ``unplaced``
+    messages: tuple[str, ...]  # one for each of ``unplaced``
     spare: bool
     snapshot: Snapshot
-    new: NDArray[np.intp]  # positions of the new nodes, in their order
+    new: NDArray[np.intp]  # positions of the new nodes, in order
 
 
 @dataclass(frozen=True)
 class NewNode:
-    """A new node: how many of the pods it got, how many of DaemonSets, and the share of it that is requested."""
+    """A new node: its number of the pods, its number of DaemonSet pods, and its requested shares."""
 
     name: str
     zone: str
     pods: int
     daemons: int
-    requested: Mapping[str, float]  # 0 to 1 by resource
+    requested: Mapping[str, float]  # 0 to 1, by resource
 
 
 @dataclass(frozen=True)
 class Sizing:
-    """``needed`` is the least number of nodes with which all pods fit that can; ``None``: not even with ``most``.
+    """``needed`` is the smallest number of new nodes with which all pods fit that can; ``None`` if ``most`` is too few.
 
-    ``tried`` maps each number that was tried to how many pods did not fit then. ``exceptions`` are numbers above
-    ``needed`` with which more of them did not fit: adding nodes does not always help. ``at_least`` is what the bare sum
-    of requests asks for, of the pods that fit with ``needed`` and not now.
+    ``tried`` maps each tried number of nodes to the number of pods that did not fit. ``exceptions`` are numbers above
+    ``needed`` with which more pods did not fit: adding nodes does not always help. ``at_least`` is the number that the
+    sum of requests implies, for the pods that fit with ``needed`` nodes and not now.
     """
 
     pods: int
@@ -79,7 +79,7 @@ class Sizing:
 
     @property
     def hopeless(self) -> int:
-        """How many pods no number of such nodes helps."""
+        """The number of pods that no number of such nodes helps."""
         return sum(len(one.pods) for one in self.unfit)
 
 
@@ -93,10 +93,10 @@ def size(
     registry: Mapping[str, Factory] | None = None,
     pulse: Pulse | None = None,
 ) -> Sizing:
-    """How many nodes of ``shape`` ``snapshot`` needs for ``pods``, which come in this order.
+    """Find how many nodes of ``shape`` the ``snapshot`` needs for ``pods``, which are scheduled in this order.
 
-    New nodes run the pods of DaemonSets that match them. The number is found by doubling and then halving; that a
-    smaller number does not do and larger ones do is tried, not assumed.
+    New nodes run the pods of DaemonSets that match them. The number is found by doubling and bisection. That a smaller
+    number is not enough and larger ones are is tested, not assumed.
     """
     return _Search(snapshot, configuration, tuple(pods), shape, most, registry, pulse).run()
 
@@ -135,7 +135,7 @@ class _Search:
         return self._answer(now, best, found.added, found)
 
     def _enough(self, added: int) -> Trial:
-        """The first of a doubling row of numbers with which all pods fit, or with which more nodes cannot help."""
+        """The first number, doubling, with which all pods fit or with which more nodes cannot help."""
         while True:
             trial = self._try(added)
             if not trial.unplaced or trial.spare or added >= self.most:
@@ -164,7 +164,7 @@ class _Search:
         return Trial(added, done, tuple(unplaced), tuple(messages), bool(new) and empty == zones, larger, rows)
 
     def _at_least(self, pods: Iterable[Pod]) -> int:
-        """How many nodes the bare sum of what ``pods`` request asks for."""
+        """The number of nodes that the sum of the requests of ``pods`` implies."""
         node, pods = self.shape.nodes(1)[0], list(pods)
         sums: dict[str, int] = {"pods": len(pods)}
         for pod in pods:
@@ -191,7 +191,7 @@ class _Search:
         )
 
     def _unfit(self, trial: Trial) -> tuple[Unfit, ...]:
-        """Why the pods that are left over do not fit an empty new node; pods of one signature are grouped."""
+        """Why the unplaced pods do not fit an empty new node, grouped by pod signature."""
         held = {int(trial.snapshot.pods.node[trial.snapshot.pods.slots[pod.key]]) for pod in self.pods
                 if pod.key in trial.snapshot.pods.slots}  # fmt: skip
         spare = next(row for row in trial.new.tolist() if row not in held)
@@ -206,7 +206,7 @@ class _Search:
 
 
 def _place(scheduler: Scheduler, pod: Pod) -> str:
-    """Put the pod on the node that it gets; what is said where it gets none, "" else."""
+    """Schedule the pod; returns the message if it gets no node, else ""."""
     try:
         held = scheduler.framework(pod).pre_enqueue(pod, scheduler.snapshot.objects)
     except CycleError as error:
@@ -222,7 +222,7 @@ def _place(scheduler: Scheduler, pod: Pod) -> str:
 
 
 def daemons(snapshot: Snapshot) -> list[Json]:
-    """A pod without a name for each DaemonSet of the cluster."""
+    """A nameless pod for each DaemonSet of the cluster."""
     found = []
     for raw in snapshot.objects.all("DaemonSet"):
         metadata, template = mapping(raw, "metadata"), mapping(mapping(raw, "spec"), "template")
@@ -239,7 +239,7 @@ def daemons(snapshot: Snapshot) -> list[Json]:
 
 
 def enlarged(snapshot: Snapshot, nodes: Sequence[Node], daemon_pods: Sequence[Json] = ()) -> Snapshot:
-    """A copy of ``snapshot`` that has ``nodes`` too, each with the ``daemon_pods`` that match it."""
+    """A copy of ``snapshot`` with additional ``nodes``, each with the ``daemon_pods`` that match it."""
     world = World(snapshot.copy())
     for node in nodes:
         world.set_node(node)
@@ -249,7 +249,7 @@ def enlarged(snapshot: Snapshot, nodes: Sequence[Node], daemon_pods: Sequence[Js
         try:
             _add_daemon(larger, nodes, raw)
         except ObjectError:
-            continue  # a template that nobody could run
+            continue  # an invalid template
     return larger
 
 

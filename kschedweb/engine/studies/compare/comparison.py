@@ -1,4 +1,4 @@
-"""Two runs of one scenario: which pods went elsewhere, and which plugin's term took them there."""
+"""Comparison of two runs of one scenario: which pods got other nodes, and because of which plugin."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ NEVER_TRIED = "The pod was never tried."
 
 @dataclass(frozen=True, slots=True)
 class PlacementChange:
-    """A pod that was last on node ``before`` in the first run and on ``after`` in the second, "" for none.
+    """A pod whose last node is ``before`` in the first run and ``after`` in the second; "" is no node.
 
-    ``plugin`` is the one whose weighted score favours the new node most over the old one at the pod's last try, by
-    ``lead`` points; or the one that rejects the node which the pod did not get any more (then ``lead`` is ``None``).
-    ``said`` is the scheduler's message where it rejects, or why no plugin can be named.
+    ``plugin`` is the one whose weighted score favours the new node over the old one most, by ``lead`` points, at the
+    pod's last try. Or it is the one that rejects the old node; then ``lead`` is ``None``. ``said`` is the scheduler's
+    message of a rejection, or why no plugin can be named.
     """
 
     pod: str
@@ -56,7 +56,7 @@ class PlacementChange:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Of ``pods`` pods that both runs have: those with another node, and those with a node in one run only."""
+    """The changes among the ``pods`` pods that both runs have: other nodes, and a node in one run only."""
 
     pods: int
     moved: list[PlacementChange]
@@ -64,7 +64,7 @@ class Comparison:
     newly_scheduled: list[PlacementChange]
 
     def counts(self) -> dict[str, Any]:
-        """How many there are of each, and how many pods each plugin moved, most first."""
+        """The number of changes of each kind, and of pods that each plugin moved, most first."""
         by_plugin = Counter(change.plugin for change in self.moved)
         return {
             "pods": self.pods,
@@ -93,9 +93,9 @@ def compare(
     registry: Registry | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """What the second run does otherwise; why, is asked of its tries, and of the first run's where pods gained a node.
+    """Compare two runs. The reasons come from the second run's tries, or the first's for pods that gained a node.
 
-    ``progress(virtual seconds, pods explained, pods to explain)`` may raise to end it.
+    ``progress(virtual seconds, pods explained, pods to explain)`` may raise to end the comparison.
     """
     changes = list(_changes(first, second))
     gained = [change for change in changes if not change.before]
@@ -114,7 +114,7 @@ def compare(
 
 
 def _changes(first: Outcome, second: Outcome) -> Iterable[PlacementChange]:
-    """Pods that ended elsewhere, in the order in which they came in the first run."""
+    """Pods with another last node, in the order of their arrival in the first run."""
     for pod, row in first.index.items():
         other = second.index.get(pod)
         if other is not None and (first.attempts[row] or second.attempts[other]):
@@ -129,16 +129,16 @@ def _last_node(outcome: Outcome, row: int) -> str:
 
 
 def _turned(change: PlacementChange) -> PlacementChange:
-    """Seen from the other run: what was gained is lost."""
+    """The change from the second run to the first."""
     return replace(change, before=change.after, after=change.before)
 
 
 class _AllAskedError(Exception):
-    """Every try that matters was looked at."""
+    """Ends a replay once all required tries have been explained."""
 
 
 class _Why(Observer):
-    """Looks at the last try of each pod of ``changes`` in the run that came to ``outcome``."""
+    """Explains the last try of each pod of ``changes`` in the run with ``outcome``."""
 
     scheduler: Scheduler
 
@@ -152,7 +152,7 @@ class _Why(Observer):
         self._asked: tuple[PlacementChange, Status] | None = None
 
     def find_out(self, prepared: Prepared, configuration: Configuration, registry: Registry | None) -> None:
-        """By the run's moves where they tell enough, for the others by replaying the run."""
+        """Explain from the run's moves where they suffice, and the others by replaying the run."""
         told = [row for row in self._wanted if knows(self._outcome, row)]
         if told:
             rewind = Rewind(prepared, configuration, self._outcome, registry=registry)
@@ -169,7 +169,7 @@ class _Why(Observer):
                 finish(simulation, prepared)
 
     def known(self, change: PlacementChange) -> PlacementChange:
-        """The change, with its reason."""
+        """The change with its reason."""
         return self._found.get(change.pod, replace(change, said=NEVER_TRIED))
 
     def _step(self, now: float) -> None:
@@ -190,7 +190,7 @@ class _Why(Observer):
             return SearchRequest(post_filter=True, start=start)
         return SearchRequest(post_filter=True, start=start, ranks=1, also=self._asked[0].before)
 
-    # Of a run that is replayed.
+    # Events of a replayed run.
 
     def arrived(self, life: Life, now: float) -> None:
         self._rows[life] = len(self._rows)

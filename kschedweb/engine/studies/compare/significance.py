@@ -1,4 +1,4 @@
-"""Whether a difference over seeds is more than chance: paired, without an assumption about how values are spread."""
+"""Significance of differences over seeds: paired tests without an assumption about the distribution."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy as np
 
 from kschedweb.engine.state.columns import Floats
 
-EXACT = 14  # pairs of which every combination of signs is tried
+EXACT = 14  # most pairs for which every combination of signs is tried
 DRAWS = 20_000
 CONFIDENCE = 0.95
 
 
 def significance(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """The two-sided p-value of a paired permutation test of the mean difference; ``None`` for less than two pairs.
+    """The two-sided p-value of a paired permutation test of the mean difference; ``None`` for fewer than two pairs.
 
-    The pairs belong to one seed each. Were both policies alike, each difference could as well have the other sign: the
-    p-value is the share of all ways to set the signs that give a mean at least as far from 0. Up to 14 pairs all ways
-    are tried, beyond that 20,000, drawn always the same. Raises ValueError where the lengths differ.
+    Each pair belongs to one seed. If both policies were equal, each difference could as well have the other sign. The
+    p-value is the share of sign combinations whose mean is at least as far from 0. Up to 14 pairs, all combinations are
+    tried; beyond that, 20,000 from a fixed seed. Raises ValueError if the lengths differ.
     """
     differences = _differences(first, second)
     count = len(differences)
@@ -31,14 +31,14 @@ def significance(first: Sequence[float], second: Sequence[float]) -> float | Non
         drawn = np.random.default_rng(0).integers(0, 2, (DRAWS, count)) * 2.0 - 1.0
         signs = np.vstack([np.ones((1, count)), drawn])
     sums = np.abs(signs @ differences)
-    slack = 1e-9 * float(np.abs(differences).sum())  # sums that are equal but for rounding
+    slack = 1e-9 * float(np.abs(differences).sum())  # for sums that differ only by rounding
     return float((sums >= abs(float(differences.sum())) - slack).mean())
 
 
 def interval(
     first: Sequence[float], second: Sequence[float], generator: np.random.Generator
 ) -> tuple[float, float] | None:
-    """The 95 % bootstrap interval (percentiles) of the mean of ``second - first``; ``None`` for less than two pairs."""
+    """The 95 % percentile bootstrap interval of the mean of ``second - first``; ``None`` for fewer than two pairs."""
     differences = _differences(first, second)
     if len(differences) < 2:
         return None

@@ -1,4 +1,4 @@
-"""A scenario as a document: read from JSON or YAML values, with every error under its path."""
+"""Reads a scenario document from plain data; every problem has its path."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["KIND", "VERSION", "Document", "DocumentError", "PartError", "Problem
 
 
 class DocumentError(ValueError):
-    """A scenario that cannot be run; ``problems`` says where and why."""
+    """An invalid scenario; ``problems`` says where and why."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = list(problems)
@@ -22,7 +22,7 @@ class DocumentError(ValueError):
 
 
 class PartError(ValueError):
-    """Something of the document that cannot be done to this cluster; ``key`` leads on from the part in hand."""
+    """A part of the document that is impossible in this cluster; ``key`` is the path within the part."""
 
     def __init__(self, text: str, key: str = "") -> None:
         super().__init__(text)
@@ -33,7 +33,7 @@ class PartError(ValueError):
 
 
 def read(raw: Any) -> Document:
-    """The document ``raw``; raises DocumentError with all that is wrong, the first hundred problems at most."""
+    """Read the document ``raw``; raises DocumentError with all problems, at most a hundred."""
     problems: list[Problem] = []
     document = DOCUMENT.read(raw, "", problems)
     if problems:

@@ -1,4 +1,4 @@
-"""The keys of a scenario's document: what each holds, and what it is for."""
+"""The keys of a scenario document, with their types and help texts."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _labels(raw: Json) -> None:
 
 
 def _manifest(raw: Json) -> None:
-    """Whether pods can be made of a workload."""
+    """Check that pods can be made from a workload."""
     metadata = mapping(raw, "metadata")
     if not isinstance(metadata.get("name"), str) or not metadata["name"]:
         raise ObjectError("metadata.name: is missing")

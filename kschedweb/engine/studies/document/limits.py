@@ -1,4 +1,4 @@
-"""How much a scenario may hold: what goes beyond ends in an error that says so."""
+"""Limits of scenarios; a scenario above one of them is refused with an error."""
 
 from __future__ import annotations
 
@@ -20,4 +20,4 @@ MOST_LINES = 5_000_000
 MOST_LINE = 1 << 16  # characters, of a CSV file
 MOST_RECORD = 3 << 20  # characters, of a line that holds a whole object
 MOST_COLUMNS = 1_000
-MOST_NOTES = 20  # lines of one file of which is told one by one what is wrong with them
+MOST_NOTES = 20  # lines of a file whose problems are listed one by one

@@ -1,4 +1,4 @@
-"""What a scenario's document consists of. Times are seconds from the scenario's beginning."""
+"""The parts of a scenario document. Times are in seconds from the beginning of the scenario."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ DAY = 86400.0
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """What the scenario begins with: the snapshot ``snapshot``, or nothing where it is ``None``."""
+    """The cluster at the beginning: the snapshot ``snapshot``, or an empty cluster if it is ``None``."""
 
     snapshot: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Which:
-    """Nodes by name, by a label selector, or by zone: exactly one is there."""
+    """Nodes by name, by a label selector, or by zone; exactly one is given."""
 
     nodes: tuple[str, ...] | None = None
     selector: Json | None = None
@@ -30,7 +30,7 @@ class Which:
 
 @dataclass(frozen=True, slots=True)
 class AddNodes:
-    """``count`` nodes like the node ``like``, or called after ``name`` with ``allocatable``; or those of a file."""
+    """Add ``count`` nodes like the node ``like``, or named after ``name`` with ``allocatable``, or those of a file."""
 
     count: int = 1
     like: str | None = None
@@ -53,12 +53,12 @@ class AddNodes:
 
 @dataclass(frozen=True, slots=True)
 class RemoveNodes(Which):
-    """The nodes are gone at once, and their pods with them."""
+    """Remove nodes at once, with their pods."""
 
 
 @dataclass(frozen=True, slots=True)
 class DrainNodes(Which):
-    """The nodes are cordoned, and their pods evicted, all but those of DaemonSets."""
+    """Cordon nodes, and evict their pods except those of DaemonSets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class UncordonNodes(Which):
 
 @dataclass(frozen=True, slots=True)
 class TaintNodes(Which):
-    """``taints`` join those that are there, and replace those of the same key and effect; ``remove`` names keys."""
+    """Add ``taints``, which replace those of the same key and effect; ``remove`` has keys to remove."""
 
     taints: tuple[Json, ...] = ()
     remove: tuple[str, ...] = ()
@@ -85,14 +85,14 @@ class TaintNodes(Which):
 
 @dataclass(frozen=True, slots=True)
 class LabelNodes(Which):
-    """A label that is ``None`` is taken away."""
+    """Set labels; ``None`` removes a label."""
 
     labels: Mapping[str, str | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class ResizeNodes(Which):
-    """``allocatable`` is set, or CPU and memory are multiplied by ``factor``."""
+    """Set ``allocatable``, or multiply CPU and memory by ``factor``."""
 
     allocatable: Mapping[str, str] | None = None
     factor: float | None = None
@@ -100,7 +100,7 @@ class ResizeNodes(Which):
 
 @dataclass(frozen=True, slots=True)
 class FailZone:
-    """The kubelets of the zone's nodes are not heard of any more."""
+    """The kubelets of the zone's nodes fall silent."""
 
     zone: str
 
@@ -113,7 +113,7 @@ class ScaleWorkload:
 
 @dataclass(frozen=True, slots=True)
 class AddWorkload:
-    """``replicas`` goes before what the manifest says. Its pods run for ``life`` seconds, for ever where ``None``."""
+    """Add a workload. ``replicas`` overrides the manifest. Pods run for ``life`` seconds, ``None`` is forever."""
 
     manifest: Json
     replicas: int | None = None
@@ -147,9 +147,9 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Which columns of a CSV file say what of a pod. CPU in cores and memory in bytes, or as quantities; times seconds.
+    """The columns of a CSV file of pods. CPU is in cores, memory in bytes, or both are quantities; times in seconds.
 
-    ``duration`` is how long the pod runs, ``end`` when it leaves, counted as ``time`` is.
+    ``duration`` is how long the pod runs; ``end`` is when it leaves, on the same clock as ``time``.
     """
 
     time: Column
@@ -170,9 +170,9 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Pods as they were recorded. Their times are divided by ``speed``. Without ``leave`` they stay for ever.
+    """Recorded pods. Their times are divided by ``speed``. Without ``leave`` they stay forever.
 
-    ``limit`` is how many are taken, ``None``: all.
+    ``limit`` is the number of pods to take; ``None`` is all.
     """
 
     file: str
@@ -191,7 +191,7 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Tide:
-    """Over each day arrivals swing between their full rate at ``peak`` (seconds after midnight) and ``low`` of it."""
+    """A daily cycle of arrivals: the full rate at ``peak`` (seconds after midnight), down to the share ``low``."""
 
     low: float = 0.3
     peak: float = 14 * 3600.0
@@ -199,7 +199,7 @@ class Tide:
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """How long a pod runs: ``mean`` seconds on average (exponential), or from ``least`` to ``most`` (even in log)."""
+    """How long pods run: exponential with mean ``mean`` seconds, or log-uniform from ``least`` to ``most`` seconds."""
 
     mean: float | None = None
     least: float | None = None
@@ -214,7 +214,7 @@ class Life:
 
 @dataclass(frozen=True, slots=True)
 class PodShape:
-    """One kind of pod that comes, ``weight`` times as often as one of weight 1. ``spec`` is merged into the pod's."""
+    """A kind of pod that arrives with relative frequency ``weight``. ``spec`` is merged into the pod's."""
 
     cpu: str | None = None
     memory: str | None = None
@@ -228,7 +228,7 @@ class PodShape:
 
 @dataclass(frozen=True, slots=True)
 class Generate:
-    """Pods that come at random, ``per_hour`` of them in an hour at the peak, from ``at`` to ``until``."""
+    """Pods that arrive at random from ``at`` to ``until``, ``per_hour`` per hour at the peak."""
 
     per_hour: float
     shapes: tuple[PodShape, ...]
@@ -247,9 +247,9 @@ class Generate:
 
 @dataclass(frozen=True, slots=True)
 class UseOf:
-    """Where real use comes from: "none", "watermarks", the "history" of ``window`` seconds, or the "trace" in ``file``.
+    """The source of real use: "none", "watermarks", the "history" of ``window`` seconds, or the "trace" in ``file``.
 
-    ``window`` is a day where nothing is said.
+    The default of ``window`` is a day.
     """
 
     source: str = NONE
@@ -264,16 +264,16 @@ class UseOf:
 
     @property
     def collected(self) -> bool:
-        """Whether it is what a site collected about the base."""
+        """Whether the use is what a site collected about the base."""
         return self.source in (WATERMARKS, HISTORY)
 
     @property
     def seconds(self) -> float:
-        """How far back figures are wanted, 0 for those of one time."""
+        """The length of the history in seconds, 0 for figures of one time."""
         return (DAY if self.window is None else self.window) if self.source == HISTORY else 0.0
 
     def figures(self, snapshot: str | None) -> str:
-        """The file that holds the figures of the base ``snapshot``; "" where none is wanted."""
+        """The file with the figures of the base ``snapshot``; "" if none is needed."""
         if not self.collected or not snapshot:
             return ""
         return f"figures-{snapshot}{f'-{self.seconds:.0f}s' if self.seconds else ''}.csv"
@@ -281,7 +281,7 @@ class UseOf:
 
 @dataclass(frozen=True, slots=True)
 class RunOf:
-    """How the scenario is run; ``until`` is ``None`` for as long as something happens."""
+    """How the scenario is run; with ``until`` ``None``, until nothing more happens."""
 
     until: float | None = None
     place: str = ALL

@@ -1,4 +1,4 @@
-"""Pods as a recording or a dump has them, brought to the beginning of a scenario."""
+"""Prepares pods of a recording or a dump for the beginning of a scenario."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ TIMES = ("creationTimestamp", "deletionTimestamp")
 
 
 def stored(raw: Json) -> bool:
-    """Whether admission has completed the pod, as it has whatever an API server stored: it always sets a priority."""
+    """Whether the pod comes from an API server: admission always sets a priority."""
     return mapping(raw, "spec").get("priority") is not None
 
 
 def unbound(raw: Json) -> Json:
-    """The pod as it was before anybody scheduled it."""
+    """The pod as it was before it was scheduled."""
     spec = {key: value for key, value in mapping(raw, "spec").items() if key != "nodeName"}
     status = mapping(raw, "status")
     kept = {key: status[key] for key in ("resourceClaimStatuses",) if key in status}
@@ -26,7 +26,7 @@ def unbound(raw: Json) -> Json:
 
 
 def shifted(raw: Json, now: float) -> Json:
-    """The pod with its times counted from ``now``, the scenario's beginning, in place of the epoch."""
+    """The pod with times relative to ``now``, the beginning of the scenario, instead of the epoch."""
     if not now:
         return raw
     metadata, status = _earlier(mapping(raw, "metadata"), TIMES, now), mapping(raw, "status")

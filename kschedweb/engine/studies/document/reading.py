@@ -1,4 +1,4 @@
-"""Documents from files: JSON or YAML, perhaps packed by gzip, with the line where something is wrong."""
+"""Reads documents from files: JSON or YAML, possibly compressed with gzip. Errors name the line."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ EMPTY = {"apiVersion": VERSION, "kind": KIND, "name": "gate"}
 
 
 class ReadError(ValueError):
-    """A text that cannot be read; says where and why."""
+    """A text that cannot be read; the message says where and why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Brought:
-    """A scenario with what its file brings: the objects of its base, when these were read, and its files."""
+    """A scenario with the content of its file: the objects of its base, when these were read, and its files."""
 
     document: Document
     objects: list[Json] = field(default_factory=list)
@@ -35,7 +35,7 @@ class Brought:
 
 
 def text_of(data: bytes) -> str:
-    """``data`` unpacked and decoded: UTF-8, or UTF-16 with its mark, as some shells write it. Raises ReadError."""
+    """Decompress and decode ``data``: UTF-8, or UTF-16 with a BOM, as some shells write it. Raises ReadError."""
     if data.startswith(GZIP):
         data = _unpacked(data)
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
@@ -46,7 +46,7 @@ def text_of(data: bytes) -> str:
 
 
 def documents(data: bytes) -> list[Any]:
-    """The documents of a file: one of JSON, or several of YAML, without empty ones. Raises ReadError."""
+    """The documents of a file, one in JSON or several in YAML, without empty ones. Raises ReadError."""
     text = text_of(data)
     if not text.strip():
         raise ReadError("is empty")
@@ -68,9 +68,9 @@ def document(data: bytes) -> Any:
 
 
 def brought(data: bytes) -> Brought:
-    """A scenario's file: a document of kind Scenario, or what the site exports with all that it needs.
+    """Read a scenario's file: a document of kind Scenario, or the site's export with everything it needs.
 
-    Raises ReadError, and DocumentError for what is wrong in the scenario.
+    Raises ReadError, and DocumentError for problems in the scenario.
     """
     raw = document(data)
     if not isinstance(raw, dict) or raw.get("kind") != EXPORT:
@@ -120,7 +120,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _yaml(text: str) -> list[Any]:
-    """Documents of YAML without aliases, which could stand for more than memory holds. Times stay text."""
+    """YAML documents without aliases, which could expand beyond any memory. Times stay text."""
     from kschedweb.engine.documents import reading, values
 
     try:
@@ -132,5 +132,5 @@ def _yaml(text: str) -> list[Any]:
 
 
 def problem(path: str, error: ReadError) -> DocumentError:
-    """``error`` as that of the part ``path``."""
+    """``error`` as a DocumentError at ``path``."""
     return DocumentError([Problem(path, str(error))])

@@ -1,6 +1,6 @@
-"""JSON Schema of a scenario's document, from the same tables as its reader.
+"""JSON Schema of a scenario document, from the same tables as its reader.
 
-Names that are not in the document are ``prepare``'s.
+The schema does not check that named nodes and files exist; ``prepare`` does.
 """
 
 from __future__ import annotations
@@ -11,5 +11,5 @@ from kschedweb.engine.studies.document.keys import DOCUMENT, KIND
 
 
 def json_schema() -> Json:
-    """The schema of a scenario."""
+    """The JSON Schema of a scenario."""
     return {"$schema": DIALECT, "title": KIND, **Schemas().struct(DOCUMENT)}

@@ -1,4 +1,4 @@
-"""The command ``gate``: a policy file and a dump of a cluster in, a verdict and an exit status out."""
+"""The command ``gate``: it judges a policy file on a dump of a cluster and exits with a status."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ is 0 where all of them are kept, 1 where one is not, and 2 where the input canno
 where and why. docs/gate.md shows it in a pull request check."""
 LARGEST_SEED = 2**31 - 1
 ENDINGS = {".json": "json", ".xml": "junit", ".md": "markdown"}
-# Options that stand for a threshold, and what each is called in a file.
+# Options for thresholds, and their keys in a file.
 SHORT = {
     "max_newly_unschedulable": "maxNewlyUnschedulable",
     "max_moved": "maxMoved",
@@ -34,7 +34,7 @@ SHORT = {
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Give ``parser`` the options of the command."""
+    """Add the options of the command to ``parser``."""
     parser.description = DESCRIPTION
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add = parser.add_argument
@@ -57,7 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def answer(options: argparse.Namespace) -> int:
-    """Write the verdict; the exit status. Raises DocumentError, whose paths name options."""
+    """Write the verdict and return the exit status. Raises DocumentError, whose paths name options."""
     asked = gate.GateQuestion(
         policy=_policy(options.policy, "--policy"),
         baseline=_policy(options.baseline, "--baseline") if options.baseline else gate.Policy(gate.DEFAULTS),
@@ -82,7 +82,7 @@ def answer(options: argparse.Namespace) -> int:
 
 
 def said(error: DocumentError) -> str:
-    """What is wrong, on one line: the first few problems."""
+    """The first few problems on one line."""
     told = [str(one) for one in error.problems[:3]]
     more = len(error.problems) - len(told)
     return "; ".join(told) + (f"; and {more} more" if more > 0 else "")
@@ -136,7 +136,7 @@ def _played(options: argparse.Namespace, listed: list[Json]) -> Prepared:
 
 
 class _Beside(Mapping[str, bytes]):
-    """The files in the folder of a scenario, read when they are asked for."""
+    """The files in the folder of a scenario, read on demand."""
 
     def __init__(self, scenario: Path) -> None:
         self._folder = scenario.parent
@@ -163,7 +163,7 @@ def _objects(file: str) -> list[Json]:
 
 
 def _thresholds(options: argparse.Namespace) -> Thresholds:
-    """Those of the file, and those of options in their place."""
+    """The thresholds of the file, overridden by those of options."""
     raw: Any = {}
     if options.thresholds:
         try:
@@ -194,7 +194,7 @@ def _read(raw: Json, option: str, part: str = "") -> Thresholds:
 
 
 def _limits(text: str) -> tuple[str, Json]:
-    """``skew_cpu:max=40,maxChange=10%``."""
+    """Parse ``skew_cpu:max=40,maxChange=10%``."""
     name, colon, rest = text.rpartition(":")
     parts = [part.partition("=") for part in rest.split(",")]
     if not colon or not name or not all(key and sign and value for key, sign, value in parts):
@@ -204,13 +204,13 @@ def _limits(text: str) -> tuple[str, Json]:
 
 
 def _of_file(one: Problem, option: str, part: str) -> Problem:
-    """``one`` under the name of the option and file that it is about, in place of the part of the question."""
+    """``one`` with the option and file in its path instead of the part of the question."""
     path = one.path.removeprefix(part).lstrip(".") if part else one.path
     return Problem(f"{option}: {path}" if path else option, one.text)
 
 
 def _named(error: DocumentError, options: argparse.Namespace) -> DocumentError:
-    """``error`` of the verdict, with options and files in place of the parts of the question."""
+    """``error`` with options and files in its paths instead of parts of the question."""
     names = {
         "policy": f"--policy {options.policy}",
         "baseline": f"--baseline {options.baseline}",

@@ -1,4 +1,4 @@
-"""A policy against a baseline on one cluster, with a verdict: what the command and the site both ask."""
+"""Judges a policy against a baseline on one cluster, for the command and for the site."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ NO_NODE = (
 NO_POD = "there is no pod in it, so nothing would be tried: take it with --all-namespaces"
 NOTHING_TRIED = "no pod had to be scheduled, so nothing was tried"
 TIMES = ("lastHeartbeatTime", "lastTransitionTime")
-# Hears what is being done, and how far that is; may raise to end it.
+# Gets the current step and its progress; may raise to end the work.
 Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A KubeSchedulerConfiguration as text (``None``: kube-scheduler's defaults), and what it is called."""
+    """A KubeSchedulerConfiguration as text (``None``: kube-scheduler's defaults), and its name."""
 
     label: str
     document: str | bytes | None = None
@@ -47,7 +47,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class GateQuestion:
-    """``baseline`` is what ``policy`` is held against, ``about`` says in a few words on which cluster."""
+    """The policy, the ``baseline`` to compare it with, and a few words ``about`` the cluster."""
 
     policy: Policy
     baseline: Policy
@@ -57,7 +57,7 @@ class GateQuestion:
 
 @dataclass(frozen=True, slots=True)
 class GateVerdict:
-    """``warnings`` is what kube-scheduler would take of the policy but not heed, ``notes`` what was left out."""
+    """The result. ``warnings`` are about fields that kube-scheduler ignores, ``notes`` about what was left out."""
 
     asked: GateQuestion
     judged: GateJudgement
@@ -73,7 +73,7 @@ class GateVerdict:
         return self.judged.passed
 
     def to_dict(self) -> Json:
-        """Plain data: what is shown as JSON, and what the other forms are made of."""
+        """Plain data, for JSON and as the source of the other formats."""
         judged = self.judged.to_dict()
         about = {
             "policy": self.asked.policy.label,
@@ -92,7 +92,7 @@ class GateVerdict:
 def verdict(prepared: Prepared, asked: GateQuestion, *, progress: Progress | None = None) -> GateVerdict:
     """Play ``prepared`` under both policies, compare the runs, and judge.
 
-    Raises DocumentError with what cannot be done, under the paths policy, baseline, scenario and thresholds.
+    Raises DocumentError with problems under the paths policy, baseline, scenario and thresholds.
     """
     after, warnings = configured(asked.policy, "policy")
     before, _ = configured(asked.baseline, "baseline")
@@ -110,7 +110,7 @@ def verdict(prepared: Prepared, asked: GateQuestion, *, progress: Progress | Non
 
 
 def configured(policy: Policy, path: str) -> tuple[Configuration, tuple[str, ...]]:
-    """The engine's form of ``policy`` and the warnings about it; raises DocumentError where it is refused."""
+    """The configuration of ``policy`` and the warnings about it; raises DocumentError if it is invalid."""
     loaded = load(policy.document)
     if loaded.configuration is None:
         problems = []
@@ -129,10 +129,10 @@ def prepared_of(
     now: float | None = None,
     utilisation: Watermarks | None = None,
 ) -> Prepared:
-    """The cluster of ``listed`` objects as a scenario in which its pods are placed and nothing else happens.
+    """A scenario in which the pods of the ``listed`` objects are placed and nothing else happens.
 
-    With ``place`` "all" pods that have a node are placed anew; with "pending" they keep it. ``now`` is when the objects
-    were read, in seconds of the epoch; without it the newest time in them. Raises DocumentError.
+    With ``place`` "all", bound pods are placed again; with "pending" they keep their nodes. ``now`` is when the objects
+    were read, in seconds of the epoch; the default is the newest time in them. Raises DocumentError.
     """
     kinds = [raw.get("kind") for raw in listed if isinstance(raw, dict)]
     missing = [text for kind, text in (("Node", NO_NODE), ("Pod", NO_POD)) if kind not in kinds]
@@ -145,7 +145,7 @@ def prepared_of(
 
 
 def size(prepared: Prepared) -> tuple[int, int]:
-    """How many nodes there ever are, and how many pods are to be scheduled."""
+    """The number of nodes that ever exist, and the number of pods to schedule."""
     nodes = sum(raw.get("kind") == "Node" for raw in prepared.objects)
     waiting = sum(raw.get("kind") == "Pod" and not (raw.get("spec") or {}).get("nodeName") for raw in prepared.objects)
     joins = sum(isinstance(event, NodeJoins) for event in prepared.events)
@@ -154,7 +154,7 @@ def size(prepared: Prepared) -> tuple[int, int]:
 
 
 def unfolded(documents: Iterable[Any]) -> Iterator[Json]:
-    """The single objects of ``documents``, with those of lists one by one; raises DocumentError for other values."""
+    """The objects of ``documents``, with lists expanded; raises DocumentError for other values."""
     pending = list(documents)[::-1]
     while pending:
         raw = pending.pop()
@@ -169,7 +169,7 @@ def unfolded(documents: Iterable[Any]) -> Iterator[Json]:
 
 
 def newest_time(listed: Iterable[Json]) -> float:
-    """The newest time that nodes and pods tell of, in seconds of the epoch, 0 for none: about when they were read."""
+    """The newest time in nodes and pods, in seconds of the epoch, which is about when they were read; 0 for none."""
     return max((_seconds(text) for raw in listed for text in _times(raw)), default=0.0)
 
 

@@ -1,4 +1,4 @@
-"""A verdict as text for machines and people: JSON, JUnit XML, Markdown. Each is made of ``GateVerdict.to_dict()``."""
+"""A verdict as JSON, JUnit XML or Markdown, each made from ``GateVerdict.to_dict()``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kschedweb.engine.studies.gate.verdict import PASS, amount, counted
 FORMATS = ("json", "junit", "markdown")
 MOST_LISTED = 20  # pods and notes, in Markdown: a comment on a pull request takes some 65,000 characters
 LONGEST = 300  # characters of one message in Markdown
-# What XML 1.0 cannot hold in any form.
+# Characters that XML 1.0 does not allow in any form.
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~@&!])")
 
@@ -31,7 +31,7 @@ def as_json(verdict: Json) -> str:
 
 
 def junit(verdict: Json) -> str:
-    """Each check is a test case of one suite; a check that fails is a failure with the pods concerned."""
+    """JUnit XML: each check is a test case of one suite; a failed check is a failure with its pods."""
     checks = verdict["checks"]
     failed = sum(not check["passed"] for check in checks)
     numbers = f'tests="{len(checks)}" failures="{failed}" errors="0" skipped="0"'
@@ -147,12 +147,12 @@ def _listed(title: str, listed: list[str]) -> Iterator[str]:
 
 
 def _plain(value: object) -> str:
-    """Text that Markdown shows as it stands, on one line, and that mentions nobody."""
+    """Text on one line, escaped for Markdown and without mentions of people."""
     return SPECIAL.sub(r"\\\1", _short(value)).replace("\\@", "@\u200b")
 
 
 def _inside_html(value: object) -> str:
-    """The same between two tags, where Markdown is not read."""
+    """Text on one line, escaped for HTML inside Markdown."""
     return escape(_short(value)).replace("@", "@\u200b")
 
 

@@ -1,4 +1,4 @@
-"""What a policy is held to: how many pods may move or find no node, and how far measures may go."""
+"""Thresholds of the gate: how many pods may move or stay without a node, and limits of measures."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ AMOUNT = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)[ ]?(%?)")
 
 
 def whole(number: float) -> float:
-    """``number`` as JSON shows it best: without a point where there is nothing behind it."""
+    """``number`` as an integer if it is whole."""
     return int(number) if number == int(number) else number
 
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """So many pods, points, seconds; or so many percent of something."""
+    """A number of pods, points or seconds, or a percentage."""
 
     number: float
     percent: bool = False
 
     def of(self, all_of_it: float) -> float:
-        """The number that is meant, where a percentage is of ``all_of_it``."""
+        """The amount as a number; a percentage is of ``all_of_it``."""
         return abs(all_of_it) * self.number / 100.0 if self.percent else self.number
 
     @property
     def plain(self) -> float | str:
-        """As it is written: a number, or such as "10%"."""
+        """The amount as it is written: a number, or text such as "10%"."""
         return f"{self.number:g}%" if self.percent else whole(self.number)
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Of one measure: the highest and the lowest value, and by how much it may be worse than under the baseline.
+    """Limits of a measure: its highest and lowest value, and how much worse than under the baseline it may be.
 
-    A measure of which no direction is better may differ by ``max_change`` either way.
+    A measure without a better direction may differ by ``max_change`` either way.
     """
 
     max: float | None = None
@@ -83,7 +83,7 @@ class Thresholds:
 
     @property
     def plain(self) -> Json:
-        """As it is written; ``read`` takes it."""
+        """The thresholds as they are written, for ``read``."""
         unschedulable = self.max_newly_unschedulable
         written: Json = {"maxNewlyUnschedulable": ANY if unschedulable is None else unschedulable.plain}
         written |= {} if self.max_moved is None else {"maxMoved": self.max_moved.plain}
@@ -154,7 +154,7 @@ THRESHOLDS = Struct(
 
 
 def read(raw: Any, path: str = "thresholds") -> Thresholds:
-    """The thresholds ``raw``; raises DocumentError with all that is wrong, each under its path."""
+    """Read the thresholds ``raw``; raises DocumentError with all problems and their paths."""
     problems: list[Problem] = []
     found = THRESHOLDS.read({} if raw is None else raw, path, problems)
     if problems:
@@ -164,7 +164,7 @@ def read(raw: Any, path: str = "thresholds") -> Thresholds:
 
 
 def number(text: str) -> float | int | str:
-    """A limit as a person writes it: a number where it is one, else the text."""
+    """A limit as written in an option: a number if it is one, else the text."""
     for form in (int, float):
         try:
             return form(text)

@@ -1,4 +1,4 @@
-"""Whether a policy may ship: its run beside the baseline's, held to thresholds."""
+"""The judgement of a policy: its run and the baseline's, checked against thresholds."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from kschedweb.engine.studies.measure.measures import HIGHER, LOWER, PODS, POINT
 from kschedweb.engine.studies.play.outcome import Outcome
 
 PASS, FAIL = "pass", "fail"
-MOST_PODS = 50  # that a check names
+MOST_PODS = 50  # listed in a check
 ROUNDING = 1e-9
 NO_PROFILE = "No profile of the policy has the pod's schedulerName."
 SKEWS = tuple(f"skew_{name}_end" for name in (CPU, MEMORY))
-# Measured only where there is something to measure, and yet no misspelling.
+# Measures that a run may lack; naming one of them is no error.
 OPTIONAL = frozenset(
     {"disruptions", "budgets_disrupted"}
     | {f"use_{name}_{resource}" for name in ("skew", "spread", "hottest") for resource in (CPU, MEMORY)}
@@ -28,9 +28,9 @@ OPTIONAL = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One threshold: ``value`` under the policy and ``baseline`` under the other, both in ``unit``.
+    """The check of one threshold: ``value`` under the policy and under the ``baseline``, in ``unit``.
 
-    ``limits`` are as they were written. ``pods`` are the first of those concerned, ``more`` how many more there are.
+    ``limits`` are as written. ``pods`` has the first pods concerned, ``more`` the number of others.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class GateJudgement:
-    """What two runs of one scenario come to. ``scheduled`` pods have a node in both."""
+    """The judgement of two runs of one scenario. ``scheduled`` pods have a node in both."""
 
     checks: tuple[Check, ...]
     scheduled: int
@@ -95,7 +95,7 @@ class Pair:
 
 
 def judge(pair: Pair, thresholds: Thresholds) -> GateJudgement:
-    """Hold ``pair.after`` against ``pair.before``; raises DocumentError where a measure is unknown."""
+    """Check ``pair.after`` against ``pair.before``; raises DocumentError for an unknown measure."""
     _known(pair, thresholds)
     lost, scheduled = newly_unschedulable(pair), _scheduled(pair.before, pair.after)
     counts = pair.comparison.counts() | {"scheduled": scheduled, "newlyUnschedulable": len(lost)}
@@ -177,7 +177,7 @@ def _broken(measure: Measure, limits: Limits, value: float, base: float | None) 
 
 
 def worse(measure: Measure, value: float, base: float) -> float:
-    """By how much ``value`` is worse than ``base``; where no direction is better, by how much it differs."""
+    """By how much ``value`` is worse than ``base``; without a better direction, by how much it differs."""
     if measure.direction == LOWER:
         return value - base
     return base - value if measure.direction == HIGHER else abs(value - base)
@@ -203,14 +203,14 @@ def _sentence(measure: Measure, limits: Limits, value: float, base: float | None
     return f"{said}; allowed: {' and '.join(allowed)}."
 
 
-# What is looked at.
+# The values that are checked.
 
 
 def newly_unschedulable(pair: Pair) -> list[PlacementChange]:
-    """Pods without a node under the policy that have one, or are none of those that wait, under the baseline.
+    """Pods that wait without a node under the policy, but not under the baseline.
 
-    Pods that only this run has are among them, such as replacements of pods that were preempted; and pods that no
-    profile of the policy would look at.
+    They include pods that only this run has, such as replacements of preempted pods, and pods whose scheduler name has
+    no profile in the policy.
     """
     first, second = pair.before, pair.after
     found = {change.pod: change for change in pair.comparison.newly_unscheduled}
@@ -226,7 +226,7 @@ def newly_unschedulable(pair: Pair) -> list[PlacementChange]:
 
 
 def _with_message(change: PlacementChange, outcome: Outcome) -> PlacementChange:
-    """The change with what was said of the pod last, where its comparison says nothing."""
+    """The change with the pod's last message, if its comparison has none."""
     row = outcome.index.get(change.pod)
     if row is None or change.said not in ("", NEVER_TRIED):
         return change
@@ -234,7 +234,7 @@ def _with_message(change: PlacementChange, outcome: Outcome) -> PlacementChange:
 
 
 def _scheduled(first: Outcome, second: Outcome) -> int:
-    """How many pods have a node in both runs, not counting those that had it from the beginning."""
+    """The number of pods with a node in both runs, without those that had it from the beginning."""
     both = 0
     for pod, row in first.index.items():
         other = second.index.get(pod)
@@ -270,7 +270,7 @@ def _known(pair: Pair, thresholds: Thresholds) -> None:
 
 
 def _both(pair: Pair) -> Iterator[dict[str, Any]]:
-    """Every measure with its value under both."""
+    """Every measure with its value in both runs."""
     for one in pair.after_measures:
         before = _find(pair.before_measures, one.name)
         told = {key: value for key, value in asdict(one).items() if key != "value"}
@@ -281,7 +281,7 @@ def _both(pair: Pair) -> Iterator[dict[str, Any]]:
 
 
 def counted(number: int, noun: str) -> str:
-    """Such as "1 pod", "1,200 pods", "no pod"."""
+    """A count with its noun, such as "1 pod", "1,200 pods" or "no pod"."""
     if not number:
         return f"No {noun}" if noun == "pod" else f"no {noun}"
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
@@ -298,13 +298,13 @@ def _allowed(limit: Amount) -> str:
 
 
 def number(value: float) -> str:
-    """A value as a person reads it: whole where it is, else with a few digits."""
+    """A readable number: an integer if it is whole, else with a few digits."""
     if value == int(value):
         return f"{int(value):,}"
     return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.3g}"
 
 
 def amount(value: float, unit: str) -> str:
-    """A value with its unit; one pod is no pods."""
+    """A value with its unit, in the singular or plural."""
     singular = {"pods": "pod", "nodes": "node", POINTS: "point", "budgets": "budget"}
     return f"{number(value)} {singular.get(unit, unit) if value == 1 else unit}"

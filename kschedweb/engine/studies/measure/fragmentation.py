@@ -1,8 +1,8 @@
-"""How much of what is free nobody can use: fragmentation as published for GPU clusters, and the same for the rest.
+"""Fragmentation: the share of free resources that cannot be used, as published for GPU clusters.
 
-Of all pods of the workload one is drawn at random. What is free on a node is a fragment for it where it does not fit
-there, for whatever reason, or does not ask for the resource at all; fragmentation is the share of all that is free
-which is a fragment on average (Weng et al., "Beware of Fragmentation", USENIX ATC 2023, for whole devices).
+A pod is drawn at random from the workload. The free amount of a node is a fragment for this pod if the pod does not fit
+there, for whatever reason, or does not request the resource. Fragmentation is the expected share of fragments in all
+that is free (Weng et al., "Beware of Fragmentation", USENIX ATC 2023, for whole devices).
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from kschedweb.engine.state.columns import Floats, Ints, Mask
 def fragmentation(
     free: Floats, requests: Ints, counts: Ints, eligible: NDArray[np.uint8], resource: int
 ) -> float | None:
-    """0 to 1, of the resource at row ``resource``; ``None`` where none of it is free, or no pod is known.
+    """The fragmentation, 0 to 1, of the resource at row ``resource``; ``None`` if none is free or no pod is known.
 
-    ``free`` is f8[resources, nodes], nan or below 0 for nothing; ``requests`` i8[resources, shapes]; ``counts`` says
-    how many pods are of each shape, ``eligible`` u1[shapes, nodes] on which nodes one may go whatever room they have.
+    ``free`` is f8[resources, nodes], where nan and values below 0 are nothing; ``requests`` is i8[resources, shapes];
+    ``counts`` has the number of pods of each shape; ``eligible`` is u1[shapes, nodes], 1 where pods of the shape may
+    run if there is room.
     """
     left = np.maximum(np.nan_to_num(free), 0.0)
     whole, pods = float(left[resource].sum()), int(counts.sum())

@@ -1,4 +1,4 @@
-"""What a run is judged by: figures with their units, and what each of them says."""
+"""The measures of a run, with units and help texts."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from kschedweb.engine.studies.play.outcome import Kind, Outcome
 
 LOWER, HIGHER, NEITHER = "lower", "higher", ""
 PODS, NODES, SECONDS, POINTS, PERCENT = "pods", "nodes", "s", "points", "%"
-MOST_TIMES = 512  # at which means over time look
+MOST_TIMES = 512  # times at which means over time are sampled
 WORDS = {CPU: "CPU", MEMORY: "memory"}
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A figure; ``value`` is ``None`` where there is nothing to measure, ``direction`` what is better, "" for neither.
+    """A measure; ``value`` is ``None`` if there is nothing to measure, ``direction`` is what is better, "" for neither.
 
     ``unit`` "points" are percentage points.
     """
@@ -37,7 +37,7 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """The figures of a run, the most important first."""
+    """The measures of a run, the most important first."""
 
     listed: tuple[Measure, ...]
 
@@ -56,14 +56,14 @@ class Measures:
 
     @classmethod
     def of(cls, plain: dict[str, dict[str, Any]]) -> Measures:
-        """What ``to_dict`` gave."""
+        """The reverse of ``to_dict``."""
         return cls(tuple(Measure(name=name, **rest) for name, rest in plain.items()))
 
 
 def measure(outcome: Outcome) -> Measures:
     """The measures of a run. Means over time are from its beginning to its end; values have 12 digits.
 
-    Sums of floats in another order differ in what comes after, and a policy is no worse for that.
+    Float sums in another order differ in further digits, and that must not make a policy worse.
     """
     found = (
         *_scheduling(outcome),
@@ -213,7 +213,7 @@ def _requests(outcome: Outcome, resource: str) -> Iterator[Measure]:
 
 def _use(outcome: Outcome, resource: str) -> Iterator[Measure]:
     measured = (outcome.use.cpu if resource == CPU else outcome.use.memory).astype(np.float64)
-    later = outcome.use.time > 0.0  # before the first interval is over nothing is known
+    later = outcome.use.time > 0.0  # nothing is known before the end of the first interval
     times, levels = outcome.use.time[later], measured[later]
     if not levels.size or np.isnan(levels).all():
         return
@@ -250,16 +250,16 @@ def _words(resource: str) -> str:
 
 
 def _times(outcome: Outcome) -> Floats:
-    """The times at which means look: samples, evenly thinned, and the end."""
+    """The times for means: those of samples, evenly thinned, and the end."""
     times = outcome.samples.time
     step = max(1, -(-len(times) // MOST_TIMES))
-    if len(times) < MOST_TIMES // 8:  # a short run, of which samples see little
+    if len(times) < MOST_TIMES // 8:  # a short run, of which there are few samples
         times, step = np.linspace(0.0, outcome.end, MOST_TIMES // 8), 1
     return np.unique(np.append(times[::step], outcome.end))
 
 
 def _skew(levels: Floats) -> Floats:
-    """Highest less lowest node at each time, nan where there is none. Shape [times]."""
+    """The level of the highest less that of the lowest node at each time, nan without nodes. Shape [times]."""
     return _by_time(levels, lambda known: float(known.max() - known.min()))
 
 
@@ -273,7 +273,7 @@ def _by_time(levels: Floats, of: Any) -> Floats:
 
 
 def _mean(values: NDArray[np.float64], times: Floats, end: float) -> float | None:
-    """Over time: each value holds until the next one, the last to ``end``; ``None`` where there is none."""
+    """The mean over time: each value holds until the next one, the last to ``end``; ``None`` without values."""
     known = ~np.isnan(values)
     lasts = np.diff(np.append(times, max(end, times[-1]) if times.size else end))
     weight = float(lasts[known].sum())
@@ -288,7 +288,7 @@ def _last(values: Floats) -> float | None:
 
 
 def _quantile(values: Floats, share: float) -> float | None:
-    """The smallest value that at least ``share`` of all are not above."""
+    """The smallest value such that at least ``share`` of all values are at most that."""
     if not values.size:
         return None
     return float(np.sort(values)[max(0, int(np.ceil(share * values.size)) - 1)])

@@ -1,4 +1,4 @@
-"""What a sweep can be made to lower or to raise: every measure of a run, and how many pods move."""
+"""The objectives of sweeps: every measure of a run, and the number of pods that move."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOVED_SENTENCE = "Pods that end on another node than under the base policy."
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """A measure by its name; ``direction`` is the better one, "" where neither is."""
+    """A measure by name; ``direction`` is the better one, "" for neither."""
 
     name: str
     label: str
@@ -53,7 +53,7 @@ _OF_USE = (
 
 
 def known(resources: Iterable[str] = (CPU, MEMORY), *, use: bool = True, budgets: bool = True) -> list[Objective]:
-    """The objectives of a run with these resources; those of real use and of budgets where asked for."""
+    """The objectives of a run with these resources; ``use`` and ``budgets`` add those of real use and budgets."""
     found = [*_ALWAYS, *(_OF_BUDGETS if budgets else ())]
     found += [_of(one, resource) for resource in resources for one in _OF_RESOURCE]
     found += [_of(one, resource) for resource in (CPU, MEMORY) for one in _OF_USE] if use else []
@@ -72,6 +72,6 @@ def places(outcome: Outcome) -> dict[str, str]:
 
 
 def moved(before: Mapping[str, str], after: Mapping[str, str]) -> Measure:
-    """How many pods have a node in both runs, and not the same."""
+    """The number of pods that have different nodes in both runs."""
     count = sum(1 for pod, node in after.items() if node and before.get(pod) and before[pod] != node)
     return Measure(MOVED, "Pods moved", float(count), PODS, LOWER, MOVED_SENTENCE)

@@ -1,7 +1,7 @@
-"""A try of a run, looked at again: the cluster is as the try saw it, and the scheduler asked about every node.
+"""Explains a try of a run: the cluster is restored to what the try saw, and every node is evaluated.
 
-The last try of a pod is found by the run's moves (``rewind.knows`` says where they tell enough); for every other one
-the run is replayed up to it.
+For the last try of a pod, the cluster is restored from the run's moves if they suffice (``rewind.knows``). For every
+other try, the run is replayed up to it.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from kschedweb.engine.simulation.life import Life
 
 LAST = -1
-RANKS = 5  # nodes that a decision tells of
+RANKS = 5  # best nodes that a decision lists
 
 
 class NoSuchTryError(LookupError):
-    """The pod was not tried, or not so often; the text says which."""
+    """The pod was never tried, or not so often; the text says which."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The ``attempt``-th try (from 1 on) of ``pod`` at ``time`` (seconds), of ``attempts`` that it had in the run.
+    """Try ``attempt`` (from 1) of the ``attempts`` tries of ``pod`` in the run, at ``time`` (seconds).
 
-    ``snapshot`` is the cluster as the try saw it, with the pod not on any node; ``scheduler`` can be asked more about
-    it. ``explanation`` looks at every node; ``placement`` is what the cycle came to, with its sampling.
+    ``snapshot`` is the cluster as the try saw it, without the pod on a node; ``scheduler`` runs over it.
+    ``explanation`` covers every node; ``placement`` is the result of the cycle, which may have sampled nodes.
     """
 
     snapshot: Snapshot
@@ -62,11 +62,11 @@ def decide(
     rewinds: Rewinds | None = None,
     registry: Registry | None = None,
 ) -> Decided:
-    """The ``attempt``-th try of the pod ``namespace/name``, -1 for the last.
+    """Explain try ``attempt`` of the pod ``namespace/name``; -1 is the last.
 
-    Where the ``outcome`` is at hand, the last try is found without replaying the run; or else ``attempts`` (how often
-    the pod was tried) spares a run to count them. ``rewinds`` of the run make a further decision of it faster. Of
-    several pods of one name, one after the other, the last one is meant. Raises NoSuchTryError.
+    With ``outcome``, the last try is found without replaying the run. Without it, ``attempts``, the pod's number of
+    tries, saves a run that counts them. ``rewinds`` of the run make further decisions faster. If several pods had the
+    name, the last one is meant. Raises NoSuchTryError.
     """
     lives = 0
     row = -1 if outcome is None else outcome.index.get(pod, -1)
@@ -102,7 +102,7 @@ def _looked_at(scheduler: Scheduler, reached: _ReachedError, attempt: int, attem
 
 
 class _ReachedError(Exception):
-    """The try is about to be made; its search begins at the node at position ``start``."""
+    """Ends a replay just before the try, whose search begins at the node at position ``start``."""
 
     def __init__(self, pod: Pod, time: float, start: int) -> None:
         super().__init__(pod.key)

@@ -1,4 +1,4 @@
-"""Which pods of a run are of one shape: they ask for the same, and may go to the same nodes."""
+"""Shapes of pods in a run: pods of one shape have equal requests and may run on the same nodes."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from kschedweb.engine.state.columns import Codes
 from kschedweb.engine.state.nodematching import matches_required, tolerates
 from kschedweb.engine.state.snapshot import Snapshot
 
-MOST = 256  # shapes that are told apart: the most frequent
+MOST = 256  # shapes that are distinguished, the most frequent ones
 NONE = -1
 
 
 class Shapes:
-    """Pods in the order in which they came."""
+    """The shapes of pods, which are added in the order of arrival."""
 
     def __init__(self) -> None:
         self._codes: list[int] = []
         self._known: dict[Hashable, int] = {}
         self._by_template: dict[int, int] = {}
-        self._pods: list[Pod] = []  # one of each shape
+        self._pods: list[Pod] = []  # one pod of each shape
 
     def add(self, pod: Pod) -> None:
-        """A pod came; one that has its node already counts for no shape."""
+        """Add a pod; one that has a node already gets no shape."""
         if pod.node_name:
             self._codes.append(NONE)
             return
@@ -40,9 +40,9 @@ class Shapes:
         self._codes.append(code)
 
     def columns(self, nodes: Sequence[Node]) -> tuple[Codes, NDArray[np.uint8]]:
-        """(the shape of each pod, by which shape may go to which of ``nodes``): i4[pods], u1[shapes, nodes]."""
+        """(the shape of each pod, which of ``nodes`` each shape may run on): i4[pods], u1[shapes, nodes]."""
         kept = [code for code, _ in Counter(code for code in self._codes if code != NONE).most_common(MOST)]
-        place = np.full(len(self._pods) + 1, NONE, dtype=np.int32)  # the last entry is that of code -1
+        place = np.full(len(self._pods) + 1, NONE, dtype=np.int32)  # the last entry is for code -1
         place[kept] = np.arange(len(kept))
         snapshot = Snapshot(nodes)
         order = np.array([snapshot.index[node.name] for node in nodes], dtype=np.intp)

@@ -1,4 +1,4 @@
-"""What came of a run, as columns: where each pod was at any time, what waited, and what was said."""
+"""The outcome of a run as columns: where each pod was at any time, what waited, and the messages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ KEYFRAME = 4096  # moves between two keyframes
 
 
 class Kind(IntEnum):
-    """What a move is: a pod came to its node, or left it for one of four reasons."""
+    """The kind of a move: a pod came to its node, or left it for one of four reasons."""
 
     BOUND = 0
     LEFT = 1
@@ -45,7 +45,7 @@ class Kind(IntEnum):
 
 
 class NodeState(IntEnum):
-    """What a node's object says: it takes pods, it is cordoned, or its kubelet is not ready (or silent)."""
+    """The state of a node: open, cordoned, or not ready (also if its kubelet is silent)."""
 
     OPEN = 0
     CORDONED = 1
@@ -54,10 +54,10 @@ class NodeState(IntEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moves:
-    """Pods coming to nodes and leaving them, in the order in which they did. Shape [moves].
+    """The moves of pods to and from nodes, in order. Shape [moves].
 
-    ``time`` is seconds, ``pod`` and ``node`` are positions (the node that is left, where it is left), ``kind`` a Kind,
-    ``text`` the place in Outcome.texts of what made the pod leave.
+    ``time`` is in seconds; ``pod`` and ``node`` are positions (``node`` is also the one that is left); ``kind`` is a
+    Kind; ``text`` is the index in Outcome.texts of why the pod left.
     """
 
     time: Floats
@@ -72,7 +72,7 @@ class Moves:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeLog:
-    """Nodes coming, changing and going, in their order: ``allocatable`` is f8[entries, resources], nan: gone.
+    """Nodes that came, changed and left, in order: ``allocatable`` is f8[entries, resources], nan for a removed node.
 
     ``state`` is a NodeState.
     """
@@ -85,7 +85,7 @@ class NodeLog:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Samples:
-    """How many nodes, bound pods, and waiting pods by queue there were at ``time`` (seconds). Shape [samples]."""
+    """The number of nodes, of bound pods, and of waiting pods by queue at ``time`` (seconds). Shape [samples]."""
 
     time: Floats
     nodes: Codes
@@ -97,16 +97,16 @@ class Samples:
 
     @property
     def pending(self) -> Codes:
-        """All that wait, in whatever queue."""
+        """The number of waiting pods in all queues."""
         pending: Codes = self.active + self.backing_off + self.unschedulable + self.gated
         return pending
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UseLog:
-    """What nodes really used, in percent of allocatable: f4[times, nodes] each, nan where nobody knows.
+    """Real use of nodes in percent of allocatable: f4[times, nodes] each, nan where unknown.
 
-    All are empty where nothing was measured. Of very many measurements only some are kept, evenly.
+    All are empty if nothing was measured. Very many measurements are thinned evenly.
     """
 
     time: Floats
@@ -116,9 +116,9 @@ class UseLog:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Guards:
-    """Evictions of pods that a PodDisruptionBudget guards, in their order. Shape [evictions].
+    """Evictions of pods with a PodDisruptionBudget, in order. Shape [evictions].
 
-    ``budget`` is a place in Outcome.budgets; ``beyond`` tells whether more of its pods were down than it allows.
+    ``budget`` is an index into Outcome.budgets; ``beyond`` is whether more of its pods were down than it allows.
     """
 
     time: Floats
@@ -129,10 +129,11 @@ class Guards:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tries:
-    """The last try of each pod, shape [pods]: all that is needed to make it again (see whatif.rewind).
+    """What is needed to repeat the last try of each pod (see ``rewind``). Shape [pods].
 
-    ``time`` is seconds, nan for pods that were never tried; ``seen`` how many moves there had been, i4; ``start`` the
-    position of the node where the search began, i4, and -1 where the moves do not tell all that the try saw.
+    ``time`` is in seconds, nan for pods that were never tried; ``seen`` is the number of moves before the try, i4;
+    ``start`` is the position of the node where the search began, i4, or -1 if the moves do not suffice to repeat the
+    try.
     """
 
     time: Floats
@@ -142,9 +143,9 @@ class Tries:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Deletions:
-    """Pods that were deleted while they were on their nodes, where they have their grace period. Shape [deletions].
+    """Deletions of pods on nodes, where their grace period begins. Shape [deletions].
 
-    ``time`` is seconds, ``pod`` a row, ``seen`` how many moves there had been.
+    ``time`` is in seconds, ``pod`` is a row, ``seen`` the number of moves before.
     """
 
     time: Floats
@@ -154,13 +155,13 @@ class Deletions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measures:
-    """When use was measured, f8, and how many moves there had been, i4. Shape [measurements]."""
+    """The times at which use was measured, f8, and the numbers of moves before, i4. Shape [measurements]."""
 
     time: Floats
     seen: Codes
 
 
-# Of runs that were stored before these were.
+# Defaults for runs that were stored before these columns existed.
 NO_TRIES = Tries(np.zeros(0), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32))
 NO_MEASURES = Measures(np.zeros(0), np.zeros(0, dtype=np.int32))
 NO_MOVES = Moves(
@@ -175,17 +176,18 @@ NO_DELETIONS = Deletions(np.zeros(0), np.zeros(0, dtype=np.int32), np.zeros(0, d
 
 @dataclass(eq=False)
 class Outcome:
-    """A run's columns over pods, nodes and time. Times are seconds, nan where it never happened; nodes -1 for none.
+    """A run's columns over pods, nodes and time. Times are in seconds, nan for never; node -1 is none.
 
-    A pod's row is one life of it: who comes back under the same name has another row. ``arrived``, ``bound`` (for the
-    last time) and ``left`` (its node, or the cluster while it waited) are f8[pods]; ``node`` is the last node it was
-    on, ``attempts`` how often it was tried, 0 for pods that were there on their nodes from the beginning, ``priority``
-    its priority; all i4[pods]. ``shape`` says which pods ask for the same and may go to the same nodes, which are those
-    with 1 in ``eligible``, u1[shapes, nodes], whatever room they have; i4[pods], -1 for pods that came with a node,
-    and for those of rare shapes. ``message`` is the place in ``texts`` of what was said when a try failed last, -1 for
-    never. ``requests`` is i8[resources, pods] in milli-CPU, bytes and whole units. ``ignored`` pods name a scheduler
-    that was not simulated; ``refused`` are those that admission did not take in. ``told`` are the pods that had to go,
-    when they were told so: they leave after their grace period, and from a node that is silent never.
+    A row is one life of a pod: a new pod of the same name has another row.
+
+    ``arrived``, ``bound`` (the last time) and ``left`` (the node, or the cluster while waiting) are f8[pods]. ``node``
+    is the last node, ``attempts`` the number of tries (0 for pods that had nodes at the beginning), ``priority`` the
+    priority; all are i4[pods]. ``shape`` is i4[pods]: pods of one shape have equal requests and may run on the same
+    nodes, which are those with 1 in ``eligible``, u1[shapes, nodes], if there is room; it is -1 for pods that came with
+    a node and for rare shapes. ``message`` is the index in ``texts`` of the message of the last failed try, -1 for
+    none. ``requests`` is i8[resources, pods] in milli-CPU, bytes and whole units. ``ignored`` pods name a scheduler
+    that was not simulated; ``refused`` pods did not pass admission. ``told`` counts pods when their forced deletion
+    begins: they leave after their grace period, and never leave a node that is silent.
     """
 
     pods: list[str]
@@ -219,12 +221,12 @@ class Outcome:
     told: Moves = NO_MOVES
 
     def encode(self) -> bytes:
-        """The whole outcome as bytes, the same for the same outcome."""
+        """The outcome as bytes; equal outcomes give equal bytes."""
         return packing.pack({one.name: getattr(self, one.name) for one in fields(self)})
 
     @classmethod
     def decode(cls, data: bytes) -> Outcome:
-        """What ``encode`` made; raises OutcomeError where it did not."""
+        """The outcome in bytes of ``encode``; raises OutcomeError for others."""
         read = packing.unpack(data)
         for name, kind in _PARTS.items():
             if name in read or name not in LATER:
@@ -233,16 +235,16 @@ class Outcome:
         outcome.refused = [(float(time), str(text)) for time, text in outcome.refused]
         return outcome
 
-    # Where things are.
+    # Positions.
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """The row of a pod by ``namespace/name``: of the last, where several were called so."""
+        """The row of a pod by ``namespace/name``; the last one if several had that name."""
         return {name: row for row, name in enumerate(self.pods)}
 
     @cached_property
     def forced(self) -> Moves:
-        """Preemptions, evictions and pods lost with their node, as ``told``; of an earlier run, when they had left."""
+        """Preemptions, evictions and pods lost with their node: ``told``; in older outcomes, their departures."""
         if len(self.told):
             return self.told
         kept = self.moves.kind > Kind.LEFT
@@ -250,7 +252,7 @@ class Outcome:
 
     @property
     def pending(self) -> NDArray[np.intp]:
-        """The rows of the pods that wait at the end, in the order in which they came."""
+        """The rows of the pods that wait at the end, in the order of arrival."""
         waits = np.isnan(self.bound) & np.isnan(self.left)
         if self.ignored:
             waits[[self.index[name] for name in self.ignored if name in self.index]] = False
@@ -258,7 +260,7 @@ class Outcome:
 
     @cached_property
     def _keyframes(self) -> Codes:
-        """Where each pod is before moves 0, 4,096, and so on. Shape [keyframes, pods]."""
+        """The node of each pod before moves 0, 4,096, and so on. Shape [keyframes, pods]."""
         frames = [np.full(len(self.pods), NOWHERE, dtype=np.int32)]
         for begin in range(0, len(self.moves) - KEYFRAME + 1, KEYFRAME):
             frames.append(self._moved(frames[-1], begin, begin + KEYFRAME))
@@ -267,17 +269,17 @@ class Outcome:
     def _moved(self, places: Codes, begin: int, end: int) -> Codes:
         after = places.copy()
         nodes = np.where(self.moves.kind[begin:end] == Kind.BOUND, self.moves.node[begin:end], NOWHERE)
-        after[self.moves.pod[begin:end]] = nodes  # of several moves of a pod the last one counts
+        after[self.moves.pod[begin:end]] = nodes  # the last of several moves of a pod counts
         return after
 
     def placed(self, time: float) -> Codes:
-        """The node of each pod when all has happened that happens by ``time``, -1 for none. Shape [pods]."""
+        """The node of each pod after everything up to and including ``time``, -1 for none. Shape [pods]."""
         moves = int(np.searchsorted(self.moves.time, time, side="right"))
         frame = min(moves // KEYFRAME, len(self._keyframes) - 1)
         return self._moved(self._keyframes[frame], frame * KEYFRAME, moves)
 
     def requested(self, times: Sequence[float] | Floats, resource: str) -> Floats:
-        """What is requested of each node by each of the times, which must not go back: f8[times, nodes]."""
+        """The requested amount on each node at each of the ascending times: f8[times, nodes]."""
         amounts = self.requests[self._resource(resource)].astype(np.float64)
         asked = np.zeros((len(times), len(self.nodes)))
         at = np.searchsorted(np.asarray(times, dtype=np.float64), self.moves.time, side="left")
@@ -287,7 +289,7 @@ class Outcome:
         return np.cumsum(asked, axis=0)
 
     def allocatable(self, times: Sequence[float] | Floats, resource: str) -> Floats:
-        """What each node has at each of the times, which must not go back; nan where it is not there."""
+        """The allocatable amount of each node at each of the ascending times; nan for a missing node."""
         row = self._resource(resource)
         has = np.full((len(times), len(self.nodes)), np.nan)
         at = np.searchsorted(np.asarray(times, dtype=np.float64), self.node_log.time, side="left").tolist()
@@ -297,7 +299,7 @@ class Outcome:
         return has
 
     def states(self, times: Sequence[float] | Floats) -> NDArray[np.uint8]:
-        """The NodeState of each node at each of the times, which must not go back: u1[times, nodes]."""
+        """The NodeState of each node at each of the ascending times: u1[times, nodes]."""
         found = np.zeros((len(times), len(self.nodes)), dtype=np.uint8)
         at = np.searchsorted(np.asarray(times, dtype=np.float64), self.node_log.time, side="left").tolist()
         for begin, node, state in zip(at, self.node_log.node.tolist(), self.node_log.state.tolist(), strict=True):
@@ -305,9 +307,9 @@ class Outcome:
         return found
 
     def loads(self, times: Sequence[float] | Floats, resource: str) -> Shares:
-        """The requested share of what each node has, 0 to 1: f4[times, nodes]; nan where a node has nothing of it.
+        """The requested share of each node, 0 to 1: f4[times, nodes]; nan where a node has none of the resource.
 
-        The times must not go back; raises ValueError for a resource that no node and no pod has.
+        The times must ascend. Raises ValueError for a resource that no node and no pod has.
         """
         has = self.allocatable(times, resource)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -321,7 +323,7 @@ class Outcome:
             raise ValueError(f"{name}: no node has it, known are {', '.join(self.resources)}") from None
 
 
-LATER = ("tries", "deletions", "measures", "told")  # which outcomes that were stored earlier do not have
+LATER = ("tries", "deletions", "measures", "told")  # fields that older stored outcomes lack
 _PARTS: dict[str, type[Any]] = {
     "moves": Moves,
     "node_log": NodeLog,

@@ -1,4 +1,4 @@
-"""Columns as bytes: a head in JSON that says what they are, then the columns one after the other, compressed."""
+"""Columns as compressed bytes: a JSON header that describes them, then the columns."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ TYPES = {"<f8", "<f4", "<i8", "<i4", "|u1"}
 
 
 class OutcomeError(ValueError):
-    """Bytes that are no outcome of this version; says what is wrong with them."""
+    """Bytes that are not an outcome of this version; the message says why."""
 
 
 def pack(values: dict[str, Any]) -> bytes:
-    """Arrays, records of arrays, and plain data under their names; the same bytes for the same values."""
+    """Pack arrays, records of arrays, and plain data by name; equal values give equal bytes."""
     columns: list[bytes] = []
 
     def plain(value: Any) -> Any:
@@ -40,7 +40,7 @@ def pack(values: dict[str, Any]) -> bytes:
 
 
 def unpack(data: bytes) -> dict[str, Any]:
-    """What was packed, records as dictionaries; raises OutcomeError."""
+    """The packed values, with records as dictionaries; raises OutcomeError."""
     body = _body(data)
     size = 8 + int.from_bytes(body[:8], "little")
     try:
@@ -69,7 +69,7 @@ def _body(data: bytes) -> bytes:
 
 
 class _Columns:
-    """The columns behind the head, read one after the other."""
+    """Reads the columns after the header one by one."""
 
     def __init__(self, body: bytes, place: int) -> None:
         self._body, self._place = body, place
@@ -92,7 +92,7 @@ class _Columns:
 
 
 def record(kind: type[Record], values: Any, name: str) -> Record:
-    """A ``kind`` of unpacked values; raises OutcomeError where one is missing or unknown."""
+    """A ``kind`` of unpacked values; raises OutcomeError if one is missing or unknown."""
     if not isinstance(values, dict):
         raise OutcomeError(f"{name}: is missing")
     known = fields(kind)  # type: ignore[arg-type]

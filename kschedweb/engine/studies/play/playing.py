@@ -1,4 +1,4 @@
-"""A simulation of a scenario, at its beginning and to its end."""
+"""Starts the simulation of a scenario, and runs it to its end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kschedweb.engine.framework.runtime import Factory
 from kschedweb.engine.simulation import Observer, Result, Simulation
 from kschedweb.engine.studies.prepare.prepared import Prepared
 
-LONGEST = 366 * 24 * 3600.0  # seconds that a run lasts which is to end when all is quiet
+LONGEST = 366 * 24 * 3600.0  # longest run in seconds, if it ends when nothing more happens
 MOST_SAMPLES = 4096
 
 Registry = Mapping[str, Factory]
@@ -25,7 +25,7 @@ def begin(
     quick: bool = True,
     events: bool = True,
 ) -> Simulation:
-    """The simulation at its beginning, perhaps without the ``events`` that are to follow."""
+    """A simulation of ``prepared`` at its beginning; without ``events``, those of the scenario are left out."""
     settings = prepared.settings
     if settings.most_samples > MOST_SAMPLES:
         settings = replace(settings, most_samples=MOST_SAMPLES)
@@ -43,7 +43,7 @@ def begin(
 
 
 def finish(simulation: Simulation, prepared: Prepared) -> Result:
-    """Let it run to its end."""
+    """Run the simulation to its end."""
     if prepared.until is None:
         return simulation.run_until_quiet(LONGEST)
     return simulation.run(prepared.until)

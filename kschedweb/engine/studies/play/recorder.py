@@ -1,4 +1,4 @@
-"""Writes down what happens in a run, to be columns in the end."""
+"""Records a run, and makes the columns of its outcome."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from kschedweb.engine.studies.play.outcome import (
 
 Progress = Callable[[float, int, int], None]
 STEPS = 256  # between two reports of progress
-WINDOWS = ("5m", "10m", "15m", "1h")  # use is the mean over the shortest window that is measured
+WINDOWS = ("5m", "10m", "15m", "1h")  # use is the mean over the shortest measured window
 MOST_MEASURED = 4096
-UNTOLD = -1  # in place of where a search began
-SLOTS = "pods"  # which nodes have and pods do not ask for
+UNTOLD = -1  # marks an unknown start of a search
+SLOTS = "pods"  # resource of nodes that pods do not request
 
 
 class Recorder(Observer):
-    """``budgets`` are the cluster's by name; ``progress`` is told of virtual seconds, pods decided, pods known."""
+    """``budgets`` are the cluster's by name; ``progress`` gets virtual seconds, pods decided, pods known."""
 
     def __init__(self, budgets: Sequence[tuple[str, Budget]], known: int, progress: Progress | None = None) -> None:
         self._budgets, self._progress = budgets, progress
@@ -55,12 +55,12 @@ class Recorder(Observer):
         self._node_log: list[tuple[float, int, dict[str, int] | None, NodeState]] = []
         self._measured: list[tuple[float, Watermarks]] = []
         self._measures: list[tuple[float, int]] = []
-        self._every = 1  # so many measurements are one that is kept
+        self._every = 1  # one of so many measurements is kept
         self._tries: list[tuple[float, int, int]] = []
-        self._row, self._skips = -1, False  # of the try in hand
-        self._owed: dict[int, tuple[float, int]] = {}  # tries of which is not known what they said: time, moves
+        self._row, self._skips = -1, False  # of the current try
+        self._owed: dict[int, tuple[float, int]] = {}  # skipped tries whose messages are not known: time, moves
         self._deletions: list[tuple[float, int, int]] = []
-        self._begun, self._complete = False, True  # whether moves tell all that tries depend on
+        self._begun, self._complete = False, True  # whether moves have everything that tries depend on
         self._guards: list[tuple[float, int, int, bool]] = []
         self._told: list[tuple[float, int, int, int, int]] = []
         self._down: list[set[str]] = [set() for _ in budgets]
@@ -71,7 +71,7 @@ class Recorder(Observer):
             self._progress(now, len(self._decided), self._known)
 
     def begin(self, *, waits: bool) -> None:
-        """All that is there from the beginning was told of. Where pods may wait at Permit, moves do not tell it all."""
+        """The initial pods and nodes are complete. If pods may wait at Permit, moves do not suffice for tries."""
         self._begun, self._complete = True, not waits
 
     def arrived(self, life: Life, now: float) -> None:
@@ -154,18 +154,18 @@ class Recorder(Observer):
 
     @property
     def owed(self) -> Mapping[int, tuple[float, int]]:
-        """The last failed try of pods of which is not known what it said: when, and after how many moves, by row."""
+        """By row, time and number of moves of a pod's last failed try if its message is not known."""
         return self._owed
 
     def said(self, messages: Mapping[int, str]) -> None:
-        """What failed tries said, by row."""
+        """Set messages of failed tries, by row."""
         for row, life in enumerate(self._rows):
             life.message = messages.get(row, life.message)
 
-    # As columns.
+    # Columns.
 
     def outcome(self, result: Result, seed: int, notes: Sequence[str]) -> Outcome:
-        """All that was written down, with what ``result`` says of the whole."""
+        """The outcome of the recorded run with the totals of ``result``."""
         lives = list(self._rows)
         resources = self._resources()
         texts = dict(self._texts)
@@ -208,7 +208,7 @@ class Recorder(Observer):
         )
 
     def _resources(self) -> list[str]:
-        """CPU, memory, and whatever else a node has, by name."""
+        """CPU and memory, then the other resources of nodes by name."""
         others = {name for _, _, has, _ in self._node_log for name, amount in (has or {}).items() if amount}
         return [CPU, MEMORY, *sorted(others - {CPU, MEMORY, SLOTS})]
 
@@ -226,7 +226,7 @@ class Recorder(Observer):
         )
 
     def _use(self) -> UseLog:
-        """Figures of nodes that are not known of by name are left out."""
+        """The recorded use; figures of unknown nodes are left out."""
         columns = {name: np.full((len(self._measured), len(self._nodes)), np.nan, np.float32) for name in (CPU, MEMORY)}
         for row, (_, watermarks) in enumerate(self._measured):
             known = [(place, self._nodes[name]) for place, name in enumerate(watermarks.names) if name in self._nodes]
@@ -240,7 +240,7 @@ class Recorder(Observer):
 
 
 def _first_of(life: Life) -> str:
-    """What stays the same when a pod is replaced by another."""
+    """A key that a pod and its replacements share."""
     name = life.template.name
     return f"{life.pod.namespace}/{name.rpartition('-again')[0] if life.heirs else name}"
 
@@ -284,7 +284,7 @@ def _samples(result: Result) -> Samples:
 
 
 def _requests(lives: list[Life], resources: list[str]) -> Any:
-    """What each pod requests: i8[resources, pods]. A template is read once."""
+    """The requests of each pod: i8[resources, pods]. Each template is read once."""
     known: dict[int, int] = {}
     distinct: list[list[int]] = []
     codes = []

@@ -1,4 +1,4 @@
-"""The cluster as a try of a run saw it, put together from the run's moves: no other try is made again for that."""
+"""Restores the cluster that a try of a run saw from the run's moves, without repeating other tries."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from kschedweb.engine.studies.play.outcome import Deletions, Kind, Measures, Out
 from kschedweb.engine.studies.play.playing import Registry, begin
 from kschedweb.engine.studies.prepare.prepared import Prepared
 
-STOPS, LEAST_APART = 8, 512  # stops on the way of a run, and moves between two of them at least
+STOPS, LEAST_APART = 8, 512  # most stops of a run, and least moves between two of them
 
 
 def knows(outcome: Outcome, row: int) -> bool:
-    """Whether the moves tell all that the last try of the pod in ``row`` saw.
+    """Whether the moves suffice to restore what the last try of the pod in ``row`` saw.
 
-    They do until the first pod that was nominated, written or evicted, has volumes or resource claims, or lost its
-    node, and the first node that changed; not at all where pods may wait at Permit.
+    They suffice until a pod is nominated, updated or evicted, has volumes or resource claims, or loses its node, or a
+    node changes. They never suffice if pods may wait at Permit.
     """
     return row < len(outcome.tries.start) and int(outcome.tries.start[row]) >= 0
 
 
 class Rewind:
-    """Goes from try to try of the run of ``prepared`` under ``configuration`` that came to ``outcome``.
+    """Goes from try to try of the run of ``prepared`` under ``configuration`` with ``outcome``.
 
-    ``scheduler`` sees the cluster as it was. Tries must be ones that ``knows`` knows, and come in their order.
+    ``scheduler`` sees the restored cluster. ``knows`` must be true for the tries, and they must come in order.
     """
 
     def __init__(
@@ -47,14 +47,14 @@ class Rewind:
         self._world, self._use = simulation.world, simulation.pods.use
         self._outcome = outcome
         self._pods: dict[int, Pod] = dict(enumerate(self._world.all_pods()))
-        self._moved = len(self._pods)  # those that are there from the beginning are the first moves
+        self._moved = len(self._pods)  # the initial pods are the first moves
         self._measured = self._deleted = 0
         coming: list[tuple[float, Json | Pod]] = [(0.0, raw) for raw in prepared.objects if raw.get("kind") == "Pod"]
         coming += [(event.time, event.pod) for event in prepared.events if isinstance(event, PodArrives)]
         self._came = {(_key(pod), time): pod for time, pod in coming}
 
     def copy(self) -> Rewind | None:
-        """One that goes on from here on its own; ``None`` where real use depends on all that ran before."""
+        """An independent copy; ``None`` if real use depends on everything that ran before."""
         if not (self._use is None or isinstance(self._use, InstantUse)):
             return None
         other = copy.copy(self)
@@ -69,12 +69,12 @@ class Rewind:
         return sorted(rows, key=lambda row: (int(tries.seen[row]), float(tries.time[row])))
 
     def to(self, row: int) -> Pod:
-        """Let the scheduler see what the last try of the pod in ``row`` saw; returns the pod, which is on no node."""
+        """Go to the last try of the pod in ``row``; returns the pod, without a node."""
         tries = self._outcome.tries
         return self.at(row, float(tries.time[row]), int(tries.seen[row]))
 
     def at(self, row: int, time: float, seen: int) -> Pod:
-        """As ``to``, of any try of the pod in ``row``: that at ``time``, before which there were ``seen`` moves."""
+        """As ``to``, for the try of the pod in ``row`` at ``time``, after ``seen`` moves."""
         if seen < self._moved:
             raise ValueError("tries must come in their order")
         self._advance(time, seen)
@@ -85,21 +85,21 @@ class Rewind:
 
     @property
     def moved(self) -> int:
-        """How many moves there have been where it is."""
+        """The number of moves so far."""
         return self._moved
 
     def reach(self, moved: int) -> None:
-        """Let the first ``moved`` moves of the run happen."""
+        """Apply the first ``moved`` moves of the run."""
         self._advance(float(self._outcome.moves.time[moved - 1]), moved)
 
     def _last_measured(self, time: float, seen: int) -> int:
-        """The place of what was measured last: where only what runs counts, what was measured before is of no use."""
+        """The index of the last measurement; earlier ones do not matter if only running pods count."""
         log = self._outcome.measures
         by = min(np.searchsorted(log.time, time, side="right"), np.searchsorted(log.seen, seen, side="right"))
         return max(int(by) - 1, 0)
 
     def _advance(self, time: float, seen: int) -> None:
-        """Let happen what had happened by ``time``, of which ``seen`` were moves."""
+        """Apply everything up to ``time``, including the first ``seen`` moves."""
         if isinstance(self._use, InstantUse):
             self._measured = max(self._measured, self._last_measured(time, seen))
         while True:
@@ -136,7 +136,7 @@ class Rewind:
             self._use.left(pod, time)
 
     def _bound(self, pod: Pod, node: str, time: float) -> Pod:
-        """Put the pod on its node as the run did; it may have come with it."""
+        """Bind the pod to its node as the run did; it may have come with that node."""
         if pod.node_name:
             self._world.add(pod)
             return pod
@@ -148,7 +148,7 @@ class Rewind:
         return bound
 
     def _pod(self, row: int) -> Pod:
-        """The pod as it came, or as it is on its node."""
+        """The pod as it arrived, or as it is on its node."""
         if row not in self._pods:
             came = self._came[self._outcome.pods[row], float(self._outcome.arrived[row])]
             self._pods[row] = came if isinstance(came, Pod) else Pod.read(admit(came, self._world.cluster))
@@ -156,9 +156,9 @@ class Rewind:
 
 
 class Rewinds:
-    """Rewinds of one run, for decisions in any order: each goes on from the last of STOPS stops before it.
+    """Rewinds of one run for decisions in any order: each starts from the last stop before it.
 
-    A stop is a copy of the cluster as it was; it shares nodes and pods with the others.
+    A stop is a copy of the restored cluster, which shares nodes and pods with other stops. There are at most STOPS.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class Rewinds:
         self._stops: list[Rewind] = []
 
     def before(self, row: int) -> Rewind:
-        """One that has yet to come to the last try of the pod in ``row``, and is the caller's."""
+        """A rewind before the last try of the pod in ``row``, which the caller owns."""
         if not self._stops:
             self._stops.append(self._make())
         seen, first = int(self._outcome.tries.seen[row]), self._stops[0].moved
@@ -185,7 +185,7 @@ class Rewinds:
 
 
 def _due(log: Deletions | Measures, place: int, moved: int, time: float) -> bool:
-    """Whether the entry of ``log`` at ``place`` is the next thing that happened by ``time``, after so many moves."""
+    """Whether entry ``place`` of ``log`` is due: up to ``time`` and after at most ``moved`` moves."""
     return place < len(log.seen) and bool(log.seen[place] <= moved) and bool(log.time[place] <= time)
 
 

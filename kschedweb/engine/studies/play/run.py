@@ -1,4 +1,4 @@
-"""A scenario run under a policy: the same scenario, configuration and seed give the same outcome."""
+"""Runs a scenario under a policy: equal scenario, configuration and seed give an equal outcome."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def run(
     progress: Progress | None = None,
     quick: bool = True,
 ) -> Outcome:
-    """What comes of the scenario under ``configuration``.
+    """The outcome of the scenario under ``configuration``.
 
     ``progress(virtual seconds, pods decided at least once, pods known)`` is called now and then, and may raise to end
-    the run. Not ``quick``: also tries are made that are known to come to nothing; the outcome is the same. Raises
-    SimulationError where an event cannot happen.
+    the run. Without ``quick``, tries that must fail are made too; the outcome is the same. Raises SimulationError for
+    an impossible event.
     """
     recorder = Recorder(_budgets(prepared.objects), _arrivals(prepared), progress)
     simulation = begin(prepared, configuration, recorder, registry=registry, quick=quick)
@@ -51,7 +51,7 @@ def run(
 def _worked_out(
     prepared: Prepared, configuration: Configuration, outcome: Outcome, owed: Mapping[int, tuple[float, int]]
 ) -> dict[int, str]:
-    """What the skipped tries would have said; pods of one signature get the same message."""
+    """Add the messages of skipped tries; pods of one signature get the same message."""
     rewind = Rewind(prepared, configuration, outcome)
     known: dict[Hashable, str] = {}
     messages = {}
@@ -65,7 +65,7 @@ def _worked_out(
 
 
 def _arrivals(prepared: Prepared) -> int:
-    """How many pods are to be scheduled, as far as is known from the beginning."""
+    """The number of pods to schedule that is known at the beginning."""
     waiting = (raw for raw in prepared.objects if raw.get("kind") == "Pod" and not mapping(raw, "spec").get("nodeName"))
     return sum(1 for _ in waiting) + sum(isinstance(event, PodArrives) for event in prepared.events)
 

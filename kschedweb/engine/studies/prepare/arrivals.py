@@ -1,4 +1,4 @@
-"""Pods that come over time: recorded ones, and ones made up from a seed."""
+"""Arrivals of pods: recorded ones, and random ones from a seed."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from kschedweb.engine.studies.traces.files import Files
 from kschedweb.engine.studies.traces.pods import Specs, TracePod
 
 DAY = 86400.0
-EPOCH = 1e8  # seconds: a first time beyond this is one of the epoch, and the trace begins with it
+EPOCH = 1e8  # seconds; a first time above this is of the epoch, and then the trace begins with it
 
 
 class Arrivals:
-    """Adds pods to ``cluster``; the same ``seed`` gives the same pods. Raises PartError."""
+    """Adds pods to ``cluster``; an equal ``seed`` gives equal pods. Raises PartError."""
 
     def __init__(self, cluster: Cluster, workloads: Workloads, files: Files, seed: int) -> None:
         self.cluster, self.workloads, self.files, self.seed = cluster, workloads, files, seed
 
     def add(self, part: Trace | Generate, place: int, run: str) -> None:
-        """``place`` is the part's number among the arrivals, ``run`` how pods are placed (``run.place``)."""
+        """Add the pods of ``part``, number ``place`` of the arrivals; ``run`` is the document's ``run.place``."""
         try:
             if isinstance(part, Generate):
                 self._generate(part, place)
@@ -42,7 +42,7 @@ class Arrivals:
         except ObjectError as problem:
             raise PartError(str(problem)) from None
 
-    # Recorded.
+    # Recorded pods.
 
     def _trace(self, trace: Trace) -> None:
         found = list(self._limited(trace))
@@ -73,7 +73,7 @@ class Arrivals:
             yield one
 
     def _named(self, one: TracePod) -> tuple[Json, bool]:
-        """The pod under a name of its own, and whether that is another one."""
+        """The pod under a unique name, and whether it was renamed."""
         metadata = one.raw["metadata"]
         namespace, name = metadata["namespace"], metadata["name"]
         if f"{namespace}/{name}" not in self.cluster.keys:
@@ -82,7 +82,7 @@ class Arrivals:
         free = next(other for other in names if f"{namespace}/{other}" not in self.cluster.keys)
         return {**one.raw, "metadata": {**metadata, "name": free}}, True
 
-    # Made up.
+    # Random pods.
 
     def _generate(self, part: Generate, place: int) -> None:
         generator = np.random.default_rng([self.seed, 2, place])
@@ -102,7 +102,7 @@ class Arrivals:
             raise PartError(f"there are more than {MOST_PODS:,} pods: make fewer", "perHour")
 
     def _maker(self, part: Generate, shape: PodShape, place: int, number: int) -> Iterator[Json]:
-        """Pods of the shape, which belong to a deployment of their own."""
+        """A function that makes pods of the shape, which belong to a deployment of their own."""
         name = shape.name or f"generated-{place + 1}-{number + 1}"
         basic = {key: amount for key, amount in (("cpu", shape.cpu), ("memory", shape.memory)) if amount is not None}
         labels = {"app": name, **shape.labels}
@@ -121,7 +121,7 @@ class Arrivals:
 
 
 def _times(part: Generate, generator: np.random.Generator) -> Floats:
-    """When pods come: at random with the highest rate, of which the tide lets its share through."""
+    """Random arrival times: a Poisson process at the highest rate, thinned by the tide."""
     rate, span = part.per_hour / 3600.0, part.until - part.at
     count = int(generator.poisson(rate * span))
     times = np.sort(generator.uniform(part.at, part.until, count))

@@ -1,4 +1,4 @@
-"""What a scenario changes about nodes: at its beginning in the objects, later as events of the simulation."""
+"""Changes of nodes: at the beginning they change the objects, later they are events of the simulation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kschedweb.engine.studies.prepare.cluster import Cluster
 from kschedweb.engine.studies.prepare.upcoming import Upcoming
 from kschedweb.engine.studies.prepare.workloads import Workloads
 
-PODS = "110"  # that a new node takes, unless said else
+PODS = "110"  # default limit of a new node
 OWN = frozenset({"uid", "resourceVersion", "creationTimestamp", "managedFields", "selfLink", "generation"})
 NodesOf = Callable[[str, str], Iterator[Json]]  # the nodes of a file in a format
 
@@ -51,7 +51,7 @@ class Changes:
         }
 
     def apply(self, change: parts.ScenarioChange) -> None:
-        """Raises PartError where the change cannot be made."""
+        """Apply a change; raises PartError if it is impossible."""
         if change.at > 0.0:
             self._pass_to(change.at)
         try:
@@ -60,7 +60,7 @@ class Changes:
             raise PartError(str(problem)) from None
 
     def finish(self) -> None:
-        """See the rest of what was recorded: what changes made impossible does not happen."""
+        """Read the rest of the recording, and drop events that changes made impossible."""
         self._pass_to(math.inf)
         self.cluster.events = self._upcoming.settled(self.cluster.events)
 
@@ -69,7 +69,7 @@ class Changes:
         for event in self._upcoming.pass_to(time):
             self.workloads.node_came(event)
 
-    # Which nodes.
+    # Choice of nodes.
 
     def _which(self, which: parts.Which) -> list[str]:
         if which.nodes is not None:
@@ -93,7 +93,7 @@ class Changes:
             raise PartError(f"there is no node in zone {zone} at this time; zones are {known}", "zone")
         return found
 
-    # Nodes come and go.
+    # Nodes that come and go.
 
     def _add(self, action: parts.AddNodes, at: float) -> None:
         nodes = list(itertools.islice(self._new(action), MOST_NODES + 1))
@@ -138,7 +138,7 @@ class Changes:
             self._lose(set(names))
 
     def _lose(self, names: set[str]) -> None:
-        """The pods of nodes that are gone before anything began: what has a controller arrives anew."""
+        """Remove the pods of nodes that are removed at the beginning; those with a controller arrive again."""
         for key, raw in list(self.cluster.bound.items()):
             pod = Pod.read(raw)
             if pod.node_name in names:
@@ -154,7 +154,7 @@ class Changes:
     def _fail(self, action: parts.FailZone, at: float) -> None:
         self.cluster.events += [NodeFallsSilent(at, name) for name in self._in_zone(action.zone)]
 
-    # Nodes change.
+    # Nodes that change.
 
     def _write(self, change: NodeChanges, *, told: bool = True) -> None:
         self.cluster.nodes[change.node] = written(self.cluster.nodes[change.node], change)
@@ -206,7 +206,7 @@ def new_node(
     taints: tuple[Json, ...] = (),
     allocatable: Mapping[str, str] | None = None,
 ) -> Json:
-    """A node that is ready, like the node ``like`` where it is given, without what only that one can have."""
+    """A ready node, a copy of ``like`` if that is given, without its unique fields."""
     spec, status = (mapping(like or {}, part) for part in ("spec", "status"))
     metadata = {key: value for key, value in mapping(like or {}, "metadata").items() if key not in OWN}
     amounts = {"pods": PODS, **mapping(status, "allocatable"), **(allocatable or {})}
@@ -232,7 +232,7 @@ def new_node(
 
 
 def scaled(amounts: Json, factor: float) -> dict[str, str]:
-    """CPU and memory times ``factor``: whole milli-cores and bytes."""
+    """CPU and memory times ``factor``, in whole milli-cores and bytes."""
     found = {}
     if "cpu" in amounts:
         found["cpu"] = f"{round(quantity.read(amounts['cpu'], 'cpu') / quantity.MILLI * factor)}m"

@@ -1,4 +1,4 @@
-"""The cluster of a scenario while it is being prepared: as it stands at the time of the change in hand."""
+"""The cluster of a scenario during preparation, in its state at the time of the current change."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ CLASSES = frozenset({"PriorityClass", "RuntimeClass"})
 
 
 class Cluster:
-    """``nodes`` and ``bound`` pods by name and key, ``others`` by kind, namespace and name; ``events`` that follow.
+    """``nodes`` by name, ``bound`` pods by key, ``others`` by kind, namespace and name, and the ``events`` that follow.
 
-    ``waiting`` are the pods that arrive at 0, by key; ``based`` are the base's nodes. ``notes`` says what was left
-    out, or read in another way than it was written.
+    ``waiting`` has the pods that arrive at 0, by key; ``based`` the base's nodes. ``notes`` says what was left out or
+    interpreted.
     """
 
     def __init__(self, listed: Iterable[Any], place: str, now: float) -> None:
@@ -35,10 +35,10 @@ class Cluster:
         self.others: dict[tuple[str, str, str], Json] = {}
         self.events: list[Event] = []
         self.notes: list[str] = []
-        self.ran: list[Pod] = []  # the base's pods, where they were
-        self.keys: set[str] = set()  # of all pods that there ever are
-        self.ended: dict[str, float] = {}  # when recorded pods went, by key
-        self.spans: dict[tuple[str, str, str], tuple[float, float]] = {}  # when others came and went, where not always
+        self.ran: list[Pod] = []  # the base's bound pods
+        self.keys: set[str] = set()  # keys of all pods that ever exist
+        self.ended: dict[str, float] = {}  # when recorded pods left, by key
+        self.spans: dict[tuple[str, str, str], tuple[float, float]] = {}  # when others were there, if not always
         pods: list[Json] = []
         for raw in _flat(listed):
             self._keep(raw, pods)
@@ -66,16 +66,16 @@ class Cluster:
             self.others[kind, namespace, name] = raw
 
     def _classes(self) -> ClusterObjects:
-        """What admission reads."""
+        """The objects that admission reads."""
         found = ClusterObjects()
         for (kind, *_), raw in self.others.items():
             if kind in CLASSES:
-                with suppress(ObjectError):  # whoever names it is told
+                with suppress(ObjectError):  # an error is reported where a pod names it
                     found.add(raw)
         return found
 
     def _admitted(self, raw: Json, classes: ClusterObjects) -> Json:
-        """A pod on its node as an API server would have stored it; one that it would have refused runs all the same."""
+        """A bound pod after admission; a pod that admission would refuse is kept as it is."""
         try:
             return raw if stored(raw) else admit(raw, classes)
         except ObjectError as problem:
@@ -100,24 +100,24 @@ class Cluster:
             self.waiting[pod.key] = unbound(raw)
 
     def add(self, raw: Json) -> None:
-        """Another object, no node or pod, is there from the beginning; one of its name stays."""
+        """Add an object other than nodes and pods from the beginning on; an existing one of the name stays."""
         metadata = raw["metadata"]
         namespace = "" if raw["kind"] in ("PersistentVolume", "Namespace") else metadata.get("namespace") or "default"
         self.others.setdefault((raw["kind"], namespace, metadata["name"]), raw)
 
     def find(self, kind: str, namespace: str, name: str, at: float | None = None) -> Json | None:
-        """An object that is there at ``at``, ``None``: ever."""
+        """An object that exists at ``at``; with ``None``, at any time."""
         places = (namespace, "") if namespace == "default" else (namespace,)
         keys = ((kind, place, name) for place in places)
         return next((self.others[key] for key in keys if key in self.others and self.there(key, at)), None)
 
     def there(self, key: tuple[str, str, str], at: float | None) -> bool:
-        """Whether the object of kind, namespace and name ``key`` is there at ``at``, ``None``: ever."""
+        """Whether the object ``key`` (kind, namespace, name) exists at ``at``; with ``None``, at any time."""
         came, gone = self.spans.get(key, (0.0, math.inf))
         return at is None or came <= at < gone
 
     def arrive(self, raw: Json, at: float, life: float | None = None) -> None:
-        """The pod ``raw`` comes at ``at`` and runs for ``life`` seconds; raises PartError where it is there already."""
+        """The pod ``raw`` arrives at ``at`` and runs for ``life`` seconds; raises PartError if it exists already."""
         metadata = raw["metadata"]
         key = f"{metadata.get('namespace') or 'default'}/{metadata['name']}"
         if key in self.keys:
@@ -131,14 +131,14 @@ class Cluster:
             self.events.append(arrival(raw, at, life))
 
     def withdraw(self, keys: set[str]) -> None:
-        """Pods that were to arrive do not."""
+        """Remove arrivals of pods."""
         self.events = [event for event in self.events if not (isinstance(event, PodArrives) and _key(event) in keys)]
 
     def note(self, text: str) -> None:
         self.notes.append(text)
 
     def begin(self) -> None:
-        """From now on changes are those of a later time: what is there at 0 is settled."""
+        """Fix the state at time 0; all further changes are later."""
         if self._began is None:
             self._began = dict(self.nodes)
 
@@ -148,13 +148,13 @@ class Cluster:
         return self.nodes if self._began is None else self._began
 
     def listed(self) -> list[Json]:
-        """The objects at time 0, without the pods that wait: those are events."""
+        """The objects at time 0, without pending pods, which are events."""
         self.begin()
         return [*self.others.values(), *self.first.values(), *self.bound.values()]
 
 
 def arrival(raw: Json, at: float, life: float | None = None) -> PodArrives:
-    """The event; a pod that went through admission is taken as it is, and others go through it when they come."""
+    """The event of an arrival. A pod that passed admission is taken as it is; others pass it when they arrive."""
     pod = Pod.read(raw)
     replaced = pod.controller is not None and not of_daemon_set(pod)
     return PodArrives(at, pod if stored(raw) else raw, life, replaced)
@@ -166,7 +166,7 @@ def _key(event: PodArrives) -> str:
 
 
 def _flat(listed: Iterable[Any]) -> Iterable[Any]:
-    """The objects, with those of lists one by one."""
+    """The objects, with lists expanded."""
     for raw in listed:
         if isinstance(raw, dict) and raw.get("kind") == "List" and isinstance(raw.get("items"), list):
             yield from _flat(raw["items"])

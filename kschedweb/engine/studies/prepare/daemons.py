@@ -1,4 +1,4 @@
-"""Which nodes a DaemonSet has pods on, and what its controller adds to them."""
+"""The nodes on which a DaemonSet has pods, and what its controller adds to these pods."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOLERATED = (
 
 
 def specs(daemon_set: Json, nodes: Snapshot) -> Iterator[tuple[str, Json]]:
-    """The name of each of ``nodes`` that fits, and the spec of the pod there. Raises ObjectError."""
+    """The name of each of ``nodes`` that fits, and the spec of its pod. Raises ObjectError."""
     metadata = daemon_set["metadata"]
     spec = dict(mapping(mapping(mapping(daemon_set, "spec"), "template", "spec."), "spec"))
     more = [{"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": effect} for key, effect in TOLERATED]
@@ -35,12 +35,12 @@ def specs(daemon_set: Json, nodes: Snapshot) -> Iterator[tuple[str, Json]]:
 
 
 def snapshot(nodes: list[Json]) -> Snapshot:
-    """``nodes`` as columns."""
+    """A snapshot of ``nodes``."""
     return Snapshot([Node.read(raw) for raw in nodes])
 
 
 def _pinned(spec: Json, node: str) -> Json:
-    """The spec of a pod that must run on ``node``, as the DaemonSet controller writes it."""
+    """The pod's spec with the affinity to ``node``, as the DaemonSet controller writes it."""
     term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
     affinity = mapping(spec, "affinity")
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}

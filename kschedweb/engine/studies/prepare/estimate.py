@@ -1,4 +1,4 @@
-"""What nodes would use if pods ran elsewhere, estimated from what was measured where they ran."""
+"""Estimates the use of nodes if pods run elsewhere, from the measurements where they ran."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from kschedweb.engine.state.columns import Floats, Ints
 from kschedweb.engine.state.watermarks.table import Watermarks, workload_of
 from kschedweb.engine.studies.prepare.history import Played
 
-FIRST, OFTEN, SELDOM = 300.0, 1.0, 60.0  # seconds: so long it is measured often, then seldom
+FIRST, OFTEN, SELDOM = 300.0, 1.0, 60.0  # seconds: length of frequent measuring, its interval, the interval afterwards
 RESOURCES = (CPU, MEMORY)
-FINE = {CPU: 1_000_000.0, MEMORY: 1.0}  # micro-cores in a core, bytes in a byte: sums of whole numbers are exact
+FINE = {CPU: 1_000_000.0, MEMORY: 1.0}  # micro-cores in a core, bytes in a byte; integer sums are exact
 PER_UNIT = {CPU: 1000, MEMORY: 1}  # micro-cores in a milli-core
-KEYS = ("1h", "15m", "1d")  # of workloads, where a figure's own is not known
-STILL = ("_std", "system")  # figures that are no levels: they stay as they were
-MOST_KEPT = 4  # times of which is remembered what was used
+KEYS = ("1h", "15m", "1d")  # keys of workloads to try if a figure's own is not known
+STILL = ("_std", "system")  # figures that are not levels do not change
+MOST_KEPT = 4  # times whose amounts are cached
 
 Figure = tuple[str, str]  # resource, key
 Places = NDArray[np.intp]
 
 
 class Who(NamedTuple):
-    """A pod: its ``row`` among those of the base (-1: it is new), its workload, and what it requests, f8[figures]."""
+    """A pod: its ``row`` among the base's pods (-1: new), its workload, and its requests, f8[figures]."""
 
     row: int
     owner: int
@@ -40,11 +40,12 @@ class Who(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Amounts:
-    """At one time: who uses what, in whole micro-cores or bytes. ``known`` are the figures of all nodes.
+    """The amounts used at one time, in whole micro-cores or bytes. ``known`` has the figures of all nodes.
 
-    ``own`` is what nodes use beside their pods, i8[figures, nodes]; ``pods`` what those of the base use, i8[pods,
-    figures]. Others use what one of their workload does, ``told`` f8[workloads + 1, figures] (NaN: not known, as all of
-    the last row, which is for pods without a workload), or ``ratio`` times what they request, f8[figures].
+    ``own`` is the use of nodes outside pods, i8[figures, nodes]; ``pods`` the use of the base's pods, i8[pods,
+    figures]. Other pods use as much as a pod of their workload, ``told`` f8[workloads + 1, figures]; it is NaN if
+    unknown, and in the last row, which is for pods without a workload. Then they use ``ratio``, f8[figures], times
+    their requests.
     """
 
     known: Watermarks
@@ -54,7 +55,7 @@ class Amounts:
     ratio: Floats
 
     def of(self, row: Places, owner: Places, asked: Floats) -> Ints:
-        """What pods use, wherever they run. Shape [pods, figures]."""
+        """The use of pods, on whatever node they run. Shape [pods, figures]."""
         told = self.told[owner]
         found: Ints = np.where(np.isnan(told), asked * self.ratio, told).round().astype(np.int64)
         based = row >= 0
@@ -63,12 +64,12 @@ class Amounts:
 
 
 class Estimate:
-    """From what is known of the pods of the ``base`` on their nodes, which had ``before``, to nodes with ``after``.
+    """Estimates from the figures of the ``base``, whose nodes had ``before``, the use of nodes with ``after``.
 
-    A pod uses what one of its workload does. Those of which nothing is known share what is left of their node's use in
-    proportion to what they request, up to that; the rest is the node's own. Where what is known of a node's pods is
-    more than the node used, each of them used so much less. Nodes that are new use nothing of their own. So it is at
-    each of the times that are ``played``.
+    A pod uses as much as a pod of its workload. Pods without figures share the rest of their node's use in proportion
+    to their requests, and at most these; what remains is the node's own use. If the known use of a node's pods exceeds
+    the node's, it is scaled down. New nodes have no use of their own. This is repeated for each of the times in
+    ``played``.
     """
 
     def __init__(
@@ -89,7 +90,7 @@ class Estimate:
         self._resource = np.array([RESOURCES.index(resource) for resource, _ in self.figures], dtype=np.intp)
         self._owners = {name: place for place, name in enumerate(found.owners)}
         has = [[_fine(before.get(name, {}), resource) for name in found.names] for resource in RESOURCES]
-        self._has = np.array(has, dtype=np.float64)[self._resource]  # [figures, nodes that are known]
+        self._has = np.array(has, dtype=np.float64)[self._resource]  # [figures, known nodes]
         allocatable = [[_fine(after.get(n, before.get(n, {})), resource) for n in self.nodes] for resource in RESOURCES]
         self.allocatable: Ints = np.array(allocatable, dtype=np.int64)  # [resources, nodes]
         known = set(found.names)
@@ -103,14 +104,14 @@ class Estimate:
         self._kept: dict[int, Amounts] = {}
 
     def who(self, pod: Pod) -> Who:
-        """What counts of a pod for what it uses; one that is there in place of another is that one."""
+        """What determines a pod's use; a replacement counts as the pod that it replaces."""
         first = pod.key.rpartition("-again")[0] or pod.key
         owner = self._owners.get(workload_of(pod, self._objects) or "", len(self._owners))
         asked = np.array([float(pod.requests.get(one, 0) * PER_UNIT[one]) for one in RESOURCES])
         return Who(self._rows.get(pod.key, self._rows.get(first, -1)), owner, asked[self._resource])
 
     def at(self, place: int) -> Amounts:
-        """Who used what at one of the times."""
+        """The amounts at one of the times."""
         if place not in self._kept:
             if len(self._kept) >= MOST_KEPT:
                 self._kept = {}
@@ -133,7 +134,7 @@ class Estimate:
         return Amounts(self._aged(found), own, shares, told, ratio)
 
     def _aged(self, found: Watermarks) -> Watermarks:
-        """``found`` for all nodes, with times counted from when it is told: figures of a history are new each time."""
+        """``found`` for all nodes, with times relative to the measurement: figures of a history are always new."""
         updated = found.updated - self.played.now
         if self.played.window:
             silent = np.isnan(list(found.figures.values())).all(axis=0)
@@ -141,7 +142,7 @@ class Estimate:
         return replace(found, updated=updated).aligned(self.nodes)
 
     def _told(self, place: int) -> Floats:
-        """What one pod of each workload used. Shape [workloads + 1, figures]."""
+        """The use of one pod of each workload. Shape [workloads + 1, figures]."""
         workloads = self.played.collected.workloads
         told = np.full((len(self._owners) + 1, len(self.figures)), math.nan)
         for column, (resource, key) in zip(told.T, self.figures, strict=True):
@@ -151,7 +152,7 @@ class Estimate:
         return told
 
     def _shared(self, total: Floats, told: Floats, unmeasured: NDArray[np.bool_]) -> Ints:
-        """What each pod of the base uses of its node's ``total`` [figures, nodes]; ``told`` is f8[pods, figures]."""
+        """Each base pod's share of its node's ``total`` [figures, nodes]; ``told`` is f8[pods, figures]."""
         known = np.nan_to_num(told)
         sums = self._by_node(known)
         less = np.divide(total, sums, out=np.ones_like(total), where=(sums > total) & ~unmeasured)
@@ -163,13 +164,15 @@ class Estimate:
         return shares
 
     def _by_node(self, values: Floats | Ints) -> Floats:
-        """``values`` [pods, figures] added up for each node that is known. Shape [figures, nodes]."""
+        """``values`` [pods, figures] summed by known node. Shape [figures, nodes]."""
         return _summed(values, self._on, self._has.shape)
 
 
 class EstimatedUse:
-    """Adds up what running pods use. A change shows at once in all figures, also in means over hours. It is measured
-    each second for five minutes, then each minute.
+    """Sums the use of running pods by node.
+
+    A change shows at once in all figures, also in means over hours. Use is measured each second for five minutes, then
+    each minute.
     """
 
     def __init__(self, estimate: Estimate) -> None:
@@ -181,14 +184,14 @@ class EstimatedUse:
         self._new = np.arange(len(estimate.nodes)) >= len(estimate.played.collected.names)
 
     def copy(self) -> EstimatedUse:
-        """One that is told of what follows on its own."""
+        """An independent copy."""
         other = copy.copy(self)
         other._used, other._running = self._used.copy(), dict(self._running)
         return other
 
     @property
     def interval(self) -> float:
-        """Seconds until it is measured again."""
+        """Seconds until the next measurement."""
         return OFTEN if self._now < FIRST else SELDOM
 
     def came(self, pod: Pod, now: float) -> None:
@@ -205,7 +208,7 @@ class EstimatedUse:
         self._now = now
         self._turn(now)
         known, estimate, new = self._amounts.known, self._estimate, self._new
-        # Figures in percent of capacity are worked out anew from these.
+        # Figures in percent of capacity are computed from these.
         figures = {figure: column for figure, column in known.figures.items() if not figure[1].endswith("_capacity")}
         for row, figure in enumerate(estimate.figures):
             has = estimate.allocatable[RESOURCES.index(figure[0])]
@@ -214,7 +217,7 @@ class EstimatedUse:
         return replace(known, updated=np.where(new, now, known.updated + now), figures=figures)
 
     def _turn(self, now: float) -> None:
-        """Go on to what was known at ``now``."""
+        """Switch to the amounts at ``now``."""
         amounts = self._estimate.at(self._estimate.played.place(now))
         if amounts is self._amounts:
             return
@@ -232,7 +235,7 @@ class EstimatedUse:
 
 
 def _summed(values: Floats | Ints, on: Places, shape: tuple[int, ...]) -> Floats:
-    """``values`` [pods, figures] added up for each node. Shape [figures, nodes]."""
+    """``values`` [pods, figures] summed by node. Shape [figures, nodes]."""
     summed = [np.bincount(on, weights=column, minlength=shape[1]) for column in values.T]
     return np.array(summed, dtype=np.float64).reshape(shape)
 

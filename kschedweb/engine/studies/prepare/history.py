@@ -1,4 +1,4 @@
-"""Figures that a site collected about the base of a scenario, and how a run goes through them."""
+"""Collected figures of the base of a scenario, and their replay in a run."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from kschedweb.engine.state.watermarks.collected import Collected, Figure, held
 from kschedweb.engine.studies.document.document import PartError
 from kschedweb.engine.studies.document.parts import DAY, UseOf
 
-CARRIED = 900.0  # seconds: as long a figure counts without being collected anew
-GAP = 4500.0  # seconds: longer than what is rolled up to one hour, which is no gap
-MOST_GAPS = 5  # of which is told one by one
+CARRIED = 900.0  # seconds for which a figure counts without a newer one
+GAP = 4500.0  # seconds; longer than the steps of hourly rollups, which are not gaps
+MOST_GAPS = 5  # gaps that are listed one by one
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Played:
-    """``collected`` figures in a run that begins ``window`` seconds before ``now``, seconds of the epoch.
+    """``collected`` figures, replayed from ``window`` seconds before ``now`` (seconds of the epoch).
 
-    Of one time alone where ``window`` is 0. A run that is longer goes on with the last whole days, so that the hours
-    of the day stay; with the whole window where that is less than a day.
+    With ``window`` 0, figures of one time only. A longer run repeats the last whole days, so that times of day stay, or
+    the whole window if that is shorter than a day.
     """
 
     collected: Collected
@@ -31,7 +31,7 @@ class Played:
     window: float
 
     def place(self, time: float) -> int:
-        """Which of the collected times was the newest, ``time`` seconds into the run."""
+        """The index of the newest collected time, ``time`` seconds into the run."""
         if self.window and time >= self.window:
             time = self.window - self.period + (time - self.window) % self.period
         begin = self.now - self.window
@@ -39,12 +39,12 @@ class Played:
 
     @property
     def period(self) -> float:
-        """Seconds after which it repeats."""
+        """Seconds after which the figures repeat."""
         return self.window // DAY * DAY or self.window
 
 
 def played(use: UseOf, found: Collected | None, now: float) -> Played:
-    """What was ``found`` of a base of the time ``now``; raises PartError where that is not what ``use`` asks for."""
+    """The replay of figures ``found`` for a base of the time ``now``; raises PartError if ``use`` needs others."""
     if not use.seconds:
         if found is None:
             raise PartError("no watermarks are known of this base: collect them, or choose none or a trace", "from")
@@ -64,7 +64,7 @@ def played(use: UseOf, found: Collected | None, now: float) -> Played:
 
 
 def notes(found: Collected, history: Played, until: float | None) -> Iterator[str]:
-    """What a person would not expect of figures as they were ``found``: gaps, and a run that goes beyond them."""
+    """Notes on the figures ``found``: gaps, and a run that is longer than they are."""
     if history.window and until is None:
         yield f"use: the run ends when all is quiet; for the whole history let run.until be {spoken(history.window)}"
     elif history.window and until is not None and until > history.window:
@@ -83,14 +83,14 @@ def notes(found: Collected, history: Played, until: float | None) -> Iterator[st
 
 
 def spoken(seconds: float) -> str:
-    """Such as ``24h``, ``1h30m``, ``45s``."""
+    """A duration such as ``24h``, ``1h30m`` or ``45s``."""
     hours, rest = divmod(round(seconds), 3600)
     minutes, left = divmod(rest, 60)
     return "".join(f"{number}{unit}" for number, unit in ((hours, "h"), (minutes, "m"), (left, "s")) if number) or "0s"
 
 
 def _holes(figures: Mapping[Figure, Floats]) -> int:
-    """How many objects have a figure that is missing after it was known."""
+    """The number of objects with a figure that is missing after it was known."""
     found = [(np.isnan(values) & ~np.isnan(held(values))).any(axis=0) for values in figures.values()]
     return int(np.any(found, axis=0).sum()) if found else 0
 

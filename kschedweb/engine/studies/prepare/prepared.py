@@ -1,4 +1,4 @@
-"""From a document to what a simulation is made of."""
+"""Prepares a simulation from a scenario document."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from kschedweb.engine.studies.traces.files import Files, Lines
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Everything that happens, the same for each policy. Times are seconds from the beginning, which is 0.
+    """Everything that happens in a scenario, under any policy. Times are in seconds from the beginning.
 
-    ``objects`` are those at 0, pods among them only where they have a node; those that wait are ``events``, in the
-    order of time. ``until`` is ``None`` for as long as something happens. ``use()`` makes what a run is told of real
-    use: one for each, for it remembers what ran. ``watermarks`` are those at the beginning. ``notes`` says what was
-    left out, or read in another way than it was written, with line and reason.
+    ``objects`` are those at 0, with bound pods only; pending pods are ``events``, which are sorted by time. With
+    ``until`` ``None``, a run lasts until nothing more happens. ``use()`` makes a new source of real use for a run,
+    because the source depends on the pods that ran. ``watermarks`` are those at the beginning. ``notes`` says what was
+    left out or interpreted, with line and reason.
     """
 
     objects: list[Json]
@@ -43,7 +43,7 @@ class Prepared:
 
     @cached_property
     def start(self) -> Start:
-        """The ``objects`` as each run begins with them."""
+        """The ``objects`` at the beginning of each run."""
         return Start.read(self.objects)
 
 
@@ -56,14 +56,14 @@ def prepare(
     now: float,
     utilisation: Collected | Watermarks | None = None,
 ) -> Prepared:
-    """What ``document`` makes of the ``objects`` of its base, as they were at ``now`` (seconds of the epoch).
+    """Prepare ``document`` on the ``objects`` of its base as of ``now`` (seconds of the epoch).
 
-    ``files`` are the files it names, as bytes (perhaps packed by gzip), pieces of bytes, or lines. ``utilisation`` is
-    what nodes and workloads of the base really used at ``now``, or until then, where no file brings it. The same
-    arguments give the same result. Raises DocumentError.
+    ``files`` are the files that it names, as bytes (possibly compressed with gzip), chunks of bytes, or lines.
+    ``utilisation`` is the real use of the base's nodes and workloads at ``now`` or until then, unless a file has it.
+    Equal arguments give equal results. Raises DocumentError.
     """
     making = _Making(document, objects, files, seed=seed, now=now)
-    making.arrive(recorded=True)  # A recording brings nodes and workloads, which changes may name.
+    making.arrive(recorded=True)  # Recordings come first: changes may name their nodes and workloads.
     making.change()
     making.arrive(recorded=False)
     use = making.use(utilisation)
@@ -82,7 +82,7 @@ def prepare(
 
 
 class _Making:
-    """One step after the other; each raises DocumentError with everything that it finds wrong."""
+    """The steps of ``prepare``; each raises DocumentError with all problems that it finds."""
 
     def __init__(
         self, document: Document, objects: Sequence[Json], files: Mapping[str, Lines], *, seed: int, now: float

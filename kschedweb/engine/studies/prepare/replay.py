@@ -1,4 +1,4 @@
-"""A recorded cluster comes to life again: its nodes and pods come, change and go when they did."""
+"""Replays a recorded cluster: its nodes and pods come, change and leave at the recorded times."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from kschedweb.engine.studies.traces.table import RowError
 
 @dataclass(slots=True)
 class RecordedPod:
-    """One recorded pod: as it came, when it got its node and when it went. Seconds from the beginning."""
+    """A recorded pod: as it arrived, when it was bound and when it left, in seconds from the beginning."""
 
     raw: Json
     at: float
@@ -44,12 +44,12 @@ class RecordedPod:
 
 
 def replay(trace: Trace, files: Files, cluster: Cluster, place: str) -> None:
-    """Add what was recorded to ``cluster``; raises PartError."""
+    """Add the recording ``trace`` to ``cluster``; raises PartError."""
     Replay(trace, cluster, place).play(sorted(files.records(trace), key=lambda record: record.time))
 
 
 class Replay:
-    """What was there before the recording began is there from the beginning. Pods are placed as ``place`` says."""
+    """The replay of a recording. Older objects exist from the beginning. ``place`` says how pods are placed."""
 
     def __init__(self, trace: Trace, cluster: Cluster, place: str) -> None:
         self.trace, self.cluster, self.place = trace, cluster, place
@@ -93,7 +93,7 @@ class Replay:
             self._other(record, at)
 
     def _other(self, record: Record, at: float) -> None:
-        """Any other object is there from the beginning to the scheduler; changes see when it came and went."""
+        """Other objects exist from the beginning for the scheduler; changes use the times when they came and left."""
         came, _ = self.cluster.spans.get(record.key, (0.0 if record.key in self.cluster.others else at, math.inf))
         if record.event == ADD:
             self.cluster.others.setdefault(record.key, record.raw)
@@ -173,17 +173,17 @@ class Replay:
             self.cluster.events.append(PodChanges(at, unbound(raw), if_there=True))
 
     def _has(self, node: str, at: float) -> bool:
-        """Whether the node is there at ``at``."""
+        """Whether the node exists at ``at``."""
         return node in self.cluster.nodes or self._joined.get(node, math.inf) <= at
 
 
 def gates_or_labels(raw: Json) -> tuple[object, object]:
-    """What of a pod that waits can change, and matters to the scheduler."""
+    """The fields of a pending pod that can change and matter to the scheduler."""
     return mapping(raw, "spec").get("schedulingGates"), mapping(raw, "metadata").get("labels")
 
 
 def changed(old: Json, new: Json, at: float) -> Iterable[Event]:
-    """What happened to a node, in so far as the scheduler and the controllers care; heartbeats do not count."""
+    """The event for changes of a node that matter to scheduler and controllers; heartbeats do not."""
     name = new["metadata"]["name"]
     before, after = (string_map(mapping(raw, "metadata"), "labels", "metadata.") for raw in (old, new))
     labels: dict[str, str | None] = {key: value for key, value in after.items() if before.get(key) != value}

@@ -1,4 +1,4 @@
-"""What a recording brings after the beginning: changes find the cluster as it stands at their time."""
+"""Later events of a recording, applied in step with changes, which need the cluster at their time."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from kschedweb.engine.studies.prepare.cluster import arrival
 
 
 class Upcoming:
-    """Recorded ``events``, seen one after the other by ``nodes``, which changes write as well.
+    """Recorded ``events``, which are applied one by one to ``nodes``; changes write to ``nodes``, too.
 
-    An event about a node that a change took away cannot happen any more; a pod that was recorded on it arrives
-    without a node where a controller owns it, and else not at all.
+    An event of a node that a change removed is dropped. A pod that was recorded on that node arrives without a node if
+    a controller owns it, else not at all.
     """
 
     def __init__(self, events: Iterable[Event], nodes: dict[str, Json]) -> None:
         self._events = deque(sorted(events, key=lambda event: event.time))
         self._nodes = nodes
         self._joining = Counter(_name(event.node) for event in self._events if isinstance(event, NodeJoins))
-        self._instead: dict[int, Event | None] = {}  # by identity: what takes an event's place
+        self._instead: dict[int, Event | None] = {}  # by identity: replacements of events
 
     def brings(self, node: str) -> bool:
-        """Whether a node of this name joins later on."""
+        """Whether a node of this name joins later."""
         return self._joining[node] > 0
 
     def pass_to(self, time: float) -> list[NodeJoins]:
-        """See what happens up to ``time`` (seconds); the nodes that joined."""
+        """Apply the events up to ``time`` (seconds); returns the nodes that joined."""
         joined = []
         while self._events and self._events[0].time <= time:
             event = self._events.popleft()
@@ -53,12 +53,12 @@ class Upcoming:
         return joined
 
     def settled(self, events: Iterable[Event]) -> list[Event]:
-        """``events`` as they can happen after all."""
+        """``events`` with the replacements."""
         changed = (self._instead.get(id(event), event) for event in events)
         return [event for event in changed if event is not None]
 
     def _seen(self, event: Event) -> Event | None:
-        """Let ``event`` happen to the nodes; what takes its place where it cannot."""
+        """Apply ``event`` to the nodes, or record its replacement if it is impossible."""
         nodes = self._nodes
         match event:
             case NodeJoins():

@@ -1,4 +1,4 @@
-"""What pods and nodes really use in a scenario: what was collected about the base, or recorded curves."""
+"""Real use of pods and nodes in a scenario: figures collected about the base, or recorded curves."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ INTERVAL = 300.0  # seconds, of recorded use
 
 @dataclass(frozen=True, slots=True)
 class KnownUse:
-    """``make`` gives each simulation its own."""
+    """The real use of a scenario; ``make`` returns a new source for each simulation."""
 
     make: Callable[[], UseModel] | None = None
     watermarks: Watermarks | None = None
@@ -39,9 +39,9 @@ class KnownUse:
 def use_of(
     document: Document, cluster: Cluster, files: Files, known: Collected | Watermarks | None, *, seed: int, now: float
 ) -> KnownUse:
-    """What ``document.use`` asks for; raises PartError where it is not there.
+    """The use that ``document.use`` names; raises PartError if it is missing.
 
-    What was collected about the base is ``known``, or comes as a file with the scenario, which goes before.
+    Figures collected about the base are ``known``, or come in a file with the scenario, which has precedence.
     """
     use = document.use
     if use.collected:
@@ -55,9 +55,9 @@ def use_of(
 
 
 def _collected(use: UseOf, cluster: Cluster, found: Collected | None, until: float | None, now: float) -> KnownUse:
-    """Each pod takes along what was collected about its workload, or what it had of its node's use."""
+    """Each pod keeps the use of its workload, or its share of its node's use, wherever it runs."""
     history = played(use, found, now)
-    assert found is not None  # else that is refused
+    assert found is not None  # checked before
     for text in notes(found, history, until):
         cluster.note(text)
     before = {name: Node.read(raw).allocatable for name, raw in cluster.based.items()}
@@ -67,7 +67,7 @@ def _collected(use: UseOf, cluster: Cluster, found: Collected | None, until: flo
 
 
 def _recorded(name: str, cluster: Cluster, files: Files, seed: int) -> Callable[[], UseModel]:
-    """Each workload, or pod without one, follows the curve of a machine, dealt out by ``seed``."""
+    """Each workload, or pod without one, follows the curve of a machine, assigned by ``seed``."""
     recording = files.recording(name)
     wants = _wants(cluster)
     if len(wants) > MOST_FOLLOWERS:
@@ -88,7 +88,7 @@ def _recorded(name: str, cluster: Cluster, files: Files, seed: int) -> Callable[
 
 
 def _sets(cluster: Cluster) -> ClusterObjects:
-    """The replica sets, which lead from pods to deployments."""
+    """The replica sets, which link pods to deployments."""
     objects = ClusterObjects()
     for raw in cluster.others.values():
         if raw.get("kind") == "ReplicaSet":
@@ -97,7 +97,7 @@ def _sets(cluster: Cluster) -> ClusterObjects:
 
 
 def _wants(cluster: Cluster) -> dict[str, float]:
-    """Cores that a pod of each workload may use: its limit, else what it requests."""
+    """The most cores that a pod of each workload can use: its limit, else its request."""
     objects = _sets(cluster)
     arriving = [event.pod for event in cluster.events if isinstance(event, PodArrives)]
     found: dict[str, float] = {}
@@ -105,19 +105,19 @@ def _wants(cluster: Cluster) -> dict[str, float]:
         try:
             pod = one if isinstance(one, Pod) else Pod.read(one)
         except ObjectError:
-            continue  # of which a note tells already
+            continue  # a note exists already
         name = workload_of(pod, objects) or f"{pod.namespace}/Pod/{pod.name}"
         found.setdefault(name, (pod.limits.get(CPU) or pod.requests.get(CPU, 0)) / MILLI)
     return {name: cores for name, cores in found.items() if cores > 0.0}
 
 
 def _cores(cluster: Cluster) -> dict[str, float]:
-    """Cores of every node that there ever is."""
+    """The cores of every node that ever exists."""
     return {node.name: cores for node in _nodes(cluster) if (cores := node.allocatable.get(CPU, 0) / MILLI) > 0.0}
 
 
 def _nodes(cluster: Cluster) -> list[Node]:
-    """Every node that there ever is, and as it was last changed before anything began to run."""
+    """Every node that ever exists, in its states before the run and when it joins; names may repeat."""
     joining = [event.node for event in cluster.events if isinstance(event, NodeJoins)]
     there = [*cluster.based.values(), *cluster.first.values(), *cluster.nodes.values()]
     return [Node.read(raw) for raw in [*there, *joining]]

@@ -1,4 +1,4 @@
-"""Workloads of a scenario: their pods, made, named and owned as their controllers would."""
+"""Workloads of a scenario: their pods are made, named and owned as by their controllers."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from kschedweb.engine.studies.document.limits import MOST_PODS
 from kschedweb.engine.studies.prepare import daemons
 from kschedweb.engine.studies.prepare.cluster import Cluster
 
-LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # of which Kubernetes makes names
+LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # Kubernetes' alphabet of generated names
 HASH = "pod-template-hash"
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 API = {"Job": "batch/v1"}
 
 
 class Workloads:
-    """Makes and takes away the pods of workloads in ``cluster``; names are "namespace/Kind/name"."""
+    """Makes and removes the pods of workloads in ``cluster``; names are "namespace/Kind/name"."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self._members: dict[str, list[str]] | None = None
         self._came: dict[str, float] = {}  # when members came
         self._raws: dict[str, Json] = {}  # of members
-        self._added: list[Json] = []  # DaemonSets of changes; recorded ones bring their pods themselves
+        self._added: list[Json] = []  # DaemonSets of changes; the pods of recorded ones are recorded
         self._leaving: set[str] = set()
         self._ordinals: Counter[str] = Counter()
 
     def add(self, manifest: Json, replicas: int | None, at: float, life: float | None = None) -> None:
-        """A workload comes with its pods; raises PartError where it is there already."""
+        """Add a workload with its pods; raises PartError if it exists already."""
         kind, (namespace, name) = manifest["kind"], _named(manifest)
         if kind == "Pod":
             self._add_pods(manifest, 1 if replicas is None else replicas, at, life)
@@ -60,7 +60,7 @@ class Workloads:
             self._make(raw, wanted, at, life)
 
     def scale(self, workload: str, replicas: int, at: float) -> None:
-        """The workload has so many pods from ``at`` on."""
+        """Scale the workload to ``replicas`` pods at ``at``."""
         kind, _, name = _parts(workload)
         if kind == "DaemonSet":
             raise PartError("a DaemonSet has a pod on each node that fits; it cannot be scaled", "workload")
@@ -78,7 +78,7 @@ class Workloads:
             self._copy(members[-1], more, at)
 
     def remove(self, workload: str, at: float) -> None:
-        """The workload goes with all its pods."""
+        """Remove the workload with all its pods."""
         kind, namespace, name = _parts(workload)
         raw, members = self._there(workload, at)
         self._take(members, at)
@@ -96,42 +96,42 @@ class Workloads:
             self.cluster.spans[key] = self.cluster.spans.get(key, (0.0, at))[0], at
 
     def nodes_came(self, nodes: list[Json], at: float) -> None:
-        """Each DaemonSet gets a pod on every one of ``nodes`` that fits it."""
+        """Add the pods of DaemonSets on the new ``nodes``."""
         listed = ((key, raw) for key, raw in self.cluster.others.items() if key[0] == "DaemonSet")
         sets = [raw for key, raw in listed if self.cluster.there(key, at)]
         if sets:
             self._cover(sets, nodes, at)
 
     def node_came(self, event: NodeJoins) -> None:
-        """A recorded node joins: DaemonSets that were not recorded get a pod there too."""
+        """Add the pods of DaemonSets that were not recorded on a recorded node that joins."""
         sets = [raw for raw in self._added if self.cluster.find("DaemonSet", *_named(raw), event.time) is raw]
         if sets:
             self._cover(sets, [event.node], event.time)
 
     def pods_of(self, deployment: Json) -> Iterator[Json]:
-        """Pods of a deployment without end, which are not in the cluster yet."""
+        """An endless sequence of pods of a deployment, which are not added to the cluster."""
         template, (namespace, _) = deployment["spec"]["template"], _named(deployment)
         owner = self._replica_set(deployment, template)
         labels = owner["spec"]["template"]["metadata"]["labels"]
         for name in self._free(owner):
             yield _pod(name, namespace, labels, owner, template, template["spec"])
 
-    # Which pods there are.
+    # Existing pods.
 
     def _there(self, workload: str, at: float) -> tuple[Json | None, list[str]]:
-        """The workload's object, where it has one, and the keys of its pods at ``at``; raises PartError."""
+        """The workload's object, if there is one, and the keys of its pods at ``at``; raises PartError."""
         raw, members = self.cluster.find(*_parts(workload), at), self._of(workload, at)
         if raw is None and not members:
             raise PartError(f"there is no workload {workload} at this time", "workload")
         return raw, members
 
     def _of(self, workload: str, at: float) -> list[str]:
-        """The keys of the workload's pods at ``at``, the oldest first; recorded ones as long as they were recorded."""
+        """The keys of the workload's pods at ``at``, oldest first; recorded pods only while they were recorded."""
         ended = self.cluster.ended
         return [key for key in self._ever(workload) if self._came[key] <= at < ended.get(key, math.inf)]
 
     def _ever(self, workload: str) -> list[str]:
-        """The keys of all pods of the workload that come, but for those that were taken away."""
+        """The keys of all pods of the workload that ever arrive, without removed ones."""
         if self._members is None:
             self._members = {}
             for key, raw, came in self._pods():
@@ -147,7 +147,7 @@ class Workloads:
                 yield "{}/{}".format(*_named(raw)), raw, event.time
 
     def _withdraw(self, workload: str, at: float) -> None:
-        """Pods of the workload that were recorded later do not come."""
+        """Remove pods of the workload that were recorded after ``at``."""
         later = {key for key in self._ever(workload) if self._came[key] > at}
         if later:
             self._leaving |= later
@@ -202,7 +202,7 @@ class Workloads:
             else:
                 self.cluster.events.append(PodLeaves(at, key, if_there=True))
 
-    # Pods are made.
+    # New pods.
 
     def _arrive(self, raw: Json, at: float, life: float | None) -> None:
         self.cluster.arrive(raw, at, life)
@@ -238,7 +238,7 @@ class Workloads:
             self._arrive(_pod(own, namespace, {**labels, **more}, owner, template, spec), at, life)
 
     def _copy(self, key: str, count: int, at: float) -> None:
-        """``count`` further pods like the pod ``key``, whose workload is not among the objects."""
+        """``count`` further pods like the pod ``key``, whose workload has no object."""
         pod = Pod.read(self._raws[key])
         metadata = {"name": pod.controller[2] if pod.controller else pod.name, "namespace": pod.namespace}
         owner: Json = {"kind": "", "metadata": metadata}
@@ -249,7 +249,7 @@ class Workloads:
             self._arrive(replica(pod, name).raw, at, None)
 
     def _names(self, owner: Json, count: int) -> list[str]:
-        """Names of new pods, as the owner's controller gives them."""
+        """Names of new pods, in the form of the owner's controller."""
         return list(itertools.islice(self._free(owner), count))
 
     def _free(self, owner: Json) -> Iterator[str]:
@@ -262,7 +262,7 @@ class Workloads:
                 yield own
 
     def _replica_set(self, deployment: Json, template: Json) -> Json:
-        """The newest replica set of the deployment; one is made where there is none."""
+        """The newest replica set of the deployment; a new one if there is none."""
         namespace, name = _named(deployment)
         own = [
             raw
@@ -295,7 +295,7 @@ class Workloads:
         return made
 
     def _claims(self, raw: Json, pod: str, spec: Json) -> Json:
-        """The spec of a stateful set's pod, with the claims that are made for it alone."""
+        """The spec of a stateful set's pod, with the claims that are made for this pod."""
         volumes, namespace = list(objects(spec, "volumes")), _named(raw)[0]
         for claim in objects(mapping(raw, "spec"), "volumeClaimTemplates", "spec."):
             metadata = mapping(claim, "metadata")
@@ -342,7 +342,7 @@ def _named(raw: Json) -> tuple[str, str]:
 
 
 def _wanted(raw: Json) -> int:
-    """How many pods the workload's spec asks for."""
+    """The number of replicas in the workload's spec."""
     spec = mapping(raw, "spec")
     if raw["kind"] == "Job":
         parallel = integer(spec, "parallelism", 1, "spec.")
@@ -351,7 +351,7 @@ def _wanted(raw: Json) -> int:
 
 
 def _controller(raw: Json) -> tuple[str, str]:
-    """Kind and name of the owner that controls; empty where there is none."""
+    """Kind and name of the controlling owner; empty if there is none."""
     for owner in objects(mapping(raw, "metadata"), "ownerReferences", "metadata."):
         if owner.get("controller") is True:
             return str(owner.get("kind")), str(owner.get("name"))
@@ -383,6 +383,6 @@ def _ordinal_labels(name: str) -> dict[str, str]:
 
 
 def _letters(text: str, count: int) -> str:
-    """Letters that look random, and are the same for the same text."""
+    """Pseudorandom letters that depend only on ``text``."""
     digest = hashlib.sha256(text.encode()).digest()
     return "".join(LETTERS[byte % len(LETTERS)] for byte in digest[:count])

@@ -1,7 +1,7 @@
 """Fields of a policy's document by their paths: ``profiles[0].plugins.score.enabled[NodeResourcesFit].weight``.
 
-A step is a key, or a place in brackets: a number, or the name of an item (of a plugin, a resource, a profile). What a
-document leaves out stands at its default, so setting one argument writes its neighbours' defaults out beside it.
+A step is a key, or an item in brackets: a number, or the name of a plugin, resource or profile. A field that a document
+leaves out has its default. So setting one argument writes out the defaults of its neighbours.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ Path = tuple[Step, ...]
 ABSENT = object()
 
 _STEP = re.compile(r"(?:^|\.)([A-Za-z0-9_-]+)|\[([^\[\]]+)\]")
-_NAMES = ("name", "schedulerName", "topologyKey")  # by which an item of a list is called
+_NAMES = ("name", "schedulerName", "topologyKey")  # keys that name an item of a list
 SCORE = ("plugins", "score", "enabled")
 
 
 class PathError(ValueError):
-    """A path that leads nowhere; the text says at which step."""
+    """An invalid path; the text names the step."""
 
 
 class Name(str):
-    """A step in brackets that is no number."""
+    """A step in brackets that is not a number."""
 
     __slots__ = ()
 
 
 def steps(path: str) -> Path:
-    """The steps of ``path``; raises PathError where it is not written as one."""
+    """The steps of ``path``; raises PathError for a syntax error."""
     found: list[Step] = []
     at = 0
     for match in _STEP.finditer(path):
@@ -48,7 +48,7 @@ def steps(path: str) -> Path:
 
 
 def weighed(path: Path) -> tuple[int, str] | None:
-    """The profile and the plugin whose weight ``path`` is, ``None`` where it is something else."""
+    """Profile and plugin if ``path`` is the weight of a plugin, else ``None``."""
     if len(path) == 7 and path[0] == "profiles" and path[2:5] == SCORE and path[6] == "weight":
         profile, plugin = path[1], path[5]
         if isinstance(profile, int) and isinstance(plugin, Name):
@@ -57,9 +57,9 @@ def weighed(path: Path) -> tuple[int, str] | None:
 
 
 def value(configuration: Configuration, path: Path) -> Any:
-    """What stands at ``path`` when all defaults are filled in; ABSENT where nothing does.
+    """The value at ``path`` after defaulting; ABSENT if there is none.
 
-    The weight of a plugin that does not score is 0.
+    The weight of a plugin that is not enabled for scoring is 0.
     """
     found = weighed(path)
     if found is None:
@@ -84,9 +84,9 @@ def _value(document: Any, path: Path) -> Any:
 
 
 def changed(document: Mapping[str, Any], defaulted: Mapping[str, Any], changes: Sequence[tuple[Path, Any]]) -> Any:
-    """A copy of ``document`` with a value at each path; ``defaulted`` is the same document after defaults.
+    """A copy of ``document`` with the ``changes`` applied; ``defaulted`` is the document after defaulting.
 
-    A weight of 0 takes the plugin's score out: kube-scheduler would count it as 1. Raises PathError.
+    A weight of 0 disables the plugin's score, because kube-scheduler would treat it as 1. Raises PathError.
     """
     target = copy.deepcopy(dict(document))
     for path, wanted in changes:
@@ -101,7 +101,7 @@ def changed(document: Mapping[str, Any], defaulted: Mapping[str, Any], changes: 
 
 
 def _set(target: Any, defaulted: Any, path: Path, wanted: Any) -> None:
-    inside = False  # the arguments of a plugin, whose defaults are written out
+    inside = False  # whether in a plugin's arguments, whose defaults are written out
     for place, step in enumerate(path[:-1]):
         default = _child(defaulted, step)
         known = _child(target, step)
@@ -121,7 +121,7 @@ def _child(holder: Any, step: Step) -> Any:
 
 
 def _put(holder: Any, step: Step, wanted: Any) -> Any:
-    """Set it; what stands there then."""
+    """Set the step to ``wanted``; returns the value that is there afterwards."""
     if isinstance(holder, dict) and isinstance(step, str):
         holder[str(step)] = wanted
         return wanted
@@ -152,14 +152,14 @@ def _place(listed: list[Any], step: Step) -> int | None:
 
 
 def _silence(target: dict[str, Any], profile: int, plugin: str) -> None:
-    """Take the plugin out of scoring."""
+    """Disable the plugin's score."""
     _set(target, {}, ("profiles", profile, "plugins", "score", "disabled", Name(plugin), "name"), plugin)
     score = target["profiles"][profile]["plugins"]["score"]
     _without(score, "enabled", plugin)
 
 
 def _speak(target: dict[str, Any], profile: int, plugin: str) -> None:
-    """Let the plugin score, should the document take it out."""
+    """Enable the plugin's score if the document disables it."""
     score = _value(target, ("profiles", profile, "plugins", "score"))
     if isinstance(score, dict):
         _without(score, "disabled", plugin)

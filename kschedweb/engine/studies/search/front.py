@@ -1,4 +1,4 @@
-"""Which of many trials are best: by one objective their order, by several those that no other beats in all."""
+"""The best of many trials: by order for one objective, by the Pareto front for several."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from kschedweb.engine.state.columns import Floats
 
 
 def turned(values: Floats, lower: Sequence[bool]) -> Floats:
-    """``values`` f8[trials, objectives] such that less is better in each column; ``lower`` says where it is already."""
+    """``values`` f8[trials, objectives] with signs such that less is better; ``lower`` is true where it is already."""
     return np.where(np.asarray(lower, dtype=np.bool_), values, -values)
 
 
 def front(costs: Floats) -> NDArray[np.bool_]:
     """The trials of the Pareto front: no other is at least as good in every column and better in one.
 
-    ``costs`` is f8[trials, objectives], less is better. Trials that are alike are in it together; one with nan is not.
+    ``costs`` is f8[trials, objectives], less is better. Equal trials are all in the front; trials with nan are not.
     """
     known = ~np.isnan(costs).any(axis=1)
     best = np.array(known)
@@ -30,10 +30,10 @@ def front(costs: Floats) -> NDArray[np.bool_]:
 
 
 def distances(costs: Floats, members: NDArray[np.bool_]) -> Floats:
-    """How far each member of the front is from the best value in every column at once; nan for the others.
+    """The distance of each member of the front from the best value of all columns; nan for others.
 
-    Each column is scaled to 0 for the front's best and 1 for its worst value; the distance is Euclid's, divided by
-    the square root of the number of columns, so that it is between 0 and 1.
+    Each column is scaled to 0 for the front's best and 1 for its worst value. The distance is the Euclidean one divided
+    by the square root of the number of columns, so it is between 0 and 1.
     """
     found = np.full(len(costs), np.nan)
     if members.any():

@@ -1,4 +1,4 @@
-"""How much an objective depends on each dimension of a space, from trials all over it."""
+"""Sensitivity: how much an objective depends on each dimension of a space, estimated from trials."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ import numpy as np
 from kschedweb.engine.state.columns import Floats
 
 MOST_GROUPS = 8
-FEWEST = 8  # trials that say anything
+FEWEST = 8  # fewest trials for an estimate
 
 
 def share(values: Sequence[Hashable], objective: Floats, *, numeric: bool) -> float | None:
-    """The share of the objective's variance that goes with this dimension alone, 0 to 1.
+    """The share of the objective's variance that this dimension alone explains, 0 to 1.
 
-    Trials are grouped by their value (more than 8 different numbers: into 8 groups of about equal size), and the
-    variance between the groups' means is compared with all of it: the correlation ratio, less what as many groups of
-    trials put together by chance would explain (epsilon squared). ``None`` for fewer than 8 trials, or fewer than two
-    groups. An effect that shows only together with another dimension is not seen.
+    Trials are grouped by value; more than 8 different numbers form 8 groups of about equal size. The result is epsilon
+    squared: the correlation ratio (variance between group means over total variance), less what random groups would
+    explain. ``None`` for fewer than 8 trials or fewer than two groups. Interactions of dimensions are not seen.
     """
     groups = grouped(values, numeric=numeric)
     count, kinds = len(objective), int(groups.max(initial=-1)) + 1
@@ -33,7 +32,7 @@ def share(values: Sequence[Hashable], objective: Floats, *, numeric: bool) -> fl
 
 
 def grouped(values: Sequence[Hashable], *, numeric: bool) -> np.ndarray:
-    """The group of each value, numbered from 0 on; numbers in their order."""
+    """The group of each value, numbered from 0; numbers are grouped in order."""
     distinct = list(dict.fromkeys(values))
     if not numeric or len(distinct) <= MOST_GROUPS:
         if numeric:

@@ -1,4 +1,4 @@
-"""A space of policies: which fields of a policy vary over which values, and the document of each point."""
+"""A space of policies: fields of a policy that vary, their values, and the document of each point."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kschedweb.engine.studies.search import fields
 
 MOST_DIMENSIONS = 12
 MOST_VALUES = 100  # of one dimension in a grid
-DEFAULT_COUNT = 5  # values of a range of fractions in a grid, where nothing is said
+DEFAULT_COUNT = 5  # default number of values of a continuous range in a grid
 LARGEST = 2**31 - 1
 KEYS = ("path", "from", "to", "step", "log", "count", "values")
 
@@ -27,10 +27,10 @@ Point = tuple[Value, ...]
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """One field that varies: over ``choices``, or from ``low`` to ``high``.
+    """A field that varies over ``choices``, or from ``low`` to ``high``.
 
-    Over whole numbers where both ends and the step are whole. ``step`` is ``None`` for any fraction between;
-    ``log`` spaces values by their ratio; ``count`` is how many of them a grid has, 0 for as many as there are steps.
+    Values are integers if both ends and the step are. ``step`` is ``None`` for a continuous range; ``log`` spaces
+    values evenly by ratio; ``count`` is the number of values in a grid, 0 for one per step.
     """
 
     path: str
@@ -52,7 +52,7 @@ class Dimension:
 
     @property
     def label(self) -> str:
-        """What varies, for a person: ``NodeResourcesFit weight``, ``NodeResourcesFit scoringStrategy.type``."""
+        """A readable name, such as ``NodeResourcesFit weight`` or ``NodeResourcesFit scoringStrategy.type``."""
         steps = fields.steps(self.path)
         found = fields.weighed(steps)
         if found is not None:
@@ -82,7 +82,7 @@ class Dimension:
 
     @property
     def size(self) -> int:
-        """How many values a grid has, without making them."""
+        """The number of values in a grid, without making them."""
         if self.choices:
             return len(self.choices)
         if self.count or (self.log and self.whole) or not (self.whole or self.step is not None):
@@ -93,17 +93,17 @@ class Dimension:
         return math.floor((self.high - self.low) / step + 1e-9)
 
     def rounded(self, value: float) -> float:
-        """``value`` as it is written into a document."""
+        """``value`` rounded as it is written into a document."""
         return round(value) if self.whole else float(f"{value:.10g}")
 
     def holds(self, value: Value) -> bool:
-        """Whether ``value`` is one that the dimension can take."""
+        """Whether the dimension can have ``value``."""
         if self.choices:
             return any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in self.choices)
         return isinstance(value, int | float) and not isinstance(value, bool) and self.low <= value <= self.high
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data that ``read`` takes."""
+        """Plain data for ``read``."""
         if self.choices:
             return {"path": self.path, "values": list(self.choices)}
         plain: dict[str, Any] = {"path": self.path, "from": self.low, "to": self.high}
@@ -114,7 +114,7 @@ class Dimension:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """Fields that vary around a policy. A point is a value for each dimension, in their order."""
+    """Fields that vary around a policy. A point has a value for each dimension, in order."""
 
     dimensions: tuple[Dimension, ...]
     base: Mapping[str, Any]
@@ -122,16 +122,16 @@ class Space:
 
     @property
     def size(self) -> int:
-        """How many points the grid has."""
+        """The number of points of the grid."""
         return math.prod(one.size for one in self.dimensions)
 
     def grid(self) -> Iterator[Point]:
-        """Every combination of values, the last dimension varying fastest."""
+        """Every combination of values; the last dimension varies fastest."""
         return itertools.product(*(one.values() for one in self.dimensions))
 
     @property
     def start(self) -> Point:
-        """What the base policy has at each dimension, ``None`` where nothing stands there."""
+        """The base policy's value of each dimension; ``None`` if it has none."""
         found = (fields.value(self.configuration, fields.steps(one.path)) for one in self.dimensions)
         return tuple(None if value is fields.ABSENT else value for value in found)
 
@@ -140,9 +140,9 @@ class Space:
         return all(one.holds(value) for one, value in zip(self.dimensions, point, strict=True))
 
     def alone(self, most: int) -> list[Point]:
-        """Points at which one dimension differs from the base policy: up to ``most`` values of each, ends included.
+        """Points that differ from the base policy in one dimension: up to ``most`` values of each, with both ends.
 
-        Dimensions take turns, so that a beginning of the list serves all of them.
+        Dimensions alternate, so that the first part of the list covers all of them.
         """
         start = self.start
         by_dimension = []
@@ -155,7 +155,7 @@ class Space:
         return list(dict.fromkeys(point for point in turns if point is not None))
 
     def document(self, point: Sequence[Value]) -> dict[str, Any]:
-        """The policy's document at ``point``; a value that the base has already is not written."""
+        """The policy document at ``point``; values that the base has already are not written."""
         start = self.start
         changes = [
             (fields.steps(one.path), value)
@@ -167,15 +167,15 @@ class Space:
 
 
 def same(value: Value, other: Value) -> bool:
-    """Equal, and a boolean only like a boolean."""
+    """Whether two values are equal; a boolean equals only a boolean."""
     return bool(value == other) and isinstance(value, bool) == isinstance(other, bool)
 
 
 def read(raw: Any, base: Mapping[str, Any]) -> Space:
-    """The space that the list ``raw`` describes around the document ``base``.
+    """Read the list ``raw`` as a space around the document ``base``.
 
-    Every dimension's ends (of choices: every one) are tried alone, so that the policy at it is one that kube-scheduler
-    takes. Raises DocumentError with all that is wrong, under paths like ``space[2].step``.
+    The ends of every dimension, or all of its choices, are tried one by one in the base policy, so that kube-scheduler
+    accepts the policies. Raises DocumentError with all problems, under paths like ``space[2].step``.
     """
     loaded = load(base)
     if loaded.configuration is None:
@@ -184,7 +184,7 @@ def read(raw: Any, base: Mapping[str, Any]) -> Space:
 
 
 def problems(around: Space, raw: Any) -> list[Problem]:
-    """What is wrong with ``raw`` as a space around the policy of another one."""
+    """Problems of ``raw`` as a space around the policy of ``around``."""
     try:
         _read(raw, around.base, around.configuration)
     except DocumentError as error:
@@ -276,7 +276,7 @@ def _finite(value: Any) -> bool:
 
 
 def _tried(space: Space, place: int) -> Iterator[Problem]:
-    """What kube-scheduler says against a dimension's values, one after the other in the base policy."""
+    """kube-scheduler's errors on a dimension's values, each alone in the base policy."""
     one = space.dimensions[place]
     start = space.start
     key = "values" if one.choices else "from"

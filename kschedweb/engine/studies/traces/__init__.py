@@ -1,1 +1,1 @@
-"""Recorded clusters: nodes, pods and their times, read from files line by line within bounds."""
+"""Recordings: nodes, pods and their times, read from files line by line within limits."""

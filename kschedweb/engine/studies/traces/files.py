@@ -1,4 +1,4 @@
-"""The files of a scenario, opened by name; what is wrong with them is an error at the part that names them."""
+"""The files of a scenario by name; their problems are errors of the part that names them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Files", "Lines"]
 
 
 class Files:
-    """``notes`` gets what is left out of a file. Everything raises PartError."""
+    """The files of a scenario; ``notes`` collects what is left out of a file. All methods raise PartError."""
 
     def __init__(self, files: Mapping[str, Lines], notes: list[str]) -> None:
         self._files, self._notes = files, notes
@@ -41,17 +41,17 @@ class Files:
                 yield from openb.pods(lines(source), trace.namespace, doubts)
 
     def records(self, trace: Trace) -> Iterator[Record]:
-        """What happened to the objects of a cluster."""
+        """The records of a cluster's objects."""
         with self._opened(trace.file) as source:
             yield from records.records(lines(source, longest=MOST_RECORD), Doubts(trace.file, self._notes))
 
     def recording(self, name: str) -> Recording:
-        """CPU use of machines."""
+        """The CPU use of machines."""
         with self._opened(name) as source:
             return Recording.read(lines(source))
 
     def figures(self, name: str) -> Collected | None:
-        """What nodes and workloads used, ``None`` where there is no such file."""
+        """The use of nodes and workloads; ``None`` if there is no such file."""
         if name not in self._files:
             return None
         with self._opened(name) as source:

@@ -1,4 +1,4 @@
-"""A file judged before anything is made of it: what it holds, and which of its lines cannot be used."""
+"""Inspection of a file before it is used: its content, and lines that cannot be used."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from kschedweb.engine.studies.traces.text import TraceError, count, lines
 NODES, PODS, RECORDS, CSV, RECORDING = "openb-nodes", "openb-pods", "records", "csv", "recording"
 FIGURES = "figures"
 KINDS = (NODES, PODS, RECORDS, CSV, RECORDING, FIGURES)
-MOST_FIGURES = 1_000_000  # lines; what they hold is bounded by their reader
-# Lines that are looked at one by one.
+MOST_FIGURES = 1_000_000  # lines; their content is limited by the reader
+# Lines that are inspected one by one.
 LOOKED_AT = {NODES: 100_000, PODS: 100_000, CSV: 100_000, RECORDS: 10_000, RECORDING: 1_000, FIGURES: MOST_FIGURES}
 MOST = {
     NODES: MOST_NODES,
@@ -33,16 +33,16 @@ MOST = {
     RECORDING: MOST_MACHINES,
     FIGURES: MOST_FIGURES,
 }
-# About what a line takes once it is read.
+# Approximate memory of a line after reading.
 KIB = {NODES: 2.0, PODS: 1.0, RECORDS: 8.0, CSV: 1.0, RECORDING: 2.5, FIGURES: 2.5}
-SHOWN, WIDTH, VALUES = 5, 80, 8  # first rows, characters of a cell, and values of a machine that are shown
-HEAD = 4096  # characters by which the kind is told
+SHOWN, WIDTH, VALUES = 5, 80, 8  # shown rows, characters of a cell, and values of a machine
+HEAD = 4096  # characters that determine the kind
 NODE_COLUMNS, POD_COLUMNS = {"sn", "cpu_milli", "memory_mib"}, {"name", "cpu_milli", "memory_mib"}
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What comes of the whole file, as far as its first lines tell: nodes, pods, records or machines, and memory."""
+    """An estimate for the whole file from its first lines: nodes, pods, records or machines, and memory."""
 
     objects: int
     mib: float
@@ -50,11 +50,11 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """A file of ``kind`` (one of KINDS), of whose ``lines`` the first ``looked_at`` were looked at one by one.
+    """A file of ``kind`` (one of KINDS), of whose ``lines`` the first ``looked_at`` were inspected one by one.
 
-    ``usable`` of these can be used; ``problems`` are (line, text), with line 0 for what concerns the whole file.
-    ``columns`` are the names in its first line, or what a record or recording consists of; ``rows`` the first rows, cut
-    to 80 characters a cell. ``span`` is the first and the last time in seconds, ``None`` where no times are known.
+    ``usable`` of these can be used. ``problems`` are (line, text), with line 0 for the whole file. ``columns`` are the
+    names in the first line, or the parts of a record or recording; ``rows`` are the first rows, with cells of at most
+    80 characters. ``span`` is the first and the last time in seconds, ``None`` if there are no times.
     """
 
     kind: str
@@ -69,10 +69,10 @@ class Inspection:
 
 
 def inspect(kind: str, data: bytes) -> Inspection:
-    """What is in ``data``, perhaps packed by gzip; "" for ``kind``: told by its first line.
+    """Inspect ``data``, which may be compressed with gzip; "" for ``kind`` detects it from the first line.
 
-    A table without names, of numbers only, is a recording, also where it is said to be csv. Takes a few seconds and
-    MiB whatever the file says of itself. Raises TraceError, with the line where there is one, where it is of no use.
+    A table of numbers without names is a recording, even if ``kind`` is csv. Takes at most a few seconds and MiB,
+    whatever the file claims. Raises TraceError for a useless file, with the line if there is one.
     """
     told = kind_of(data)
     kind = told if not kind or (kind, told) == (CSV, RECORDING) else kind
@@ -95,7 +95,7 @@ def inspect(kind: str, data: bytes) -> Inspection:
 
 
 def kind_of(data: bytes) -> str:
-    """The kind of a file by its first line. Raises TraceError where that cannot be read."""
+    """The kind of a file by its first line. Raises TraceError if that cannot be read."""
     first = next(lines(data, longest=MOST_RECORD)).strip()[:HEAD]
     if first.startswith("{"):
         return RECORDS
@@ -118,7 +118,7 @@ def _is_number(cell: str) -> bool:
 
 
 class _Look:
-    """A file's lines on their way, of which the first are kept, and the times they tell of."""
+    """Reads a file's lines, keeps the first ones, and collects the times."""
 
     def __init__(self, source: Iterator[str]) -> None:
         first = list(itertools.islice(source, SHOWN + 1))
@@ -129,8 +129,8 @@ class _Look:
         self._kept = first
 
     def table(self) -> Iterator[str]:
-        """The lines, of which the first one holds names."""
-        with suppress(csv.Error):  # which is raised again with its line when the whole is read
+        """The lines of a table, of which the first one has names."""
+        with suppress(csv.Error):  # raised again with its line when the whole file is read
             for row in csv.reader(self._kept):
                 self.rows.append([cell.strip()[:WIDTH] for cell in row])
         self.columns, self.rows = self.rows[0] if self.rows else [], self.rows[1:]

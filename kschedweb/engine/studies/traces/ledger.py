@@ -1,7 +1,7 @@
-"""A cluster on its way into records, as kube-scheduler-simulator's recorder writes them: see records.py.
+"""Writes a cluster's changes as records in the format of kube-scheduler-simulator's recorder (records.py).
 
-Written is what a scenario can tell from before. A node's heartbeat, a container that starts, and counts in the status
-of a workload are no news to it.
+Only changes that matter to a scenario are written. Heartbeats of nodes, starts of containers and counts in the status
+of workloads do not.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ FLEETING = frozenset({"resourceVersion", "generation", "managedFields", "annotat
 
 
 class Ledger:
-    """What is known of a cluster that is recorded from ``start`` on (seconds of the epoch).
+    """The known state of a cluster that is recorded from ``start`` on (seconds of the epoch).
 
-    News come as a watch tells them, ``now`` being when they were heard; each method gives the lines that they add.
-    After a time without news the next list tells what has changed, at the times that the objects themselves name.
+    Changes come from a watch at the time ``now``; each method returns the lines that they add. After an interruption,
+    the next list shows what has changed, and the objects themselves name the times.
     """
 
     def __init__(self, start: float) -> None:
         self.start = start
-        self.nodes = self.pods = 0  # that were added so far
-        self._known: dict[Key, tuple[str, bytes]] = {}  # uid, and what mattered
+        self.nodes = self.pods = 0  # numbers added so far
+        self._known: dict[Key, tuple[str, bytes]] = {}  # uid and digest
         self._versions: dict[str, object] = {}  # apiVersion by kind
 
     @classmethod
@@ -45,7 +45,7 @@ class Ledger:
         return ledger
 
     def listed(self, kind: str, items: Iterable[Json], now: float) -> list[str]:
-        """All objects of ``kind``: whatever else was known is gone."""
+        """A list of all objects of ``kind``; other known objects of the kind are gone."""
         found = {_key(raw): raw for raw in items}
         gone = [key for key in self._known if key[0] == kind and key not in found]
         lines = [(now, line) for key in gone for line in self._removed(key, now)]
@@ -54,20 +54,20 @@ class Ledger:
         return [line for _, line in sorted(lines, key=lambda one: one[0])]
 
     def changed(self, raw: Json, now: float) -> list[str]:
-        """``raw`` is there now, or is different from before."""
+        """``raw`` was added or changed."""
         return [line for _, line in self._changed(_key(raw), raw, now, now)]
 
     def removed(self, raw: Json, now: float) -> list[str]:
-        """``raw`` is gone."""
+        """``raw`` was deleted."""
         return list(self._removed(_key(raw), now))
 
     def _found(self, key: Key, raw: Json, now: float) -> Iterator[tuple[float, str]]:
-        """Something that a list holds. Where it came after the beginning, it came when it says."""
+        """Lines for an object of a list; if it was created after the beginning, at its own creation time."""
         came = self._within(mapping(raw, "metadata").get("creationTimestamp"), self.start, now)
         known = self._known.get(key)
         is_new = known is None or known[0] != _uid(raw)
         if is_new and key[0] == "Pod" and came > self.start and mapping(raw, "spec").get("nodeName"):
-            # Nobody saw it without its node, where it was put by a scheduler all the same.
+            # The recorder never saw it without a node, but a scheduler did bind it.
             yield from self._changed(key, unbound(raw), came, came)
             yield from self._changed(key, raw, self._within(_scheduled(raw), came, now), now)
         else:
@@ -96,7 +96,7 @@ class Ledger:
 
     @staticmethod
     def _within(time: object, first: float, last: float) -> float:
-        """A time that an object names, within what is possible; the first that is, where it names none."""
+        """A time in an object, clamped to the possible range; ``first`` if the object has none."""
         try:
             return min(max(seconds(str(time), ""), first), last)
         except RowError:
@@ -104,13 +104,13 @@ class Ledger:
 
 
 def written(time: float, event: str, raw: Json) -> str:
-    """A record as a line, without its end; ``time`` in seconds of the epoch."""
+    """A record as a line without line end; ``time`` is in seconds of the epoch."""
     moment = datetime.fromtimestamp(time, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
     return json.dumps({"time": moment, "event": event, "resource": raw}, separators=(",", ":"), ensure_ascii=False)
 
 
 def essence(raw: Json) -> bytes:
-    """A digest of what replaying looks at: equal where nothing of that differs."""
+    """A digest of the fields that a replay uses."""
     metadata, kind = mapping(raw, "metadata"), raw.get("kind")
     matters: object
     if kind == "Pod":
@@ -139,6 +139,6 @@ def _uid(raw: Json) -> str:
 
 
 def _scheduled(raw: Json) -> object:
-    """When the pod got its node, by its own account."""
+    """The time of binding in the pod's conditions."""
     conditions = objects(mapping(raw, "status"), "conditions", "status.")
     return next((one.get("lastTransitionTime") for one in conditions if one.get("type") == "PodScheduled"), None)

@@ -14,7 +14,7 @@ from kschedweb.engine.studies.traces.table import Doubts, Row, RowError, amount,
 
 
 def pods(lines: Iterable[str], columns: Columns, namespace: str, doubts: Doubts) -> Iterator[TracePod]:
-    """The pods in the order of the lines; times as they are written, or in seconds of the epoch. Raises TraceError."""
+    """The pods in the order of lines; times are as written, or in seconds of the epoch. Raises TraceError."""
     specs = Specs()
     one = (columns.time, columns.cpu, columns.memory, columns.name, columns.namespace, columns.duration, columns.end)
     listed = [*one, columns.priority_class, *columns.resources.values(), *columns.labels.values()]
@@ -61,7 +61,7 @@ def _label(row: Row, column: Column) -> str:
 
 
 def _time(row: Row, column: Column) -> float | None:
-    """Seconds; a time with its date is in seconds of the epoch."""
+    """A time in seconds; one with a date is in seconds of the epoch."""
     text = _text(row, column)
     if "-" in text[1:] and ":" in text:
         try:
@@ -73,7 +73,7 @@ def _time(row: Row, column: Column) -> float | None:
 
 
 def _quantity(row: Row, column: Column | None, resource: str) -> str:
-    """The cell as a quantity; "" where it is empty. Raises RowError."""
+    """The cell as a quantity; "" if it is empty. Raises RowError."""
     text = _text(row, column)
     if column is None or not text:
         return ""

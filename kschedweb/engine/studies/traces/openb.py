@@ -1,7 +1,7 @@
 """The tables of the openb recording (Alibaba's cluster-trace-gpu-v2023): nodes and pods with GPUs.
 
-CPU in milli-cores, memory in MiB, times in seconds. A share of a GPU (``gpu_milli`` below 1000) is requested as a
-whole one: kube-scheduler knows no shares of ``nvidia.com/gpu``.
+CPU is in milli-cores, memory in MiB, times are in seconds. A share of a GPU (``gpu_milli`` below 1000) becomes a
+request for a whole GPU, because kube-scheduler has no shares of ``nvidia.com/gpu``.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ POD_COLUMNS = (
     *("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec"),
     *("qos", "creation_time", "deletion_time", "scheduled_time"),
 )
-PODS = "110"  # a kubelet's limit, which the recording does not tell
+PODS = "110"  # the kubelet's default limit; the recording has none
 
 
 def nodes(lines: Iterable[str], doubts: Doubts) -> Iterator[Json]:
-    """The nodes, ready and empty. Raises TraceError."""
+    """The nodes, all ready and empty. Raises TraceError."""
     for line, row in rows(lines, NODE_COLUMNS, doubts):
         try:
             node = _node(row)
@@ -92,7 +92,7 @@ def _pod(row: Row, namespace: str, specs: Specs) -> TracePod:
 
 
 def _on_models(models: list[str]) -> Json:
-    """The affinity of a pod that runs only on these models of GPUs."""
+    """The node affinity to these models of GPUs."""
     term = {"matchExpressions": [{"key": MODEL, "operator": "In", "values": models}]}
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
     return {"affinity": {"nodeAffinity": required}}

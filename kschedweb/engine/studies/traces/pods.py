@@ -1,4 +1,4 @@
-"""Recorded pods, before they become events."""
+"""Recorded pods before they become events."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OTHER = re.compile(r"[^a-z0-9.-]+")
 
 @dataclass(frozen=True, slots=True)
 class TracePod:
-    """A pod that came at ``at``, ran for ``life`` seconds once it had its node, or went at ``leaves``. Seconds."""
+    """A pod that arrived at ``at`` and ran for ``life`` after binding, or left at ``leaves``. All in seconds."""
 
     raw: Json
     at: float
@@ -22,7 +22,7 @@ class TracePod:
 
 
 class Specs:
-    """Makes pods; those that ask for the same share one spec, which saves memory and time."""
+    """Makes pods. Pods with equal requests share one spec, which saves memory and time."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[object, ...], Json] = {}
@@ -46,5 +46,5 @@ class Specs:
 
 
 def object_name(text: str) -> str:
-    """``text`` as a name in Kubernetes: lower-case letters, digits, dots and hyphens; "" where nothing is left."""
+    """``text`` as a Kubernetes name: lower-case letters, digits, dots and hyphens; "" if nothing is left."""
     return _OTHER.sub("-", text.strip().lower())[:253].strip("-.")

@@ -1,4 +1,4 @@
-"""What kube-scheduler-simulator's recorder writes: a line each time an object is added, updated or deleted."""
+"""Reads records of kube-scheduler-simulator's recorder: a line for each object added, updated or deleted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ADD, UPDATE, DELETE = "Add", "Update", "Delete"
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """``time`` in seconds of the epoch; ``key`` is kind, namespace and name."""
+    """A record; ``time`` is in seconds of the epoch, ``key`` is kind, namespace and name."""
 
     line: int
     time: float
@@ -25,7 +25,7 @@ class Record:
 
 
 def records(lines: Iterable[str], doubts: Doubts) -> Iterator[Record]:
-    """The records in the order of the lines. Raises TraceError."""
+    """The records in the order of lines. Raises TraceError."""
     for line, written in enumerate(lines, start=1):
         if not written.strip():
             continue
@@ -58,7 +58,7 @@ def _record(written: str, line: int) -> Record:
 
 
 def seconds(written: str, what: str) -> float:
-    """A time as Go writes it (up to nine decimals), in seconds of the epoch; raises RowError."""
+    """A time in Go's format (up to nine decimals) in seconds of the epoch; raises RowError."""
     try:
         time = datetime.fromisoformat(written)
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()

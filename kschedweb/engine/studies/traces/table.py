@@ -1,4 +1,4 @@
-"""CSV with a first line of names, read row by row; rows that cannot be used are told of and left out."""
+"""Reads CSV with a header row by row; rows that cannot be used are reported and left out."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ LARGEST = 2.0**53
 
 
 class RowError(ValueError):
-    """A row that cannot be used; the text says which cell, and why."""
+    """A row that cannot be used; the text names the cell and the reason."""
 
 
 class Doubts:
-    """What is wrong with lines of the file ``name``: the first ones one by one, then how many more.
+    """Problems of lines of the file ``name``: the first ones one by one, then the number of others.
 
-    ``notes`` gets it as text, ``told`` as (line, text), with line 0 for what concerns the file as a whole.
+    ``notes`` gets them as text, ``told`` as (line, text), with line 0 for the whole file.
     """
 
     def __init__(self, name: str, notes: list[str]) -> None:
@@ -41,7 +41,7 @@ class Doubts:
             raise TraceError(f"line {line}: {self.bad:,} lines cannot be used, and only {self.good:,} can; last: {why}")
 
     def came(self, line: int, time: float) -> None:
-        """A line that can be used tells of ``time``."""
+        """Record the ``time`` of a usable line."""
         self.good += 1
         if time < self._latest:
             self.backwards += 1
@@ -49,7 +49,7 @@ class Doubts:
         self._latest = max(self._latest, time)
 
     def conclude(self) -> None:
-        """Tell of the rest; raises TraceError where no line can be used."""
+        """Report the number of other problems; raises TraceError if no line can be used."""
         if self.bad > MOST_NOTES:
             self.tell(f"{self.bad - MOST_NOTES:,} more lines are left out")
         if self.backwards:
@@ -61,7 +61,7 @@ class Doubts:
 
 
 def rows(lines: Iterable[str], needed: Iterable[str], doubts: Doubts) -> Iterator[tuple[int, Row]]:
-    """(line, row) of each row that has a cell for every name; raises TraceError where the names are not as needed."""
+    """(line, row) of each row with a cell for every name; raises TraceError if a needed name is missing."""
     reader = csv.reader(lines)
     try:
         names = [name.strip() for name in next(reader, [])]
@@ -84,7 +84,7 @@ def rows(lines: Iterable[str], needed: Iterable[str], doubts: Doubts) -> Iterato
 
 
 def amount(row: Row, name: str, *, factor: float = 1.0) -> float | None:
-    """The number in a cell times ``factor``, at least 0; ``None`` where the cell is empty. Raises RowError."""
+    """The number in a cell times ``factor``, at least 0; ``None`` for an empty cell. Raises RowError."""
     text = row[name].strip()
     if not text:
         return None
@@ -100,7 +100,7 @@ def amount(row: Row, name: str, *, factor: float = 1.0) -> float | None:
 
 
 def needed(row: Row, name: str) -> float:
-    """The number in a cell that must not be empty; raises RowError."""
+    """The number in a cell; raises RowError if it is empty or invalid."""
     found = amount(row, name)
     if found is None:
         raise RowError(f"{name} is empty")

@@ -1,4 +1,4 @@
-"""Text of uploaded files: unpacked, decoded and split into lines, each step within bounds."""
+"""Text of uploaded files: decompressed, decoded and split into lines, each step within limits."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ NO_TEXT = "holds a NUL character: the file is not text, or not UTF-8"
 
 
 class TraceError(ValueError):
-    """A file that cannot be used; the text says in which line, and why."""
+    """A file that cannot be used; the text names the line and the reason."""
 
 
 def lines(source: Lines, *, longest: int = MOST_LINE) -> Iterator[str]:
-    """The lines of a file without their ends; ``source`` may be packed by gzip, or be lines already.
+    """The lines of a file without line ends; ``source`` may be compressed with gzip, or be lines already.
 
-    Raises TraceError for what is no UTF-8 text, holds NUL characters, or goes beyond the bounds. Never more than a
-    piece of the file and one line are in memory.
+    Raises TraceError for text that is not UTF-8, contains NUL, or exceeds the limits. At most one chunk of the file and
+    one line are in memory.
     """
     number = 0
     for number, line in enumerate(_split(source, longest), start=1):
@@ -39,9 +39,9 @@ def lines(source: Lines, *, longest: int = MOST_LINE) -> Iterator[str]:
 
 
 def count(data: bytes, *, longest: int = MOST_LINE) -> int:
-    """How many lines a file has, perhaps packed by gzip; raises TraceError where ``lines`` would.
+    """The number of lines of a file, which may be compressed with gzip; raises TraceError as ``lines`` does.
 
-    Lines are not looked at one by one, so that millions of them are counted within a second or two.
+    Lines are not read one by one, so millions are counted within a second or two.
     """
     number, behind, decoder = 0, 0, codecs.getincrementaldecoder("utf-8")()
     for piece in itertools.chain(_unpacked(_cut(data)), [b""]):
@@ -84,7 +84,7 @@ def _split(source: Lines, longest: int) -> Iterator[str]:
 
 
 def _first(source: Lines) -> tuple[bytes | str | None, Iterator[bytes | str]]:
-    """The first piece, and all of them."""
+    """The first chunk, and all chunks."""
     pieces: Iterator[bytes | str] = _cut(source) if isinstance(source, bytes) else iter(source)
     first = next(pieces, None)
     return first, pieces if first is None else itertools.chain([first], pieces)
@@ -102,7 +102,7 @@ def _decoded(line: bytes, number: int) -> str:
 
 
 def _unpacked(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """The bytes of a file, unpacked where gzip packed them, up to MOST_BYTES: what it says of sizes is not believed."""
+    """The decompressed bytes of a file, at most MOST_BYTES, whatever sizes it declares."""
     total = 0
     for piece in _plain(pieces):
         total += len(piece)
@@ -129,10 +129,10 @@ def _gunzipped(pieces: Iterable[bytes]) -> Iterator[bytes]:
         left = piece
         while left:
             if unpacking.eof:
-                left = left.lstrip(b"\x00")  # padding behind the end
+                left = left.lstrip(b"\x00")  # padding after the end
                 if not left:
                     break
-                unpacking = zlib.decompressobj(wbits=31)  # gzip files may stand one behind the other
+                unpacking = zlib.decompressobj(wbits=31)  # gzip files may be concatenated
             try:
                 yield unpacking.decompress(left, PIECE)
             except zlib.error as error:
