@@ -17,7 +17,7 @@ from kschedweb.playground.recordings.models import Recording
 from kschedweb.playground.scenarios.models import Scenario, ScenarioFile
 from kschedweb.playground.scenarios.services import scenario_create
 from tests.support import seed_recordings
-from tests.support.html import html_of
+from tests.support.html import elements
 
 pytestmark = pytest.mark.django_db
 
@@ -27,28 +27,31 @@ AsRole = Callable[[str], Client]
 def test_an_editor_records_from_the_clusters_page_on(client_as: AsRole) -> None:
     watched, client = seed_recordings.cluster(), client_as("editor")
     assert f"{reverse('recordings')}?cluster=recorded" in client.get(reverse("cluster", args=["recorded"])).text
-    page = client.get(reverse("recordings"), {"cluster": "recorded"}).text
-    assert '<option value="recorded" selected>recorded</option>' in page
+    page = client.get(reverse("recordings"), {"cluster": "recorded"})
+    assert elements(page, "select[name=cluster] option[value=recorded][selected]")
     answer = client.post(reverse("recordings"), {"cluster": "recorded", "minutes": "5"})
     made = Recording.objects.get()
     assert (answer["Location"], made.cluster, made.seconds) == (f"/recordings/{made.pk}/", watched, 300)
-    page = client.get(answer["Location"]).text
-    assert "recorded is being recorded" in page
-    assert reverse("job-cancel", args=[made.job_id]) in page
+    page = client.get(answer["Location"])
+    assert not page.context["recording"].ended
+    assert elements(page, f"#main form[action={reverse('job-cancel', args=[made.job_id])}]")
     again = client.post(reverse("recordings"), {"cluster": "recorded", "minutes": "5"})
     assert again.status_code == 409
-    assert "is being recorded already" in again.text
+    [error] = again.context["form"].errors["cluster"]
+    assert "is being recorded already" in error
     for minutes in ("0", "1441", "x"):
         answer = client.post(reverse("recordings"), {"cluster": "recorded", "minutes": minutes})
         assert answer.status_code == 422
-        assert 'id="id_minutes-error"' in answer.text
+        assert elements(answer, "#id_minutes-error")
 
 
 def test_what_was_recorded_becomes_a_scenario_or_a_file_of_one(client_as: AsRole, editor: User) -> None:
     recording, client = seed_recordings.recording(editor), client_as("editor")
-    page = html_of(client.get(reverse("recording", args=[recording.pk])))
-    assert "1 h of recorded: 18 records of 2 nodes and 7 pods" in page
-    assert "storageclasses: missing." in page
+    page = client.get(reverse("recording", args=[recording.pk]))
+    shown = page.context["recording"]
+    assert (shown.lasted, shown.records, shown.nodes, shown.pods) == (3600, 18, 2, 7)
+    assert len(shown.notes) == 1
+    assert [one.text for one in elements(page, ".notice.warn li")] == shown.notes
     user = User.objects.get(pk=client.session["_auth_user_id"])
     answer = client.post(reverse("recording-scenario", args=[recording.pk]))
     made = Scenario.objects.get(built_in=False)
@@ -68,9 +71,7 @@ def test_a_viewer_reads_and_changes_nothing(
     client_as: AsRole, api_as: Callable[[str], APIClient], editor: User
 ) -> None:
     recording, client, api = seed_recordings.recording(editor), client_as("viewer"), api_as("viewer")
-    page = html_of(client.get(reverse("recording", args=[recording.pk])))
-    assert "Make a scenario" not in page
-    assert "Delete" not in page
+    assert not elements(client.get(reverse("recording", args=[recording.pk])), "#main form")
     assert "<form" not in client.get(reverse("recordings")).text.partition("<main")[2].partition("</main")[0]
     assert client.post(reverse("recordings"), {"cluster": "recorded", "minutes": "5"}).status_code == 403
     for name in ("recording-scenario", "recording-file", "recording-delete"):
@@ -109,6 +110,9 @@ def test_rest_records_uses_and_deletes(api_as: Callable[[str], APIClient], admin
 def test_a_cluster_that_is_not_connected_offers_no_recording(client_as: AsRole) -> None:
     Cluster.objects.create(name="files", source=Source.IMPORT)
     client = client_as("editor")
-    assert "Record events" not in client.get(reverse("cluster", args=["files"])).text
-    page = client.get(reverse("recordings")).text
-    assert "No cluster is connected" in page
+    link = f"a[href={reverse('recordings')}?cluster=files]"
+    assert not elements(client.get(reverse("cluster", args=["files"])), link)
+    page = client.get(reverse("recordings"))
+    assert not page.context["can"]
+    assert elements(page, ".empty")
+    assert not elements(page, "#main form")

@@ -11,7 +11,7 @@ from kschedweb.accounts.models import User
 from kschedweb.playground.runs import selectors
 from kschedweb.playground.runs.models import Comparison, Run
 from tests.support import seed_runs
-from tests.support.html import html_of
+from tests.support.html import elements, html_of
 
 pytestmark = pytest.mark.django_db
 Clients = Callable[[str], Any]
@@ -29,19 +29,21 @@ def test_an_editor_compares_policies_and_the_page_says_how_far_it_is(client_as: 
     answer = client.post("/comparisons/new/", {**asked, "seeds": "1 2"})
     found = Comparison.objects.get()
     assert (answer.status_code, answer["Location"]) == (302, f"/comparisons/{found.pk}/")
-    waiting = text(client.get(f"/comparisons/{found.pk}/"))
-    assert "0 of 4 runs are done" in waiting
+    waiting = client.get(f"/comparisons/{found.pk}/")
+    assert (waiting.context["comparison"].ended, waiting.context["comparison"].total) == (0, 4)
+    assert elements(waiting, "#progress[hx-trigger] [data-announce=0 of 4 runs are done]")
     seed_runs.work_off()
     part = client.get(f"/comparisons/{found.pk}/", HTTP_HX_REQUEST="true", HTTP_HX_TARGET="progress")
     assert part["HX-Refresh"] == "true"
-    done = text(client.get(f"/comparisons/{found.pk}/"))
-    assert "packed@1 moves " in done
-    assert "Which pods moved, and why, is being worked out" not in done
-    assert "NodeResourcesFit" in done
-    assert "strip-spread_cpu-figure" in done
-    assert "strip-unscheduled-figure" not in done
-    assert "the same under all policies" in done
-    assert "2 seeds it cannot fall below 0.5" in done
+    done = client.get(f"/comparisons/{found.pk}/")
+    assert done.context["sentence"].startswith("packed@1 moves ")
+    assert done.context["ended"]
+    assert not elements(done, "#progress")
+    assert "NodeResourcesFit" in text(done)
+    assert elements(done, "[data-figure=strip-spread_cpu-figure]")
+    assert not elements(done, "[data-figure=strip-unscheduled-figure]")
+    assert "unscheduled" in [line.measure.name for line in done.context["same"]]
+    assert "2 seeds it cannot fall below 0.5" in done.context["seeds_said"]
 
 
 @pytest.mark.parametrize(
@@ -62,20 +64,24 @@ def test_wrong_input_is_said_beside_its_field(
     asked = {"scenario": str(revision.pk), "reference": "default@1", "policies": policies, "seeds": "1"}
     answer = client_as("editor").post("/comparisons/new/", {**asked, **changes})
     assert answer.status_code == 400
-    assert said in answer.content.decode()
+    [field] = changes
+    assert said in " ".join(answer.context["form"].errors[field])
+    assert elements(answer, ".field-error")
     assert not Comparison.objects.exists()
 
 
 def test_a_run_shows_its_time_and_follows_the_address(client_as: Clients, editor: User) -> None:
     run = seed_runs.run(editor)
     client = client_as("viewer")
-    end = text(client.get(f"/runs/{run.pk}/"))
-    assert "All 21 pods find a node under default@1, half of them within 11 ms; 2 have to leave it again" in end
-    assert "Pods at the end" in end
-    begin = text(client.get(f"/runs/{run.pk}/?at=0"))
-    assert "Pods after 0 s" in begin
-    assert "After 0 s 6 nodes have CPU: 0 % is requested on average" in begin
-    assert "preempted by default/important" in begin
+    end = client.get(f"/runs/{run.pk}/")
+    said = "All 21 pods find a node under default@1, half of them within 11 ms; 2 have to leave it again"
+    assert end.context["sentence"].startswith(said)
+    assert [one.text for one in elements(end, "h1")] == [end.context["sentence"]]
+    assert end.context["at"] == end.context["end"] > 0
+    begin = client.get(f"/runs/{run.pk}/?at=0")
+    assert (begin.context["at"], begin.context["end"]) == (0, end.context["end"])
+    assert "After 0 s 6 nodes have CPU: 0 % is requested on average" in text(begin)
+    assert "preempted by default/important" in [one.text for one in begin.context["forced"]]
 
 
 def test_pods_are_filtered_by_state_name_and_node_and_downloaded(client_as: Clients, editor: User) -> None:
@@ -109,9 +115,9 @@ def test_a_decision_is_worked_out_anew_and_is_what_the_run_decided(client_as: Cl
         assert f"{name} goes to {node}" in page or f"The run put it on <strong>{node}</strong>" in page
     tried = outcome.attempts[outcome.index["default/important"]]
     assert tried > 1
-    first = text(client.get(f"/runs/{run.pk}/pods/default/important/?attempt=1"))
-    assert f"try 1 of {tried}" in first
-    assert "Insufficient cpu" in first
+    first = client.get(f"/runs/{run.pk}/pods/default/important/?attempt=1")
+    assert (first.context["attempt"], first.context["attempts"]) == (1, tried)
+    assert "Insufficient cpu" in first.context["answer"].quote
     assert client.get(f"/runs/{run.pk}/pods/default/none/").status_code == 404
 
 
@@ -123,7 +129,8 @@ def test_one_who_may_not_read_the_scenario_finds_nothing(client_as: Clients, edi
     for address in (f"/runs/{run.pk}/", f"/api/v1/runs/{run.pk}/map/", f"/comparisons/{comparison.pk}/"):
         assert viewer.get(address).status_code == 404
     assert str(comparison.pk) not in text(viewer.get("/comparisons/"))
-    assert "until the scenario is shared" in text(client_as("editor").get(f"/comparisons/{comparison.pk}/"))
+    share = f"form[action=/comparisons/{comparison.pk}/share/]"
+    assert elements(client_as("editor").get(f"/comparisons/{comparison.pk}/"), share)
 
 
 def test_only_who_started_a_comparison_changes_it(client_as: Clients, admin: User, editor: User) -> None:

@@ -12,7 +12,7 @@ from django.utils import timezone
 from kschedweb.clusters.models import Cluster
 from kschedweb.engine.state.watermarks import crane
 from kschedweb.watermarks.models import Annotating
-from tests.support.html import html_of
+from tests.support.html import elements, html_of, levels
 from tests.watermarks.conftest import node, stored
 
 if TYPE_CHECKING:
@@ -39,18 +39,22 @@ def in_the_wrong_zone() -> list[dict[str, Any]]:
 
 
 def test_a_cluster_without_annotations_teaches_what_they_are(client_as: ClientAs, cluster: Cluster) -> None:
-    page = html_of(client_as("viewer").get(PAGE))
-    assert "metered had no watermark annotations when it was read" in page
-    assert "0 of 3 nodes and 0 workloads" in page
-    assert '<form class="form"' not in page
+    page = client_as("viewer").get(PAGE)
+    lint = page.context["lint"]
+    assert (lint.own, lint.crane, lint.nodes, lint.workloads, lint.findings) == (0, 0, 3, 0, ())
+    assert "0 of 3 nodes and 0 workloads" in html_of(page)
+    assert not elements(page, "form.form")
+    assert elements(client_as("admin").get(PAGE), "form.form")
 
 
 def test_findings_are_on_the_page_and_over_rest(client_as: ClientAs, api_as: ApiAs) -> None:
     stored(objects=in_the_wrong_zone())
-    page = html_of(client_as("viewer").get(PAGE))
-    assert "1 finding about the annotations of metered" in page
-    assert "Written in UTC, it seems: read as Asia/Shanghai, the stamps of 30 nodes are old by 8 h in step." in page
-    assert "The first 20 are shown" in page
+    page = client_as("viewer").get(PAGE)
+    [shown] = page.context["lint"].findings
+    assert shown.message in html_of(page)
+    said = "Written in UTC, it seems: read as Asia/Shanghai, the stamps of 30 nodes are old by 8 h in step."
+    assert shown.message.startswith(said)
+    assert len(elements(page, "td details li")) == 20
     answer = api_as("viewer").get(f"{REST}findings/").json()
     assert (answer["nodes"], answer["crane"], answer["time_zone"]) == (30, 30, "Asia/Shanghai")
     [finding] = answer["findings"]
@@ -60,29 +64,27 @@ def test_findings_are_on_the_page_and_over_rest(client_as: ClientAs, api_as: Api
 
 def test_the_page_of_the_source_says_that_there_are_findings(client_as: ClientAs) -> None:
     stored(objects=in_the_wrong_zone())
-    page = html_of(client_as("viewer").get("/clusters/metered/figures/"))
-    assert "1 finding</span> about those in the cluster" in page
-    assert f'href="{PAGE}"' in page
+    page = client_as("viewer").get("/clusters/metered/figures/")
+    assert "1 finding" in [one.text for one in elements(page, ".facts .badge.amber")]
+    assert elements(page, f".facts a[href={PAGE}]")
 
 
 def test_the_time_zone_is_set_and_the_texts_are_read_in_it(client_as: ClientAs, api_as: ApiAs) -> None:
     stored(objects=in_the_wrong_zone())
     answer = client_as("admin").post(PAGE, FORM, follow=True)
-    page = html_of(answer)
-    assert "The annotations of metered look right" in page
-    assert "Saved. Nothing is written." in page
+    assert levels(answer) == ["success"]
+    assert not answer.context["annotating"].writes
+    assert (answer.context["lint"].crane, answer.context["lint"].findings) == (30, ())
     assert api_as("viewer").get(f"{REST}findings/").json()["findings"] == []
 
 
 def test_what_is_refused_stands_beside_its_field(client_as: ClientAs, api_as: ApiAs, cluster: Cluster) -> None:
     answer = client_as("admin").post(PAGE, {**FORM, "own": "on", "rate": "0", "time_zone": "Mars"})
-    page = html_of(answer)
     assert answer.status_code == 400
-    assert 'id="id_rate-error"' in page
-    assert 'id="id_time_zone-error"' in page
+    assert {one["id"] for one in elements(answer, ".field-error")} == {"id_rate-error", "id_time_zone-error"}
     answer = client_as("admin").post(PAGE, {**FORM, "own": "on"})
-    assert 'id="id_own-error"' in html_of(answer)
-    assert "is not connected: there is nothing to write to" in html_of(answer)
+    [error] = elements(answer, "#id_own-error")
+    assert "is not connected: there is nothing to write to" in error.text
     rest = api_as("admin").patch(REST, {"own": True})
     assert (rest.status_code, rest.json()["errors"][0]["path"]) == (409, "own")
     rest = api_as("admin").patch(REST, {"renew": 5, "time_zone": "Mars"})
@@ -116,16 +118,20 @@ def test_the_last_run_is_shown_with_what_failed(client_as: ClientAs, api_as: Api
         outcome=outcome,
         permissions=[{"resource": "nodes", "allowed": True}, {"resource": "deployments", "allowed": False}],
     )
-    page = html_of(client_as("admin").get(PAGE))
-    assert "Node &lt;b&gt;a&lt;/b&gt;" in page
-    assert "The credentials may not patch deployments: nothing is written there." in page
-    assert "Write now" in page
-    assert "Annotations were written after the cluster was read: refresh it" in page
+    page = client_as("admin").get(PAGE)
+    assert "Node &lt;b&gt;a&lt;/b&gt;" in html_of(page)
+    assert page.context["missing"] == ["deployments"]
+    assert "The credentials may not patch deployments: nothing is written there." in html_of(page)
+    assert elements(page, f"form[action={PAGE}write/]")
+    assert page.context["older"]
+    assert elements(page, "#main form[action=/clusters/metered/refresh/]")
     assert api_as("viewer").get(REST).json()["outcome"] == outcome
 
 
 def test_a_cluster_that_was_never_read_says_so(client_as: ClientAs, api_as: ApiAs) -> None:
     Cluster.objects.create(name="metered", source="import")
-    assert "Nothing to look at yet" in html_of(client_as("viewer").get(PAGE))
+    page = client_as("viewer").get(PAGE)
+    assert page.context["lint"] is None
+    assert elements(page, ".empty a[href=/clusters/metered/]")
     assert api_as("viewer").get(f"{REST}findings/").status_code == 404
     assert api_as("viewer").get(REST).json()["outcome"] is None
