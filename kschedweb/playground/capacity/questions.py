@@ -38,7 +38,7 @@ class PodAsked:
     requests: tuple[tuple[str, str], ...] = ()  # resource, quantity
 
     def shape(self, snapshot: EngineSnapshot) -> PodShape:
-        """Raises ApplicationError that names the field."""
+        """The shape; raises ApplicationError, which names the field."""
         if self.workload:
             return self._known(snapshot)
         raw = self._written() if self.manifest else self._plain()
@@ -111,7 +111,7 @@ class NodeAsked:
     zones: tuple[str, ...] = ()
 
     def shape(self, snapshot: EngineSnapshot) -> NodeShape:
-        """Raises ApplicationError that names the field."""
+        """The shape; raises ApplicationError, which names the field."""
         if self.like:
             if self.like not in snapshot.index:
                 raise ApplicationError.at("like", f"The snapshot has no node {self.like}.")

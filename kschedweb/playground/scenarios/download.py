@@ -1,4 +1,4 @@
-"""A revision as one file with all that it needs; the page and REST give the same one."""
+"""Downloads of scenarios, for the page and REST."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def export_response(revision: ScenarioRevision) -> HttpResponse:
-    """The export, gzipped JSON, as a download."""
+    """The revision with everything it needs as one file of gzipped JSON."""
     response = HttpResponse(selectors.export(revision), content_type="application/gzip")
     filename = f"scenario-{revision.scenario_id}-{revision.number}.json.gz"
     response["Content-Disposition"] = f'attachment; filename="{filename}"'

@@ -1,4 +1,4 @@
-"""The state of the editing page: one document, shown as YAML and as a form."""
+"""The state of the editor: a document, shown as YAML and as a form."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Choices:
-    """What fields offer: snapshots by id with what they are called, and the scenario's files."""
+    """The choices of form fields: snapshots as (id, label), and the scenario's files."""
 
     snapshots: Mapping[str, str] = field(default_factory=dict)
     files: tuple[str, ...] = ()
@@ -24,7 +24,7 @@ class Choices:
 
 @dataclass
 class Editor:
-    """``base`` is the document that the form's fields were filled from; see ``form.apply``."""
+    """The editor. ``base`` is the document from which the form was filled; see ``form.apply``."""
 
     document: str
     base: str
@@ -33,17 +33,17 @@ class Editor:
 
     @property
     def problems(self) -> list[Problem]:
-        """In the order of the lines."""
+        """The problems in the order of lines."""
         return sorted(self.checked.problems, key=lambda problem: (problem.line, problem.column))
 
     def refused(self, problems: Sequence[Problem]) -> None:
-        """Show also what was found wrong when it was to be saved."""
+        """Show also ``problems`` that were found on saving."""
         self.checked.problems.extend(problems)
         form.place(self.form, problems)
 
     @property
     def state(self) -> dict[str, Any]:
-        """What the page's script needs."""
+        """The state for the page's script."""
         errors = [
             {"line": one.line, "column": one.column, "endColumn": one.end_column, "message": one.message}
             for one in self.checked.problems
@@ -52,14 +52,14 @@ class Editor:
 
 
 def opened(document: str, choices: Choices) -> Editor:
-    """The editor as it is shown for a saved document."""
+    """The editor for a saved document."""
     checked = check(document, files=choices.files)
     shown = form.build(checked.data, checked.problems, snapshots=choices.snapshots, files=choices.files)
     return Editor(document, document, checked, shown)
 
 
 def posted(fields: Mapping[str, str], choices: Choices) -> Editor:
-    """The editor after a person changed fields, YAML, or both, and pressed a button or none."""
+    """The editor for posted fields and YAML, with the effect of a pressed button."""
     document = normalised(fields.get("document", ""))
     base = normalised(fields.get("base_document", document))
     try:
@@ -72,7 +72,7 @@ def posted(fields: Mapping[str, str], choices: Choices) -> Editor:
 
 
 def _pressed(document: str, fields: Mapping[str, str]) -> str:
-    """The buttons of the form that change the document: a section and a place in it, such as ``changes.2``."""
+    """Apply a button that changes the document; its value is a section and a position, such as ``changes.2``."""
     for section in form.SECTIONS:
         if f"add_{section}" in fields:
             return form.add(document, section, fields.get(f"new_{section}", ""))
@@ -84,7 +84,7 @@ def _pressed(document: str, fields: Mapping[str, str]) -> str:
 
 
 def _unreadable(document: str, base: str, fields: Mapping[str, str], choices: Choices) -> Editor:
-    """The YAML cannot be read: the form keeps what was put into it until it can be written down."""
+    """The editor for invalid YAML; the form keeps its fields until they can be written into a valid document."""
     try:
         data = parse(form.apply(base, base, fields) if "base_document" in fields else base).data
     except DocumentError:

@@ -1,4 +1,4 @@
-"""What a scenario makes of the cluster that it starts from, in short sentences."""
+"""The effect of a scenario on its cluster, in short sentences."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _USED = {
     "trace": "recorded use of machines, dealt out to the workloads",
 }
 MOST_NOTES = 20
-MOST_ARRIVING = 20_000  # of each arrival that are looked at while somebody edits: about a second's work
+MOST_ARRIVING = 20_000  # pods of each arrival in a preview, which takes about a second
 
 
 @dataclass(frozen=True)
 class Effect:
-    """Counts at the beginning, sentences about what follows, and notes on what was left out or read differently."""
+    """Counts at the beginning, sentences about events, and notes on what was left out or interpreted."""
 
     nodes: int
     bound: int
@@ -48,24 +48,24 @@ class Effect:
 
     @property
     def beginning(self) -> str:
-        """``60 nodes and 1 pod on them``."""
+        """Such as ``60 nodes and 1 pod on them``."""
         pods, where = _said(self.bound, "pod", "pods") or "no pod", "it" if self.nodes == 1 else "them"
         return f"{_said(self.nodes, 'node', 'nodes') or 'no node'} and {pods} on {where}"
 
 
 def used(document: Mapping[str, Any]) -> str:
-    """Where real use comes from in a document's plain values."""
+    """The source of real use in a document's plain data."""
     asked = document.get("use")
     said = asked if isinstance(asked, Mapping) else {}
     return _USED.get(str(said.get("from")), _USED["none"]).format(window=duration(said.get("window") or DAY))
 
 
 def shortened(document: Document) -> Document:
-    """``document`` with no more than about MOST_ARRIVING pods from each of its arrivals, for a quick look."""
+    """``document`` with at most about MOST_ARRIVING pods of each arrival, for a preview."""
 
     def short(part: Trace | Generate) -> Trace | Generate:
         if isinstance(part, Trace):
-            if part.format == "records":  # whose workloads changes may name
+            if part.format == "records":  # changes may name its workloads
                 return part
             return replace(part, limit=min(part.limit or MOST_ARRIVING, MOST_ARRIVING))
         return replace(part, until=min(part.until, _last(part)))
@@ -74,14 +74,14 @@ def shortened(document: Document) -> Document:
 
 
 def _last(part: Generate) -> float:
-    """When it has made so many, at its highest rate."""
+    """When MOST_ARRIVING pods have arrived at the highest rate."""
     return part.at + MOST_ARRIVING * 3600.0 / part.per_hour
 
 
 def effect(before: Sequence[dict[str, Any]], prepared: Prepared, document: Document | None = None) -> Effect:
-    """``before`` are the objects of the base, ``prepared`` what the changes made of them.
+    """Describe ``prepared``; ``before`` are the objects of the base.
 
-    ``document`` is given where ``prepared`` was made of it :func:`shortened`.
+    ``document`` is given if ``prepared`` was made from it :func:`shortened`.
     """
     cut = document is not None and any(
         isinstance(one, Generate) and one.until > _last(one) for one in document.arrivals
@@ -90,7 +90,7 @@ def effect(before: Sequence[dict[str, Any]], prepared: Prepared, document: Docum
     bound_before = {key for key, one in _pods(before).items() if _node(one)}
     bound = {key for key, one in _pods(prepared.objects).items() if _node(one)}
     first = [one for one in prepared.events if isinstance(one, events.PodArrives) and one.time == 0]
-    there = {key for key, one in _pods(map(_raw, first)).items() if _node(one)}  # that were recorded on their nodes
+    there = {key for key, one in _pods(map(_raw, first)).items() if _node(one)}  # recorded on their nodes
     bound, waiting = bound | there, len(first) - len(there)
     found = [
         _said(len(new - old), "node added", "nodes added"),
@@ -150,7 +150,7 @@ def _said(number: int, one: str, several: str) -> str:
 
 
 def _clock(seconds: float) -> str:
-    """``5400`` -> ``1:30 h``, ``432000`` -> ``5.0 days``; times in the simulation, from its beginning."""
+    """A time since the beginning of the simulation: ``5400`` -> ``1:30 h``, ``432000`` -> ``5.0 days``."""
     if seconds < 120:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)

@@ -1,7 +1,7 @@
-"""The form of a scenario: what its document says as fields, and fields written back into the document.
+"""The form of a scenario: fields from its document, and fields written back into the document.
 
-A posted form is compared with the document that it was shown for (the base); only what differs is written into the
-document as it is now. So a person may change fields and YAML in one go, and neither side overwrites the other.
+A posted form is compared with the document from which it was filled (the base), and only differences are written into
+the posted document. So a person can change fields and YAML at once, and neither overwrites the other.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kschedweb.policies.editing.switches import as_dict, as_list
 
 EMPTY = "empty"
 SECTIONS = {"changes": "Changes", "arrivals": "Arrivals"}
-# The key of the document under which each group of fields stands; the general ones stand at its top.
+# The key of each group of fields in the document; general fields are at the top level.
 GROUPS = {"general": "", "use": "use", "run": "run"}
 MOST_ITEMS = 100
 
@@ -35,7 +35,7 @@ def _shape(name: str) -> Schema:
 
 @dataclass
 class Item:
-    """One change or one arrival as a small form; ``at`` is ``None`` where there is no such thing."""
+    """One change or arrival as a small form; ``at`` is ``None`` if the kind has no time."""
 
     section: str
     index: int
@@ -63,7 +63,7 @@ class Item:
 
 @dataclass
 class ScenarioForm:
-    """All that the form shows; ``left_out`` are items beyond those that fit, edited in the YAML."""
+    """The whole form; ``left_out`` is the number of items beyond the limit, which can be edited in the YAML."""
 
     general: Field
     base: Field
@@ -75,7 +75,7 @@ class ScenarioForm:
 
     @property
     def sections(self) -> list[tuple[str, str, list[Item], list[tuple[str, str]]]]:
-        """Name, title, items, and the kinds that can be added with their titles."""
+        """Name, title, items, and the kinds to add with their titles."""
         return [
             (name, title, self.items[name], [(kind, TITLES[kind]) for kind in schema.kinds(name)])
             for name, title in SECTIONS.items()
@@ -85,9 +85,9 @@ class ScenarioForm:
 def build(
     data: Any, problems: Sequence[Problem], *, snapshots: Mapping[str, str] | None = None, files: Sequence[str] = ()
 ) -> ScenarioForm:
-    """The form for a document's plain values, with ``problems`` beside their fields.
+    """The form for a document's plain data, with ``problems`` at their fields.
 
-    ``snapshots`` are the ids to choose from with what they are called, ``files`` the names of the scenario's files.
+    ``snapshots`` are choices (id, label), ``files`` the names of the scenario's files.
     """
     data = as_dict(data)
     groups = {
@@ -117,9 +117,9 @@ def build(
 
 
 def apply(text: str, base: str, posted: Posted) -> str:
-    """``text`` with the changes that ``posted`` makes to the form as shown for ``base``.
+    """``text`` with the changes of ``posted`` relative to the form of ``base``.
 
-    Raises ``DocumentError`` where one of the two is no YAML document.
+    Raises ``DocumentError`` if one of the two is not a YAML document.
     """
     data, shown = as_dict(parse(text).data), as_dict(parse(base).data)
     target = deepcopy(data)
@@ -154,7 +154,7 @@ def remove(text: str, section: str, index: int) -> str:
 
 
 def earlier(text: str, section: str, index: int) -> str:
-    """``text`` with item ``index`` one place further up."""
+    """``text`` with item ``index`` moved up by one."""
     data = as_dict(parse(text).data)
     items = as_list(data.get(section))
     if section not in SECTIONS or not 0 < index < len(items):
@@ -167,7 +167,7 @@ def earlier(text: str, section: str, index: int) -> str:
 
 
 def _with_files(shape: Schema, files: Sequence[str]) -> Schema:
-    """``shape`` whose fields for files offer those there are."""
+    """``shape`` with ``files`` as choices of fields for files."""
     if not files:
         return shape
     properties = {
@@ -194,7 +194,7 @@ def _item(section: str, index: int, value: Any, files: Sequence[str]) -> Item:
 
 
 def _kind(section: str, value: Any) -> str:
-    """Which change or arrival an item is, "" for none that is known."""
+    """The kind of a change or arrival; "" if unknown."""
     return next((key for key in as_dict(value) if key in schema.kinds(section)), "")
 
 
@@ -224,7 +224,7 @@ def _base(data: dict[str, Any], snapshots: Mapping[str, str]) -> Field:
 
 
 def place(form: ScenarioForm, problems: Sequence[Problem]) -> None:
-    """Put each problem at the field whose path is the longest beginning of its own."""
+    """Put each problem at the field whose path is the longest prefix of its path."""
     fields = [found for name in GROUPS for top in getattr(form, name).fields for found in top.walk()]
     fields.append(form.base)
     for items in form.items.values():
@@ -244,7 +244,7 @@ def place(form: ScenarioForm, problems: Sequence[Problem]) -> None:
 
 
 def _write(target: dict[str, Any], shown: dict[str, Any], name: str, posted: Posted) -> None:
-    """Write one of GROUPS into ``target`` where its fields changed."""
+    """Write the changed fields of one of GROUPS into ``target``."""
     place = GROUPS[name]
     before = as_dict(shown.get(place)) if place else shown
     holder = as_dict(target.get(place)) if place else target

@@ -38,13 +38,13 @@ class ScenarioCreateForm(forms.Form):
 
     @property
     def copied(self) -> str:
-        """The id of the scenario that is copied, "" for none."""
+        """The id of the scenario to copy, "" for none."""
         start = str(self.cleaned_data["start"])
         return start.removeprefix(COPY) if start.startswith(COPY) else ""
 
     @property
     def text(self) -> str:
-        """The first document, where nothing is copied."""
+        """The first document of a scenario that is not a copy."""
         start = self.cleaned_data["start"]
         about = {"description": self.cleaned_data["description"]} if self.cleaned_data["description"] else {}
         return as_yaml(
@@ -83,7 +83,7 @@ class ImportForm(forms.Form):
 
 
 class UploadForm(forms.Form):
-    """A file that changes, arrivals or use read."""
+    """A file for changes, arrivals or use."""
 
     file = forms.FileField(
         label="File",

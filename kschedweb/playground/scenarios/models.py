@@ -1,4 +1,4 @@
-"""Scenarios: what-if questions about a cluster, with immutable revisions and the files that they read."""
+"""Scenarios: what-if questions about a cluster, with immutable revisions and files."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ NAME_LIMIT = 100
 
 
 class Scenario(models.Model):
-    """A named scenario; what it says is in its revisions, from the newest of which name and description are taken.
+    """A named scenario. Its documents are its revisions; name and description are those of the newest.
 
-    ``shared`` lets everyone who is signed in read it; otherwise only who made it and admins can. ``built_in`` ones
-    come with the site: everyone reads and copies them, nobody changes them.
+    With ``shared``, everyone who is signed in can read it, otherwise only its owner and admins. ``built_in`` scenarios
+    come with the site: everyone can read and copy them, nobody can change them.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=NAME_LIMIT)
-    slug = models.SlugField(max_length=NAME_LIMIT, allow_unicode=True)  # of the name, once an owner
+    slug = models.SlugField(max_length=NAME_LIMIT, allow_unicode=True)  # of the name, unique for each owner
     description = models.CharField(max_length=500, blank=True)
     shared = models.BooleanField(default=False)
     built_in = models.BooleanField(default=False)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
-    newest: int  # number of the newest revision, where selectors.scenario_list read it
+    newest: int  # number of the newest revision, set by selectors.scenario_list
 
     class Meta:
         ordering = ("name", "id")
@@ -46,20 +46,20 @@ class Scenario(models.Model):
 
     @property
     def private(self) -> bool:
-        """Whether only who made it and admins may know of it."""
+        """Whether only the owner and admins may see it."""
         return not (self.shared or self.built_in)
 
 
 class ScenarioRevision(models.Model):
-    """One saved state of a scenario: valid when it was saved, never changed, numbered from 1.
+    """A saved document of a scenario: valid when saved, never changed, numbered from 1.
 
-    ``snapshot`` is the cluster it starts from; ``None`` for an empty one, and for an imported scenario, which brings
-    its snapshot as a file.
+    ``snapshot`` is the cluster at the start; ``None`` for an empty cluster, and for an imported scenario, which has its
+    snapshot as a file.
     """
 
     scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="revisions")
     number = models.PositiveIntegerField()
-    text = models.TextField()  # the YAML as the person wrote it, comments and all
+    text = models.TextField()  # the YAML as written, with comments
     comment = models.CharField(max_length=500, blank=True)
     snapshot = models.ForeignKey(Snapshot, null=True, on_delete=models.PROTECT, related_name="+")
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
@@ -71,7 +71,7 @@ class ScenarioRevision(models.Model):
 
     @cached_property
     def document(self) -> dict[str, Any]:
-        """What the text says, as plain values; not to be changed."""
+        """The text as plain data, which must not be changed."""
         data: dict[str, Any] = parse(self.text).data
         return data
 
@@ -86,11 +86,11 @@ class FileKind(models.TextChoices):
     FIGURES = "figures", "What its nodes and workloads used"
 
 
-UNNAMED = (FileKind.SNAPSHOT, FileKind.FIGURES)  # files that belong to a base, and that no document names
+UNNAMED = (FileKind.SNAPSHOT, FileKind.FIGURES)  # files of a base, which no document names
 
 
 class ScenarioFile(models.Model):
-    """A file that revisions of a scenario read, by its name; never changed, so that a revision keeps its meaning."""
+    """A file that revisions of a scenario read by name. It never changes, so that revisions keep their meaning."""
 
     scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="files")
     name = models.CharField(max_length=NAME_LIMIT)
@@ -115,7 +115,7 @@ class ScenarioFile(models.Model):
 
 
 def readable(user: User, scenario: str = "") -> models.Q:
-    """The condition under which ``user`` may read a row; ``scenario`` leads to its scenario, "": it is one."""
+    """The condition on rows that ``user`` may read; ``scenario`` is the lookup to the scenario, "" for scenarios."""
     if user.role == Role.ADMIN:
         return models.Q()
     before = f"{scenario}__" if scenario else ""

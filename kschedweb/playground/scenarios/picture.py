@@ -1,4 +1,4 @@
-"""A small cluster as it is drawn: its zones, the nodes in them, and what runs there."""
+"""A drawing of a small cluster: its zones, their nodes, and the pods there."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from kschedweb.engine.objects.access import ObjectError
 from kschedweb.engine.state.watermarks.annotations import KEY, AnnotatedUse
 
 ZONES = ("topology.kubernetes.io/zone", "zone")  # labels; the second as the Kubernetes documentation's examples have it
-MOST_PODS = 6  # of a node that are drawn one by one
-MOST_NODES = 12  # with names and pods; of more there is one square each
+MOST_PODS = 6  # pods of a node that are drawn one by one
+MOST_NODES = 12  # nodes drawn with names and pods; if there are more, each is a square
 
 
 @dataclass
 class Drawn:
-    """A node. ``level`` is its CPU in use in percent, where an annotation says so; ``state`` a decision's verdict.
+    """A node. ``level`` is its CPU use in percent, from an annotation; ``state`` is a decision's verdict.
 
-    ``state``: "chosen", "fits", "rejected", or "" where nothing was decided. ``said`` says why, or the score.
+    ``state`` is "chosen", "fits", "rejected", or "" without a decision. ``said`` is the reason, or the score.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Zone:
 
 @dataclass
 class Picture:
-    """``waiting`` are pods without a node; ``small`` where each node is drawn with its pods."""
+    """The drawing; ``waiting`` are pending pods; ``small`` is whether nodes are drawn with their pods."""
 
     zones: list[Zone]
     waiting: list[str]
@@ -64,12 +64,12 @@ class Picture:
 
     @property
     def levels(self) -> bool:
-        """Whether the nodes' use is what there is to see."""
+        """Whether the drawing shows the nodes' use."""
         return any(node.level is not None for node in self.nodes)
 
     @property
     def sentence(self) -> str:
-        """The same in words: ``zoneA: node1 with p1, node2 with p2; zoneB: …``."""
+        """The drawing in words: ``zoneA: node1 with p1, node2 with p2; zoneB: …``."""
         parts = []
         for zone in self.zones:
             listed = ", ".join(map(_words, zone.nodes)) if self.small else f"{len(zone.nodes)} nodes"
@@ -78,7 +78,7 @@ class Picture:
 
 
 def picture(objects: Iterable[Mapping[str, Any]]) -> Picture:
-    """What ``objects`` look like: raw nodes and pods, of which those that waited come without ``nodeName``."""
+    """The drawing of ``objects``, which are raw nodes and pods; pending pods have no ``nodeName``."""
     zones: dict[str, Zone] = {}
     nodes: dict[str, Drawn] = {}
     pods: list[Mapping[str, Any]] = []

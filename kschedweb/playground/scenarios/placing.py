@@ -1,4 +1,4 @@
-"""Putting the scenarios in place that come with the site."""
+"""Puts the ready scenarios into the database."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ COMMENT = "Comes with the site"
 
 
 def ready_place(*, keys: Collection[str] = ()) -> list[ScenarioRevision]:
-    """Every ready scenario as this version of the site has it: made, given another revision, or left as it is.
+    """Make or update every ready scenario to this version of the site; unchanged ones stay as they are.
 
-    ``keys`` names those that are meant, where not all are. Copies are people's own, and stay as they are.
+    With ``keys``, only these. Copies belong to people and stay as they are.
     """
     placed = []
     for one in (one for one in all_ready() if not keys or one.key in keys):
         try:
             revision = _place(one)
-        except ApplicationError as error:  # A site must start without it, too.
+        except ApplicationError as error:  # The site must start without it, too.
             logger.warning("a ready scenario cannot be put in place", scenario=one.key, reason=error.detail)
             continue
         placed.append(revision)
@@ -64,7 +64,7 @@ def _place(one: Ready) -> ScenarioRevision:
 
 
 def _named(one: Ready, text: str) -> str:
-    """``text``, under another name where a person took its own."""
+    """``text`` with another name if a person has a scenario of that name."""
     data = parse(text).data
     if not Scenario.objects.filter(slug=services.slug_of(data["name"])).exclude(pk=one.id).exists():
         return text
@@ -72,7 +72,7 @@ def _named(one: Ready, text: str) -> str:
 
 
 def _policy_place(one: Ready) -> None:
-    """Make the policy, or bring it up to date; one that a person changed is theirs, and stays."""
+    """Make or update the policy; one that a person changed stays as it is."""
     policy = Policy.objects.filter(name=one.policy).first()
     if policy is None:
         said = "The policy of a ready scenario."

@@ -1,6 +1,6 @@
 """The engine's JSON Schema of a scenario as shapes of form fields.
 
-The engine says what there is and what it means; here it is only made plain enough for an input a value.
+The schema has all fields and help texts. This module simplifies it to one input for each value.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TITLES = {
     "trace": "Replay a recording",
     "generate": "Generate pods",
 }
-# What a new change or arrival says before a person has said anything.
+# The initial content of a new change or arrival.
 NEW: dict[str, dict[str, Any]] = {
     "addNodes": {"count": 1},
     "scaleWorkload": {"replicas": 1},
@@ -49,7 +49,7 @@ _SHAPE = ("cpu", "memory", "weight", "life")
 
 @cache
 def properties(*path: str) -> dict[str, Schema]:
-    """The fields at ``path`` of a document, such as ``("changes", "addNodes")``; lists leave no trace in it."""
+    """The fields at ``path`` of a document, such as ``("changes", "addNodes")``; lists are skipped in it."""
     found = json_schema()
     for key in path:
         found = found["properties"][key]
@@ -59,7 +59,7 @@ def properties(*path: str) -> dict[str, Schema]:
 
 @cache
 def kinds(section: str) -> dict[str, Schema]:
-    """The changes or arrivals there are, each as the shape of its form."""
+    """The kinds of changes or arrivals, each with the shape of its form."""
     found = json_schema()["properties"][section]["items"]["properties"]
     return {
         key: {
@@ -74,12 +74,12 @@ def kinds(section: str) -> dict[str, Schema]:
 
 @cache
 def moment() -> Schema:
-    """The shape of the field that says when a change happens."""
+    """The shape of the field for the time of a change."""
     return properties("changes")["at"]
 
 
 def defaults(fields: dict[str, Schema]) -> dict[str, Any]:
-    """What holds where nothing is said."""
+    """The default of each field."""
     return {key: item["default"] for key, item in fields.items() if "default" in item}
 
 
@@ -100,13 +100,13 @@ def _plain(key: str, item: Schema) -> Schema:
     elif key == "tide":
         shape = {**item, "properties": {name: _plain(name, one) for name, one in item["properties"].items()}}
     elif item.get("type") == "object":
-        # Of any keys, or of more than a small form should have: as YAML.
+        # Fields with free keys, or too many for a small form, are edited as YAML.
         shape = about | {"type": "object"}
     return shape
 
 
 def duration(seconds: Any) -> Any:
-    """``5400.0`` -> ``"1h30m"``; what is no number stays as it is."""
+    """``5400.0`` -> ``"1h30m"``; other values are not changed."""
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
         return seconds
     if seconds < 1 and seconds:

@@ -1,4 +1,4 @@
-"""Reading scenarios, and what the engine makes of them."""
+"""Reads scenarios, and prepares them for the engine."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def scenario_list(user: User) -> QuerySet[Scenario]:
 
 
 def scenario_get(user: User, scenario_id: UUID | str) -> Scenario:
-    """The scenario of this id; ``Http404`` where there is none that ``user`` may see."""
+    """The scenario of this id; raises ``Http404`` if there is none that ``user`` may see."""
     found = scenario_list(user).filter(pk=scenario_id).first()
     if found is None:
         raise Http404("There is no such scenario, or whoever made it has not shared it.")
@@ -54,7 +54,7 @@ def revision_list(scenario: Scenario) -> QuerySet[ScenarioRevision]:
 
 
 def revision_get(scenario: Scenario, number: int | None = None) -> ScenarioRevision:
-    """Revision ``number``, ``None`` for the newest; ``Http404`` where there is none."""
+    """Revision ``number``, by default the newest; raises ``Http404`` if there is none."""
     return numbered(revision_list(scenario), number, f"Scenario {scenario.name}")
 
 
@@ -65,7 +65,7 @@ def newest_revisions() -> QuerySet[ScenarioRevision]:
 
 
 def file_get(scenario: Scenario, name: str) -> ScenarioFile:
-    """The file ``name`` of ``scenario``; ``Http404`` where there is none."""
+    """The file ``name`` of ``scenario``; raises ``Http404`` if there is none."""
     found = scenario.files.filter(name=name).first()
     if found is None:
         raise Http404(f"Scenario {scenario.name} has no file {name}.")
@@ -73,12 +73,12 @@ def file_get(scenario: Scenario, name: str) -> ScenarioFile:
 
 
 def file_list(scenario: Scenario) -> QuerySet[ScenarioFile]:
-    """Without their content."""
+    """The files without content."""
     return scenario.files.select_related("created_by").defer("content")
 
 
 def snapshot_choices() -> dict[str, str]:
-    """The complete snapshots that a scenario can start from, newest of each cluster first: id and what it is called."""
+    """The complete snapshots that a scenario can start from, newest of each cluster first: id and label."""
     rows = Snapshot.objects.filter(complete=True).order_by("cluster__name", "-taken_at", "-id")
     return {
         str(pk): f"{name}, {taken:%Y-%m-%d %H:%M} UTC ({counts.get('Node', 0)} nodes, {counts.get('Pod', 0)} pods)"
@@ -86,16 +86,15 @@ def snapshot_choices() -> dict[str, str]:
     }
 
 
-# Neither a snapshot nor a file ever changes, and the editor reads its base at each change. 80 MB for 10,000 pods on
-# 5,000 nodes.
+# Snapshots and files never change, and the editor reads the base at each change. 80 MB for 10,000 pods on 5,000 nodes.
 _bases: LRU[Base] = LRU(2)
 
 
 @dataclass(frozen=True)
 class Base:
-    """What a revision starts from: ``taken_at`` in seconds since 1970, 0 for an empty cluster.
+    """The cluster at the start of a revision; ``taken_at`` is in seconds of the epoch, 0 for an empty cluster.
 
-    ``objects`` are raw Kubernetes objects, shared and not to be changed.
+    ``objects`` are raw Kubernetes objects, which are shared and must not be changed.
     """
 
     objects: list[dict[str, Any]]
@@ -105,12 +104,12 @@ class Base:
 
 
 def base(revision: ScenarioRevision) -> Base:
-    """The cluster that ``revision`` starts from; ``Unprocessable`` where it is gone."""
+    """The cluster at the start of ``revision``; raises ``Unprocessable`` if it was deleted."""
     return start_of(revision.scenario, check(revision.text))
 
 
 def start_of(scenario: Scenario, checked: Checked) -> Base:
-    """The cluster that a document of ``scenario`` starts from: a file that was imported with it, else a snapshot."""
+    """The cluster at the start of a document of ``scenario``: an imported file, else a snapshot."""
     wanted = checked.snapshot
     if not wanted:
         return Base([], 0.0, "")
@@ -139,7 +138,7 @@ _objects: LRU[list[dict[str, Any]]] = LRU(16)
 
 
 def picture(revision: ScenarioRevision) -> Picture:
-    """What the cluster looks like at the beginning of ``revision``, before its changes; the caller's own."""
+    """A drawing of the cluster at the start of ``revision``, before its changes. The caller may change it."""
 
     def read() -> list[dict[str, Any]]:
         kept = [*base(revision).objects, *(revision.document.get("objects") or ())]
@@ -150,7 +149,7 @@ def picture(revision: ScenarioRevision) -> Picture:
 
 @dataclass(frozen=True)
 class ListedScenario:
-    """A ready scenario as the list shows it."""
+    """A ready scenario in the list."""
 
     ready: Ready
     scenario: Scenario
@@ -158,7 +157,7 @@ class ListedScenario:
 
 
 def ready_list() -> list[ListedScenario]:
-    """The scenarios that come with the site, in their order, as far as they were put in place."""
+    """The ready scenarios in the database, in order."""
     there = {row.scenario_id: row for row in newest_revisions().filter(scenario__built_in=True)}
     return [
         ListedScenario(one, there[one.id].scenario, picture(there[one.id])) for one in all_ready() if one.id in there
@@ -166,7 +165,7 @@ def ready_list() -> list[ListedScenario]:
 
 
 class Files(Mapping[str, bytes]):
-    """The files of a scenario by name, each packed by gzip and read when the engine asks for it."""
+    """The gzipped files of a scenario by name, read on demand."""
 
     def __init__(self, scenario: Scenario) -> None:
         self._names = list(scenario.files.exclude(kind=FileKind.SNAPSHOT).values_list("name", flat=True))
@@ -188,9 +187,9 @@ _prepared: LRU[Prepared] = LRU(3)
 
 
 def prepared(revision: ScenarioRevision, seed: int) -> Prepared:
-    """What the engine runs for ``revision``: always the same for the same seed; the last few are kept, so change none.
+    """Prepare ``revision`` for the engine; equal for an equal seed. The result is cached and must not be changed.
 
-    Raises ``Unprocessable`` with the place in the document where something in it cannot be done.
+    Raises ``Unprocessable`` with the path of what is impossible.
     """
     return _prepared.get(
         (revision.scenario_id, revision.number, seed),
@@ -199,16 +198,16 @@ def prepared(revision: ScenarioRevision, seed: int) -> Prepared:
 
 
 def preview(text: str, start: Base, scenario: Scenario) -> Prepared:
-    """As :func:`make_ready`, with no more arrivals than can be looked at while somebody waits."""
+    """As :func:`make_ready`, with few enough arrivals for a preview."""
     return make_ready(text, start, scenario, seed=1, change=shortened)
 
 
 def make_ready(
     text: str, start: Base, scenario: Scenario, seed: int, change: Callable[[Document], Document] = lambda it: it
 ) -> Prepared:
-    """What the engine runs for ``text``, which need not be saved, on ``start`` with the files of ``scenario``.
+    """Prepare ``text``, which may be unsaved, on ``start`` with the files of ``scenario``.
 
-    ``change`` gives another document in place of the one that was read.
+    ``change`` replaces the document that was read.
     """
     checked = check(text, files=Files(scenario))
     if checked.document is None or checked.problems:
@@ -227,7 +226,7 @@ def make_ready(
 
 
 def figures_of(use: UseOf, snapshot: Snapshot) -> Collected | None:
-    """What was collected about the cluster of ``snapshot``, as far as ``use`` asks for it; ``None`` for nothing."""
+    """The collected figures of the cluster of ``snapshot`` that ``use`` needs; ``None`` if it needs none."""
     taken = snapshot.taken_at.timestamp()
     if use.seconds:
         return collected(snapshot.cluster, taken - use.seconds, taken)
@@ -240,7 +239,7 @@ def _unprocessable(detail: str, problems: list[Problem]) -> Unprocessable:
 
 
 def export(revision: ScenarioRevision) -> bytes:
-    """``revision`` as one gzipped JSON file with all that it needs."""
+    """``revision`` with everything it needs as gzipped JSON."""
     start = base(revision)
     checked = check(revision.text)
     wanted = checked.snapshot
@@ -248,7 +247,7 @@ def export(revision: ScenarioRevision) -> bytes:
     rows = revision.scenario.files.exclude(kind=FileKind.SNAPSHOT)
     files = [(row.name, row.kind, uploads.plain(row).decode()) for row in rows]
     if start.snapshot is not None and checked.document and checked.figures not in [name for name, _, _ in files]:
-        # A revision of a time when they were not kept with the scenario.
+        # An old revision, from before figures were stored with the scenario.
         found = figures_of(checked.document.use, start.snapshot)
         files += [(checked.figures, FileKind.FIGURES, "\n".join(found.lines()))] if found else []
     return transfer.packed(revision.text, snapshot if wanted else None, files)

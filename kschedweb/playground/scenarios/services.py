@@ -1,4 +1,4 @@
-"""Every change of scenarios. A saved revision is one that the engine takes, and is never changed afterwards."""
+"""Changes of scenarios. Only revisions that the engine accepts are saved, and they never change."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ def scenario_create(
     files: Iterable[uploads.Upload] = (),
     id: UUID | None = None,
 ) -> Scenario:
-    """A scenario with its revision 1, named as ``text`` says; ``Conflict`` where there is one of that name.
+    """Create a scenario with revision 1 and the name in ``text``; raises ``Conflict`` if the name is taken.
 
-    ``files`` are what the text names (:func:`uploads.read`); ``id`` is made up unless it is given. Raises
+    ``files`` are those that the text names (:func:`uploads.read`); ``id`` is random by default. Raises
     :class:`InvalidDocument`.
     """
     text, uploaded = kept(text), list(files)
@@ -78,9 +78,9 @@ def scenario_create(
 def scenario_save(
     *, scenario: Scenario, text: str, author: User | None, expected: int, comment: str = ""
 ) -> ScenarioRevision:
-    """The next revision of ``scenario``, or the newest one where it says the same to the letter.
+    """Save the next revision of ``scenario``; returns the newest one if the text has not changed.
 
-    ``expected`` is the number of the revision that was edited; ``PreconditionFailed`` where it is not the newest.
+    ``expected`` is the number of the edited revision; raises ``PreconditionFailed`` if it is not the newest.
     """
     newest = _lock_newest(scenario, author, expected)
     revision = _save(scenario, newest, kept(text), comment, author)
@@ -91,7 +91,7 @@ def scenario_save(
 
 @transaction.atomic
 def scenario_restore(*, scenario: Scenario, number: int, author: User | None, expected: int) -> ScenarioRevision:
-    """A new revision that says what revision ``number`` said."""
+    """Save a new revision with the text of revision ``number``."""
     newest = _lock_newest(scenario, author, expected)
     old = scenario.revisions.filter(number=number).first()
     if old is None:
@@ -104,7 +104,7 @@ def scenario_restore(*, scenario: Scenario, number: int, author: User | None, ex
 
 @transaction.atomic
 def scenario_rename(*, scenario: Scenario, name: str, author: User | None, expected: int) -> ScenarioRevision:
-    """A new revision in which only the name differs."""
+    """Save a new revision with another name."""
     newest = _lock_newest(scenario, author, expected)
     old = scenario.name
     text = rewrite(newest.text, {**newest.document, "name": name.strip()})
@@ -118,7 +118,7 @@ def scenario_rename(*, scenario: Scenario, name: str, author: User | None, expec
 def scenario_copy(
     *, revision: ScenarioRevision, author: User | None, name: str = "", description: str = ""
 ) -> Scenario:
-    """A scenario of ``author``'s own that begins with what ``revision`` says; "": named and described as it is."""
+    """Create a scenario of ``author`` from ``revision``; with "", name and description are those of the revision."""
     source = revision.scenario
     about = {"name": name.strip() or name_free(source.name, author)}
     if description.strip():
@@ -131,7 +131,7 @@ def scenario_copy(
 
 @transaction.atomic
 def scenario_import(*, imported: transfer.Imported, author: User | None) -> Scenario:
-    """A scenario of ``author``'s own from a file (:func:`transfer.read`); a taken name gets a number."""
+    """Create a scenario of ``author`` from a file (:func:`transfer.read`); a taken name gets a number."""
     checked = check(imported.text)
     text = imported.text
     if checked.valid and (name := name_free(checked.name, author)) != checked.name.strip():
@@ -141,7 +141,7 @@ def scenario_import(*, imported: transfer.Imported, author: User | None) -> Scen
 
 @transaction.atomic
 def scenario_share(*, scenario: Scenario, shared: bool, author: User | None) -> Scenario:
-    """Let everyone who is signed in read ``scenario``, or nobody else; ``Conflict`` where its name is taken there."""
+    """Share ``scenario`` with everyone who is signed in, or unshare it; raises ``Conflict`` if its name is taken."""
     _owned(scenario, author)
     if shared and scenario.private and _known_to(None).filter(slug=scenario.slug).exists():
         raise Conflict(f"There is a shared scenario named {scenario.name} already: rename this one, then share it.")
@@ -154,7 +154,7 @@ def scenario_share(*, scenario: Scenario, shared: bool, author: User | None) -> 
 
 @transaction.atomic
 def scenario_delete(*, scenario: Scenario, author: User | None) -> None:
-    """Delete ``scenario`` with its revisions and files; ``Conflict`` while there are runs of it."""
+    """Delete ``scenario`` with its revisions and files; raises ``Conflict`` while it has runs."""
     _owned(scenario, author)
     audit.record(author, "scenario.deleted", scenario, scenario.name, revisions=scenario.revisions.count())
     try:
@@ -166,9 +166,9 @@ def scenario_delete(*, scenario: Scenario, author: User | None) -> None:
 
 @transaction.atomic
 def file_add(*, scenario: Scenario, upload: uploads.Upload, author: User | None) -> ScenarioFile:
-    """Keep a file for ``scenario``; the same content again is the row that is there.
+    """Add a file to ``scenario``; for equal content, the existing row is returned.
 
-    ``Conflict`` where another file has the name, since revisions may read that one.
+    Raises ``Conflict`` if a different file has the name, because revisions may read that one.
     """
     _owned(scenario, author)
     Scenario.objects.select_for_update().filter(pk=scenario.pk).first()
@@ -187,9 +187,9 @@ def file_add(*, scenario: Scenario, upload: uploads.Upload, author: User | None)
 
 @transaction.atomic
 def file_delete(*, scenario: Scenario, name: str, author: User | None) -> None:
-    """Delete a file that no revision reads; ``Conflict`` where one does."""
+    """Delete a file; raises ``Conflict`` if a revision reads it."""
     _owned(scenario, author)
-    Scenario.objects.select_for_update().filter(pk=scenario.pk).first()  # no revision comes to read it meanwhile
+    Scenario.objects.select_for_update().filter(pk=scenario.pk).first()  # blocks new revisions that could read the file
     row = scenario.files.filter(name=name).first()
     if row is None:
         raise NotFound(f"Scenario {scenario.name} has no file {name}.")
@@ -203,7 +203,7 @@ def file_delete(*, scenario: Scenario, name: str, author: User | None) -> None:
 
 
 def name_free(name: str, owner: User | None) -> str:
-    """``name``, or where ``owner`` may know that it is taken, that name with a number behind it."""
+    """``name``, with a number appended if it is taken by a scenario that ``owner`` may know of."""
     stem = name.strip()[: NAME_LIMIT - 6] or "scenario"
     tried = [stem, *(f"{stem} {number}" for number in range(2, 1000))]
     taken = set(_known_to(owner).values_list("slug", flat=True))
@@ -236,9 +236,9 @@ def _revise(
 
 
 def _keep_figures(scenario: Scenario, checked: Checked, snapshot: Snapshot | None, author: User | None) -> None:
-    """Keep what was collected about the base as a file, for samples go in time, and a revision must say the same.
+    """Store the collected figures of the base as a file: samples are deleted some day, but revisions must not change.
 
-    :class:`InvalidDocument` where ``checked`` asks for more than there is.
+    Raises :class:`InvalidDocument` if ``checked`` needs figures that do not exist.
     """
     assert checked.document is not None
     assert checked.written is not None
@@ -258,9 +258,9 @@ def _keep_figures(scenario: Scenario, checked: Checked, snapshot: Snapshot | Non
 
 
 def _base(checked: Checked, brought: Iterable[str]) -> Snapshot | None:
-    """The snapshot that a valid document starts from; :class:`InvalidDocument` where anything is wrong with it.
+    """The snapshot at the start of a document; raises :class:`InvalidDocument` if the document is invalid.
 
-    ``None`` for an empty cluster, and where the scenario has ``brought`` its snapshot as a file.
+    ``None`` for an empty cluster, and if the snapshot is among the ``brought`` files.
     """
     if not checked.valid:
         raise InvalidDocument(checked.problems)
@@ -276,20 +276,20 @@ def _base(checked: Checked, brought: Iterable[str]) -> Snapshot | None:
 
 
 def _snapshot(wanted: str) -> Snapshot | None:
-    """The complete snapshot of this id, which stays as long as this transaction runs."""
+    """The complete snapshot of this id, locked against deletion during this transaction."""
     try:
         snapshots = Snapshot.objects.filter(pk=UUID(wanted), complete=True).only("pk", "cluster")
     except ValueError:
         return None
     if (found := snapshots.first()) is None:
         return None
-    # Whoever takes a new snapshot holds the cluster, and deletes old ones that nothing starts from.
+    # Taking a snapshot locks the cluster's row and deletes old snapshots that no scenario uses.
     Cluster.objects.select_for_update().filter(pk=found.cluster_id).first()
     return snapshots.first()
 
 
 def _name(scenario: Scenario, checked: Checked) -> None:
-    """Take over name and description of a valid document; ``Conflict`` where the name is taken."""
+    """Set name and description from a valid document; raises ``Conflict`` if the name is taken."""
     scenario.name = checked.name.strip()
     scenario.description = str(checked.data.get("description") or "").strip()
     scenario.slug = slug_of(scenario.name)
@@ -302,13 +302,13 @@ def _name(scenario: Scenario, checked: Checked) -> None:
 
 
 def _known_to(owner: User | None) -> QuerySet[Scenario]:
-    """The scenarios whose names ``owner`` (``None``: the system) may know: a conflict must tell of no other."""
+    """The scenarios whose names ``owner`` (``None``: the system) may know; a conflict must not reveal others."""
     open_to_all = Q(shared=True) | Q(built_in=True)
     return Scenario.objects.filter(open_to_all if owner is None else open_to_all | Q(created_by=owner))
 
 
 def _owned(scenario: Scenario, author: User | None) -> None:
-    """``PermissionDenied`` unless ``author`` (``None``: the system) may change ``scenario``."""
+    """Raise ``PermissionDenied`` unless ``author`` (``None``: the system) may change ``scenario``."""
     if author is None:
         return
     if scenario.built_in:
@@ -318,6 +318,6 @@ def _owned(scenario: Scenario, author: User | None) -> None:
 
 
 def _lock_newest(scenario: Scenario, author: User | None, expected: int) -> ScenarioRevision:
-    """The newest revision, while nobody else can add one."""
+    """Lock the scenario against new revisions and return the newest one."""
     _owned(scenario, author)
     return revisions.newest_locked(scenario, ScenarioRevision.objects.filter(scenario_id=scenario.pk), expected)

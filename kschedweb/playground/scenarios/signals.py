@@ -1,8 +1,8 @@
-"""What other apps may want to know of; those above this one connect to it."""
+"""Signals for apps above this one."""
 
 from __future__ import annotations
 
 from django.dispatch import Signal
 
-# Sent after a ready scenario was put in place, or found there: ``ready`` (ready.Ready), and ``revision``, its newest.
+# Sent after a ready scenario was stored, or found stored: ``ready`` (ready.Ready) and ``revision``, its newest one.
 ready_placed = Signal()

@@ -1,4 +1,4 @@
-"""A scenario as one file with all that it needs: its text, the objects of its snapshot, and its files."""
+"""Export and import of a scenario as one file: its text, the objects of its snapshot, and its files."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ DEPTH, VALUES = 80, 20_000_000
 
 
 def snapshot_file(snapshot: str) -> str:
-    """The name of the file in which an imported scenario brings the snapshot of this id."""
+    """The name of an imported scenario's file with the snapshot of this id."""
     return f"snapshot-{snapshot}.json" if snapshot else ""
 
 
 @dataclass(frozen=True)
 class Imported:
-    """What a file held: the scenario's text, its files, and remarks about what was left out."""
+    """The content of a file: the scenario's text, its files, and remarks about what was left out."""
 
     text: str
     files: list[uploads.Upload] = field(default_factory=list)
@@ -45,9 +45,9 @@ def packed(text: str, snapshot: dict[str, Any] | None, files: list[tuple[str, st
 
 
 def read(name: str, content: bytes, *, limit: int) -> Imported:
-    """An export, or a bare scenario (YAML or JSON); gzipped or not, of at most ``limit`` bytes unpacked.
+    """Read an export or a bare scenario (YAML or JSON), possibly gzipped, of at most ``limit`` decompressed bytes.
 
-    Raises ``ApplicationError`` for what is neither; objects that are not understood are left out with a remark.
+    Raises ``ApplicationError`` for other content. Objects that cannot be read are left out with a remark.
     """
     plain = uploads.unpacked(name, content, limit)
     try:
@@ -58,7 +58,7 @@ def read(name: str, content: bytes, *, limit: int) -> Imported:
         ) from None
     found = documents[0]
     if len(documents) == 1 and isinstance(found, dict) and found.get("kind") == "Scenario":
-        # As it was written, where it is YAML: comments are worth keeping.
+        # YAML is kept as written, with its comments.
         is_json = plain.lstrip()[:1] == b"{"
         return Imported(as_yaml(found) if is_json else plain.decode("utf-8-sig", errors="replace"))
     if len(documents) != 1 or not isinstance(found, dict) or found.get("kind") != KIND:

@@ -1,4 +1,4 @@
-"""Files that people bring for a scenario: text, also gzipped, unpacked within bounds and looked through."""
+"""Uploaded files of scenarios: text, possibly gzipped, decompressed within limits and inspected."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from kschedweb.web.errors import ApplicationError, TooLarge
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
-EXPECTED = 50  # times as large as it is packed a text may be
+EXPECTED = 50  # most expected ratio of decompressed to compressed size
 _GZIP = b"\x1f\x8b"
 _NAME = re.compile(rf"[\w.][\w.+@ -]{{0,{NAME_LIMIT - 1}}}")
 
 
 @dataclass(frozen=True)
 class Upload:
-    """A file that was read and may be kept: ``content`` is gzipped text, ``size`` the bytes it was before."""
+    """A file that was read and can be stored: ``content`` is gzipped text, ``size`` the bytes before compression."""
 
     name: str
     kind: str
@@ -42,7 +42,7 @@ class Upload:
 
     @classmethod
     def of(cls, row: ScenarioFile) -> Upload:
-        """A file that is kept already, to be kept again for another scenario."""
+        """An upload from a stored file, for another scenario."""
         return cls(row.name, row.kind, bytes(row.content), row.size, row.sha256, row.lines, row.problems, row.about)
 
     def row(self, scenario: Scenario, author: User | None) -> ScenarioFile:
@@ -51,7 +51,7 @@ class Upload:
 
 @contextmanager
 def received(file: IO[bytes], limit: int) -> Iterator[bytes]:
-    """What was sent, up to one byte beyond ``limit``; a process holds one large file at a time."""
+    """The received bytes, at most one more than ``limit``; a process holds one large file at a time."""
     head = file.read(LARGE + 1)
     unpacks_to = len(head) * EXPECTED if head.startswith(_GZIP) else len(head)
     with one_large_at_a_time(unpacks_to):
@@ -59,10 +59,10 @@ def received(file: IO[bytes], limit: int) -> Iterator[bytes]:
 
 
 def read(name: str, content: bytes, *, limit: int, kind: str = "") -> Upload:
-    """``content`` of a file ``name``, looked through by the engine; "" for ``kind``: told by its first line.
+    """Inspect the ``content`` of a file ``name``; "" for ``kind`` detects it from the first line.
 
-    Raises ``TooLarge`` where it is, packed or unpacked, more than ``limit`` bytes, and ``ApplicationError``, with the
-    line where there is one, where it is of no use or has a name that cannot be kept.
+    Raises ``TooLarge`` if it has more than ``limit`` bytes, compressed or not. Raises ``ApplicationError``, with the
+    line if there is one, for a useless file or an invalid name.
     """
     name = _name(name)
     text = unpacked(name, content, limit)
@@ -80,7 +80,7 @@ def read(name: str, content: bytes, *, limit: int, kind: str = "") -> Upload:
 
 
 def _told(found: Inspection) -> dict[str, Any]:
-    """What is kept of the engine's look at a file."""
+    """The stored part of an inspection."""
     about = {
         "columns": found.columns,
         "rows": found.rows,
@@ -94,7 +94,7 @@ def _told(found: Inspection) -> dict[str, Any]:
 
 
 def unpacked(name: str, content: bytes, limit: int) -> bytes:
-    """``content``, unzipped where it is gzip; never holds more than ``limit`` bytes of it."""
+    """``content``, decompressed if it is gzip; holds at most ``limit`` bytes of it."""
     text = content
     if content.startswith(_GZIP) and len(content) <= limit:
         try:
@@ -109,7 +109,7 @@ def unpacked(name: str, content: bytes, limit: int) -> bytes:
 
 
 def plain(row: ScenarioFile) -> bytes:
-    """The text of a kept file."""
+    """The text of a stored file."""
     return gzip.decompress(bytes(row.content))
 
 

@@ -1,4 +1,4 @@
-"""What the engine says about a scenario's text, with every problem at its line."""
+"""Validates a scenario's text with the engine; every problem has its line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DESCRIPTION_LIMIT = 500
 
 @dataclass(frozen=True)
 class Checked:
-    """A text with all that is wrong with it; ``document`` is ``None`` where the engine would not take it."""
+    """A text with its problems; ``document`` is ``None`` if the engine does not accept it."""
 
     text: str
     written: Text | None
@@ -32,7 +32,7 @@ class Checked:
 
     @property
     def data(self) -> dict[str, Any]:
-        """What the text says as plain values; empty where it is no mapping."""
+        """The text as plain data; empty if it is not a mapping."""
         data = self.written.data if self.written else None
         return data if isinstance(data, dict) else {}
 
@@ -42,25 +42,25 @@ class Checked:
 
     @property
     def snapshot(self) -> str:
-        """The id of the snapshot that it starts from, "" where it names none."""
+        """The id of the snapshot at the start; "" if there is none."""
         base = self.data.get("base")
         return str(base.get("snapshot") or "") if isinstance(base, dict) else ""
 
     @property
     def figures(self) -> str:
-        """The file with what was collected about that snapshot, "" where it asks for none."""
+        """The file with the collected figures of that snapshot; "" if none is needed."""
         return "" if self.document is None else self.document.use.figures(self.snapshot)
 
     @property
     def files(self) -> list[tuple[Path, str]]:
-        """Where files are named, and their names."""
+        """The named files by path in the document."""
         return list(_files(self.data))
 
 
 def check(text: str, *, files: Iterable[str] | None = None) -> Checked:
-    """Read ``text`` as the engine would, and look whether the files that it names are among ``files``.
+    """Read ``text`` with the engine, and check that the files that it names are in ``files``.
 
-    ``None`` for ``files`` asks for none. Never raises for bad input.
+    With ``None``, files are not checked. Never raises for bad input.
     """
     try:
         written = parse(text)
@@ -79,7 +79,7 @@ def check(text: str, *, files: Iterable[str] | None = None) -> Checked:
 
 
 def placed(written: Text, path: str, message: str) -> Problem:
-    """The problem at ``path``, such as ``changes[2].drainNodes.nodes``, with its place in the text."""
+    """The problem at ``path``, such as ``changes[2].drainNodes.nodes``, with its position in the text."""
     keys = steps(path)
     line, column, end = written.place(keys)
     return Problem(message, path, line, column, end, keys)
@@ -96,7 +96,7 @@ def path_of(keys: Path) -> str:
 
 
 def _own(checked: Checked) -> Iterator[Problem]:
-    """What the engine does not mind, but a list of scenarios does."""
+    """Problems that only the site has, not the engine."""
     assert checked.written is not None
     name, description = checked.name.strip(), str(checked.data.get("description") or "")
     if not name:

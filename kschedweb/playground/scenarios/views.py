@@ -51,7 +51,7 @@ PAGE_SIZE = 50
 @require_safe
 @requires(Action.VIEW)
 def scenarios(request: PageRequest) -> HttpResponse:
-    """People's own scenarios as a table, the ready ones above it as cards; a search is over all of them."""
+    """The list: people's scenarios in a table, ready ones above as cards. A search covers both."""
     listed = selectors.scenario_list(request.user)
     searched = bool(request.GET.get("search"))
     filters = ScenarioFilter(request.GET, queryset=listed if searched else listed.filter(built_in=False))
@@ -115,7 +115,7 @@ def scenario_import(request: PageRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
 def scenario(request: PageRequest, scenario_id: UUID) -> HttpResponseBase:
-    """The editor; a POST is any of its buttons, without JavaScript as well."""
+    """The editor. Each of its buttons is a POST, so it works without JavaScript."""
     if request.method == "POST":
         return _edited(request, scenario_id)
     found = selectors.scenario_get(request.user, scenario_id)
@@ -148,7 +148,7 @@ def _edited(request: PageRequest, scenario_id: UUID) -> HttpResponse:
 @require_POST
 @requires(Action.EDIT)
 def scenario_preview(request: PageRequest, scenario_id: UUID) -> HttpResponse:
-    """Parts of the editor after a change on either side, for HTMX."""
+    """Parts of the editor after a change of form or YAML, for htmx."""
     found = selectors.scenario_get(request.user, scenario_id)
     shown = editor.posted(request.POST.dict(), _choices(found))
     return render(request, "playground/scenarios/_preview.html", _editor_context(request, found, shown))
@@ -157,7 +157,7 @@ def scenario_preview(request: PageRequest, scenario_id: UUID) -> HttpResponse:
 @require_POST
 @requires(Action.VIEW)
 def scenario_effect(request: PageRequest, scenario_id: UUID) -> HttpResponse:
-    """What the document as it stands makes of the cluster, for HTMX."""
+    """The effect of the document on the cluster, for htmx."""
     found = selectors.scenario_get(request.user, scenario_id)
     shown = editor.posted(request.POST.dict(), _choices(found))
     return render(request, "playground/scenarios/_effect.html", _effect(found, shown))
@@ -197,7 +197,7 @@ def _file_added(request: PageRequest, scenario_id: UUID) -> HttpResponse:
 @requires(Action.VIEW)
 @part
 def scenario_file(request: PageRequest, scenario_id: UUID, name: str) -> HttpResponseBase:
-    """The file itself; a POST deletes it."""
+    """A file; a POST deletes it."""
     if request.method == "POST":
         return _file_deleted(request, scenario_id, name)
     row = selectors.file_get(selectors.scenario_get(request.user, scenario_id), name)
@@ -249,7 +249,7 @@ def scenario_diff(request: PageRequest, scenario_id: UUID) -> HttpResponse:
 @requires(Action.VIEW)
 @part
 def scenario_export(request: PageRequest, scenario_id: UUID) -> HttpResponse:
-    """A revision with all that it needs as one file."""
+    """Export a revision."""
     found = selectors.scenario_get(request.user, scenario_id)
     return export_response(selectors.revision_get(found, number_of(request, "revision")))
 

@@ -1,4 +1,4 @@
-"""The charts of a sweep. Each knows its sentence and its table; charts.ts gives it the theme's colours."""
+"""The charts of a sweep, each with a sentence and a table; charts.ts adds the theme's colours."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def axis(measure: Measure, unit: str) -> dict[str, Any]:
 
 
 def pareto(results: Results, first: int, second: int) -> Chart:
-    """Every trial by two objectives: the front as a line, the base policy marked."""
+    """A chart of all trials by two objectives, with the front as a line and the base policy marked."""
     measures = (results.measures[first], results.measures[second])
     x_unit, x_factor = plotted(measures[0], [row.values[first] for row in results.rows])
     y_unit, y_factor = plotted(measures[1], [row.values[second] for row in results.rows])
@@ -65,7 +65,7 @@ def pareto(results: Results, first: int, second: int) -> Chart:
 
 
 def history(results: Results) -> Chart:
-    """One objective: its value by trial, and the best so far."""
+    """A chart of one objective by trial, and its best value so far."""
     measure = results.measures[0]
     rows = sorted(results.rows, key=lambda row: row.number)
     unit, factor = plotted(measure, [row.values[0] for row in rows])
@@ -112,7 +112,7 @@ def history(results: Results) -> Chart:
 
 
 def sensitivity(results: Results) -> Chart:
-    """How much of each objective's variance goes with each dimension alone."""
+    """A chart of the share of each objective's variance that each dimension alone explains."""
     labels = [one.label for one in results.space.dimensions]
     data = [
         {
@@ -159,12 +159,12 @@ def _most(results: Results, labels: Sequence[str]) -> str:
 
 
 def _small(label: str) -> str:
-    """As it stands within a sentence: "skew of CPU requests"."""
+    """The label within a sentence: "skew of CPU requests"."""
     return label[:1].lower() + label[1:]
 
 
 def curve(results: Results, found: Curve) -> list[Chart]:
-    """One dimension changed alone: a chart for each objective."""
+    """Charts of one dimension changed alone, one for each objective."""
     return [_curve(results, found, at) for at in range(len(results.measures))]
 
 

@@ -1,4 +1,4 @@
-"""A sweep as a form: what is swept, the dimensions as rows, the objectives."""
+"""The form of a sweep: scenario and policy, a row for each dimension, and objectives."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BEGINNING = ("skew_cpu", "moved")
 
 
 class BaseForm(RunForm):
-    """Which scenario and policy a sweep is about; the rest of its form depends on them."""
+    """The scenario and policy of a sweep, on which the rest of the form depends."""
 
     seed: Any = None
 
@@ -76,7 +76,7 @@ class SweepForm(BaseForm):
 
 @dataclass
 class DimensionRow:
-    """A dimension in the form; ``offer`` is ``None`` for a row whose path a person writes."""
+    """A dimension in the form; ``offer`` is ``None`` for a row with a free path."""
 
     name: str
     offer: Offer | None
@@ -110,7 +110,7 @@ class DimensionRow:
         return self.offer.label if self.offer else self.path or "another field"
 
     def dimension(self) -> dict[str, Any]:
-        """As engine.studies.search.space reads it."""
+        """The dimension for engine.studies.search.space."""
         plain: dict[str, Any] = {"path": self.path}
         if self.values:
             return plain | {"values": [_typed(one.strip()) for one in self.values.split(",") if one.strip()]}
@@ -125,7 +125,7 @@ def _typed(text: str) -> Any:
 
 
 def rows(offers: Sequence[Offer], posted: Mapping[str, str] | None) -> list[DimensionRow]:
-    """A row for each offer and some blank ones, as ``posted`` fills them in."""
+    """A row for each offer and some blank ones, filled with ``posted``."""
     listed = [DimensionRow(f"d{place}", offer) for place, offer in enumerate(offers)]
     listed += [DimensionRow(f"d{len(offers) + place}", None) for place in range(BLANK_ROWS)]
     for row in listed:
@@ -144,7 +144,7 @@ def rows(offers: Sequence[Offer], posted: Mapping[str, str] | None) -> list[Dime
 
 
 def show_problems(listed: Sequence[DimensionRow], errors: Sequence[FieldProblem]) -> list[FieldProblem]:
-    """Put what is wrong with a dimension into its row; what belongs to none is returned."""
+    """Put the problems of dimensions into their rows; returns the others."""
     used = [row for row in listed if row.used]
     left = []
     for error in errors:
@@ -159,7 +159,7 @@ def show_problems(listed: Sequence[DimensionRow], errors: Sequence[FieldProblem]
 
 @dataclass
 class Choice:
-    """An objective that can be chosen, and the direction that is."""
+    """An objective to choose, with the chosen direction."""
 
     objective: Objective
     chosen: bool

@@ -32,23 +32,23 @@ class Origin(models.TextChoices):
 
 
 class Sweep(models.Model):
-    """What is varied around a policy, and what for. Its trials are the truth about how far it is."""
+    """A search around a policy. Its progress is given by its trials."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     title = models.CharField(max_length=200)
     revision = models.ForeignKey(ScenarioRevision, on_delete=models.PROTECT, related_name="sweeps")
     policy = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")
-    label = models.CharField(max_length=120)  # of the base policy: "default@1", also once that is deleted
-    configuration = models.TextField()  # its document as it was
+    label = models.CharField(max_length=120)  # of the base policy, such as "default@1"; outlives it
+    configuration = models.TextField()  # its document at the start
     space = models.JSONField()  # as engine.studies.search.space reads it
     objectives = models.JSONField()  # [{"measure": "skew_cpu", "direction": "lower"}], the first orders the tables
     method = models.CharField(max_length=8, choices=Method.choices)
     planned = models.PositiveIntegerField()  # trials
     seeds = models.JSONField()  # of the scenario; a trial plays it once with each
     seed = models.PositiveIntegerField()  # of the search
-    measures = models.JSONField(default=list)  # what was measured, from the base policy's trial, without values
+    measures = models.JSONField(default=list)  # measures without values, from the base policy's trial
     engine = models.CharField(max_length=64, blank=True)  # the version that ran the base policy's trial
-    turn = models.PositiveIntegerField(default=0)  # the number of the one message that is out
+    turn = models.PositiveIntegerField(default=0)  # the number of the current message
     job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="+")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -58,26 +58,26 @@ class Sweep(models.Model):
 
     @property
     def state(self) -> str:
-        """As its job's; one whose job was purged has what it has."""
+        """The state of its job; a sweep without job is done."""
         return self.job.state if self.job else "succeeded"
 
 
 class Trial(models.Model):
-    """One point of the space. A worker that does it holds a claim, which lapses when the worker falls silent."""
+    """One point of the space. The worker that does it holds a claim, which expires if the worker falls silent."""
 
     sweep = models.ForeignKey(Sweep, on_delete=models.CASCADE, related_name="trials")
     number = models.PositiveIntegerField()  # 0 is the base policy
     origin = models.CharField(max_length=8, choices=Origin.choices)
     point = models.JSONField()  # a value for each dimension
     state = models.CharField(max_length=8, choices=TrialState.choices, default=TrialState.WAITING)
-    attempt = models.PositiveSmallIntegerField(default=0)  # a worker whose attempt is over changes nothing
+    attempt = models.PositiveSmallIntegerField(default=0)  # a worker with an older attempt must not change the row
     claimed_until = models.DateTimeField(null=True)
-    worker = models.CharField(max_length=120, blank=True)  # who did it
+    worker = models.CharField(max_length=120, blank=True)  # name of the worker
     values = models.JSONField(default=dict)  # measure -> its value with each seed
-    places = models.BinaryField(null=True)  # of the base policy: gzipped JSON, by seed the node of each pod
-    notes = models.JSONField(default=dict)  # what the search remembers of it
+    places = models.BinaryField(null=True)  # of the base policy only: gzipped JSON, the node of each pod by seed
+    notes = models.JSONField(default=dict)  # notes of the sampler
     error = models.TextField(blank=True)
-    seconds = models.FloatField(null=True)  # that it took
+    seconds = models.FloatField(null=True)  # duration
     ended_at = models.DateTimeField(null=True)
 
     class Meta:

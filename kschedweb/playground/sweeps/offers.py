@@ -1,4 +1,4 @@
-"""What of a policy can be varied, with a range to begin with: weights of what scores, and arguments of what runs."""
+"""Fields of a policy that can be varied, with initial ranges: weights of score plugins, arguments of plugins."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 HIGHEST_WEIGHT = 10
 MOST_OFFERS = 150
-FARTHEST = 1000  # a range beyond this says nothing about what is sensible
+FARTHEST = 1000  # a schema's range beyond this is not a sensible range
 _NAMES = ("name", "topologyKey")
 
 
 @dataclass(frozen=True)
 class Offer:
-    """A field that can be varied; ``now`` is what the policy has. ``values`` stand where it is no number."""
+    """A field that can be varied; ``now`` is the policy's value. Fields that are not numbers have ``values``."""
 
     path: str
     plugin: str
@@ -66,7 +66,7 @@ def arguments(configuration: Configuration) -> list[Offer]:
 
 
 def _taken(offer: Offer, configuration: Configuration) -> Offer | None:
-    """The offer as far as kube-scheduler would take it, ``None`` where there is nothing to vary."""
+    """The offer limited to values that kube-scheduler accepts; ``None`` if there is nothing to vary."""
     around = Space((), configuration.document, configuration)
     if not offer.values:
         ends = [{"path": offer.path, "from": number(offer.low), "to": number(offer.high)}]
@@ -114,7 +114,7 @@ def _leaves(value: Any, path: str, steps: tuple[str | int, ...]) -> Iterator[tup
 
 
 def _described(schema: dict[str, Any], steps: tuple[str | int, ...]) -> dict[str, Any] | None:
-    """The schema of what is at ``steps``, ``None`` for what only says what something is."""
+    """The schema of the field at ``steps``; ``None`` for fields that only identify an item."""
     if steps[-1] in ("apiVersion", "kind", *_NAMES):
         return None
     found: Any = resolved(schema)
@@ -145,7 +145,7 @@ def _offer(
 
 
 def _range(value: float, schema: dict[str, Any], plugin: str, steps: tuple[str | int, ...]) -> tuple[str, str, str]:
-    """Ends and step as text, "" where nothing sensible is known."""
+    """Ends and step as text, "" if no sensible value is known."""
     known = slider(schema, f"args.{plugin}.{'.'.join(map(str, steps))}")
     if known is not None:
         return known.low, known.high, known.step

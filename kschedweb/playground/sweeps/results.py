@@ -1,4 +1,4 @@
-"""What a sweep has found so far: the front, how much each dimension matters, one-at-a-time curves. Plain data."""
+"""The results of a sweep so far as plain data: the front, sensitivities, one-at-a-time curves."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HEAD = ("trial", "origin", "state", "front")
 
 @dataclass(frozen=True)
 class TrialRow:
-    """A trial that is done: ``values`` are the objectives', means over the seeds; ``distance`` is the front's."""
+    """A finished trial: ``values`` are the objectives' means over the seeds; ``distance`` is that of the front."""
 
     trial: Trial
     values: list[float]
@@ -39,7 +39,7 @@ class TrialRow:
 
 @dataclass(frozen=True)
 class Share:
-    """How much one dimension matters for one objective: a share of its variance, ``None`` where too little is known."""
+    """The share of an objective's variance that a dimension explains; ``None`` with too few trials."""
 
     value: float | None
 
@@ -54,16 +54,16 @@ class Share:
 
 @dataclass(frozen=True)
 class Curve:
-    """One dimension changed alone, the rest as in the base policy: the objectives' values at each of its values."""
+    """One dimension changed alone: the objectives' values at each of its values."""
 
     dimension: Dimension
     values: list[Any]
-    rows: list[list[float]]  # an objective's value by value of the dimension
-    base: int | None  # where in ``values`` the base policy stands
+    rows: list[list[float]]  # for each objective, its value at each value of the dimension
+    base: int | None  # index of the base policy in ``values``
 
 
 class Results:
-    """What is known of a sweep; ``trials`` are all of its trials."""
+    """The results of a sweep; ``trials`` has all of its trials."""
 
     def __init__(self, sweep: Sweep, trials: Sequence[Trial]) -> None:
         self.sweep, self.trials = sweep, list(trials)
@@ -72,7 +72,7 @@ class Results:
 
     @cached_property
     def measures(self) -> list[Measure]:
-        """The objectives as measures without a value, in their order; the direction is the one that was chosen."""
+        """The objectives as measures without values, in order, with the chosen directions."""
         described = {one["name"]: one for one in self.sweep.measures}
         found = []
         for one in self.sweep.objectives:
@@ -88,7 +88,7 @@ class Results:
 
     @cached_property
     def rows(self) -> list[TrialRow]:
-        """The trials that are done, best first: by the first objective, or those of the front before the others."""
+        """The finished trials, best first: by the objective, or, with several, the front before the others."""
         done = [(one, selectors.costs(self.sweep, one)) for one in self.trials if one.state == TrialState.DONE]
         known = [(trial, values) for trial, values in done if values is not None]
         if not known:
@@ -104,7 +104,7 @@ class Results:
         return [rows[place] for place in order]
 
     def arranged(self, ordering: str) -> list[TrialRow]:
-        """``rows`` by "trial", "distance", "objective-N" or "dimension-N", downwards after a "-"; else as they are."""
+        """``rows`` sorted by "trial", "distance", "objective-N" or "dimension-N", descending after a "-"."""
         key, down = ordering.removeprefix("-"), ordering.startswith("-")
         columns: dict[str, list[Any]] = {
             "trial": [row.number for row in self.rows],
@@ -131,13 +131,13 @@ class Results:
 
     @cached_property
     def best(self) -> TrialRow | None:
-        """The trial to begin with: of the front the one nearest to the best of everything."""
+        """The recommended trial: the one of the front with the smallest distance."""
         known = [row for row in self.front if row.distance is not None]
         return min(known, key=lambda row: (row.distance or 0.0, row.number), default=None)
 
     @cached_property
     def shares(self) -> list[list[Share]]:
-        """By dimension and objective, over all trials within the space."""
+        """The shares by dimension and objective, over all trials within the space."""
         inside = [row for row in self.rows if self.space.holds(row.trial.point)]
         shape = len(inside), len(self.sweep.objectives)
         values = np.array([row.values for row in inside], dtype=np.float64).reshape(shape)
@@ -151,7 +151,7 @@ class Results:
 
     @cached_property
     def curves(self) -> list[Curve]:
-        """One a dimension, of those that have at least two values."""
+        """A curve for each dimension with at least two values."""
         found = (self._curve(place, one) for place, one in enumerate(self.space.dimensions))
         return [curve for curve in found if len(curve.values) > 1]
 
@@ -175,19 +175,19 @@ class Results:
         return [amount(measure, value) for measure, value in zip(self.measures, row.values, strict=True)]
 
     def against(self, row: TrialRow) -> list[str]:
-        """How each objective changes against the base policy, "" where that is not known."""
+        """The change of each objective from the base policy; "" if unknown."""
         if self.base is None or row is self.base:
             return ["" for _ in self.measures]
         pairs = zip(self.measures, row.values, self.base.values, strict=True)
         return [difference(measure, value - before) for measure, value, before in pairs]
 
     def settings(self, row: TrialRow) -> list[tuple[str, bool]]:
-        """What the trial sets each dimension to, and whether that differs from the base policy."""
+        """The trial's value of each dimension, and whether it differs from the base policy's."""
         pairs = zip(row.trial.point, self.start, strict=True)
         return [("–" if value is None else said(value), not same(value, before)) for value, before in pairs]
 
     def sentence(self) -> str:
-        """What the sweep says so far, in one sentence."""
+        """The result so far in one sentence."""
         if self.best is None or self.base is None:
             return ""
         if len(self.measures) == 1:
@@ -204,7 +204,7 @@ class Results:
 
 
 def said(value: Any) -> str:
-    """A value of a dimension as it is read."""
+    """A value of a dimension in readable form."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return f"{value:g}" if isinstance(value, float) else str(value)
@@ -216,7 +216,7 @@ def head(results: Results) -> list[str]:
 
 
 def table(results: Results) -> list[list[object]]:
-    """Every trial with its point and every measure, means over the seeds; by number."""
+    """Every trial by number, with its point and the mean of each measure over the seeds."""
     members = {row.number for row in results.front}
     rows: list[list[object]] = []
     for trial in results.trials:

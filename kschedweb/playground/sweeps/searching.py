@@ -1,4 +1,4 @@
-"""Which points a search tries next, by Optuna's ask and tell. Our rows are the truth: a study is made of them."""
+"""Chooses the next points of a search with Optuna's ask and tell. The study is rebuilt from the database's trials."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 TPE, NSGA2 = "tpe", "nsga2"
 BEGINNING = 10  # trials before TPE learns from them
 POPULATION = 20
-WALK = 500  # steps from a point that was tried already to one that was not
+WALK = 500  # most steps from a tried point to an untried one
 
 
 @dataclass(frozen=True)
 class KnownTrial:
-    """A trial that is there: ``values`` are the objectives', ``None`` where it is not done; ``notes`` the search's."""
+    """A known trial: ``values`` of the objectives, ``None`` if it is not done; ``notes`` of the sampler."""
 
     point: Point
     values: list[float] | None
@@ -42,10 +42,10 @@ class SuggestedTrial:
 def ask(
     space: Space, directions: Sequence[str], known: Sequence[KnownTrial], *, method: str, seed: int, count: int
 ) -> list[SuggestedTrial]:
-    """Up to ``count`` points that are not among ``known``; fewer where there is hardly anything new.
+    """Up to ``count`` points that are not in ``known``; fewer if hardly any are left.
 
-    A sampler names good points again and again; where it does, a point beside is taken that was not tried yet.
-    ``directions`` are lower or higher, one an objective. ``seed`` and ``known`` decide what is asked for.
+    A sampler repeats good points; then an untried point nearby is taken instead. ``directions`` are lower or higher,
+    one for each objective. The result depends only on the arguments.
     """
     import optuna  # takes half a second, and only workers need it
 
@@ -57,7 +57,7 @@ def ask(
     distributions = {one.path: _distribution(one) for one in space.dimensions}
     for one in known:
         if space.holds(one.point):
-            with suppress(ValueError):  # The base policy may stand between two steps.
+            with suppress(ValueError):  # The base policy may lie between two steps.
                 study.add_trial(_told(space, one, distributions))
     seen = {_key(one.point) for one in known}
     found: list[SuggestedTrial] = []
@@ -74,7 +74,7 @@ def ask(
 
 
 def _beside(space: Space, point: Point, seen: set[Any], generator: np.random.Generator) -> Point | None:
-    """``point``, or the first on a random walk from it that was not tried; ``None`` where the walk finds none."""
+    """``point``, or the first untried one on a random walk from it; ``None`` if the walk finds none."""
     for _ in range(WALK):
         if _key(point) not in seen:
             return point
@@ -84,7 +84,7 @@ def _beside(space: Space, point: Point, seen: set[Any], generator: np.random.Gen
 
 
 def _neighbour(one: Dimension, value: Any, generator: np.random.Generator) -> Any:
-    """The value before or after, at an end the only one; of choices and of fractions without steps any."""
+    """A random neighbour of ``value`` in the grid; any value of choices and of continuous ranges."""
     if one.choices:
         return one.choices[int(generator.integers(len(one.choices)))]
     if not one.whole and one.step is None:
@@ -99,7 +99,7 @@ def _sampler(method: str, seed: int) -> BaseSampler:
 
     if method == NSGA2:
         return optuna.samplers.NSGAIISampler(population_size=POPULATION, seed=seed)
-    # The liar takes trials that are not done yet for bad ones, so that workers do not all try the same place.
+    # constant_liar treats unfinished trials as bad, so that workers do not all try the same region.
     return optuna.samplers.TPESampler(n_startup_trials=BEGINNING, constant_liar=True, seed=seed)
 
 
@@ -109,7 +109,7 @@ def _distribution(one: Dimension) -> BaseDistribution:
     if one.choices:
         return distributions.CategoricalDistribution(one.choices)
     high = one.high
-    if one.step is not None:  # Optuna asks for an end that steps reach.
+    if one.step is not None:  # Optuna requires an end that is a whole number of steps away.
         high = one.rounded(one.low + math.floor((one.high - one.low) / one.step + 1e-9) * one.step)
     if one.whole:
         return distributions.IntDistribution(int(one.low), int(high), log=one.log, step=int(one.step or 1))

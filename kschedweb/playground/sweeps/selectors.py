@@ -47,22 +47,22 @@ def sweep_get(user: User, sweep_id: UUID | str) -> Sweep:
 
 
 def finished(sweep: Sweep) -> bool:
-    """Whether nothing more is to come, unless it is resumed."""
+    """Whether the sweep has ended; it may be resumed."""
     return sweep.job is None or sweep.job.state in ENDED
 
 
 def trial_list(sweep: Sweep) -> QuerySet[Trial]:
-    """By number, without what is large."""
+    """The trials by number, without large fields."""
     return Trial.objects.filter(sweep=sweep).defer("places", "notes").order_by("number")
 
 
 def space(sweep: Sweep) -> Space:
-    """What the sweep varies; the last few are kept, since it never changes."""
+    """The space of the sweep, which never changes and is cached."""
     return _spaces.get(sweep.pk, lambda: read(sweep.space, parse(sweep.configuration).data or {}))
 
 
 def costs(sweep: Sweep, trial: Trial) -> list[float] | None:
-    """The objectives' values, each the mean over the seeds; ``None`` where one has none."""
+    """The objectives' means over the seeds; ``None`` if one has no value."""
     found = []
     for one in sweep.objectives:
         known_values = [value for value in trial.values.get(one["measure"], ()) if value is not None]
@@ -73,7 +73,7 @@ def costs(sweep: Sweep, trial: Trial) -> list[float] | None:
 
 
 def objective(name: str) -> Objective | None:
-    """What a measure of that name is, ``None`` where none is called so. Any resource may be named."""
+    """The objective ``name``, for any resource; ``None`` if there is none of that name."""
     found = _common().get(name)
     if found is not None:
         return found
@@ -91,7 +91,7 @@ def _common() -> dict[str, Objective]:
 
 
 def objectives(revision: ScenarioRevision | None) -> list[Objective]:
-    """What can be chosen, with the extended resources that the scenario's own document names."""
+    """The objectives to choose from, with those of extended resources in the scenario's document."""
     resources = [CPU, MEMORY]
     if revision is not None:
         resources += [name for name in _extended(revision.document) if name not in resources]
@@ -99,7 +99,7 @@ def objectives(revision: ScenarioRevision | None) -> list[Objective]:
 
 
 def _extended(document: dict[str, Any]) -> list[str]:
-    """Extended resources of nodes that the document brings along."""
+    """Extended resources of nodes in the document."""
     found = dict.fromkeys(
         name
         for raw in document.get("objects") or ()
@@ -114,5 +114,5 @@ def _extended(document: dict[str, Any]) -> list[str]:
 
 
 def forget() -> None:
-    """Drop what is kept; for tests that change what a primary key means."""
+    """Clear the caches; for tests, which use primary keys again."""
     _spaces.clear()

@@ -1,4 +1,4 @@
-"""Starting sweeps, ending them, going on with them, and keeping what they found as a policy."""
+"""Starts, cancels, resumes and deletes sweeps, and saves a trial as a policy."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ def sweep_start(
     seed: int = 1,
     title: str = "",
 ) -> Sweep:
-    """Start looking for better weights and arguments of ``policy`` ("name" or "name@revision") on a scenario.
+    """Start a search for better weights and arguments of ``policy`` ("name" or "name@revision") on a scenario.
 
-    ``space`` is a list of dimensions as engine.studies.search.space reads it, ``objectives`` a list of measures with
-    their directions. ``trials`` bounds a search, which begins with the base policy and one-at-a-time trials; a grid has
-    as many as it has. Raises ApplicationError with the path of everything that is wrong.
+    ``space`` is a list of dimensions for engine.studies.search.space, ``objectives`` a list of measures with
+    directions. ``trials`` limits a search, which begins with the base policy and one-at-a-time trials; for a grid it is
+    ignored. Raises ApplicationError with the paths of all problems.
     """
     base = _base(policy)
     found = _space(space, base.document)
@@ -135,7 +135,7 @@ def _search_seed(seed: int) -> int:
 
 
 def _beginning(space: Space, method: str, trials: int) -> list[tuple[str, tuple[Any, ...]]]:
-    """The trials that are known from the beginning: of a grid all of them."""
+    """The first trials; for a grid, all of them."""
     alone = space.alone(MOST_ALONE)
     points: list[tuple[str, tuple[Any, ...]]] = [(Origin.BASE, space.start)]
     if method != Method.GRID:
@@ -161,7 +161,7 @@ def _send_out(sweep: Sweep, user: User | None) -> None:
 
 
 def sweep_cancel(*, user: User | None, sweep: Sweep) -> None:
-    """Let no further trial begin; those that run are given up. Raises Conflict where it has ended."""
+    """Cancel the sweep: running trials are given up. Raises Conflict if it has ended."""
     if sweep.job is None:
         raise Conflict("The sweep has ended.")
     job_cancel(job=sweep.job, user=user)
@@ -169,7 +169,7 @@ def sweep_cancel(*, user: User | None, sweep: Sweep) -> None:
 
 @transaction.atomic
 def sweep_resume(*, user: User | None, sweep: Sweep) -> Sweep:
-    """Go on with the trials that are not done; those that failed are tried again. Raises Conflict."""
+    """Continue with unfinished trials; failed ones are tried again. Raises Conflict."""
     if sweep.job is not None and sweep.job.state not in ENDED:
         raise Conflict("The sweep goes on: there is nothing to resume.")
     failed = sweep.trials.filter(state=TrialState.FAILED)
@@ -192,10 +192,10 @@ def sweep_delete(*, user: User | None, sweep: Sweep) -> None:
 
 @transaction.atomic
 def sweep_policy_save(*, user: User, sweep: Sweep, number: int, name: str, address: str = "") -> Revision:
-    """Keep trial ``number`` as a new revision of policy ``name``, or as a new policy where there is none of that name.
+    """Save trial ``number`` as a new revision of policy ``name``, or as a new policy of that name.
 
-    A further revision goes onto the base policy's only, and only where nobody changed it since the sweep began:
-    PreconditionFailed otherwise. ``address`` of the sweep goes into the comment.
+    A new revision is possible only for the base policy, and only if it has not changed since the sweep began; otherwise
+    PreconditionFailed is raised. The comment contains the ``address`` of the sweep.
     """
     trial = sweep.trials.filter(number=number).first()
     if trial is None:

@@ -1,4 +1,4 @@
-"""Sweeps in the background: the job gives the work out, and turns of any worker do it."""
+"""Background tasks of sweeps: the job distributes the work, and turns of workers do it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from kschedweb.playground.sweeps import work
 from kschedweb.playground.sweeps.models import Sweep
 from kschedweb.web.errors import NotFound
 
-RESTARTS = 1000  # each costs only the trials that were being done
+RESTARTS = 1000  # a restart costs only the running trials
 
 
 @job_task(name="sweeps.run", restartable=True, attempts=RESTARTS)
 def run(progress: Progress, *, sweep: str) -> dict[str, Any]:
-    """Have all workers do the trials of the sweep with this id; whoever does the last one ends the job."""
+    """Distribute the trials of the sweep with this id; the worker of the last trial ends the job."""
     found = Sweep.objects.filter(pk=sweep).first()
     if found is None:
         raise NotFound("The sweep was deleted before it could begin.")
@@ -28,7 +28,7 @@ def run(progress: Progress, *, sweep: str) -> dict[str, Any]:
 
 @app.task(name=work.TASK, ignore_result=True, bind=True)  # type: ignore[untyped-decorator]
 def turn(self: Any, sweep: str, number: int) -> int:
-    """Take part in the sweep for a while; how many trials were done."""
+    """Do trials of the sweep for a while; returns their number."""
     worker = str(self.request.hostname or "")
     if self.request.called_directly or not settings.JOB_PROCESSES:
         return work.turn(sweep, number, worker)

@@ -50,7 +50,7 @@ def sweeps(request: PageRequest) -> HttpResponse:
 
 @requires(Action.EDIT)
 def new(request: PageRequest) -> HttpResponse:
-    """First the scenario and the policy (?scenario=&policy=), then what of it varies and what for."""
+    """A new sweep: first scenario and policy (?scenario=&policy=), then dimensions and objectives."""
     posted = request.POST if request.method == "POST" else None
     revision = _asked(request) if posted is None else None
     policy = request.GET.get("policy", "") if posted is None else request.POST.get("policy", "")
@@ -87,7 +87,7 @@ def new(request: PageRequest) -> HttpResponse:
 
 
 def _asked(request: PageRequest) -> ScenarioRevision | None:
-    """The scenario that the address names: by its id, or by a revision's, as the first form sends it."""
+    """The scenario in the address: by its id, or by a revision's id from the first form."""
     asked = request.GET.get("scenario", "")
     if asked.isascii() and asked.isdecimal():
         return BaseForm(request.user).revisions.get(asked)
@@ -95,7 +95,7 @@ def _asked(request: PageRequest) -> ScenarioRevision | None:
 
 
 def _refused(form: SweepForm, listed: Sequence[DimensionRow], error: ApplicationError) -> None:
-    """Show what was refused beside its dimension or field, the rest above the form."""
+    """Show problems at their dimension or field, and the others above the form."""
     left = show_problems(listed, error.errors)
     if not left and any(row.errors for row in listed):
         form.add_error(None, "Nothing was started: see the dimensions marked below.")
@@ -106,7 +106,7 @@ def _refused(form: SweepForm, listed: Sequence[DimensionRow], error: Application
 
 
 def _configuration(policy: str) -> tuple[str, Configuration] | None:
-    """The policy of profiles that is called so, with its revision; ``None`` where there is none."""
+    """The revision and configuration of a policy with profiles; ``None`` if there is none."""
     try:
         revision = profiles_named(policy)
     except (Http404, NotFound, Unprocessable):
@@ -139,7 +139,7 @@ def _start(request: PageRequest, form: SweepForm, listed: Any, chosen: Any) -> S
 @require_safe
 @requires(Action.VIEW)
 def sweep(request: PageRequest, sweep_id: UUID) -> HttpResponseBase:
-    """What a sweep has found; while it goes on, how far it is."""
+    """The results of a sweep, with the progress while it runs."""
     found = selectors.sweep_get(request.user, sweep_id)
     ended = selectors.finished(found)
     context: dict[str, Any] = {
@@ -151,7 +151,7 @@ def sweep(request: PageRequest, sweep_id: UUID) -> HttpResponseBase:
     if request.htmx and request.htmx.target == "progress":
         answer = render(request, "playground/sweeps/progress.html", context)
         if ended:
-            answer["HX-Refresh"] = "true"  # The whole page again: it has its figures now.
+            answer["HX-Refresh"] = "true"  # reload the page: it has charts now
         return answer
     known = Results(found, list(selectors.trial_list(found)))
     if (form := request.GET.get("format")) in FORMATS:
@@ -172,13 +172,13 @@ def sweep(request: PageRequest, sweep_id: UUID) -> HttpResponseBase:
 
 
 def _entry(known: Results, row: TrialRow) -> dict[str, Any]:
-    """A trial as a line of the table."""
+    """A trial as a row of the table."""
     values = list(zip(known.text(row), known.against(row), strict=True))
     return {"row": row, "values": values, "settings": known.settings(row)}
 
 
 def _trial(request: PageRequest, known: Results) -> int:
-    """The trial to save: that of ?trial=, else the best."""
+    """The trial to save: that of ?trial=, else the best one."""
     asked = request.GET.get("trial", "")
     if asked.isascii() and asked.isdecimal() and len(asked) < 6:
         return int(asked)
@@ -205,7 +205,7 @@ def _figures(known: Results, axes: str) -> dict[str, Any]:
 
 
 def _left(found: Sweep) -> str:
-    """How long it will take still, by what it took so far; "" where that is not known."""
+    """The estimated time left; "" if unknown."""
     job = found.job
     if job is None or job.state != "running" or job.started_at is None:
         return ""
@@ -217,7 +217,7 @@ def _left(found: Sweep) -> str:
 
 
 def _changed(request: PageRequest, sweep_id: UUID, change: Callable[..., object], said: str) -> bool:
-    """Have ``change`` done, and say so, or why it was not."""
+    """Call ``change`` and show a message with the result."""
     found = owned(request.user, selectors.sweep_get(request.user, sweep_id), "a sweep")
     return done(request, lambda: change(user=request.user, sweep=found), said)
 
@@ -246,7 +246,7 @@ def delete(request: PageRequest, sweep_id: UUID) -> HttpResponse:
 @require_POST
 @requires(Action.EDIT)
 def save(request: PageRequest, sweep_id: UUID) -> HttpResponse:
-    """Keep a trial as a policy."""
+    """Save a trial as a policy."""
     found = selectors.sweep_get(request.user, sweep_id)
     number = request.POST.get("trial", "")
     if not (number.isascii() and number.isdecimal() and len(number) < 6):

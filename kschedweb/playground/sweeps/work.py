@@ -1,9 +1,9 @@
-"""Doing the trials of a sweep: any number of workers, on any machines, each with a claim on what it does.
+"""Does the trials of a sweep with any number of workers, which claim trials.
 
-One message of a sweep is out at a time. A worker that takes it claims a trial, puts the next message back at the end
-of the queue, so that whoever is idle can join in, and does trials for a short while. A claim must be renewed: when it
-lapses its worker is gone, and the trial is given out again. Where nobody works any more the sweep's job falls silent,
-and reconciliation sends it out again, as it does with every job.
+A sweep has one message at a time. A worker that receives it claims a trial, puts the next message at the end of the
+queue, so that an idle worker can join, and does trials for a short while. Claims must be renewed. When a claim expires,
+its worker is gone and the trial can be claimed again. If no worker is left, the sweep's job falls silent, and
+reconciliation sends it again, as for every job.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ if TYPE_CHECKING:
 
 logger = structlog.get_logger(__name__)
 
-CLAIM = timedelta(seconds=15)  # a claim that is not renewed for so long has lapsed
+CLAIM = timedelta(seconds=15)  # time after which a claim expires unless renewed
 BEAT = 3.0  # seconds between renewals
-TURN = 10.0  # seconds of trials before other work of the queue gets its turn
-MAX_ATTEMPTS = 3  # a trial that ends as many workers is given up
-AHEAD = 8  # points that a search is asked for at once
-CHOICE = 16  # of the next trials one is claimed at random, so that workers seldom want the same
-LOOK = 0.5  # seconds between looks whether the sweep was cancelled
+TURN = 10.0  # seconds of trials before other work of the queue
+MAX_ATTEMPTS = 3  # a trial that ended this many workers fails
+AHEAD = 8  # points requested from the sampler at once
+CHOICE = 16  # one of the next trials is claimed at random, to avoid conflicts
+LOOK = 0.5  # seconds between checks for cancellation
 STOPPED = f"The worker stopped {MAX_ATTEMPTS} times while it did this trial."
 TASK = "sweeps.turn"
 
@@ -62,31 +62,31 @@ _bases: LRU[dict[str, str]] = LRU(6)
 
 
 def turn_send(sweep: Sweep, wait: float = 0.0) -> None:
-    """Put the sweep's message into the queue; one that is still out counts no more. ``wait`` is in seconds."""
+    """Send a new message of the sweep, which invalidates earlier ones. ``wait`` is in seconds."""
     Sweep.objects.filter(pk=sweep.pk).update(turn=F("turn") + 1)
     number = Sweep.objects.values_list("turn", flat=True).get(pk=sweep.pk)
     app.send_task(TASK, [str(sweep.pk), number], countdown=wait or None)
 
 
 def turn_take(sweep_id: str, number: int) -> Sweep | None:
-    """The sweep, for the one who has its message; ``None`` where another message has gone out since."""
+    """The sweep for its current message; ``None`` if a newer message was sent."""
     taken = Sweep.objects.filter(pk=sweep_id, turn=number).update(turn=F("turn") + 1)
     return Sweep.objects.select_related("revision__scenario", "job").get(pk=sweep_id) if taken else None
 
 
 def turn(sweep_id: str, number: int, worker: str) -> int:
-    """Take part in the sweep whose message this is, until the turn is over; how many trials were done."""
+    """Do trials of the sweep of this message until the turn is over; returns their number."""
     found = turn_take(sweep_id, number)
     return turn_do(found, _name(worker, os.getpid())) if found is not None else 0
 
 
 def _name(worker: str, process: int) -> str:
-    """What claims of a worker's process are known by."""
+    """The name for claims of a worker's process."""
     return f"{worker} {process}"[-120:]
 
 
 def turn_lost(sweep_id: str, worker: str, lost: Lost) -> None:
-    """The process of a worker was ended by the trial that it did: it is not tried again, and the others go on."""
+    """Fail the trial that ended the process of a worker, and let the other trials go on."""
     sweep = Sweep.objects.select_related("job").filter(pk=sweep_id).first()
     claims = Trial.objects.filter(sweep=sweep, state=TrialState.RUNNING, worker=_name(worker, lost.pid))
     if sweep is not None and sweep.job is not None and (trial := claims.first()) is not None:
@@ -95,7 +95,7 @@ def turn_lost(sweep_id: str, worker: str, lost: Lost) -> None:
 
 
 def turn_do(sweep: Sweep, worker: str) -> int:
-    """Do trials until the turn is over or none is left for us; how many."""
+    """Do trials until the turn is over or none can be claimed; returns their number."""
     job = _running(sweep)
     trial = trial_claim(sweep, worker) if job is not None else None
     if job is None or trial is None:
@@ -107,14 +107,14 @@ def turn_do(sweep: Sweep, worker: str) -> int:
         if not _do(sweep, trial, job):
             return count
         count += 1
-        # When the turn is over, whoever takes the message that is out goes on.
+        # After this turn, the worker with the next message continues.
         trial = trial_claim(sweep, worker) if time.monotonic() <= over else None
     _end(sweep, job)
     return count
 
 
 def _running(sweep: Sweep) -> Job | None:
-    """The sweep's job as it is now, ``None`` where it is over."""
+    """The sweep's current job; ``None`` if it has ended."""
     job = sweep.job
     if job is None:
         return None
@@ -125,7 +125,7 @@ def _running(sweep: Sweep) -> Job | None:
 
 
 def _rest(sweep: Sweep, job: Job | None) -> None:
-    """Nothing to claim: end the sweep, or look again when the first claim of somebody else can have lapsed."""
+    """Without a trial to claim, end the sweep, or send a message for when the first claim may have expired."""
     if job is None or _end(sweep, job):
         return
     claims = Trial.objects.filter(sweep=sweep, state=TrialState.RUNNING, claimed_until__isnull=False)
@@ -135,7 +135,7 @@ def _rest(sweep: Sweep, job: Job | None) -> None:
 
 
 def _end(sweep: Sweep, job: Job) -> bool:
-    """Whether every trial is done; whoever sees it first ends the job."""
+    """Whether every trial has ended; if so, end the job."""
     trials = Trial.objects.filter(sweep=sweep)
     planned = Sweep.objects.values_list("planned", flat=True).get(pk=sweep.pk)
     ended = trials.filter(state__in=(TrialState.DONE, TrialState.FAILED)).count()
@@ -150,13 +150,13 @@ def _end(sweep: Sweep, job: Job) -> bool:
 
 
 def _open(sweep: Sweep, now: datetime) -> QuerySet[Trial]:
-    """Trials that can be claimed: those that wait, and those whose claim has lapsed."""
+    """Trials that can be claimed: waiting ones, and those with expired claims."""
     lapsed = Q(state=TrialState.RUNNING, claimed_until__lt=now, attempt__lt=MAX_ATTEMPTS)
     return Trial.objects.filter(Q(state=TrialState.WAITING) | lapsed, sweep=sweep)
 
 
 def trial_claim(sweep: Sweep, worker: str) -> Trial | None:
-    """A trial that nobody else does, claimed; ``None`` where there is none."""
+    """Claim a trial and return it; ``None`` if there is none."""
     while True:
         now = timezone.now()
         _give_up(sweep, now)
@@ -165,7 +165,7 @@ def trial_claim(sweep: Sweep, worker: str) -> Trial | None:
             if _ask(sweep):
                 continue
             return None
-        # The base policy first: what is wrong with the scenario shows with it, and others are held against it.
+        # The base policy comes first: it shows errors of the scenario, and other trials are compared with it.
         pk, _, attempt = offered[0] if offered[0][1] == 0 else secrets.choice(offered)
         won = _open(sweep, now).filter(pk=pk, attempt=attempt)
         if won.update(
@@ -186,24 +186,24 @@ def _mine(trial: Trial) -> QuerySet[Trial]:
 
 
 def trial_beat(trial: Trial, job: Job) -> None:
-    """Renew the claim, and say that the sweep is worked on."""
+    """Renew the claim, and send a heartbeat of the job."""
     _mine(trial).update(claimed_until=timezone.now() + CLAIM)
     jobs.job_beat(job)
 
 
 def _release(trial: Trial) -> None:
-    """Give the trial back undone: it was not its fault."""
+    """Return the trial unfinished, without counting the attempt."""
     _mine(trial).update(state=TrialState.WAITING, attempt=F("attempt") - 1, claimed_until=None, worker="")
 
 
 def _ask(sweep: Sweep) -> bool:
-    """Have the search name further points; whether there is something to claim now."""
+    """Request further points from the sampler; returns whether there is something to claim now."""
     if sweep.method == Method.GRID:
         return False
     with transaction.atomic():
         locked = Sweep.objects.select_for_update().get(pk=sweep.pk)
         if _open(sweep, timezone.now()).exists():
-            return True  # Another worker asked in the meantime.
+            return True  # another worker did so in the meantime
         trials = list(Trial.objects.filter(sweep=sweep).defer("places").order_by("number"))
         room = min(AHEAD, locked.planned - len(trials))
         if room <= 0:
@@ -221,7 +221,7 @@ def _ask(sweep: Sweep) -> bool:
             Trial(sweep=sweep, number=first + place, origin=Origin.SEARCH, point=list(one.point), notes=one.notes)
             for place, one in enumerate(asked)
         )
-        if len(asked) < room:  # As good as every point has been tried.
+        if len(asked) < room:  # almost every point has been tried
             locked.planned = first + len(asked)
             locked.save(update_fields=["planned"])
     return bool(asked)
@@ -237,18 +237,18 @@ def _known(sweep: Sweep, trial: Trial) -> searching.KnownTrial:
 
 
 def _do(sweep: Sweep, trial: Trial, job: Job) -> bool:
-    """Do the trial; whether the worker is to go on with the sweep."""
+    """Do the trial; returns whether to go on with the sweep."""
     begun = time.monotonic()
     try:
         with heartbeat(lambda: trial_beat(trial, job), BEAT, f"trial-{trial.pk}"):
             kept = _played(sweep, trial, _Looker(sweep, job))
     except Cancelled:
         _release(trial)
-        _running(sweep)  # Ends the job where it was cancelled.
+        _running(sweep)  # ends a cancelled job
         return False
     except Exception as error:
         if out_of_memory(error):
-            raise  # The process ends, and whoever gave it the work says why: see turn_lost.
+            raise  # the process ends, and turn_lost reports why
         return _failed(trial, job, _reason(trial, error))
     done = _mine(trial).update(
         state=TrialState.DONE,
@@ -264,7 +264,7 @@ def _do(sweep: Sweep, trial: Trial, job: Job) -> bool:
 
 
 def _reason(trial: Trial, error: Exception) -> str:
-    """Why a trial failed, as the person reads it."""
+    """The readable reason why a trial failed."""
     if isinstance(error, ApplicationError):
         return error.detail
     if isinstance(error, SimulationError):
@@ -276,7 +276,7 @@ def _reason(trial: Trial, error: Exception) -> str:
 
 
 def _failed(trial: Trial, job: Job, error: str) -> bool:
-    """Keep why; where it is the base policy's trial the sweep fails, since the others would fail likewise."""
+    """Store the error. If the base policy's trial fails, the sweep does too, since the others would fail likewise."""
     _mine(trial).update(state=TrialState.FAILED, error=error[:2000], claimed_until=None, ended_at=timezone.now())
     if trial.origin == Origin.BASE:
         jobs.job_fail(job, f"The base policy's trial failed: {error}")
@@ -285,13 +285,13 @@ def _failed(trial: Trial, job: Job, error: str) -> bool:
 
 
 def _tell(sweep: Sweep, job: Job) -> bool:
-    """Say how far the sweep is; False when it must stop."""
+    """Report the progress of the sweep; False if it must stop."""
     ended = Trial.objects.filter(sweep=sweep, state__in=(TrialState.DONE, TrialState.FAILED)).count()
     return jobs.job_progress(job, step="Trials:", done=ended, total=max(sweep.planned, ended))
 
 
 class _Looker:
-    """Hears of a run's progress, and ends it once the sweep is cancelled."""
+    """A progress callback that ends a run once the sweep is cancelled."""
 
     def __init__(self, sweep: Sweep, job: Job) -> None:
         self._sweep, self._job, self._next = sweep, job, 0.0
@@ -304,7 +304,7 @@ class _Looker:
 
 
 def _played(sweep: Sweep, trial: Trial, progress: _Looker) -> dict[str, Any]:
-    """What comes of a trial, as columns of its row."""
+    """The result of a trial, as fields of its row."""
     configuration = _configuration(sweep, trial)
     values: dict[str, list[float | None]] = {}
     described: list[Measure] = []
@@ -331,7 +331,7 @@ def _configuration(sweep: Sweep, trial: Trial) -> Configuration:
 
 
 def _describe(sweep: Sweep, described: list[Measure]) -> None:
-    """Keep what the measures are. Raises Unprocessable where an objective is none of them."""
+    """Store the descriptions of measures. Raises Unprocessable if an objective is not one of them."""
     names = {one.name for one in described if one.value is not None}
     missing = [one["measure"] for one in sweep.objectives if one["measure"] not in names]
     if missing:
@@ -343,7 +343,7 @@ def _describe(sweep: Sweep, described: list[Measure]) -> None:
 
 
 def _base_places(sweep: Sweep, seed: int, progress: _Looker) -> dict[str, str]:
-    """Where the base policy puts each pod: from its trial, or worked out anew where that is not done yet."""
+    """The node of each pod under the base policy: from its trial, or simulated if that is not done yet."""
 
     def find() -> dict[str, str]:
         kept = Trial.objects.filter(sweep=sweep, origin=Origin.BASE).values_list("places", flat=True).first()
@@ -357,5 +357,5 @@ def _base_places(sweep: Sweep, seed: int, progress: _Looker) -> dict[str, str]:
 
 
 def forget() -> None:
-    """Drop what is kept; for tests that change what a primary key means."""
+    """Clear the caches; for tests, which use primary keys again."""
     _bases.clear()

@@ -22,14 +22,14 @@ from kschedweb.playground.scenarios.models import FileKind
 
 FOLDER = Path(__file__).parent
 POLICIES = FOLDER / "policies"
-IDS = UUID("5f2a3c1e-7c0b-4f39-9a55-3d1b7a0c9e61")  # what the ids of ready scenarios are made from
+IDS = UUID("5f2a3c1e-7c0b-4f39-9a55-3d1b7a0c9e61")  # namespace of the ids of ready scenarios
 BROUGHT = "BROUGHT"
-LIMIT = 1 << 26  # bytes of a cluster that a scenario brings
+LIMIT = 1 << 26  # bytes of a scenario's own cluster
 
 
 @dataclass(frozen=True)
 class Ready:
-    """A scenario of the site by its ``key``, the file's name; ``text`` is its document."""
+    """A ready scenario; ``key`` is the file's name, ``text`` its document."""
 
     key: str
     text: str
@@ -44,7 +44,7 @@ class Ready:
 
     @property
     def id(self) -> UUID:
-        """The same on every site, so that addresses stay."""
+        """The id, which is the same on every site, so that addresses stay valid."""
         return uuid5(IDS, self.key)
 
     @property
@@ -63,22 +63,22 @@ class Ready:
 
 @cache
 def all_ready() -> tuple[Ready, ...]:
-    """In their order."""
+    """All ready scenarios in order."""
     return tuple(sorted((_read(path) for path in FOLDER.glob("*.yaml")), key=lambda one: one.order))
 
 
 def ready_of(scenario_id: UUID) -> Ready | None:
-    """The ready scenario of this id, ``None`` where it is none, or one of another version of the site."""
+    """The ready scenario of this id; ``None`` if this version of the site has none."""
     return next((one for one in all_ready() if one.id == scenario_id), None)
 
 
 def text_of(one: Ready) -> str:
-    """The document as it is stored: with the id of the cluster that it brings."""
+    """The document as it is stored, with the id of its own cluster."""
     return one.text.replace(BROUGHT, str(_demo_id())) if one.brings else one.text
 
 
 def files_of(one: Ready) -> list[uploads.Upload]:
-    """The cluster that it brings, as the file of an imported scenario; generated anew."""
+    """The scenario's own cluster, generated, as the file of an imported scenario."""
     if not one.brings:
         return []
     snapshot = str(_demo_id())
@@ -89,7 +89,7 @@ def files_of(one: Ready) -> list[uploads.Upload]:
 
 @cache
 def _demo_id() -> UUID:
-    """Another one where the demo is made differently; to make it at each start only to compare it takes seconds."""
+    """The id of the demo, from the source that generates it: generating it at each start to compare takes seconds."""
     return uuid5(IDS, "".join(Path(str(part.__file__)).read_text(encoding="utf-8") for part in (demo, demo_catalog)))
 
 

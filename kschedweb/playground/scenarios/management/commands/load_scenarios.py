@@ -1,4 +1,4 @@
-"""manage.py load_scenarios: the ready scenarios, as this version of the site has them."""
+"""manage.py load_scenarios: loads or updates the ready scenarios."""
 
 from __future__ import annotations
 
