@@ -23,7 +23,7 @@ def packed(found: Found) -> bytes:
 
 
 def unpacked(kind: str, content: bytes) -> Found:
-    """What ``packed`` made bytes of."""
+    """The reverse of ``packed``."""
     plain = json.loads(gzip.decompress(content))
     if kind == Kind.FIT:
         return _fit(plain)

@@ -1,4 +1,4 @@
-"""Figures of capacity, each with its sentence and its table; charts.ts gives them the theme's colours."""
+"""Charts of capacity, each with a sentence and a table; charts.ts adds the theme's colours."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from kschedweb.engine.studies.capacity.drain import Rehearsal
     from kschedweb.engine.studies.capacity.sizing import Sizing
 
-SINGLE = 40  # bars that are still told apart
+SINGLE = 40  # most bars that can be distinguished
 FIT_HEAD = ("node", "pods", "plugin", "reason")
 NODES_HEAD = ("node", "zone", "pods", "daemon_pods", "cpu_requested_percent", "memory_requested_percent")
 DRAIN_HEAD = ("order", "node", "pod", "what", "wave", "target", "budget", "words")
 
 
 def fit_chart(found: Fit) -> Chart | None:
-    """Pods by node; of many nodes, how many got how many pods. ``None`` where nothing fits."""
+    """Pods by node, or for many nodes a histogram of pods per node. ``None`` if nothing fits."""
     counts = found.by_node
     order = np.lexsort((np.arange(len(counts)), -counts))
     got = [(found.names[node], int(counts[node])) for node in order.tolist() if counts[node]]
@@ -50,7 +50,7 @@ def fit_chart(found: Fit) -> Chart | None:
 
 
 def fit_rows(found: Fit) -> list[list[object]]:
-    """A row a node, in the order of FIT_HEAD."""
+    """A row for each node, with the columns of FIT_HEAD."""
     why = {node: reason for reason in found.reasons for node in reason.nodes.tolist()}
     return [
         [name, count, why[node].plugin if node in why else "", why[node].text if node in why else ""]
@@ -59,7 +59,7 @@ def fit_rows(found: Fit) -> list[list[object]]:
 
 
 def nodes_chart(found: Sizing) -> Chart | None:
-    """Pods that do not fit over the number of new nodes that were tried; ``None`` for a single try."""
+    """Pods that do not fit, over the tried numbers of new nodes; ``None`` for a single number."""
     tried = list(found.tried.items())
     if len(tried) < 2:
         return None
@@ -85,7 +85,7 @@ def nodes_chart(found: Sizing) -> Chart | None:
 
 
 def nodes_rows(found: Sizing) -> list[list[object]]:
-    """A row a new node, in the order of NODES_HEAD."""
+    """A row for each new node, with the columns of NODES_HEAD."""
     return [
         [
             use.name,
@@ -99,7 +99,7 @@ def nodes_rows(found: Sizing) -> list[list[object]]:
 
 
 def drain_chart(found: Rehearsal) -> Chart:
-    """What becomes of the pods of each node, in the order of the drains."""
+    """The results for the pods of each node, in the order of the drains."""
     shown = found.nodes[:SINGLE]
     parts = (
         ("moved", [len(node.moves) for node in shown]),
@@ -132,7 +132,7 @@ def drain_chart(found: Rehearsal) -> Chart:
 
 
 def drain_rows(found: Rehearsal) -> list[list[object]]:
-    """A row a pod, in the order of DRAIN_HEAD."""
+    """A row for each pod, with the columns of DRAIN_HEAD."""
     rows: list[list[object]] = []
     for place, node in enumerate(found.nodes, 1):
         for move in node.moves:

@@ -1,4 +1,4 @@
-"""What a person asks on the pages of capacity."""
+"""The forms of the capacity pages."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class PairsField(forms.CharField):
 
 
 class AmountsField(PairsField):
-    """Pairs whose values are quantities."""
+    """Pairs whose values are Kubernetes quantities."""
 
     def to_python(self, value: Any) -> tuple[tuple[str, str], ...]:  # type: ignore[override]
         pairs = super().to_python(value)
@@ -151,7 +151,7 @@ class FitForm(_PodForm):
 
     @property
     def asks(self) -> bool:
-        """Whether anything was asked."""
+        """Whether the form asks for any pods."""
         return any(self.data.get(name) for name in ("workload", "cpu", "memory", "other", "manifest"))
 
 
@@ -257,7 +257,7 @@ class DrainForm(forms.Form):
 
 
 def fields_of(asked: Asked) -> dict[str, Any]:
-    """What the form says that asks ``asked``."""
+    """The form data for the question ``asked``."""
     if isinstance(asked, FitAsked):
         return {**_pod_fields(asked.pod), "limit": asked.limit}
     if isinstance(asked, DrainAsked):

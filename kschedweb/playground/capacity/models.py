@@ -1,4 +1,4 @@
-"""Questions about capacity that took longer than a request may: answered by a job, kept to be looked at."""
+"""Questions about capacity that are too slow for a request; a job answers them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Kind(models.TextChoices):
 
 
 class Question(Inquiry):
-    """One question; ``content`` and ``sentence`` are there once it is answered, and never change.
+    """One question. Its answer, ``content`` and ``sentence``, never changes.
 
-    Labels stay when what they name is deleted.
+    Labels remain when the objects that they name are deleted.
     """
 
     kind = models.CharField(max_length=16, choices=Kind.choices)

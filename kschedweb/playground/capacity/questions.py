@@ -1,4 +1,4 @@
-"""What can be asked of a cluster's capacity, as pages and REST ask it."""
+"""The questions about a cluster's capacity, for pages and REST."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MOST_PODS, MOST_NODES, MOST_DRAINED, MOST_COPIES = 100_000, 1_000, 1_000, 10_000
 
 @dataclass(frozen=True)
 class PodAsked:
-    """Which pods are meant: those of a workload or a pod of the snapshot, of a manifest, or with these requests."""
+    """The pods in question: those of a workload or a pod of the snapshot, of a manifest, or with given requests."""
 
     workload: str = ""  # namespace/Kind/name, or namespace/pod
     manifest: str = ""  # YAML or JSON of a v1 Pod, or of a workload
@@ -77,7 +77,7 @@ class PodAsked:
 
 
 def template(raw: Any) -> Any:
-    """The pod that ``raw`` describes: itself, or the template of a workload."""
+    """The pod in ``raw``, which is a pod or a workload with a template."""
     spec = raw.get("spec") if isinstance(raw, dict) else None
     if not isinstance(spec, dict) or raw.get("kind") in (None, "Pod"):
         return raw
@@ -103,7 +103,7 @@ class FitAsked:
 
 @dataclass(frozen=True)
 class NodeAsked:
-    """Which type of node: like one of the snapshot, or with these amounts. ``zones`` are taken in turn."""
+    """The node type in question: like a node of the snapshot, or with given amounts. ``zones`` are used in turn."""
 
     like: str = ""
     allocatable: tuple[tuple[str, str], ...] = ()
@@ -129,7 +129,7 @@ class NodeAsked:
 
 @dataclass(frozen=True)
 class NodesAsked:
-    """Pods that shall fit: those that are pending, and ``copies`` more of some shape."""
+    """The pods that are to fit: the pending ones, and ``copies`` more of some shape."""
 
     node: NodeAsked
     pending: bool = True
@@ -160,7 +160,7 @@ def kind_of(asked: Asked) -> Kind:
 
 
 def asked_of(kind: str, plain: dict[str, Any]) -> Asked:
-    """The question that ``dataclasses.asdict`` made ``plain``."""
+    """The reverse of ``dataclasses.asdict`` for a question."""
     if kind == Kind.FIT:
         return FitAsked(_pod(plain["pod"]), plain["limit"])
     if kind == Kind.DRAIN:

@@ -1,4 +1,4 @@
-"""What the choosers of the capacity pages offer, and questions that jobs answer."""
+"""Reads choices for the capacity pages, and questions that jobs answer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OFFERED = 300
 
 
 def workloads(snapshot: Snapshot) -> list[str]:
-    """Workloads with pods in the snapshot, as namespace/Kind/name; a ReplicaSet goes by its Deployment's name."""
+    """Workloads with pods in the snapshot, as namespace/Kind/name; a ReplicaSet is listed as its Deployment."""
     rows = pod_rows(snapshot).exclude(owner="").exclude(owner__startswith="DaemonSet/")
     found = set()
     for namespace, owner in rows.order_by("namespace", "owner").values_list("namespace", "owner").distinct():
@@ -51,7 +51,7 @@ def nodes_in(snapshot: Snapshot, zone: str) -> list[str]:
 
 
 def question_get(question_id: UUID | str) -> Question:
-    """One question; ``Http404`` where there is none."""
+    """One question; raises ``Http404`` if there is none."""
     related = Question.objects.select_related("job", "created_by", "snapshot__cluster", "revision__policy")
     found = related.defer("snapshot__content", "snapshot__resource_versions").filter(pk=question_id).first()
     if found is None:
@@ -60,10 +60,10 @@ def question_get(question_id: UUID | str) -> Question:
 
 
 def answer_of(question: Question) -> Found | None:
-    """The answer; ``None`` as long as there is none."""
+    """The answer; ``None`` if there is none yet."""
     return None if question.content is None else answers.unpacked(question.kind, bytes(question.content))
 
 
 def unanswered(user: User) -> Question | None:
-    """The question of ``user`` that a job works on, or will."""
+    """The question of ``user`` whose job is running or queued."""
     return inquiries.unanswered(Question, user).first()

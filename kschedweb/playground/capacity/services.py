@@ -1,7 +1,7 @@
-"""Asks the engine about capacity: at once where that is quick, else as a job, one question of a person at a time.
+"""Answers questions about capacity: quick ones at once, others by a job. A person can ask one at a time.
 
-The engine's snapshots keep tables that fill while they are read, so a snapshot serves one question after the other.
-Nobody waits for that: who finds it taken is answered by a job, which reads the snapshot for itself.
+Reading an engine snapshot fills its caches, so a snapshot serves one question at a time. If it is in use, a job answers
+with its own copy of the snapshot.
 """
 
 from __future__ import annotations
@@ -40,26 +40,26 @@ if TYPE_CHECKING:
     from kschedweb.playground.capacity.questions import Asked
     from kschedweb.policies.models import Revision
 
-# What is answered at once: about a snapshot of so many bytes of objects, within so many seconds.
+# Limits for answers at once: bytes of the snapshot's objects, and seconds.
 AT_ONCE_SIZE, AT_ONCE_SECONDS = 30_000_000, 3.0
 SECONDS = 120.0  # for a job
 
 _turn = Lock()
 _snapshots: LRU[EngineSnapshot] = LRU(2)
 _answers: LRU[Found] = LRU(64)
-_asking: set[int] = set()  # people who are being answered by a request of this process
+_asking: set[int] = set()  # people with a question in a request of this process
 _asking_lock = Lock()
 
 
 class TooLong(Unprocessable):
-    """The question was given up."""
+    """The answer took too long."""
 
 
 def answer_at_once(*, user: User, snapshot: Snapshot, revision: Revision, asked: Asked) -> Found:
-    """The answer, where it is known or quick to find.
+    """The answer, if it can be found quickly.
 
-    Raises NotNow where a job must find it, Conflict while another question of ``user`` is worked on, and
-    ApplicationError with what is wrong with the question.
+    Raises NotNow if a job is needed, Conflict while another question of ``user`` is being answered, and
+    ApplicationError for an invalid question.
     """
     key = (revision.pk, asked, snapshot.pk, utilisation.version(snapshot))
     known = _answers.peek(key)
@@ -78,7 +78,7 @@ def answer_at_once(*, user: User, snapshot: Snapshot, revision: Revision, asked:
 
 @transaction.atomic
 def question_ask(*, user: User, snapshot: Snapshot, revision: Revision, asked: Asked) -> Question:
-    """Have a job answer; Conflict while another question of ``user`` is worked on."""
+    """Start a job that answers; raises Conflict while another question of ``user`` is being answered."""
     User.objects.select_for_update().get(pk=user.pk)
     _refuse_second(user)
     made = Question.objects.create(
@@ -98,7 +98,7 @@ def question_ask(*, user: User, snapshot: Snapshot, revision: Revision, asked: A
 
 
 def question_answer(*, question: Question, step: Step) -> dict[str, Any]:
-    """Work out the answer, unless there is one already; ``step`` hears how far it is."""
+    """Find and store the answer, unless there is one already; ``step`` gets the progress."""
     if question.content is None:
         if question.snapshot is None or question.revision is None:
             raise Unprocessable("The snapshot or the policy was deleted before there was an answer.")
@@ -113,7 +113,7 @@ def question_answer(*, question: Question, step: Step) -> dict[str, Any]:
 
 
 def forget() -> None:
-    """Drop everything kept; for tests that change what a primary key means."""
+    """Clear the caches; for tests, which use primary keys again."""
     _snapshots.clear()
     _answers.clear()
 
@@ -141,14 +141,14 @@ def _refuse_second(user: User) -> None:
 
 
 def _engine(snapshot: Snapshot) -> EngineSnapshot:
-    """The engine's columns of a stored snapshot; not the ones that decisions are worked out on."""
+    """The engine snapshot of a stored snapshot, separate from that of decisions."""
     return utilisation.applied(EngineSnapshot.from_objects(snapshot_objects(snapshot)), snapshot)
 
 
 def _worked_out(
     engine: EngineSnapshot, rules: Configuration, asked: Asked, step: Step, seconds: float = float("inf")
 ) -> Found:
-    """The answer; after ``seconds`` that so many pods fit at least, or else TooLong. Needs no database."""
+    """The answer. After ``seconds`` it is a lower bound for Fit; otherwise TooLong is raised. Needs no database."""
     connection_released()
     until = monotonic() + seconds
     try:

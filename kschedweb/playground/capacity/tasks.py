@@ -1,4 +1,4 @@
-"""Answers about capacity in the background. Any worker takes any of them."""
+"""Background tasks for questions about capacity."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kschedweb.web.errors import NotFound
 
 @job_task(name="capacity.answer", restartable=True)
 def answer(progress: Progress, *, question: str) -> dict[str, Any]:
-    """Answer the question with this id; one that is answered is not worked out again."""
+    """Answer the question with this id, unless it is answered already."""
     related = Question.objects.select_related("snapshot__cluster", "revision__policy")
     found = related.defer("snapshot__content").filter(pk=question).first()
     if found is None:

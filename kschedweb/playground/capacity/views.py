@@ -1,4 +1,4 @@
-"""The pages of capacity: how many fit, how many nodes, drain rehearsal; and answers that jobs worked out."""
+"""The capacity pages: how many pods fit, how many nodes are needed, drain rehearsal, and answers of jobs."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
     from kschedweb.policies.models import Revision
 
 PAGE_SIZE = 50
-LONGEST_ADDRESS = 8_000  # characters, which servers and proxies take
+LONGEST_ADDRESS = 8_000  # characters that servers and proxies accept
 
 
 @dataclass(frozen=True)
 class _Page:
-    """A question's page: its form, its rows by ``head``, its figure, and what its form offers."""
+    """The page of a kind of question: its form, its table with columns ``head``, its chart, and the form's choices."""
 
     kind: Kind
     form: type[FitForm | NodesForm | DrainForm]
@@ -95,7 +95,7 @@ def drain(request: PageRequest) -> HttpResponseBase:
 @require_safe
 @requires(Action.VIEW)
 def answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
-    """What a job found, or how far it is."""
+    """The answer of a job, or its progress."""
     question = selectors.question_get(question_id)
     snapshot, revision, page = question.snapshot, question.revision, PAGES[Kind(question.kind)]
     _scope_to(request, snapshot, revision)
@@ -114,14 +114,14 @@ def answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
 
 
 def _scope_to(request: PageRequest, snapshot: Snapshot | None, revision: Revision | None) -> None:
-    """Have the page's frame be about ``snapshot`` and ``revision``."""
+    """Set the frame of the page to ``snapshot`` and ``revision``."""
     scope = scope_of(request)
     scope.cluster, scope.snapshot = snapshot.cluster if snapshot else None, snapshot
     scope.policy, scope.revision = revision.policy if revision else None, revision
 
 
 def _asked(request: PageRequest, page: _Page) -> HttpResponseBase:
-    """The page of a question: a GET answers what is quick to answer, a POST has a job do the rest."""
+    """The page of a question: a GET answers quick ones, a POST starts a job for the others."""
     scope = scope_of(request)
     if scope.snapshot is None:
         return render(request, "dashboard/nothing.html", {"noun": "capacity"})
@@ -155,7 +155,7 @@ def _asked(request: PageRequest, page: _Page) -> HttpResponseBase:
 
 
 def _sought(about: dict[str, Any]) -> Found | None:
-    """The answer; ``None`` where only a job can find it."""
+    """The answer; ``None`` if a job is needed."""
     try:
         return services.answer_at_once(**about)
     except NotNow:
@@ -163,7 +163,7 @@ def _sought(about: dict[str, Any]) -> Found | None:
 
 
 def _said(form: forms.Form) -> dict[str, str]:
-    """What the form was filled with."""
+    """The filled fields of the form."""
     return {name: form.data[name] for name in form.fields if form.data.get(name)}
 
 
@@ -184,7 +184,7 @@ def _shown(
     context: dict[str, Any],
     status: int = 200,
 ) -> HttpResponseBase:
-    """The page with its answer, or that as a file (?format=); the question alone where nothing is ``found``."""
+    """The page with its answer, or the answer as a file (?format=); only the form if ``found`` is ``None``."""
     offers = {name: offer(snapshot) if snapshot else [] for name, offer in page.offers.items()}
     context |= {"form": form, "policy": words.label(revision) if revision else "", **_about(page), **offers}
     template = f"playground/capacity/{page.kind}.html"
@@ -206,12 +206,12 @@ def _shown(
 
 
 def _about(page: _Page) -> dict[str, str]:
-    """Which of the pages it is, and where its form goes."""
+    """The kind of the page, and the address of its form."""
     return {"kind": page.kind.value, "asks_at": reverse(f"capacity-{page.kind}")}
 
 
 def _waits(request: PageRequest, question: Question, context: dict[str, Any]) -> HttpResponse:
-    """How far the job is; to HTMX only the part that changes."""
+    """The progress of the job; for htmx only the part that changes."""
     job = question.job
     context |= {"question": question, "job": job, "ended": job is None or job.state in ENDED}
     context["may_cancel"] = job is not None and may_change(request.user, job)

@@ -33,7 +33,7 @@ def sentence(found: Fit | Sizing | Rehearsal) -> str:
 
 
 def fit_answer(found: Fit) -> str:
-    """How many fit, and what keeps the next one out most."""
+    """How many pods fit, and the main reason against the next one."""
     fits = "fits" if found.count == 1 else "fit"
     if not found.exact:
         why = "the time was over" if found.stopped else "counting stopped at the limit"
@@ -52,7 +52,7 @@ def _most(found: Fit) -> str:
 
 
 def nodes_answer(found: Sizing) -> str:
-    """How many nodes are needed, and for whom no number helps."""
+    """How many nodes are needed, and which pods no number helps."""
     if not found.pods:
         return "There is no pod to make room for"
     if found.needed is None:
@@ -79,7 +79,7 @@ def _pods(number: int) -> str:
 
 
 def drain_answer(found: Rehearsal) -> str:
-    """Whether the nodes can be emptied, and what blocks."""
+    """Whether the nodes can be drained, and what blocks them."""
     total, moved = len(found.nodes), len(found.moves)
     which = "The node" if total == 1 else f"All {total:,} nodes"
     if found.emptied:

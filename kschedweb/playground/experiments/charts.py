@@ -1,4 +1,4 @@
-"""Charts of an experiment as plain Plotly dicts, without colours: the page gives them those of its theme."""
+"""Charts of an experiment as plain Plotly dicts. The page adds the colours of its theme."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HEAD = ("policy", "hours", "skew", "mean", "lowest", "highest")
 
 
 def skew(listed: Sequence[Series]) -> Chart:
-    """Skew over time, a line a policy."""
+    """Skew over time, a line for each policy."""
     data: list[dict[str, Any]] = [
         {
             "type": "scatter",
@@ -60,7 +60,7 @@ def _summary(listed: Sequence[Series]) -> str:
 
 
 def distribution(listed: Sequence[Series]) -> Chart:
-    """How the nodes are spread in the last hour: a box a policy over the nodes of all seeds."""
+    """The levels of nodes in the last hour: a box for each policy, over the nodes of all seeds."""
     data = [
         {
             "type": "box",

@@ -73,7 +73,7 @@ class ExperimentForm(forms.Form):
 
     @property
     def setup(self) -> dict[str, Any]:
-        """What differs from the engine's defaults."""
+        """The settings that differ from the engine's defaults."""
         usual = DEFAULT.to_dict()
         asked = {name: self.cleaned_data[name] for name in ("nodes", "used", "room", "deployments")}
         return {name: value for name, value in asked.items() if value != usual[name]}

@@ -1,4 +1,4 @@
-"""Experiments: recorded use replayed under several policies, and what came of each run."""
+"""Experiments: recorded use replayed under several policies, with the result of each run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Recording(models.Model):
 
 
 class Experiment(models.Model):
-    """What is compared on which recording; ``recording`` is empty for the made-up one that comes with the site."""
+    """Policies compared on a recording; ``recording`` is empty for the synthetic one of the site."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     recording = models.ForeignKey(Recording, null=True, on_delete=models.PROTECT, related_name="experiments")

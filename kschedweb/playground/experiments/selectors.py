@@ -1,4 +1,4 @@
-"""Reading experiments and what came of them."""
+"""Reads experiments and their results."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def recording_read(experiment: Experiment) -> EngineRecording:
 
 @lru_cache(maxsize=1)
 def demo() -> EngineRecording:
-    """The recording that comes with the site: made up, the same every time."""
+    """The synthetic recording of the site, which is the same every time."""
     return EngineRecording.generated(np.random.default_rng(DEMO_SEED), DEMO_MACHINES)
 
 
 def choices() -> list[tuple[str, str]]:
-    """What can be compared: the policies of the experiment, and the newest revisions of saved ones."""
+    """The policies to choose from: those of the engine's experiment, and the newest revisions of saved ones."""
     known = list(_titles().items())
     return [*known, *policy_choices()]
 
@@ -69,7 +69,7 @@ def title(policy: str) -> str:
 
 @cache
 def _titles() -> dict[str, str]:
-    """What the policies of the experiment are called in a sentence."""
+    """The names of the experiment's policies in a sentence."""
     found = {DEFAULT: "kube-scheduler's defaults"}
     for plugin, trial in trials():
         weighed = f", weight {trial.weight}," if trial.weight != 1 else ""
@@ -99,7 +99,7 @@ class Series:
 
 
 def series(experiment: Experiment) -> list[Series]:
-    """What is there so far, in the order of the experiment's policies."""
+    """The results so far, in the order of the experiment's policies."""
     runs = list(Run.objects.filter(experiment=experiment))
     found = []
     for policy in experiment.policies:

@@ -1,4 +1,4 @@
-"""Starting experiments, and doing their runs."""
+"""Starts experiments, and does their runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Step = Callable[[str, int, int], None]
 
 @transaction.atomic
 def recording_add(*, user: User | None, name: str, content: bytes, limit: int) -> Recording:
-    """Keep an uploaded recording (CSV, also gzipped) under ``name``; one of that name must not exist yet."""
+    """Store an uploaded recording (CSV, possibly gzipped) as ``name``, which must be new."""
     if Recording.objects.filter(name=name).exists():
         raise ApplicationError.at("recording_name", f"There is a recording named {name} already: choose another name.")
     text = _text(content, limit)
@@ -71,7 +71,7 @@ def experiment_start(
     seeds: Sequence[int],
     setup: dict[str, Any],
 ) -> Experiment:
-    """Start replaying ``recording`` (``None``: the made-up one) under each of ``policies`` with each seed."""
+    """Start replaying ``recording`` (``None``: the synthetic one) under each of ``policies`` with each seed."""
     experiment = Experiment(
         recording=recording,
         policies=list(dict.fromkeys(policies)),
@@ -90,7 +90,7 @@ def experiment_start(
 
 
 def _check(experiment: Experiment) -> None:
-    """Raise ApplicationError for what cannot be run, with the field."""
+    """Raise ApplicationError with the field for an experiment that cannot be run."""
     if not 1 <= len(experiment.policies) <= MOST_POLICIES:
         raise ApplicationError.at("policies", f"Choose from 1 to {MOST_POLICIES} policies.")
     if not 1 <= len(experiment.seeds) <= MOST_SEEDS or not all(0 <= seed < 2**31 for seed in experiment.seeds):
@@ -117,7 +117,7 @@ def _check(experiment: Experiment) -> None:
 
 
 def _configuration(policy: str, nodes: int) -> Configuration | None:
-    """The configuration of a policy, ``None`` for knowing the future. Raises NotFound or PolicyError."""
+    """The configuration of a policy; ``None`` for the policy that knows the future. Raises NotFound or PolicyError."""
     if "@" in policy:
         try:
             return of_revision(profiles_named(policy, "policies"))
@@ -134,7 +134,7 @@ def _configuration(policy: str, nodes: int) -> Configuration | None:
 
 
 def experiment_run(*, experiment: Experiment, step: Step) -> dict[str, Any]:
-    """Do the runs that are not there yet, each kept as soon as it is done; ``step`` hears of each simulated hour."""
+    """Do the missing runs and store each as soon as it is done; ``step`` is called for each simulated hour."""
     recording, setup = selectors.recording_read(experiment), Setup.of(experiment.setup)
     done = set(experiment.runs.values_list("policy", "seed"))
     hours = round(recording.seconds / 3600.0)

@@ -12,7 +12,7 @@ from kschedweb.web.errors import NotFound
 
 @job_task(name="experiments.run", restartable=True)
 def run(progress: Progress, *, experiment: str) -> dict[str, Any]:
-    """Do the runs of the experiment with this id; those that are there already are not done again."""
+    """Do the missing runs of the experiment with this id."""
     found = Experiment.objects.filter(pk=experiment).first()
     if found is None:
         raise NotFound("The experiment was deleted before it could be run.")

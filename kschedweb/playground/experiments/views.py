@@ -72,7 +72,7 @@ def _start(user: User, form: ExperimentForm) -> Experiment:
 @require_safe
 @requires(Action.VIEW)
 def experiment(request: PageRequest, experiment_id: UUID) -> HttpResponseBase:
-    """What came of it; while it runs, how far it is."""
+    """The results, or the progress while it runs."""
     found = selectors.experiment_get(experiment_id)
     listed = selectors.series(found)
     if (form := request.GET.get("format")) in FORMATS:

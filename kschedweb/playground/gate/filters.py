@@ -1,4 +1,4 @@
-"""Filters of verdicts, the same for page and REST."""
+"""Filters of verdicts, for the page and REST."""
 
 from __future__ import annotations
 

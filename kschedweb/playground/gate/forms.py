@@ -1,4 +1,4 @@
-"""Which policy is held against what, on which cluster, and to which thresholds."""
+"""The form of the gate: policy, baseline, cluster and thresholds."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _amount(label: str, help_text: str, initial: str = "") -> forms.CharField:
 
 
 class GateForm(forms.Form):
-    """The question stands in the address; what is not said there is as at the beginning."""
+    """The form takes its question from the address; missing parameters have their initial values."""
 
     policy = forms.ChoiceField(label="Policy", help_text="What is to ship.")
     baseline = forms.ChoiceField(label="Baseline", required=False, help_text="What it is held against.")
@@ -126,7 +126,7 @@ class GateForm(forms.Form):
 
     @property
     def pasted(self) -> Pasted:
-        """The question in shell."""
+        """The question as shell commands."""
         data = self.cleaned_data
         kind, _, name = data["on"].partition(":")
         return Pasted(

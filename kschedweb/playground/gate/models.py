@@ -1,4 +1,4 @@
-"""Gates: a policy held against a baseline on one cluster, with the verdict."""
+"""Gates: a policy judged against a baseline on one cluster, with the verdict."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from kschedweb.playground.scenarios.models import ScenarioRevision
 
 
 class Gate(Inquiry):
-    """One question; ``verdict`` is there once it is known, and never changes.
+    """One question. Its ``verdict`` never changes.
 
-    It is about ``snapshot``, ``revision`` (of a scenario), or ``objects_given`` (gzipped JSON, dropped once the verdict
-    is known). ``policy`` and ``baseline`` are what they are called; their documents are kept as they were judged, of a
-    baseline "" for kube-scheduler's defaults.
+    The cluster is ``snapshot``, ``revision`` (of a scenario), or ``objects_given`` (gzipped JSON, dropped once the
+    verdict is known). ``policy`` and ``baseline`` are names. Their documents are stored as judged; the document of a
+    baseline is "" for kube-scheduler's defaults.
     """
 
     policy = models.CharField(max_length=120)

@@ -1,4 +1,4 @@
-"""The forms of a verdict that ``Accept`` chooses from."""
+"""Renderers of a verdict; ``Accept`` chooses one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class JUnitRenderer(_Rendered):
 
 
 class TextXMLRenderer(JUnitRenderer):
-    """The other name of XML."""
+    """JUnit XML under the other media type of XML."""
 
     media_type = "text/xml"
     format = "xml"

@@ -1,4 +1,4 @@
-"""Reading gates and their verdicts."""
+"""Reads gates and their verdicts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LARGE = ("policy_document", "baseline_document", "objects_given")
 
 
 def gate_list(user: User) -> QuerySet[Gate]:
-    """The gates that ``user`` may see, newest first, without what is large: all but those on scenarios not shared."""
+    """The gates that ``user`` may see, newest first, without large fields: all but those on private scenarios."""
     listed = Gate.objects.select_related("job", "created_by", "snapshot__cluster", "revision__scenario")
     listed = listed.defer(*LARGE, "snapshot__content", "snapshot__resource_versions", "revision__text")
     shared = readable(user, "revision__scenario")
@@ -35,7 +35,7 @@ def gate_list(user: User) -> QuerySet[Gate]:
 
 
 def gate_get(user: User, gate_id: UUID | str) -> Gate:
-    """One gate; ``Http404`` where there is none that ``user`` may see."""
+    """One gate; raises ``Http404`` if there is none that ``user`` may see."""
     found = gate_list(user).filter(pk=gate_id).first()
     if found is None:
         raise Http404("There is no such verdict, or its scenario is not shared with you.")
@@ -43,7 +43,7 @@ def gate_get(user: User, gate_id: UUID | str) -> Gate:
 
 
 def verdict(gate: Gate) -> dict[str, Any] | None:
-    """The verdict as REST shows it, ``None`` while it is worked out; raises where that came to nothing."""
+    """The verdict as REST shows it; ``None`` while the job runs. Raises ApplicationError if the job failed."""
     if gate.verdict is not None:
         return {"id": str(gate.pk), **gate.verdict}
     if gate.state == State.CANCELLED:
@@ -54,7 +54,7 @@ def verdict(gate: Gate) -> dict[str, Any] | None:
 
 
 def snapshot_of(cluster: str, snapshot: str = "") -> Snapshot:
-    """The named snapshot of a cluster, its newest without a name; a refusal names the field where there is none."""
+    """The named snapshot of a cluster, or its newest; the error for a missing one names the field."""
     try:
         return snapshot_asked(cluster, snapshot)
     except (Http404, NotFound) as error:
@@ -62,7 +62,7 @@ def snapshot_of(cluster: str, snapshot: str = "") -> Snapshot:
 
 
 def scenario_of(user: User, scenario: UUID | str, number: int | None = None) -> ScenarioRevision:
-    """A revision of a scenario, its newest without a number; a refusal names the field where there is none."""
+    """A revision of a scenario, or its newest; the error for a missing one names the field."""
     try:
         return revision_get(scenario_get(user, scenario), number)
     except Http404 as error:
@@ -70,12 +70,12 @@ def scenario_of(user: User, scenario: UUID | str, number: int | None = None) -> 
 
 
 def missing(path: str, error: Exception) -> NotFound:
-    """``error`` beside the field ``path``."""
+    """``error`` as an error of the field ``path``."""
     return NotFound.at(path, str(error.args[0]) if error.args else "There is no such thing.")
 
 
 def cluster_choices() -> list[tuple[str, str]]:
-    """The clusters that have been read, as "cluster:NAME"."""
+    """The clusters with snapshots, as "cluster:NAME"."""
     read = Cluster.objects.filter(snapshots__complete=True).distinct().order_by("name")
     return [(f"cluster:{name}", f"{name}, as read last") for name in read.values_list("name", flat=True)[:MOST_CHOICES]]
 

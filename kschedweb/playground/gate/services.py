@@ -1,4 +1,4 @@
-"""Asking for verdicts: at once where the cluster is small, else as a job."""
+"""Answers questions of the gate: at once for small clusters, else by a job."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kschedweb.engine.studies.prepare.prepared import Prepared
     from kschedweb.playground.scenarios.models import ScenarioRevision
 
-# What is answered at once: so many pods to be scheduled times nodes, within so many seconds.
+# Limits for answers at once: pods to schedule times nodes, and seconds.
 AT_ONCE, AT_ONCE_SECONDS = 1_000_000, 20.0
 SECRETS = frozenset({"keyData", "token"})
 LARGEST_SEED = 2**31 - 1
@@ -44,9 +44,9 @@ _turn = Lock()
 
 @dataclass(frozen=True)
 class GateRequest:
-    """Exactly one of ``snapshot``, ``revision`` (of a scenario) and ``objects`` is there; ``about`` says it in words.
+    """A question. Exactly one of ``snapshot``, ``revision`` (of a scenario) and ``objects`` is set; ``about`` names it.
 
-    ``place`` and ``seed`` are as in a scenario's run.
+    ``place`` and ``seed`` are those of a scenario's run.
     """
 
     policy: engine.Policy
@@ -61,9 +61,9 @@ class GateRequest:
 
 
 def gate_ask(*, user: User | None, question: GateRequest) -> Gate:
-    """Judge a policy: the gate has its verdict already, or a job that works it out.
+    """Judge a policy; the returned gate has its verdict, or a job that finds it.
 
-    Raises Unprocessable with what is wrong with policies, thresholds and objects, each under its path.
+    Raises Unprocessable with the problems of policies, thresholds and objects under their paths.
     """
     with _refusals():
         for policy, path in ((question.policy, "policy"), (question.baseline, "baseline")):
@@ -78,7 +78,7 @@ def gate_ask(*, user: User | None, question: GateRequest) -> Gate:
 
 
 def gate_do(*, gate: Gate, step: Step) -> dict[str, Any]:
-    """Work out the verdict, unless there is one already; ``step`` hears how far it is."""
+    """Find and store the verdict, unless there is one already; ``step`` gets the progress."""
     if gate.verdict is None:
         step("Reading the cluster", 0, 0)
         question = _again(gate)
@@ -96,7 +96,7 @@ def gate_do(*, gate: Gate, step: Step) -> dict[str, Any]:
 
 
 def _no_secret(value: Any, path: str) -> None:
-    """Refuse a document that brings a private key or a token: it is kept where all can read it."""
+    """Refuse a document with a private key or a token, because everyone can read stored documents."""
     if isinstance(value, dict):
         for key, inner in value.items():
             if key in SECRETS and inner:
@@ -141,7 +141,7 @@ def _later(user: User | None, question: GateRequest) -> Gate:
 
 
 def _row(user: User | None, question: GateRequest) -> Gate:
-    """A new row; old ones go at this occasion."""
+    """Make a new row, and delete old ones."""
     return Gate(
         policy=question.policy.label[:120],
         policy_document=_text(question.policy),
@@ -158,7 +158,7 @@ def _row(user: User | None, question: GateRequest) -> Gate:
 
 
 def _storable(value: Any) -> Any:
-    """``value`` without characters that not every database takes, which names of objects may hold."""
+    """``value`` without characters that some databases refuse and that names of objects may contain."""
     if isinstance(value, dict):
         return {_storable(key): _storable(inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -211,7 +211,7 @@ def _prepared(question: GateRequest) -> Prepared:
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """What the engine refuses, as REST and pages show it."""
+    """A context that turns errors of the engine into those of REST and pages."""
     try:
         yield
     except DocumentError as error:

@@ -1,4 +1,4 @@
-"""Verdicts in the background. Any worker takes any of them."""
+"""Background tasks for verdicts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kschedweb.web.errors import NotFound
 
 @job_task(name="gate.judge", restartable=True)
 def judge(progress: Progress, *, gate: str) -> dict[str, Any]:
-    """Work out the verdict of the gate with this id; one that is known is not worked out again."""
+    """Find the verdict of the gate with this id, unless it is known already."""
     related = ("snapshot__cluster", "revision__scenario")
     found = Gate.objects.select_related(*related).defer("snapshot__content").filter(pk=gate).first()
     if found is None:

@@ -1,4 +1,4 @@
-"""The pages of the gate: what to ask and how to paste it, and a verdict."""
+"""The pages of the gate: the form with commands to paste, and a verdict."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ FILES = {
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
 def gate(request: PageRequest) -> HttpResponse:
-    """What to ask, as a form, as a command, and as a REST call; a POST tries it, or leads to its address."""
+    """The question as a form, a command and a REST call; a POST judges, or redirects to the question's address."""
     scope = scope_of(request)
     form = GateForm(
         request.user,
@@ -72,7 +72,7 @@ def gate(request: PageRequest) -> HttpResponse:
 
 
 def _tried(request: PageRequest, form: GateForm) -> Gate | None:
-    """The gate; ``None`` where there is none, and the form says why."""
+    """The gate; ``None`` if the question is invalid, and the form has the errors."""
     try:
         return services.gate_ask(user=request.user, question=_question(request, form))
     except ApplicationError as error:
@@ -106,7 +106,7 @@ def _question(request: PageRequest, form: GateForm) -> services.GateRequest:
 
 
 def _pasted(request: PageRequest, form: GateForm) -> dict[str, Any]:
-    """The question to paste, and where the files that the command reads come from."""
+    """The question to paste, and the origin of the files that the command reads."""
     pasted = form.pasted
     found: dict[str, Any] = {"pasted": pasted, "call": pasted.call(request.build_absolute_uri(reverse("api:gate")))}
     for name in ("policy", "baseline"):
@@ -121,7 +121,7 @@ def _pasted(request: PageRequest, form: GateForm) -> dict[str, Any]:
 @require_safe
 @requires(Action.VIEW)
 def verdict(request: PageRequest, gate_id: UUID) -> HttpResponse:
-    """A verdict, as a page or as a file; while it is worked out, how far it is."""
+    """A verdict as a page or a file, or the progress of its job."""
     found = selectors.gate_get(request.user, gate_id)
     if (form := request.GET.get("format", "")) in FILES and found.verdict is not None:
         name, kind = FILES[form]

@@ -1,4 +1,4 @@
-"""What a gate is about, and how one asks for the same verdict in a pipeline: plain text."""
+"""Plain text about a gate: its cluster, and the commands for the same verdict in a pipeline."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
     from kschedweb.playground.scenarios.models import ScenarioRevision
 
-# Options of the command, by the keys of a file with thresholds.
+# Options of the command by key of a thresholds file.
 OPTIONS = {
     "maxNewlyUnschedulable": "--max-newly-unschedulable",
     "maxMoved": "--max-moved",
@@ -38,7 +38,7 @@ def about_scenario(revision: ScenarioRevision) -> str:
 
 @dataclass(frozen=True)
 class Pasted:
-    """What a question is in shell: ``policy`` and ``baseline`` are saved policies as "name@number" ("": defaults)."""
+    """A question as shell commands; ``policy`` and ``baseline`` are "name@number" ("": defaults)."""
 
     policy: str
     baseline: str
@@ -55,7 +55,7 @@ class Pasted:
 
     @property
     def command(self) -> str:
-        """The command line, one option a line."""
+        """The command line, with one option per line."""
         options = ["--policy policy.yaml"]
         options += ["--baseline baseline.yaml"] if self.baseline else []
         options += ["--scenario scenario.json.gz"] if self.scenario else ["--snapshot cluster.json"]
@@ -72,7 +72,7 @@ class Pasted:
 
     @property
     def body(self) -> dict[str, Any]:
-        """What REST gets beside the file of the policy."""
+        """The body of the REST call beside the file of the policy."""
         told: dict[str, Any] = {"baseline": _saved(self.baseline)} if self.baseline else {}
         told |= {"scenario": {"id": self.scenario}} if self.scenario else {"snapshot": {"cluster": self.cluster}}
         told |= {"place": self.place} if self.place != ALL and not self.scenario else {}
@@ -80,7 +80,7 @@ class Pasted:
         return told | {"thresholds": self.thresholds}
 
     def call(self, address: str) -> str:
-        """The REST call for ``address``, with the policy's file beside it."""
+        """The REST call to ``address``, with the policy's file."""
         options = [
             '--header "Authorization: Bearer $KSCHEDWEB_TOKEN"',
             "--header 'Accept: application/xml'",

@@ -1,4 +1,4 @@
-"""Filters of questions, the same for page and REST."""
+"""Filters of questions, for the page and REST."""
 
 from __future__ import annotations
 

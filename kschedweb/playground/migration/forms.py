@@ -1,4 +1,4 @@
-"""Which classic policy is held against which profile, on which snapshot."""
+"""The form of a migration question: classic policy, profile and snapshot."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ PODS = ((PENDING, "Those that wait"), (ALL, "All, each as if it were off its nod
 
 
 class MovesForm(forms.Form):
-    """The question stands in the address; what is not said there is as at the beginning.
+    """The form takes its question from the address; missing parameters have their initial values.
 
-    A policy without a revision is its newest.
+    A policy without a number means its newest revision.
     """
 
     classic = forms.ChoiceField(label="Classic policy", help_text="What places the pods now.")
@@ -64,7 +64,7 @@ class MovesForm(forms.Form):
 
     @property
     def question(self) -> MigrationQuestion:
-        """What is asked; raises NotFound or Http404 where something is gone in the meantime."""
+        """The question; raises NotFound or Http404 if something was deleted in the meantime."""
         data = self.cleaned_data
         snapshot = Snapshot.objects.select_related("cluster").defer("content").filter(pk=data["snapshot"]).first()
         if snapshot is None:

@@ -1,4 +1,4 @@
-"""The pods of an answer that move, or fit only under one, and the rules that say so."""
+"""Lists of the pods that move or fit on one side only, and of the rules that cause it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DIFFER = tuple(WORDS)
 
 @dataclass(frozen=True)
 class MovedPod:
-    """A pod as ``engine.releases.classic.comparing.Move`` has it in plain data."""
+    """A pod, from the plain data of ``engine.releases.classic.comparing.PodMove``."""
 
     raw: Json
 
@@ -55,7 +55,7 @@ class MovedPod:
 
     @property
     def why(self) -> str:
-        """What the rule does, and how strongly or in which words."""
+        """What the rule does, with its lead or its message."""
         rule = self.raw["rule"]
         if rule["kind"] != RuleKind.PREFERS:
             return str(rule["reason"])
@@ -70,9 +70,9 @@ class MovedPod:
 
 
 class MovedPods(Rows[MovedPod]):
-    """``asked`` keeps what fits its verdict, rule (its ``key``) and search ("": any).
+    """The moved pods that match ``asked``: verdict, rule (its ``key``) and search ("": any).
 
-    ``ordering`` is one of ORDERS, downwards with a "-" in front; without one they stand as they were asked about.
+    ``ordering`` is one of ORDERS, descending after a "-"; the default is the order of the answer.
     """
 
     def __init__(self, differing: Sequence[Json], asked: dict[str, str], ordering: str = "") -> None:
@@ -97,13 +97,13 @@ def _order(one: Json, by: str) -> Any:
 
 
 def key(rule: Json) -> str:
-    """What a rule is called in an address."""
+    """The name of a rule in an address."""
     return f"{rule['side']}:{rule['kind']}:{rule['name']}"
 
 
 @dataclass(frozen=True)
 class Group:
-    """The pods that one rule moves, or keeps from fitting under its side."""
+    """The number of pods that a rule moves, or keeps from fitting on its side."""
 
     raw: Json
 
@@ -121,7 +121,7 @@ class Group:
 
     @property
     def explained(self) -> bool:
-        """Whether there is a page about it."""
+        """Whether there is a page about the rule."""
         return self.raw["side"] == RuleSide.CLASSIC and self.name in DESCRIBED
 
     @property
@@ -130,12 +130,12 @@ class Group:
 
 
 def groups(counts: Json) -> list[Group]:
-    """The rules, those of most pods first."""
+    """The rules, those with most pods first."""
     return [Group(rule) for rule in counts["rules"]]
 
 
 def verdicts(counts: Json) -> list[tuple[str, str, str, int]]:
-    """(verdict, words, meaning, pods) for each that there is, what differs first."""
+    """(verdict, words, meaning, pods) of each verdict that occurs, differences first."""
     return [
         (str(verdict), *VERDICTS[verdict], counts["verdicts"][verdict])
         for verdict in VERDICTS

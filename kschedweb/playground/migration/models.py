@@ -1,4 +1,4 @@
-"""Which pods would move from a classic policy to a profile: questions and their answers."""
+"""Questions, with answers, of which pods would move from a classic policy to a profile."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from kschedweb.policies.models import Revision
 
 
 class Question(Inquiry):
-    """One question; ``counts`` and ``content`` are there once it is answered, and never change.
+    """One question. Its answer, ``counts`` and ``content``, never changes.
 
-    ``profile`` is ``None`` where the classic policy is held against what it is converted to. Labels stay when what
-    they name is deleted.
+    ``profile`` is ``None`` if the classic policy is compared with its own conversion. Labels remain when the objects
+    that they name are deleted.
     """
 
     classic = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")
@@ -23,7 +23,7 @@ class Question(Inquiry):
     profile_label = models.CharField(max_length=120)
     snapshot = models.ForeignKey(Snapshot, null=True, on_delete=models.SET_NULL, related_name="+")
     about = models.CharField(max_length=300)  # the snapshot in words
-    bound = models.BooleanField(default=False)  # whether pods on nodes are asked about too
+    bound = models.BooleanField(default=False)  # whether bound pods are compared, too
     namespaces = models.JSONField(default=list)  # all where none is named
     sequence = models.BooleanField(default=False)  # whether each is placed before the next
     counts = models.JSONField(null=True)  # engine.releases.classic.comparing.Tally as plain data

@@ -1,4 +1,4 @@
-"""Reading questions, their answers, and what can be asked about."""
+"""Reads questions, their answers, and the choices for new ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_CHOICES = 200
 
 
 def question_list() -> QuerySet[Question]:
-    """All questions, newest first, without what is large."""
+    """All questions, newest first, without large fields."""
     listed = Question.objects.select_related(
         "job", "created_by", "snapshot__cluster", "classic__policy", "profile__policy"
     )
@@ -38,7 +38,7 @@ def question_list() -> QuerySet[Question]:
 
 
 def question_get(question_id: UUID | str) -> Question:
-    """One question; ``Http404`` where there is none."""
+    """One question; raises ``Http404`` if there is none."""
     found = question_list().filter(pk=question_id).first()
     if found is None:
         raise Http404("There is no such question.")
@@ -46,7 +46,7 @@ def question_get(question_id: UUID | str) -> Question:
 
 
 def differing(question: Question) -> list[dict[str, Any]]:
-    """The pods that move or fit only under one, as ``engine.releases.classic.comparing.Move`` in plain data."""
+    """The pods that move or fit on one side only, as plain data of ``engine.releases.classic.comparing.PodMove``."""
     if question.content is None:
         return []
     found: list[dict[str, Any]] = json.loads(gzip.decompress(bytes(question.content)))
@@ -54,7 +54,7 @@ def differing(question: Question) -> list[dict[str, Any]]:
 
 
 def target(classic: Revision, profile: Revision | None) -> tuple[Configuration, str]:
-    """The configuration of ``profile``, or what the classic policy is converted to, with what is said of that."""
+    """The configuration of ``profile``, or of the converted classic policy with a summary of the conversion."""
     if profile is not None:
         return configuration(profile), ""
     converted = conversion(classic)
@@ -65,19 +65,19 @@ def target(classic: Revision, profile: Revision | None) -> tuple[Configuration, 
 
 
 def namespaces(snapshot: Snapshot) -> list[str]:
-    """The namespaces that hold pods."""
+    """The namespaces with pods."""
     pods = PodRow.objects.filter(snapshot=snapshot)
     return list(pods.order_by("namespace").values_list("namespace", flat=True).distinct())
 
 
 def pod_count(snapshot: Snapshot, *, bound: bool, namespaces: Collection[str]) -> int:
-    """About how many pods are asked about."""
+    """The approximate number of pods in a question."""
     pods = PodRow.objects.filter(snapshot=snapshot)
     pods = pods if bound else pods.filter(pending=True)
     return (pods.filter(namespace__in=namespaces) if namespaces else pods).count()
 
 
 def snapshot_choices() -> list[tuple[str, str]]:
-    """Snapshots by cluster, the newest first, as their ids and in words."""
+    """Snapshots by cluster, newest first: (id, label)."""
     listed = Snapshot.objects.filter(complete=True).select_related("cluster").defer("content", "resource_versions")
     return [(str(one.pk), about_snapshot(one)) for one in listed.order_by("cluster__name", "-taken_at")[:MOST_CHOICES]]

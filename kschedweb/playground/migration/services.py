@@ -1,4 +1,4 @@
-"""Asking which pods would move: answered at once where the cluster is small, else by a job."""
+"""Answers which pods would move: at once for small clusters, else by a job."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
     from kschedweb.policies.models import Revision
 
-# What is answered at once: so many pods times nodes, of so many bytes of objects, within so many seconds.
+# Limits for answers at once: pods times nodes, bytes of objects, and seconds.
 AT_ONCE, AT_ONCE_SIZE, AT_ONCE_SECONDS = 2_000_000, 30_000_000, 15.0
 
 _turn = Lock()
@@ -38,10 +38,10 @@ _turn = Lock()
 
 @dataclass(frozen=True)
 class MigrationQuestion:
-    """``profile`` is ``None`` for what the classic policy is converted to.
+    """A question; ``profile`` is ``None`` for the conversion of the classic policy.
 
-    ``bound``: the pods on nodes too, each as if it were taken off; ``namespaces``: of these only, of all where none is
-    named; ``sequence``: each that waits is placed before the next.
+    ``bound``: compare bound pods too, each as if it were pending. ``namespaces``: pods of these only; empty means all.
+    ``sequence``: each pending pod is placed before the next.
     """
 
     classic: Revision
@@ -53,9 +53,9 @@ class MigrationQuestion:
 
 
 def question_ask(*, user: User | None, asked: MigrationQuestion) -> Question:
-    """Ask; the question has its answer already, or a job that works it out.
+    """Ask a question; the returned one has its answer, or a job that finds it.
 
-    Raises Unprocessable with what is wrong, each under its field.
+    Raises Unprocessable with problems under their fields.
     """
     _check(asked)
     made = _row(user, asked)
@@ -67,7 +67,7 @@ def question_ask(*, user: User | None, asked: MigrationQuestion) -> Question:
 
 
 def question_answer(*, question: Question, step: Step) -> dict[str, Any]:
-    """Work out the answer, unless there is one already; ``step`` hears how far it is."""
+    """Find and store the answer, unless there is one already; ``step`` gets the progress."""
     if question.counts is None:
         _answered(question, *_worked_out(question, step))
         values = {name: getattr(question, name) for name in ("counts", "content", "notes", "ended_at")}
@@ -162,6 +162,6 @@ def _later(user: User | None, question: Question) -> Question:
 
 
 def _save(user: User | None, question: Question) -> None:
-    """Save a new one; old ones go at this occasion."""
+    """Save a new question, and delete old ones."""
     question.save()
     audit.record(user, "moves.asked", question, words.title(question))

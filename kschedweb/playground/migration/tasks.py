@@ -1,4 +1,4 @@
-"""Answers in the background. Any worker takes any of them."""
+"""Background tasks for questions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kschedweb.web.errors import NotFound
 
 @job_task(name="moves.answer", restartable=True)
 def answer(progress: Progress, *, question: str) -> dict[str, Any]:
-    """Answer the question with this id; one that is answered is not worked out again."""
+    """Answer the question with this id, unless it is answered already."""
     related = ("classic__policy", "profile__policy", "snapshot__cluster")
     found = Question.objects.select_related(*related).defer("snapshot__content").filter(pk=question).first()
     if found is None:

@@ -1,4 +1,4 @@
-"""The pages of moves: what to ask, and the answer."""
+"""The pages of moves: the form, and an answer."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PAGE_SIZE, PODS = 20, 50
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
 def moves(request: PageRequest) -> HttpResponse:
-    """What to ask, and what was asked before; a POST asks."""
+    """The form and earlier questions; a POST asks."""
     form = MovesForm(request.POST if request.method == "POST" else request.GET, snapshot=scope_of(request).snapshot)
     missing = next((name for name in ("snapshot", "classic") if not form.fields[name].choices), "")  # type: ignore[attr-defined]
     if request.method == "POST":
@@ -56,7 +56,7 @@ def moves(request: PageRequest) -> HttpResponse:
 
 
 def _asked(request: PageRequest, form: MovesForm) -> Question | None:
-    """The question; ``None`` where there is none, and the form says why."""
+    """The question; ``None`` if it is invalid, and the form has the errors."""
     try:
         return services.question_ask(user=request.user, asked=form.question)
     except ApplicationError as error:
@@ -67,7 +67,7 @@ def _asked(request: PageRequest, form: MovesForm) -> Question | None:
 @require_safe
 @requires(Action.VIEW)
 def answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
-    """An answer, differences first, as a page or as a file; while it is worked out, how far it is."""
+    """An answer, differences first, as a page or a file, or the progress of its job."""
     found = selectors.question_get(question_id)
     if found.counts is None:
         return _waits(request, found)
@@ -93,7 +93,7 @@ def answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
 
 
 def _decisions(question: Question) -> dict[str, str]:
-    """What decisions under each side have in their address, of those that can be looked at."""
+    """The parameters of links to decisions under each side, for sides that are saved."""
     if question.snapshot is None:
         return {}
     sides = {"classic": question.classic, "profile": question.profile}

@@ -30,12 +30,12 @@ def label(revision: Revision) -> str:
 
 
 def title(question: Question) -> str:
-    """What is asked, in short."""
+    """The short form of the question."""
     return f"{question.classic_label} against {question.profile_label} on {question.about}"
 
 
 def pods_of(question: Question) -> str:
-    """Which pods are meant."""
+    """The pods of the question in words."""
     which = "All pods" if question.bound else "Pods that wait, one after the other" if question.sequence else ""
     where = f" in {', '.join(question.namespaces)}" if question.namespaces else ""
     return f"{which or 'Pods that wait'}{where}"
@@ -74,7 +74,7 @@ def sentence(counts: dict[str, Any]) -> str:
 
 
 def notes(algorithm: Algorithm, configuration: Configuration, conversion: str) -> list[str]:
-    """What an answer leaves out, and what was said of a ``conversion``."""
+    """Notes on what an answer leaves out, and on the ``conversion``."""
     found = [f"The conversion: {conversion}"] if conversion else []
     for extenders, side in ((algorithm.extenders, RuleSide.CLASSIC), (configuration.extenders, RuleSide.PROFILE)):
         if extenders:

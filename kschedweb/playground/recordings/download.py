@@ -1,4 +1,4 @@
-"""A recording as a file, for the page and REST."""
+"""Downloads of recordings, for the page and REST."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def download_response(recording: Recording) -> StreamingHttpResponse:
-    """The records as they are kept, a JSON value a line, gzipped."""
+    """The stored records, one JSON value per line, gzipped."""
     response = StreamingHttpResponse(selectors.pieces(recording), content_type="application/gzip")
     response["Content-Disposition"] = f'attachment; filename="{recording.file_name}.gz"'
     return response

@@ -1,4 +1,4 @@
-"""What happened to the objects of a connected cluster, recorded as it happened."""
+"""Recordings of the objects of connected clusters."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from kschedweb.jobs.models import ENDED, Job
 
 
 class Recording(models.Model):
-    """A cluster, watched for a while. What was heard is in its chunks; the counts are of those that are kept."""
+    """A recording of a cluster. Its records are in chunks; the counts are of stored records."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="recordings")
-    seconds = models.PositiveIntegerField()  # for how long it was asked for
-    began_at = models.DateTimeField(null=True)  # a whole second, since objects tell their times so
-    kept_at = models.DateTimeField(null=True)  # up to when everything that was heard is kept
+    seconds = models.PositiveIntegerField()  # requested duration
+    began_at = models.DateTimeField(null=True)  # a whole second, like the times of objects
+    kept_at = models.DateTimeField(null=True)  # everything up to this time is stored
     records = models.PositiveIntegerField(default=0)
-    nodes = models.PositiveIntegerField(default=0)  # that were there or joined
-    pods = models.PositiveIntegerField(default=0)  # that were there or came
+    nodes = models.PositiveIntegerField(default=0)  # all nodes that ever existed
+    pods = models.PositiveIntegerField(default=0)  # all pods that ever existed
     size = models.PositiveBigIntegerField(default=0)  # bytes of text
-    notes = models.JSONField(default=list)  # what is missing, or why it ended early
+    notes = models.JSONField(default=list)  # gaps, or the reason of an early end
     job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="+")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -33,17 +33,17 @@ class Recording(models.Model):
 
     @property
     def state(self) -> str:
-        """As its job's; one whose job was purged has what it has."""
+        """The state of its job; a recording without job is done."""
         return self.job.state if self.job else "succeeded"
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more is to come."""
+        """Whether the recording has ended."""
         return self.job is None or self.job.state in ENDED
 
     @property
     def lasted(self) -> float:
-        """Seconds of the cluster that are kept."""
+        """The recorded seconds."""
         return (self.kept_at - self.began_at).total_seconds() if self.kept_at and self.began_at else 0.0
 
     @property
@@ -58,11 +58,11 @@ class Recording(models.Model):
 
 
 class Chunk(models.Model):
-    """Some lines of a recording, in their order; the last one grows until it is full."""
+    """Consecutive lines of a recording; the last chunk grows until it is full."""
 
     recording = models.ForeignKey(Recording, on_delete=models.CASCADE, related_name="chunks")
     number = models.PositiveIntegerField()  # from 0
-    content = models.BinaryField()  # gzipped text in UTF-8; one behind the other they are a gzip file
+    content = models.BinaryField()  # gzipped text in UTF-8; concatenated chunks are a gzip file
 
     class Meta:
         ordering = ("number",)

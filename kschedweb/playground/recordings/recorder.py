@@ -1,7 +1,7 @@
-"""One attempt at a recording: reflectors tell of every kind that a scenario reads, and what they tell is kept.
+"""One attempt at a recording: reflectors watch every kind that a scenario reads, and their events are stored.
 
-Threads: one a reflector, which bring news into one queue, and the one that takes them from it. The kinds are those of
-a snapshot; Secrets and ConfigMaps are not among them.
+Each reflector has a thread that puts events into one queue, and one thread reads the queue. The kinds are those of a
+snapshot, without Secrets and ConfigMaps.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ if TYPE_CHECKING:
 
 KEEP_EVERY = 1.0  # seconds
 LONGEST_WAIT = 0.2
-AT_ONCE = 500  # pieces of news
-PATIENCE = 30.0  # seconds in which nodes and pods must be listed for the first time
-GAP = 5.0  # seconds that nobody watched, of which a note tells
+AT_ONCE = 500  # events
+PATIENCE = 30.0  # seconds for the first list of nodes and pods
+GAP = 5.0  # seconds without a watch that are worth a note
 STOP_SECONDS = 2.0
 NEEDED = frozenset(kind.name for kind in KINDS if kind.needed)
 logger = structlog.get_logger(__name__)
 
 
 class Recorder:
-    """``clock`` is seconds of the epoch that never go back."""
+    """Records a cluster; ``clock`` returns monotonic seconds of the epoch."""
 
     def __init__(self, recording: Recording, job: Job, *, clock: Callable[[], float] | None = None) -> None:
         self._recording, self._job, self._clock = recording, job, clock or SteadyClock()
@@ -75,7 +75,7 @@ class Recorder:
             )
 
     def run(self) -> dict[str, Any]:
-        """Record until the time is over, or no more fits. Raises ``Cancelled``, with what was heard kept."""
+        """Record until the time is over or the limit is reached. Raises ``Cancelled`` after storing all events."""
         reflectors: list[Reflector] = []
         try:
             if self._clock() < self._until:
@@ -105,7 +105,7 @@ class Recorder:
             self._note(f"Ended after {after:.0f} s: {full}.")
         self._keep(last=True)
 
-    # What is heard.
+    # Events.
 
     def _hear(self) -> None:
         try:
@@ -129,7 +129,7 @@ class Recorder:
                     self._write(self._ledger.removed(raw, now))
                 case Listed(kind, items):
                     self._unlisted.discard(kind)
-                    if news.problem and not BY_NAME[kind].optional:  # which few clusters serve
+                    if news.problem and not BY_NAME[kind].optional:  # few clusters serve it
                         self._note(f"{news.problem}: they are missing.")
                     elif not news.problem:
                         self._write(self._ledger.listed(kind, items, now))
@@ -146,7 +146,7 @@ class Recorder:
                 self._writer.add(line)
 
     def _full(self) -> str:
-        """Why nothing more is taken, "" where there is room."""
+        """Why the recording is full; "" if it is not."""
         if self._writer.size >= settings.UPLOAD_LIMIT:
             return f"a file has at most {settings.UPLOAD_LIMIT >> 20:,} MiB of text (KSCHEDWEB_UPLOAD_LIMIT_MIB)"
         bounds = (
@@ -160,7 +160,7 @@ class Recorder:
         if text not in self._notes and len(self._notes) < services.MOST_NOTES:
             self._notes.append(text)
 
-    # What is kept.
+    # Storage.
 
     def _keep(self, *, last: bool = False) -> None:
         self._kept, now = time.monotonic(), min(self._clock(), self._until)
@@ -178,7 +178,7 @@ class Recorder:
                 raise
 
     def _go_on(self, now: float) -> bool:
-        """Say how far it is; whether to go on."""
+        """Report the progress; returns whether to go on."""
         pods, records, total = self._ledger.pods, self._writer.records, self._recording.seconds
         step = f"{records:,} records of {self._ledger.nodes:,} nodes and {pods:,} pods; seconds:"
         return job_progress(self._job, step=step, done=int(now - self._began), total=total, left=self._until - now)

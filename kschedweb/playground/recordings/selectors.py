@@ -1,4 +1,4 @@
-"""Reading recordings. Everybody who is signed in sees those of all clusters, as the clusters themselves."""
+"""Reads recordings. Everyone who is signed in sees those of all clusters, like the clusters themselves."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def recording_get(recording_id: UUID | str) -> Recording:
 
 
 def recording_running(cluster: Cluster) -> Recording | None:
-    """The recording that is being made of ``cluster``."""
+    """The running recording of ``cluster``."""
     return recording_list().filter(cluster=cluster, job__isnull=False).exclude(job__state__in=ENDED).first()
 
 
 def pieces(recording: Recording) -> Iterator[bytes]:
-    """The recording as gzipped text, piece by piece."""
+    """The chunks of gzipped text of a recording."""
     for content in Chunk.objects.filter(recording=recording).order_by("number").values_list("content", flat=True):
         yield bytes(content)
 
@@ -50,6 +50,6 @@ def connected() -> QuerySet[Cluster]:
 
 
 def scenarios(user: User) -> QuerySet[Scenario]:
-    """The scenarios that ``user`` may give a recording to, by name."""
+    """The scenarios to which ``user`` may copy a recording, by name."""
     own = Scenario.objects.filter(built_in=False)
     return own if user.role == "admin" else own.filter(created_by=user)

@@ -1,4 +1,4 @@
-"""Every change of recordings, and what is made of them."""
+"""Changes of recordings, and scenarios and files made from them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MOST_NOTES = 20
 
 @transaction.atomic
 def recording_start(*, user: User | None, cluster: Cluster, seconds: int) -> Recording:
-    """Begin to record ``cluster``; ``Conflict`` where it is not connected, or is being recorded already."""
+    """Start to record ``cluster``; raises ``Conflict`` if it is not connected, or is being recorded already."""
     if not LEAST <= seconds <= MOST:
         message = f"A recording lasts from {LEAST} s to {MOST // 3600} h."
         raise ApplicationError.at("seconds", message)
@@ -54,7 +54,7 @@ def recording_start(*, user: User | None, cluster: Cluster, seconds: int) -> Rec
 
 
 def recording_begin(*, recording: Recording, at: datetime) -> datetime:
-    """When the recording begins: ``at``, unless it has begun before."""
+    """Set the beginning of the recording to ``at``, unless it began before, and return it."""
     Recording.objects.filter(pk=recording.pk, began_at=None).update(began_at=at)
     recording.refresh_from_db(fields=["began_at"])
     assert recording.began_at is not None
@@ -63,7 +63,7 @@ def recording_begin(*, recording: Recording, at: datetime) -> datetime:
 
 @transaction.atomic
 def recording_delete(*, user: User | None, recording: Recording) -> None:
-    """Delete ``recording``; ``Conflict`` while it is being made. Scenarios made of it keep their copies."""
+    """Delete ``recording``; raises ``Conflict`` while it is running. Scenarios keep their copies."""
     if user is not None and not may_change(user, recording):
         raise PermissionDenied("Only who made a recording, or an admin, may delete it.")
     if not recording.ended:
@@ -74,7 +74,7 @@ def recording_delete(*, user: User | None, recording: Recording) -> None:
 
 @transaction.atomic
 def scenario_make(*, user: User, recording: Recording, name: str = "") -> Scenario:
-    """A scenario that replays ``recording`` in an empty cluster: what was there at first stays where it was."""
+    """Make a scenario that replays ``recording`` in an empty cluster; initial pods stay on their nodes."""
     upload = _upload(recording)
     assert recording.began_at is not None
     began = localtime(recording.began_at)
@@ -97,19 +97,19 @@ def scenario_make(*, user: User, recording: Recording, name: str = "") -> Scenar
 
 @transaction.atomic
 def file_give(*, user: User, recording: Recording, scenario: Scenario) -> ScenarioFile:
-    """Keep a copy of ``recording`` as a file of ``scenario``, which its document may name."""
+    """Copy ``recording`` to a file of ``scenario``, which its document can name."""
     row = scenarios.file_add(scenario=scenario, upload=_upload(recording), author=user)
     audit.record(user, "recording.used", recording, recording.cluster.name, scenario=scenario.name)
     return row
 
 
 def _upload(recording: Recording) -> uploads.Upload:
-    """The recording as a scenario keeps it; ``Conflict`` where there is nothing to keep."""
+    """The recording as a file of a scenario; raises ``Conflict`` if it is empty or running."""
     if not recording.ended:
         raise Conflict("The cluster is still being recorded: wait for the end, or stop it.")
     if not recording.records:
         raise Conflict("Nothing was recorded: there is nothing to replay.")
     content = b"".join(selectors.pieces(recording))
-    # One line may have gone beyond the limit before it was noticed.
+    # The last line may have exceeded the limit.
     limit = max(settings.UPLOAD_LIMIT, recording.size)
     return uploads.read(recording.file_name, content, limit=limit, kind=FileKind.RECORDS)

@@ -1,4 +1,4 @@
-"""Where the lines of a recording go: into rows that grow, so that a worker that dies loses nothing it had kept."""
+"""Stores the lines of a recording in rows that grow, so that a worker that dies loses no stored line."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from kschedweb.web.errors import NotFound
 if TYPE_CHECKING:
     from datetime import datetime
 
-CHUNK = 512 * 1024  # bytes of text, after which another one is begun
+CHUNK = 512 * 1024  # bytes of text, after which a new chunk begins
 
 
 class Writer:
-    """Keeps lines for one attempt of ``job``. ``size`` and ``records`` are of all lines, kept or not yet."""
+    """Stores lines for one attempt of ``job``. ``size`` and ``records`` count all lines, stored or not."""
 
     def __init__(self, recording: Recording, job: Job) -> None:
         self._recording, self._job = recording, job
         self.size, self.records = recording.size, recording.records
         last = Chunk.objects.filter(recording=recording).order_by("-number").values_list("number", flat=True).first()
-        self._number = 0 if last is None else last + 1  # what another attempt kept stays as it is
+        self._number = 0 if last is None else last + 1  # chunks of earlier attempts are not changed
         self._open: list[bytes] = []
         self._full: list[tuple[int, bytes]] = []
         self._open_size, self._kept_size = 0, 0  # of the open chunk
 
     def add(self, line: str) -> None:
-        """Take ``line``, without its end."""
+        """Add ``line``, which has no line end."""
         text = f"{line}\n".encode()
         self._open.append(text)
         self._open_size += len(text)
@@ -43,7 +43,7 @@ class Writer:
 
     @transaction.atomic
     def keep(self, at: datetime, **counts: Any) -> None:
-        """Keep all lines, which are everything up to ``at``. Raises ``Cancelled`` where the attempt is over."""
+        """Store all lines, which cover everything up to ``at``. Raises ``Cancelled`` if the attempt is over."""
         mine = Job.objects.select_for_update().filter(pk=self._job.pk, state=State.RUNNING, attempt=self._job.attempt)
         if not mine.exists():
             raise Cancelled

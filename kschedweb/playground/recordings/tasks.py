@@ -1,4 +1,4 @@
-"""Recording in the background."""
+"""The background task of recordings."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from kschedweb.playground.recordings.models import Recording
 from kschedweb.playground.recordings.recorder import Recorder
 from kschedweb.web.errors import NotFound
 
-RESTARTS = 1000  # each loses no more than the time until it is begun again
+RESTARTS = 1000  # a restart loses only the time in between
 
 
 @job_task(name="recordings.record", restartable=True, attempts=RESTARTS, apart=True)
 def record(progress: Progress, *, recording: str) -> dict[str, Any]:
-    """Watch the cluster of the recording with this id, or go on watching it."""
+    """Start or continue the recording with this id."""
     found = Recording.objects.select_related("cluster").filter(pk=recording).first()
     if found is None:
         raise NotFound("The recording was deleted before it could begin.")

@@ -1,4 +1,4 @@
-"""The pages of recordings: what happened in connected clusters, and what is made of it."""
+"""The pages of recordings."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PAGE_SIZE = 50
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
 def recordings(request: PageRequest) -> HttpResponseBase:
-    """The recordings, and what starts another one (?cluster=)."""
+    """The recordings, and the form for a new one (?cluster=)."""
     if request.method == "POST":
         return _start(request)
     return _list(request, StartForm(initial={"cluster": request.GET.get("cluster")}))
@@ -63,12 +63,12 @@ def _list(request: PageRequest, form: StartForm, status: int = 200) -> HttpRespo
 @require_safe
 @requires(Action.VIEW)
 def recording(request: PageRequest, recording_id: UUID) -> HttpResponse:
-    """One recording; to HTMX only how far it is."""
+    """One recording; for htmx only its progress."""
     found = selectors.recording_get(recording_id)
     if request.htmx:
         answer = render(request, "playground/recordings/progress.html", _context(request, found))
         if found.ended:
-            answer["HX-Refresh"] = "true"  # The whole page again: it can be used now.
+            answer["HX-Refresh"] = "true"  # reload the page: the recording has ended
         return answer
     return _page(request, found, GiveForm(request.user))
 
@@ -94,7 +94,7 @@ def download(request: PageRequest, recording_id: UUID) -> StreamingHttpResponse:
 @require_POST
 @requires(Action.EDIT)
 def scenario(request: PageRequest, recording_id: UUID) -> HttpResponse:
-    """A scenario of what was recorded, with one click."""
+    """Make a scenario from the recording."""
     found = selectors.recording_get(recording_id)
     try:
         made = services.scenario_make(user=request.user, recording=found)
@@ -108,7 +108,7 @@ def scenario(request: PageRequest, recording_id: UUID) -> HttpResponse:
 @require_POST
 @requires(Action.EDIT)
 def file(request: PageRequest, recording_id: UUID) -> HttpResponse:
-    """A copy of what was recorded as a file of a scenario."""
+    """Copy the recording to a file of a scenario."""
     found = selectors.recording_get(recording_id)
     form = GiveForm(request.user, request.POST)
     if not form.is_valid():

@@ -1,4 +1,4 @@
-"""The charts of a run. Each knows its sentence and its table; charts.ts gives it the theme's colours."""
+"""The charts of a run, each with a sentence and a table; charts.ts adds the theme's colours."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ QUEUES = {
     "unschedulable": "unschedulable",
     "gated": "gated",
 }
-# Of Okabe and Ito, so that a queue looks the same in every run.
+# Colours of Okabe and Ito; a queue has the same one in every run.
 COLOURS = {"active": "#0072b2", "backing_off": "#e69f00", "unschedulable": "#d55e00", "gated": "#cc79a7"}
 EVENTS = {
     Kind.PREEMPTED: ("preempted", "x"),
@@ -36,18 +36,18 @@ BINS = 60
 
 
 def thinned(count: int, most: int) -> list[int]:
-    """At most ``most`` of ``count`` places, evenly apart, the first and the last among them."""
+    """At most ``most`` of ``count`` positions, evenly spaced, with the first and the last."""
     if count <= most:
         return list(range(count))
     return [int(place) for place in np.unique(np.linspace(0, count - 1, most).round())]
 
 
 def pending(outcome: Outcome) -> Chart:
-    """Pods that wait, by queue, over time; beneath them the pods that were preempted, evicted or lost their node."""
+    """Waiting pods by queue over time; below, the pods that were preempted, evicted or lost their node."""
     scale, samples = Scale.of(outcome.end), outcome.samples
     kept = thinned(len(samples.time), MOST_POINTS)
     at = np.round(samples.time[kept] / scale.seconds, 4).tolist()
-    # The line of a queue that is always empty would lie upon that of the queue beneath it.
+    # The line of an always empty queue would hide that of the queue below it.
     filled = [queue for queue in QUEUES if getattr(samples, queue).any()] or ["active"]
     data: list[dict[str, Any]] = [
         {
@@ -90,7 +90,7 @@ def pending(outcome: Outcome) -> Chart:
 
 
 def _events(outcome: Outcome, kind: Kind, scale: Scale) -> dict[str, Any] | None:
-    """One kind of departure as markers: pods in each of BINS parts of the time."""
+    """Markers for one kind of departure: the pods in each of BINS intervals."""
     when = outcome.forced.time[outcome.forced.kind == kind]
     if not when.size:
         return None
@@ -128,7 +128,7 @@ def _pending_summary(outcome: Outcome) -> str:
 
 
 def heatmap(found: Frames, rows: Sequence[HeatmapRow], show: Show, end: float) -> Chart:
-    """Nodes over time, fullest first: a line a node, or the mean of neighbours in that order."""
+    """A heatmap of nodes over time, fullest first; a row is a node, or the mean of neighbours in that order."""
     scale, unit = Scale.of(end), show.unit
     grouped = any(row.count > 1 for row in rows)
     figure = {

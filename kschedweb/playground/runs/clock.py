@@ -1,4 +1,4 @@
-"""Virtual time in words, and in the unit that suits an axis."""
+"""Virtual time in words, and in the unit of an axis."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 def span(seconds: float | None) -> str:
-    """ "1 d 2 h", "3 h 20 min", "4 min 5 s", "2.5 s", "3 ms": two units are enough; "–" where it never happened."""
+    """A duration such as "1 d 2 h", "3 h 20 min", "4 min 5 s", "2.5 s" or "3 ms"; "–" for ``None``."""
     if seconds is None or math.isnan(seconds):
         return "–"
     if 0 < seconds < 0.9995:
@@ -29,7 +29,7 @@ class Scale:
 
     @classmethod
     def of(cls, end: float) -> Scale:
-        """The unit in which ``end`` seconds is a number that a person reads easily."""
+        """The scale in which ``end`` seconds is an easily readable number."""
         if end <= 1.0:
             return cls(0.001, "milliseconds")
         if end <= 600:

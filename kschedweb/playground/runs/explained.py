@@ -1,4 +1,4 @@
-"""The page of a ready scenario: the cluster as it is drawn, what happens to its pod, and why."""
+"""The page of a ready scenario: a drawing of the cluster, and the decision about its pod."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def explained(request: PageRequest, scenario_id: UUID) -> HttpResponse:
 
 
 def _decision(run: Run, pod: str, drawn: Picture) -> Any:
-    """What became of ``pod``, in a sentence; the verdict on each node is written into ``drawn``."""
+    """One sentence about the decision on ``pod``; the verdict on each node is put into ``drawn``."""
     outcome = selectors.outcome(run)
     if pod not in outcome.index:
         return None

@@ -1,4 +1,4 @@
-"""Measures that belong together: what they mean, and how to read them."""
+"""Families of measures, and their explanations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Family:
-    """Measures whose names begin with one of ``stems``; ``help`` says what they mean, in a few sentences."""
+    """Measures whose names begin with one of ``stems``; ``help`` explains them in a few sentences."""
 
     name: str
     label: str
@@ -80,11 +80,11 @@ FAMILIES = (
 
 
 def family_of(measure: str) -> Family | None:
-    """The family of a measure; ``None`` for one that this page does not know."""
+    """The family of a measure; ``None`` for an unknown one."""
     return next((family for family in FAMILIES if family.holds(measure)), None)
 
 
 def present(measures: Iterable[str]) -> list[Family]:
-    """The families of which a measure is there, in their order."""
+    """The families with at least one of ``measures``, in order."""
     names = list(measures)
     return [family for family in FAMILIES if any(family.holds(name) for name in names)]

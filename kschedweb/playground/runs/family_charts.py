@@ -1,4 +1,4 @@
-"""A chart for each family of measures, of one run or of several policies over one another."""
+"""A chart for each family of measures, of one run or of several policies together."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ MOST_TIMES, MOST_LINES = 240, 12
 DASHES = ("solid", "dash", "longdash", "dashdot", "longdashdot", "solid", "dash", "longdash")
 TITLE = {"orientation": "h", "y": 1.02, "yanchor": "bottom"}
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
-INSTANT = 1e-4  # seconds: where a logarithmic axis begins
+INSTANT = 1e-4  # seconds; the beginning of a logarithmic axis
 
 
 @dataclass(frozen=True)
 class ChartedRun:
-    """One policy's run: what it is called, what came of it, and its measures by name."""
+    """One policy's run: its label, its outcome, and its measures by name."""
 
     label: str
     outcome: Outcome
@@ -40,13 +40,13 @@ class ChartedRun:
 
 @dataclass(frozen=True)
 class Series:
-    """``values`` hold from their time to the next; nan where there is nothing to say."""
+    """A step function: each of ``values`` holds from its time to the next; nan is a gap."""
 
     label: str
     times: Floats
     values: Floats
-    faint: bool = False  # beside the one that counts: dotted
-    side: int = 0  # the policy's place, which gives the colour
+    faint: bool = False  # a secondary line, dotted
+    side: int = 0  # the policy's position, which determines the colour
 
 
 @dataclass(frozen=True)
@@ -57,19 +57,19 @@ class FamilyChart:
 
     @property
     def follows(self) -> bool:
-        """Whether its axis is the time of the simulation."""
+        """Whether the axis is virtual time."""
         return self.chart is not None and "scale" in self.chart.figure["layout"].get("meta", {})
 
     @property
     def nothing(self) -> str:
-        """What is said in place of a chart that would show nothing."""
+        """The text instead of an empty chart."""
         return _NOTHING.get(self.family.name, "There is nothing to show.")
 
 
 def family_charts(listed: Sequence[ChartedRun], key: str = "cpu") -> list[FamilyChart]:
-    """Each family of the first run with its measures and its chart.
+    """The families of the first run's measures, with their measures and charts.
 
-    ``key`` is what is looked at: a resource, or "use-" and one; anything else is taken for CPU.
+    ``key`` is the shown resource, or "use-" and a resource; anything else means CPU.
     """
     first, named = listed[0].measures, key.removeprefix("use-")
     resource = named if named in listed[0].outcome.resources else "cpu"
@@ -87,14 +87,14 @@ def what(resource: str) -> str:
 
 
 def pending(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
-    """Pods that wait over time: by queue for one policy, all together for several."""
+    """Waiting pods over time: by queue for one policy, in total for several."""
     if len(listed) > 1:
         return comparison_charts.pending([(one.label, one.outcome) for one in listed])
     return charts.pending(listed[0].outcome)
 
 
 def waits(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
-    """The share of the pods that have a node within a time of their arrival."""
+    """The share of pods that are bound within a time after their arrival."""
     data, rows, said = [], [], []
     for place, one in enumerate(listed):
         out = one.outcome
@@ -137,7 +137,7 @@ def waits(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
 
 
 def leaving(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
-    """Pods that had to go so far, and those of them that were more than their budget allows."""
+    """Pods that were forced to leave so far, and those beyond their disruption budgets."""
     series, said = [], []
     for place, one in enumerate(listed):
         forced, guards = one.outcome.forced.time, one.outcome.guards
@@ -196,7 +196,7 @@ def evenness(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
 
 
 def use(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
-    """The same of what nodes really use; of CPU, or of memory where that is looked at."""
+    """Skew and spread of real use, of CPU or, if that is shown, memory."""
     series: list[Series] = []
     for place, one in enumerate(listed):
         log = one.outcome.use
@@ -228,7 +228,7 @@ def _evenness(series: Sequence[Series], listed: Sequence[ChartedRun], of: str) -
 
 
 def fragmentation(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
-    """By resource, at the end."""
+    """Fragmentation at the end, by resource."""
     names = [name for name in listed[0].measures if name.startswith("fragmentation_")]
     data: list[dict[str, Any]] = []
     rows: list[list[object]] = []
@@ -272,7 +272,7 @@ def _versus(values: Sequence[Measure | None]) -> str:
 
 
 def over_time(series: Sequence[Series], listed: Sequence[ChartedRun], unit: str, summary: str) -> Chart:
-    """Lines over the time of the simulation; the table has them at MOST_LINES times."""
+    """Lines over virtual time; the table has their values at MOST_LINES times."""
     end = max(one.outcome.end for one in listed)
     scale = Scale.of(end)
     data = []

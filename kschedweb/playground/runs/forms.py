@@ -1,4 +1,4 @@
-"""What is run or compared, and what of it is looked at."""
+"""The forms of runs and comparisons, and of their display."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class _OnScenario(forms.Form):
-    """The newest revision of a scenario that the person may read, or the very revision that the address names."""
+    """A form with a scenario that the person may read: its newest revision, or the one in the address."""
 
     scenario = forms.ChoiceField(
         label="Scenario",
@@ -95,7 +95,7 @@ class ComparisonForm(_OnScenario):
 
 
 class LookForm(forms.Form):
-    """What of a run is looked at: what its nodes are coloured by, at which time (seconds; "": the end)."""
+    """The display of a run: what colours the nodes, and at which time (seconds; "": the end)."""
 
     show = forms.ChoiceField(required=False)
     at = forms.FloatField(required=False, min_value=0.0)

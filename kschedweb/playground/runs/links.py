@@ -1,4 +1,4 @@
-"""What a page's own links and forms carry on from its address."""
+"""Parameters of its address that a page keeps in its links and forms."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ if TYPE_CHECKING:
 
 
 def carried(request: HttpRequest, *names: str, name: str = "carried") -> dict[str, Any]:
-    """The parameters ``names`` that the address has, and as the beginning of a query under ``name``."""
+    """The parameters ``names`` of the address, and the beginning of a query with them as ``name``."""
     values = {key: request.GET[key] for key in names if request.GET.get(key)}
     return {"fields": values, name: f"{urlencode(values)}&" if values else ""}

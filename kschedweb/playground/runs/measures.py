@@ -1,4 +1,4 @@
-"""The measures of a run as a person reads them: value with unit, which direction is better, and what it says."""
+"""The measures of a run in readable form: value with unit, better direction, and help."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COMPARED_HEAD = ("measure", "unit", "direction", "policy", "seed", "value")
 
 @dataclass(frozen=True)
 class Measure:
-    """``value`` is in ``unit``, ``None`` where there is nothing to measure; ``direction`` is lower, higher or ""."""
+    """A measure; ``value`` is in ``unit``, ``None`` if nothing was measured; ``direction`` is lower, higher or ""."""
 
     name: str
     label: str
@@ -38,7 +38,7 @@ class Measure:
 
     @property
     def key(self) -> str:
-        """Its name as part of an element's id: ``skew_nvidia.com/gpu`` has more than may stand there."""
+        """The name as part of an element's id, which allows fewer characters than ``skew_nvidia.com/gpu`` has."""
         return re.sub(r"[^a-zA-Z0-9_-]", "-", self.name)
 
     @property
@@ -47,12 +47,12 @@ class Measure:
 
 
 def kept(run: Run) -> list[Measure]:
-    """The measures of a run that is done, in their order."""
+    """The measures of a finished run, in order."""
     return [Measure(**entry) for entry in run.summary]
 
 
 def amount(measure: Measure, value: float | None) -> str:
-    """A value with its unit; "–" where there is none."""
+    """A value with its unit; "–" if there is none."""
     if value is None or np.isnan(value):
         return "–"
     if measure.unit == SECONDS:
@@ -61,14 +61,14 @@ def amount(measure: Measure, value: float | None) -> str:
 
 
 def difference(measure: Measure, change: float) -> str:
-    """A change with its sign and unit; of a percentage in points, since percent of it would mean something else."""
+    """A change with its sign and unit; the change of a percentage is in points."""
     sign = "+" if change > 0 else "−" if change < 0 else ""
     in_points = replace(measure, unit=POINTS) if measure.unit == PERCENT else measure
     return f"{sign}{amount(in_points, abs(change))}"
 
 
 def plotted(measure: Measure, values: Sequence[float]) -> tuple[str, float]:
-    """The unit of an axis over ``values``, and what each is multiplied by for it."""
+    """The unit of an axis for ``values``, and the factor to it."""
     if measure.unit != SECONDS:
         return measure.unit, 1.0
     scale = Scale.of(max(values, default=0.0))
@@ -76,12 +76,12 @@ def plotted(measure: Measure, values: Sequence[float]) -> tuple[str, float]:
 
 
 def rows(run: Run) -> Iterator[tuple[object, ...]]:
-    """In the order of HEAD."""
+    """Rows with the columns of HEAD."""
     return ((one.name, one.value, one.unit, one.direction) for one in kept(run))
 
 
 def sentence(run: Run, outcome: Outcome) -> str:
-    """What came of the run, in one sentence."""
+    """The outcome of the run in one sentence."""
     waiting, tried = len(outcome.pending), int((outcome.attempts > 0).sum())
     placed = int((~np.isnan(outcome.bound) & (outcome.attempts > 0)).sum())
     name = run.revision.scenario.name

@@ -13,7 +13,7 @@ from kschedweb.policies.models import Revision
 
 
 class Comparison(models.Model):
-    """Policies on one revision of a scenario; the first policy is the one that the others are held against."""
+    """Policies on one revision of a scenario; the others are compared with the first one."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     title = models.CharField(max_length=200)
@@ -26,15 +26,15 @@ class Comparison(models.Model):
 
 
 class Run(models.Model):
-    """One policy with one seed. What came of it never changes once ``ended_at`` is set."""
+    """One policy with one seed. The outcome never changes once ``ended_at`` is set."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     comparison = models.ForeignKey(Comparison, null=True, on_delete=models.CASCADE, related_name="runs")
     position = models.PositiveSmallIntegerField(default=0)  # of its policy in the comparison; 0 is the reference
     revision = models.ForeignKey(ScenarioRevision, on_delete=models.PROTECT, related_name="runs")
     policy = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="runs")
-    label = models.CharField(max_length=120)  # of the policy: "default@1", also once that is deleted
-    configuration = models.TextField()  # the document as it was run
+    label = models.CharField(max_length=120)  # of the policy, such as "default@1"; remains when the policy is deleted
+    configuration = models.TextField()  # the policy's document when it was run
     seed = models.PositiveIntegerField()
     job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="+")
     engine = models.CharField(max_length=64, blank=True)  # the version that ran it
@@ -56,14 +56,14 @@ class Run(models.Model):
 
     @property
     def state(self) -> str:
-        """As a job's; a run whose job was purged has what it has."""
+        """The state of its job; done once ``ended_at`` is set."""
         if self.ended_at:
             return "succeeded"
         return self.job.state if self.job else "failed"
 
 
 class Difference(models.Model):
-    """How a run differs from the reference's run with the same seed; empty until it is worked out."""
+    """The difference of a run from the reference's run with the same seed; empty until the job is done."""
 
     run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="difference")
     against = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="+")

@@ -1,4 +1,4 @@
-"""The pods of a run at a time, as a list that makes only the rows that are looked at."""
+"""The pods of a run at a time, as lists whose rows are made on demand."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HEAD = ("pod", "state", "node", "arrived", "bound", "waited", "left", "attempts"
 
 @dataclass(frozen=True)
 class PodRow:
-    """Times are seconds, ``None`` where it did not happen; ``state`` and ``node`` hold at the list's time."""
+    """A pod. Times are in seconds, ``None`` for never; ``state`` and ``node`` are those at the list's time."""
 
     key: str
     state: str
@@ -45,7 +45,7 @@ class PodRow:
 
     @property
     def waited(self) -> float | None:
-        """Seconds from its arrival to its (last) node; "" where it was there from the beginning."""
+        """Seconds from arrival to the last binding; "" for pods that had nodes at the beginning."""
         if self.bound is None or self.arrived is None or not self.attempts:
             return None
         return round(self.bound - self.arrived, 6)
@@ -68,7 +68,7 @@ class PodRow:
 
 
 def states(outcome: Outcome, time: float) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
-    """The state of each pod (a place in STATES) and its node (-1: none) once all due by ``time`` has happened."""
+    """The state of each pod (an index into STATES) and its node (-1: none) after everything up to ``time``."""
     placed = outcome.placed(time)
     found = np.full(len(outcome.pods), WAITING, dtype=np.int8)
     gone = outcome.left <= time  # False for nan
@@ -87,9 +87,9 @@ def states(outcome: Outcome, time: float) -> tuple[NDArray[np.int8], NDArray[np.
 
 
 class PodList(Rows[PodRow]):
-    """The pods that are in ``state`` ("": any) at ``time`` and whose name or node holds ``search``.
+    """The pods in ``state`` ("": any) at ``time`` whose name or node contains ``search``.
 
-    ``ordering`` is one of ORDERS, downwards with a "-" in front; without one they stand as they came.
+    ``ordering`` is one of ORDERS, descending after a "-"; the default is the order of arrival.
     """
 
     def __init__(
@@ -118,11 +118,11 @@ class PodList(Rows[PodRow]):
         return {"state": found.words, "node": found.node, "waited": found.waited, "tries": found.attempts}[key]
 
     def of(self, key: str) -> PodRow:
-        """The pod ``namespace/name``, the last that was called so. Raises KeyError."""
+        """The last pod named ``namespace/name``. Raises KeyError."""
         return self.row(self.outcome.index[key])
 
     def counts(self) -> dict[str, int]:
-        """How many of all pods are in each state, states without a pod left out."""
+        """The number of pods in each state, without empty states."""
         numbers = np.bincount(self.states, minlength=len(_NAMES)).tolist()
         return {name: number for name, number in zip(_NAMES, numbers, strict=True) if number}
 
@@ -151,7 +151,7 @@ KINDS = {kind: kind.name.lower().replace("_", "-") for kind in Kind}
 
 @dataclass(frozen=True)
 class MoveRow:
-    """A pod coming to a node or leaving it ``time`` seconds after the beginning."""
+    """A pod that comes to a node or leaves it, ``time`` seconds after the beginning."""
 
     time: float
     pod: str
@@ -164,7 +164,7 @@ class MoveRow:
 
 
 class MoveList(Rows[MoveRow]):
-    """The log in its order; ``forced``: the pods that had to go, when they were told, not when they left."""
+    """The log of moves in order; ``forced``: only forced deletions, at the time when they began."""
 
     def __init__(self, outcome: Outcome, forced: bool = False) -> None:
         self.outcome, self.moves = outcome, outcome.forced if forced else outcome.moves

@@ -21,10 +21,10 @@ SEED = 1
 
 
 def ready_run(*, ready: Ready, revision: ScenarioRevision) -> Run:
-    """The run of ``revision`` under the policy of ``ready``: made where it is missing, and played right away.
+    """The run of ``revision`` under the policy of ``ready``; a missing run is made and played at once.
 
-    One that another version of the engine played is played again, under the same address. Raises ApplicationError
-    where it cannot be played.
+    A run of another version of the engine is played again, under the same address. Raises ApplicationError if the run
+    fails.
     """
     run = selectors.ready_run(ready, revision)
     if run is None:
@@ -44,7 +44,7 @@ def ready_run(*, ready: Ready, revision: ScenarioRevision) -> Run:
 
 
 def placed(*, ready: Ready, revision: ScenarioRevision, **_: Any) -> None:
-    """What comes after a ready scenario was put in place; one that cannot be played must not stop the site."""
+    """Play a ready scenario after it was put in place; a failure must not stop the site."""
     try:
         ready_run(ready=ready, revision=revision)
     except ApplicationError as error:
@@ -52,4 +52,4 @@ def placed(*, ready: Ready, revision: ScenarioRevision, **_: Any) -> None:
 
 
 def _unheard(step: str, done: int, total: int) -> None:
-    """Nobody waits for it."""
+    """Ignore progress."""

@@ -1,4 +1,4 @@
-"""A list whose rows are made when somebody looks at them."""
+"""Lists whose rows are made on demand."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Row = TypeVar("Row")
 
 
 class Rows(Sequence[Row], ABC):
-    """``rows`` holds, in the order of the list, what :meth:`row` makes a row of."""
+    """A list; ``rows`` has, in order, the values from which :meth:`row` makes rows."""
 
     rows: Sequence[Any]
 
@@ -29,7 +29,7 @@ class Rows(Sequence[Row], ABC):
 
 
 def arranged(rows: Sequence[Row], key: Callable[[Row], Any], *, down: bool) -> list[Row]:
-    """``rows`` by ``key``, ``down`` the largest first; those of which it is ``None`` or "" come last either way."""
+    """``rows`` sorted by ``key``, descending with ``down``; rows with ``None`` or "" come last in either case."""
     keyed = [(key(row), row) for row in rows]
     known = sorted((one for one in keyed if one[0] not in (None, "")), key=lambda one: one[0], reverse=down)
     return [row for _, row in known] + [row for value, row in keyed if value in (None, "")]

@@ -12,7 +12,7 @@ HEAD = ("time", "nodes", "bound", "active", "backing_off", "unschedulable", "gat
 
 
 class SampleList(Sequence[dict[str, Any]]):
-    """A row a time, by the names of HEAD; times are seconds, everything else counts."""
+    """A row for each time, with the keys of HEAD; times are in seconds, everything else is a count."""
 
     def __init__(self, outcome: Outcome) -> None:
         self._samples = outcome.samples

@@ -1,4 +1,4 @@
-"""Reading runs and comparisons, and what came of them; what is decoded stays in memory for a while."""
+"""Reads runs and comparisons with their outcomes; decoded outcomes are cached."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 MOST_CHOICES = 200
 _outcomes: LRU[Outcome] = LRU(16)
-_differences: LRU[list[dict[str, Any]]] = LRU(16)  # by the run, whose id never comes again
+_differences: LRU[list[dict[str, Any]]] = LRU(16)  # by run id, which is never used again
 _rewinds: LRU[Rewinds] = LRU(4)  # 30 MB each where 8,000 pods come to 1,500 nodes
 _decisions: LRU[tuple[Case, Decided]] = LRU(16)
 LARGE = ("outcome", "configuration", "groups", "revision__text")
 
 
 def run_list(user: User) -> QuerySet[Run]:
-    """The runs that ``user`` may see, newest first, without what is large."""
+    """The runs that ``user`` may see, newest first, without large fields."""
     related = ("revision__scenario", "policy__policy", "job", "created_by", "comparison")
     return Run.objects.filter(readable(user, "revision__scenario")).select_related(*related).defer(*LARGE)
 
@@ -53,13 +53,13 @@ def run_get(user: User, run_id: UUID | str) -> Run:
 
 
 def ready_run(ready: Ready, revision: ScenarioRevision) -> Run | None:
-    """The site's own run of a ready scenario; ``None`` where there is none yet."""
+    """The site's own run of a ready scenario; ``None`` if there is none yet."""
     own = Run.objects.filter(revision=revision, configuration=ready.configuration, comparison=None, created_by=None)
     return own.select_related("revision__scenario", "policy__policy", "job").defer("outcome", "groups").first()
 
 
 def ready_policy(ready: Ready) -> Revision | None:
-    """The saved policy that a ready scenario is run under; ``None`` where nobody kept it."""
+    """The saved policy of a ready scenario; ``None`` if it was deleted."""
     kept = Revision.objects.select_related("policy").filter(policy__name=ready.policy, document=ready.configuration)
     return kept.order_by("-number").first()
 
@@ -85,12 +85,12 @@ def comparison_get(user: User, comparison_id: UUID | str) -> Comparison:
 
 
 def finished(run: Run) -> bool:
-    """Whether nothing more is to come of it: done, or its job ended otherwise."""
+    """Whether the run is done, or its job ended otherwise."""
     return run.ended_at is not None or run.job is None or run.job.state in ENDED
 
 
 def outcome(run: Run) -> Outcome:
-    """What came of a run. Raises Conflict where it is not done."""
+    """The outcome of a run. Raises Conflict if it is not done."""
     if run.ended_at is None:
         raise Conflict("The run is not done yet.")
 
@@ -101,12 +101,12 @@ def outcome(run: Run) -> Outcome:
 
 
 def compared(found: Difference) -> bool:
-    """Whether nothing more is to come of it."""
+    """Whether the difference is done, or its job ended otherwise."""
     return bool(found.counts) or found.job is None or found.job.state in ENDED
 
 
 def difference_list(comparison: Comparison) -> QuerySet[Difference]:
-    """Of every run with its reference, without what is large."""
+    """The differences of runs from their references, without large fields."""
     found = Difference.objects.filter(run__comparison=comparison).select_related("job", "run", "against")
     return found.defer(
         "content", "run__outcome", "run__configuration", "run__groups", *(f"against__{name}" for name in LARGE[:3])
@@ -114,7 +114,7 @@ def difference_list(comparison: Comparison) -> QuerySet[Difference]:
 
 
 def difference(found: Difference) -> list[dict[str, Any]]:
-    """The pods that go elsewhere: pod, what, before, after, plugin, lead. Conflict where it is not worked out yet."""
+    """The changed pods: pod, what, before, after, plugin, lead. Raises Conflict if it is not done."""
     content = Difference.objects.values_list("content", flat=True).get(pk=found.pk)
     if content is None:
         raise Conflict("How the two runs differ is not worked out yet.")
@@ -133,7 +133,7 @@ def revision_choices(user: User) -> list[ScenarioRevision]:
 
 
 def revision_asked(user: User, scenario: str, number: str = "") -> ScenarioRevision:
-    """Revision ``number`` ("": the newest) of the scenario with the id ``scenario``. Raises Http404."""
+    """Revision ``number`` ("": the newest) of the scenario with id ``scenario``. Raises Http404."""
     try:
         found = scenario_get(user, UUID(scenario))
     except ValueError:
@@ -144,7 +144,7 @@ def revision_asked(user: User, scenario: str, number: str = "") -> ScenarioRevis
 
 
 def configuration(run: Run) -> Configuration:
-    """The engine's configuration that was run. Raises Unprocessable where this engine takes it no more."""
+    """The configuration that was run. Raises Unprocessable if this engine no longer accepts it."""
     loaded = load(run.configuration)
     if loaded.configuration is None:
         raise Unprocessable(f"This engine does not take the policy {run.label}: {'; '.join(loaded.errors[:3])}")
@@ -152,7 +152,7 @@ def configuration(run: Run) -> Configuration:
 
 
 def decided(run: Run, pod: str, attempt: int) -> tuple[Case, Decided]:
-    """The try ``attempt`` (from 1) of ``pod``, worked out anew. Raises NotFound or Unprocessable."""
+    """Compute the decision at try ``attempt`` (from 1) of ``pod`` again. Raises NotFound or Unprocessable."""
 
     def work_out() -> tuple[Case, Decided]:
         try:
@@ -169,7 +169,7 @@ def decided(run: Run, pod: str, attempt: int) -> tuple[Case, Decided]:
 
 
 def forget() -> None:
-    """Drop what is kept; for tests that change what a primary key means."""
+    """Clear the caches; for tests, which use primary keys again."""
     _outcomes.clear()
     _differences.clear()
     _rewinds.clear()

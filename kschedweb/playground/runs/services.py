@@ -1,4 +1,4 @@
-"""Starting runs and comparisons, doing them, and ending them."""
+"""Starts, does, cancels and deletes runs and comparisons."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Step = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Entry:
-    """A policy that is run: how it is called, its document, and the revision it comes from (``None``: not saved)."""
+    """A policy to run: its label, its document, and its revision (``None``: not saved)."""
 
     label: str
     document: str
@@ -49,7 +49,7 @@ class Entry:
 
 
 def _entry(named: str, path: str) -> Entry:
-    """The saved policy ``name`` or ``name@revision``, as far as the engine still takes it."""
+    """The saved policy ``name`` or ``name@revision``. Raises ApplicationError if the engine does not accept it."""
     try:
         revision = profiles_named(named, path)
     except (Http404, NotFound):
@@ -66,7 +66,7 @@ def _checked(document: str, label: str, path: str) -> str:
 
 
 def seeds_checked(seeds: Sequence[int], most: int = MOST_SEEDS) -> list[int]:
-    """``seeds`` without those that are there twice. Raises ApplicationError for more than ``most``, or none."""
+    """``seeds`` without repetitions. Raises ApplicationError for more than ``most`` seeds, or none."""
     listed = list(dict.fromkeys(seeds))
     if not 1 <= len(listed) <= most or not all(0 <= seed <= LARGEST_SEED for seed in listed):
         raise ApplicationError.at("seeds", f"Name from 1 to {most} whole numbers from 0 on.")
@@ -83,7 +83,7 @@ def run_start(
     label: str = "",
     seed: int = 1,
 ) -> Run:
-    """Start one run: under a saved ``policy`` ("name", "name@revision"), or under a ``document`` that is not saved."""
+    """Start a run under a saved ``policy`` ("name", "name@revision"), or under an unsaved ``document``."""
     if document:
         if check(document).secrets:
             raise ApplicationError.at("document", "The policy holds a private key or a token: leave it out.")
@@ -101,7 +101,7 @@ def comparison_start(
 ) -> Comparison:
     """Start a run for each policy ("name" or "name@revision"; the first is the reference) with each seed.
 
-    Of a scenario in which nothing is drawn at random only the first seed is run: the others would say the same.
+    If nothing in the scenario is random, only the first seed is run, because all others give the same run.
     """
     entries = [_entry(named, "policies") for named in dict.fromkeys(policies)]
     if not FEWEST_POLICIES <= len({entry.label for entry in entries}) <= MOST_POLICIES:
@@ -144,7 +144,7 @@ def _run(
 
 
 def run_do(*, run: Run, step: Step) -> dict[str, Any]:
-    """Play the scenario, unless that is done already, and keep what came of it; ``step`` hears how far it is."""
+    """Play the scenario and store the outcome, unless that is done already; ``step`` gets the progress."""
     if run.ended_at is None:
         _play(run, step)
     if run.comparison_id is not None:
@@ -184,7 +184,7 @@ def _play(run: Run, step: Step) -> None:
 
 
 def _differences_start(run: Run) -> None:
-    """Have every pair of runs compared that is complete with ``run``; each pair once, whoever comes last."""
+    """Start the comparison of each pair of runs that ``run`` completes, once for each pair."""
     done = Run.objects.filter(comparison=run.comparison_id, seed=run.seed, ended_at__isnull=False)
     reference = done.filter(position=0).only("pk").first()
     if reference is None:
@@ -201,7 +201,7 @@ def _differences_start(run: Run) -> None:
 
 
 def difference_do(*, difference: Difference, step: Step) -> dict[str, Any]:
-    """Work out which pods went elsewhere, and which plugin's score moved each; kept as gzipped JSON."""
+    """Find the pods with other nodes and the plugins that moved them, and store them as gzipped JSON."""
     reference, other = difference.against, difference.run
     step("Comparing", 0, 0)
     prepared = scenarios.prepared(reference.revision, reference.seed)
@@ -234,7 +234,7 @@ def difference_do(*, difference: Difference, step: Step) -> dict[str, Any]:
 
 @transaction.atomic
 def comparison_rename(*, user: User | None, comparison: Comparison, title: str) -> None:
-    """Give the comparison another title."""
+    """Change the title of the comparison."""
     title = title.strip()
     if not 1 <= len(title) <= 200:
         raise ApplicationError.at("title", "A title has from 1 to 200 characters.")
@@ -244,13 +244,13 @@ def comparison_rename(*, user: User | None, comparison: Comparison, title: str) 
 
 
 def comparison_cancel(*, user: User | None, comparison: Comparison) -> int:
-    """Cancel the jobs of the runs that have not ended; how many."""
+    """Cancel the jobs of runs that have not ended; returns their number."""
     cancelled = 0
     for run in comparison.runs.select_related("job").defer(*selectors.LARGE[:3]):
         if run.job is not None and run.job.state not in ENDED:
             try:
                 job_cancel(job=run.job, user=user)
-            except Conflict:  # It ended in the meantime.
+            except Conflict:  # it ended in the meantime
                 continue
             cancelled += 1
     return cancelled

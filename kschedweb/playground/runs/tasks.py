@@ -1,4 +1,4 @@
-"""Runs and their differences, in the background. Any worker takes any of them."""
+"""Background tasks for runs and their differences."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kschedweb.web.errors import NotFound
 
 @job_task(name="runs.run", restartable=True)
 def run(progress: Progress, *, run: str) -> dict[str, Any]:
-    """Play the run with this id; one that is done is not played again."""
+    """Play the run with this id, unless it is done already."""
     found = Run.objects.select_related("revision__scenario", "created_by").defer("outcome").filter(pk=run).first()
     if found is None:
         raise NotFound("The run was deleted before it could begin.")
@@ -21,7 +21,7 @@ def run(progress: Progress, *, run: str) -> dict[str, Any]:
 
 @job_task(name="runs.difference", restartable=True)
 def difference(progress: Progress, *, difference: int) -> dict[str, Any]:
-    """Work out how a run differs from the reference."""
+    """Find the difference of a run from the reference."""
     found = Difference.objects.select_related("run__revision", "against__revision").filter(pk=difference).first()
     if found is None:
         raise NotFound("The comparison was deleted before its runs could be compared.")

@@ -1,4 +1,4 @@
-"""The pages of runs: the list, a new one, what came of one over its time, and each pod's decision."""
+"""The pages of runs: the list, a new one, a run over time, and the decision about a pod."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from kschedweb.playground.scenarios.models import ScenarioRevision
 
 PAGE_SIZE, EVENTS_SHOWN, MOST_NAMES = 50, 50, 1000
-SPEEDS = (120, 60, 20, 10, 5)  # seconds in which the player plays a whole run
+SPEEDS = (120, 60, 20, 10, 5)  # seconds for which the player plays a whole run
 KEPT_BY_PLAYER = ("show", "by", "group", "focus", "node", "find", "other", "state", "search", "ordering", "speed")
 
 
@@ -100,7 +100,7 @@ def asked_revision(request: PageRequest) -> ScenarioRevision | None:
 @require_safe
 @requires(Action.VIEW)
 def run(request: PageRequest, run_id: UUID) -> HttpResponseBase:
-    """What came of a run, at the time that the address names; while it goes on, how far it is."""
+    """A run at the time in the address, or its progress."""
     found = selectors.run_get(request.user, run_id)
     context: dict[str, Any] = {
         "run": found,
@@ -138,11 +138,11 @@ def _pods(request: HttpRequest, outcome: Outcome, time: float) -> PodList:
 
 
 def _timeline(request: HttpRequest, found: Run, outcome: Outcome, look: LookForm) -> dict[str, Any]:
-    """Where the player stands, and the figures that follow it."""
+    """The time of the player, and the charts that follow it."""
     shown: dict[str, Any] = player([outcome], look, request)
     if outcome.nodes:
         show = nodes.shows(outcome)[look.key]
-        amount = show if show.unit else PODS  # a state is no amount
+        amount = show if show.unit else PODS  # states are not amounts
         at = frames.times(outcome.end, len(outcome.nodes))
         over = frames.Frames(at, outcome.nodes, nodes.values(outcome, amount.key, at))
         shown["heatmap"] = charts.heatmap(over, frames.rows(over), amount, outcome.end)
@@ -151,7 +151,7 @@ def _timeline(request: HttpRequest, found: Run, outcome: Outcome, look: LookForm
 
 
 def player(outcomes: Sequence[Outcome], look: LookForm, request: HttpRequest) -> dict[str, Any]:
-    """What runs/player.html needs."""
+    """The context of runs/player.html."""
     steps = nodes.steps(outcomes)
     before, after = nodes.around(steps, look.time, look.end)
     speed = request.GET.get("speed", "")
@@ -214,7 +214,7 @@ def delete(request: PageRequest, run_id: UUID) -> HttpResponse:
 @require_safe
 @requires(Action.VIEW)
 def decision(request: PageRequest, run_id: UUID, namespace: str, pod: str) -> HttpResponse:
-    """Why the pod went where it went at its last try (or at ?attempt=), recomputed by playing the run up to it."""
+    """The decision about the pod at its last try (or at ?attempt=), computed again from the run."""
     found = selectors.run_get(request.user, run_id)
     outcome = selectors.outcome(found)
     key = f"{namespace}/{pod}"
@@ -243,6 +243,6 @@ def decision(request: PageRequest, run_id: UUID, namespace: str, pod: str) -> Ht
 
 
 def _attempt(request: HttpRequest, attempts: int) -> int:
-    """The try that is asked for, from 1; the last without one."""
+    """The try in the address, from 1; by default the last."""
     asked = request.GET.get("attempt", "")
     return int(asked) if asked.isascii() and asked.isdigit() and 1 <= int(asked[:9]) <= attempts else attempts

@@ -1,4 +1,4 @@
-"""What the seed of a run decides, and what differences over several seeds are worth, in words."""
+"""Words on randomness: what the seed of a run decides, and whether differences over seeds are significant."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 from kschedweb.engine.studies.compare.comparison import significance
 
-LIKELY = 0.05  # a chance below which a difference counts as more than chance
-ENOUGH = 6  # seeds with which the test can fall below it
+LIKELY = 0.05  # p-value below which a difference is significant
+ENOUGH = 6  # fewest seeds with which the p-value can be below that
 
 
 def drawn(document: Mapping[str, Any]) -> list[str]:
-    """What of a scenario is drawn at random; nothing where every seed gives the same run."""
+    """What is random in a scenario; empty if every seed gives the same run."""
     arrivals, use = document.get("arrivals") or [], document.get("use") or {}
     found = []
     if any(isinstance(one, Mapping) and "generate" in one for one in arrivals):
@@ -23,7 +23,7 @@ def drawn(document: Mapping[str, Any]) -> list[str]:
 
 
 def advice(things: Sequence[str], seeds: int) -> str:
-    """What is to be said of the number of seeds of a comparison."""
+    """Advice on the number of seeds of a comparison."""
     if not things:
         return "One seed suffices: nothing in this scenario is drawn at random, so every seed gives the same runs."
     what = " and ".join(things)
@@ -39,7 +39,7 @@ def advice(things: Sequence[str], seeds: int) -> str:
 
 
 def verdict(pairs: Sequence[tuple[float, float]]) -> str:
-    """ "lower in 5 of 6 seeds, p = 0.06: may be chance" of (reference, other) by seed; "" for less than two."""
+    """Such as "lower in 5 of 6 seeds, p = 0.06: may be chance", from (reference, other) by seed; "" for one pair."""
     if len(pairs) < 2:
         return ""
     chance = significance([first for first, _ in pairs], [second for _, second in pairs])

@@ -1,4 +1,4 @@
-"""The charts of a comparison. Each knows its sentence and its table; charts.ts gives it the theme's colours."""
+"""The charts of a comparison, each with a sentence and a table; charts.ts adds the theme's colours."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "solid",
 
 
 def strip(line: Line, listed: Sequence[ComparedPolicy]) -> Chart:
-    """One measure: a line a policy, a mark a seed, a bar for the mean."""
+    """A chart of one measure: a line for each policy, a mark for each seed, a bar for the mean."""
     unit, factor = plotted(line.measure, [value for named in line.values for value in named.values()])
     data: list[dict[str, Any]] = []
     for place, (side, named) in enumerate(zip(listed, line.values, strict=True)):
@@ -73,7 +73,7 @@ def strip(line: Line, listed: Sequence[ComparedPolicy]) -> Chart:
 
 
 def pending(outcomes: Sequence[tuple[str, Outcome]]) -> Chart:
-    """Pods that wait over time, a line a policy."""
+    """Waiting pods over time, a line for each policy."""
     end = max(outcome.end for _, outcome in outcomes)
     scale = Scale.of(end)
     data = []
@@ -110,6 +110,6 @@ def pending(outcomes: Sequence[tuple[str, Outcome]]) -> Chart:
 
 
 def _waiting(outcome: Outcome, time: float) -> int | None:
-    """Pods that wait at the last sample before ``time``."""
+    """The number of waiting pods at the last sample before ``time``."""
     place = int(np.searchsorted(outcome.samples.time, time + 1e-9, side="right")) - 1
     return int(outcome.samples.pending[place]) if place >= 0 and time <= outcome.end + 1e-9 else None

@@ -1,4 +1,4 @@
-"""Several policies side by side: what differs most comes first. Plain data, nothing of HTTP or HTML."""
+"""The comparison of policies as plain data, largest differences first."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ MOVED = Measure("moved", "Pods that go elsewhere", "pods", "", "Pods on another 
 
 @dataclass(frozen=True)
 class ComparedPolicy:
-    """One policy of a comparison: its runs that are done, by seed."""
+    """One policy of a comparison, with its finished runs by seed."""
 
     position: int
     label: str
     runs: dict[int, Run]
-    total: int  # of its runs, done or not
+    total: int  # number of its runs, finished or not
 
     @property
     def place(self) -> str:
@@ -42,18 +42,18 @@ class ComparedPolicy:
 
 @dataclass(frozen=True)
 class MeasureChange:
-    """Another policy's value of a measure, held against the reference over the seeds that both have."""
+    """Another policy's value of a measure compared with the reference, over the seeds that both have."""
 
     value: str
     text: str  # the change with its sign and unit
     percent: float | None  # of the reference, None where that is 0
-    better: bool | None  # None where nothing changes, or no direction is better
-    share: float  # 0 to 1: how much it is of the larger of both values, the length of the bar
-    chance: str  # what the seeds say of it, "" where one seed cannot say anything
+    better: bool | None  # None if nothing changes or no direction is better
+    share: float  # 0 to 1, relative to the larger of both values: the length of the bar
+    chance: str  # words on significance, "" for a single seed
 
     @property
     def relative(self) -> str:
-        """The change in percent of the reference, with its sign; "" where there is none."""
+        """The change in percent of the reference, with its sign; "" if there is none."""
         if self.percent is None:
             return ""
         if 0 < abs(self.percent) < 0.05:
@@ -67,12 +67,12 @@ class MeasureChange:
 
 @dataclass(frozen=True)
 class Line:
-    """A measure: the reference's value, and every other policy's change; ``values`` are each policy's by seed."""
+    """A measure: the reference's value, and every other policy's change; ``values`` are by policy and seed."""
 
     measure: Measure
     reference: str
     changes: list[MeasureChange]
-    weight: float  # how much changes: what orders the table
+    weight: float  # size of the change, by which the table is sorted
     values: list[dict[int, float]]
 
 
@@ -87,10 +87,10 @@ def sides(comparison: Comparison) -> list[ComparedPolicy]:
 
 
 def lines(listed: Sequence[ComparedPolicy], differences: Sequence[Difference] = (), ordering: str = "") -> list[Line]:
-    """Every measure over the policies, and the pods that moved; empty until the reference has a run.
+    """Every measure of the policies, and the pods that moved; empty until the reference has a run.
 
-    What changes most comes first; else ``ordering`` is "measure" or "change-N" (of the policy at position N),
-    downwards with a "-" in front.
+    The largest changes come first, unless ``ordering`` is "measure" or "change-N" (of the policy at position N),
+    descending after a "-".
     """
     reference = listed[0].first if listed else None
     if reference is None:
@@ -108,7 +108,7 @@ def lines(listed: Sequence[ComparedPolicy], differences: Sequence[Difference] = 
 
 
 def _moved(listed: Sequence[ComparedPolicy], differences: Sequence[Difference]) -> list[Line]:
-    """The pods that go elsewhere than under the reference, as a measure that the reference does not have."""
+    """The number of pods on other nodes than under the reference, as a measure without a reference value."""
     known = {(one.run.position, one.run.seed): one.counts for one in differences if one.counts}
     values: list[dict[int, float]] = [{}]
     changes = []
@@ -138,7 +138,7 @@ def _line(measure: Measure, by_side: Sequence[dict[int, dict[str, float | None]]
 
 
 def _change(measure: Measure, base: dict[int, float], other: dict[int, float]) -> tuple[float, float]:
-    """How much differs, from 0 to 1 of the larger of both, and the difference over the seeds that both have."""
+    """The change over the seeds that both have, and its size, 0 to 1, relative to the larger value."""
     pairs = [(base[seed], other[seed]) for seed in base if seed in other]
     if not pairs:
         return 0.0, 0.0
@@ -166,7 +166,7 @@ def _mean(values: dict[int, float]) -> float | None:
 
 @dataclass(frozen=True)
 class Group:
-    """The pods that one plugin's score moved, over all seeds that are compared."""
+    """The number of pods that a plugin's score moved, over all compared seeds."""
 
     plugin: str
     count: int
@@ -193,7 +193,7 @@ def groups(counts: Sequence[dict[str, Any]]) -> list[Group]:
 
 
 def sentence(listed: Sequence[ComparedPolicy], found: Sequence[Line], moving: int | None, pods: int) -> str:
-    """What the comparison says, in one sentence."""
+    """The result of the comparison in one sentence."""
     if not found or len(listed) < 2:
         return ""
     other, base = listed[1].label, listed[0].label
@@ -221,7 +221,7 @@ def _most(listed: Sequence[ComparedPolicy], found: Sequence[Line]) -> str:
 
 
 def seconds_left(comparison: Comparison) -> float | None:
-    """About how long the runs still take, from those that are done and those that go on; ``None``: nobody knows."""
+    """The estimated time until all runs are done; ``None`` if unknown."""
     listed = list(comparison.runs.all())
     going = [run.job for run in listed if not run.ended_at and run.job and run.job.state == State.RUNNING]
     waiting = sum(not run.ended_at and run.job is not None and run.job.state == State.QUEUED for run in listed)
@@ -235,5 +235,5 @@ def seconds_left(comparison: Comparison) -> float | None:
 
 
 def ready(comparison: Comparison) -> bool:
-    """Whether nothing more is to come."""
+    """Whether all runs and differences have ended."""
     return all(selectors.finished(run) for run in comparison.runs.all())

@@ -1,4 +1,4 @@
-"""The pods that went elsewhere under another policy, over all seeds that are compared, and which plugin moved them."""
+"""The pods that got other nodes under another policy, over all compared seeds, and the plugins that moved them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kschedweb.playground.runs.models import Difference
 
 HEAD = ("pod", "what", "reference_node", "other_node", "plugin", "lead", "said", "seed", "policy")
-NONE = "none"  # in an address: moved by no plugin
+NONE = "none"  # no plugin, in an address
 ANY = {"plugin": "", "what": "", "search": ""}
 ORDERS = ("pod", "what", "before", "after", "plugin", "lead", "seed")
 WHAT = {"moved": "moved", "newly-unscheduled": "newly unschedulable", "newly-scheduled": "newly scheduled"}
@@ -56,10 +56,10 @@ class MovedRow:
 
 
 class MovedList(Rows[MovedRow]):
-    """Of the policy at ``position``; ``asked`` keeps what fits its plugin, what and search ("": any).
+    """The moved pods of the policy at ``position`` that match ``asked``: plugin, kind of change and search ("": any).
 
-    ``ordering`` is one of ORDERS, downwards with a "-" in front; without one they stand as they were tried, seed by
-    seed. What is not known comes last.
+    ``ordering`` is one of ORDERS, descending after a "-"; the default is the order of tries, seed by seed. Unknown
+    values come last.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class MovedList(Rows[MovedRow]):
 
     @property
     def totals(self) -> list[tuple[str, str, int]]:
-        """How many pods there are of each kind, over the seeds."""
+        """The number of pods of each kind, over the seeds."""
         names = {"moved": "moved", "newly-unscheduled": "newlyUnscheduled", "newly-scheduled": "newlyScheduled"}
         return [(what, WHAT[what], self.number(name)) for what, name in names.items()]
 

@@ -1,4 +1,4 @@
-"""The pages of comparisons: the list, a new one, and what differs."""
+"""The pages of comparisons: the list, a new one, and one comparison."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def comparisons(request: PageRequest) -> HttpResponse:
 
 @requires(Action.EDIT)
 def new(request: PageRequest) -> HttpResponse:
-    """The sentence, and running it."""
+    """The form of a new comparison, which reads as a sentence; a POST starts it."""
     revision = asked_revision(request)
     initial: dict[str, Any] = {"scenario": str(revision.pk) if revision else ""}
     form = ComparisonForm(request.user, request.POST or None, revision=revision, initial=initial)
@@ -76,7 +76,7 @@ def new(request: PageRequest) -> HttpResponse:
 @require_safe
 @requires(Action.VIEW)
 def comparison(request: PageRequest, comparison_id: UUID) -> HttpResponseBase:
-    """Differences first, then the pods that moved, then the maps; while runs go on, how far they are."""
+    """A comparison: differences first, then moved pods, then node maps; with the progress of unfinished runs."""
     found = selectors.comparison_get(request.user, comparison_id)
     sides = comparing.sides(found)
     differences = list(selectors.difference_list(found))
@@ -92,7 +92,7 @@ def comparison(request: PageRequest, comparison_id: UUID) -> HttpResponseBase:
     if request.htmx and request.htmx.target == "progress":
         answer = render(request, "playground/runs/progress.html", context)
         if ended:
-            answer["HX-Refresh"] = "true"  # The whole page again: it has its figures now.
+            answer["HX-Refresh"] = "true"  # reload the page: it has charts now
         return answer
     lines = comparing.lines(sides, differences, request.GET.get("measures", ""))
     chosen = _chosen(request, sides)
@@ -121,7 +121,7 @@ def _may_share(request: PageRequest, found: Comparison) -> bool:
 
 
 def _chosen(request: HttpRequest, sides: list[ComparedPolicy]) -> ComparedPolicy | None:
-    """The policy beside the reference: that of ?other=, the first without one."""
+    """The policy beside the reference: that of ?other=, else the first."""
     asked = request.GET.get("other", "")
     return next((side for side in sides[1:] if str(side.position) == asked), sides[1] if len(sides) > 1 else None)
 
@@ -131,7 +131,7 @@ def _asked(request: HttpRequest) -> dict[str, str]:
 
 
 def _sentence(request: PageRequest, found: Comparison, sides: list[ComparedPolicy]) -> ComparisonForm:
-    """The sentence as it stands, to be changed and run again."""
+    """The form filled with the comparison, which can be changed and run again."""
     seeds = sorted({run.seed for run in found.runs.all()})
     initial = {
         "scenario": str(found.revision_id),
@@ -154,7 +154,7 @@ def _moved(request: HttpRequest, listed: moved.MovedList) -> dict[str, Any]:
 def _figures(
     request: HttpRequest, sides: list[ComparedPolicy], lines: list[comparing.Line], chosen: ComparedPolicy | None
 ) -> dict[str, Any]:
-    """Every family with its chart of one seed and a strip a measure; the maps, where both runs of a seed are done."""
+    """Each family with its chart of one seed and a strip for each measure; maps, if both runs of a seed are done."""
     listed = [
         ChartedRun(side.label, selectors.outcome(side.first), {one.name: one for one in measures.kept(side.first)})
         for side in sides
@@ -229,7 +229,7 @@ def rename(request: PageRequest, comparison_id: UUID) -> HttpResponse:
 @require_POST
 @requires(Action.EDIT)
 def share(request: PageRequest, comparison_id: UUID) -> HttpResponse:
-    """Let everyone who is signed in read the scenario, and so all that came of it."""
+    """Let everyone who is signed in read the scenario, and so its runs and comparisons."""
     found = selectors.comparison_get(request.user, comparison_id)
     scenario_share(scenario=found.revision.scenario, shared=True, author=request.user)
     messages.success(request, "Everyone who is signed in can open this comparison under this address.")

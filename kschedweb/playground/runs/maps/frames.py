@@ -1,8 +1,8 @@
-"""A run as pictures: how full every node is at a bounded number of times, alone or in groups of nodes.
+"""Frames of a run: how full every node is at a limited number of times, and rows of a heatmap.
 
-Bounds: at most MOST_TIMES times and MOST_VALUES values go to the page, so a run on 1,523 nodes sends 120 times a node
-(183 kB before compression), one on 5,000 nodes 48. A heatmap has at most MOST_ROWS rows: where there are more nodes,
-a row is the mean of neighbours in the order by load.
+At most MOST_TIMES times and MOST_VALUES values go to the page: a run on 1,523 nodes sends 120 times (183 kB before
+compression), one on 5,000 nodes 48. A heatmap has at most MOST_ROWS rows: with more nodes, a row is the mean of
+neighbours in the order of load.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST_TIMES, FEWEST_TIMES, MOST_VALUES, MOST_ROWS = 120, 24, 240_000, 50
 
 @dataclass(frozen=True, eq=False)
 class Frames:
-    """``values`` is what is shown: float32[times, nodes], nan where the node is not there."""
+    """The shown ``values``: float32[times, nodes], nan where the node does not exist."""
 
     times: NDArray[np.float64]
     nodes: list[str]
@@ -29,7 +29,7 @@ class Frames:
 
 @dataclass(frozen=True, eq=False)
 class HeatmapRow:
-    """A line of the heatmap: one node, or ``count`` neighbours and their mean."""
+    """A row of the heatmap: a node, or the mean of ``count`` neighbours."""
 
     label: str
     count: int
@@ -37,13 +37,13 @@ class HeatmapRow:
 
 
 def times(end: float, nodes: int) -> NDArray[np.float64]:
-    """When the frames are, evenly from 0 to ``end`` (seconds)."""
+    """The times of the frames, evenly from 0 to ``end`` (seconds)."""
     count = max(FEWEST_TIMES, min(MOST_TIMES, MOST_VALUES // max(nodes, 1)))
     return np.linspace(0.0, end, count)
 
 
 def rows(found: Frames) -> list[HeatmapRow]:
-    """The nodes by mean load, fullest first, in at most MOST_ROWS lines."""
+    """The nodes by mean load, fullest first, in at most MOST_ROWS rows."""
     there = ~np.isnan(found.values)
     mean = np.where(there, found.values, 0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
     order = np.argsort(-mean, kind="stable")

@@ -1,7 +1,7 @@
-"""The nodes of a run over its time, as the node map and the heatmap show them.
+"""The nodes of a run over time, for the node map and the heatmap.
 
-Bounds: at most MOST_TIMES frames and MOST_VALUES values go to the page. Where no more than that many times have any
-change, there is a frame for each of them and the map is exact at all times; otherwise the frames are evenly apart.
+At most MOST_TIMES frames and MOST_VALUES values go to the page. If there are no more changes than that, each has a
+frame and the map is exact at all times; otherwise frames are evenly spaced.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from kschedweb.engine.studies.play.outcome import Outcome
     from kschedweb.engine.studies.prepare.prepared import Prepared
 
-MOST_STAYS = 2_000  # pods of one node that are told of, the last ones
+MOST_STAYS = 2_000  # listed pods of one node, the latest ones
 MOST_STEPS = 1_000
 
 
 def shows(outcome: Outcome) -> dict[str, Show]:
-    """What a map of the run may be coloured by, by its key."""
+    """The choices of colouring for a map of the run, by key."""
     found = [requested(name) for name in outcome.resources]
     measured = (("cpu", outcome.use.cpu), ("memory", outcome.use.memory))
     found += [used(name) for name, column in measured if column.size and not np.isnan(column).all()]
@@ -38,19 +38,19 @@ def shows(outcome: Outcome) -> dict[str, Show]:
 
 
 def changes(outcome: Outcome) -> NDArray[np.float64]:
-    """Every time (seconds) at which anything happens that a map shows, and the beginning."""
+    """Every time (seconds) at which a map changes, and the beginning."""
     found = np.unique(np.concatenate([[0.0], outcome.moves.time, outcome.node_log.time, outcome.use.time]))
     return found[(found >= 0.0) & (found <= outcome.end)]
 
 
 def moments(outcome: Outcome) -> tuple[NDArray[np.float64], bool]:
-    """When the frames are (seconds), and whether these are all the changes; otherwise they are evenly apart."""
+    """The times of the frames (seconds), and whether these are all the changes; otherwise they are evenly spaced."""
     evenly, every = times(outcome.end, len(outcome.nodes)), changes(outcome)
     return (every, True) if len(every) <= len(evenly) else (evenly, False)
 
 
 def steps(outcomes: Sequence[Outcome]) -> list[float]:
-    """The changes that a step of the player goes to, of all runs that are shown: at most MOST_STEPS, evenly thinned."""
+    """The times of the player's steps: changes of all shown runs, at most MOST_STEPS, evenly thinned."""
     every = np.unique(np.concatenate([changes(outcome) for outcome in outcomes]))
     return np.round(every[thinned(len(every), MOST_STEPS)], 6).tolist()
 
@@ -63,9 +63,9 @@ def around(found: Sequence[float], time: float, end: float) -> tuple[float, floa
 
 
 def values(outcome: Outcome, key: str, at: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float32]:
-    """What ``key`` shows of each node at each of the times, which must not go back: f4[times, nodes].
+    """The values of ``key`` for each node at each of the ascending times: f4[times, nodes].
 
-    Percent, pods, or places in nodemap.STATES; nan where a node is not there, or nothing is known of it.
+    They are percent, pods, or indices into nodemap.STATES; nan where a node does not exist or nothing is known.
     """
     at = np.asarray(at, dtype=np.float64)
     if key == PODS.key:
@@ -79,7 +79,7 @@ def values(outcome: Outcome, key: str, at: Sequence[float] | NDArray[np.float64]
 
 
 def pods(outcome: Outcome, at: NDArray[np.float64]) -> NDArray[np.float32]:
-    """How many pods are on each node: f4[times, nodes], nan where a node is not there."""
+    """The number of pods on each node: f4[times, nodes], nan where a node does not exist."""
     counts = np.zeros((len(at), len(outcome.nodes)))
     begin = np.searchsorted(at, outcome.moves.time, side="left")
     within = begin < len(at)
@@ -99,7 +99,7 @@ def _states(outcome: Outcome, at: NDArray[np.float64]) -> NDArray[np.float32]:
 
 
 def _used(outcome: Outcome, column: NDArray[np.float32], at: NDArray[np.float64]) -> NDArray[np.float32]:
-    """The figures that were the newest at each time."""
+    """The newest figures at each time."""
     rows = np.searchsorted(outcome.use.time, at, side="right") - 1
     found = np.where((rows >= 0)[:, None], column[np.maximum(rows, 0)], np.nan)
     found[np.isnan(outcome.allocatable(at, outcome.resources[0]))] = np.nan
@@ -107,10 +107,11 @@ def _used(outcome: Outcome, column: NDArray[np.float32], at: NDArray[np.float64]
 
 
 def stays(outcome: Outcome, node: str) -> dict[str, Any]:
-    """The pods that were on ``node`` at any time, as they came, with when they came and left and what they ask for.
+    """The pods that were on ``node`` at any time, in order of arrival, with times and requests.
 
-    Columns: ``until`` is None where a pod stayed to the end; requests are in milli-CPU, bytes and whole units, as are
-    those of ``allocatable``, which the node has from each of ``changes`` on (None: it is not there). Raises KeyError.
+    The result has columns. ``until`` is None for pods that stayed to the end. Requests are in milli-CPU, bytes and
+    whole units, and so is ``allocatable``, which holds from each of ``changes`` on (None: the node does not exist).
+    Raises KeyError.
     """
     if node not in outcome.nodes:
         raise KeyError(node)
@@ -147,7 +148,7 @@ def stays(outcome: Outcome, node: str) -> dict[str, Any]:
 
 
 def groups(prepared: Prepared, names: Sequence[str]) -> list[Grouping]:
-    """The nodes of a run by their labels, from those with which they came to whatever is written later."""
+    """The groupings of a run's nodes by their labels, including labels that change later."""
     objects = [one for one in prepared.objects if one.get("kind") == "Node"]
     now = {one["metadata"]["name"]: one["metadata"].get("labels") or {} for one in objects}
     first, later = dict(now), list[Relabelled]()
@@ -168,5 +169,5 @@ def groups(prepared: Prepared, names: Sequence[str]) -> list[Grouping]:
 
 
 def grouped(stored: Sequence[Any]) -> list[Grouping]:
-    """The groupings of a run as they are stored."""
+    """The stored groupings of a run."""
     return [Grouping.of(one) for one in stored]

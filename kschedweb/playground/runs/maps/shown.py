@@ -1,4 +1,4 @@
-"""The node map of a run, or of two side by side, as its page shows it."""
+"""The context of a page with the node map of one run, or of two side by side."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from kschedweb.playground.runs.models import Run
 
 
-# What the map's own form keeps of the address.
+# Parameters of the address that the map's form keeps.
 CARRIED = ("at", "speed", "state", "search", "node", "other", "plugin", "what")
 
 
 @dataclass(frozen=True)
 class MappedRun:
-    """A run that a map is made of; ``label`` is "" where it is the only one."""
+    """A run on a map; ``label`` is "" for a single run."""
 
     run: Run
     outcome: Outcome
@@ -35,13 +35,13 @@ class MappedRun:
 
 
 def common(outcomes: Sequence[Outcome]) -> dict[str, Show]:
-    """What all of these runs can be coloured by, by its key."""
+    """The choices of colouring that all of these runs have, by key."""
     first, *others = [nodes.shows(outcome) for outcome in outcomes]
     return {key: show for key, show in first.items() if all(key in other for other in others)}
 
 
 def node_map(request: HttpRequest, shown: Sequence[MappedRun], key: str, time: float) -> NodeMap | None:
-    """The runs side by side at ``time``, coloured by ``key``; ``None`` where there never was a node."""
+    """The runs side by side at ``time``, coloured by ``key``; ``None`` if no run ever had a node."""
     drawn = [one for one in shown if one.outcome.nodes]
     if not drawn:
         return None

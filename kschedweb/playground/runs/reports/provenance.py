@@ -1,4 +1,4 @@
-"""What a run was made from, what of a cluster was simulated, and what was not: in words, for whoever reads a report."""
+"""Words for reports on the input of a run, and on what was simulated and what was not."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PLACED = {
 
 @dataclass(frozen=True)
 class Base:
-    """The cluster that a scenario starts from; ``taken_at`` is ``None`` for one that is imagined."""
+    """The cluster at the start of a scenario; ``taken_at`` is ``None`` for an imagined one."""
 
     snapshot: str
     cluster: str
@@ -52,7 +52,7 @@ class Base:
 
 
 def gates(configurations: Sequence[Configuration]) -> str:
-    """Which feature gates were on."""
+    """The feature gates that were on."""
     versions = sorted({configuration.release.version for configuration in configurations})
     return f"as kube-scheduler {' and '.join(versions)} has them unless told otherwise; none was switched"
 
@@ -62,7 +62,7 @@ def moment(time: datetime) -> str:
 
 
 def base(revision: ScenarioRevision) -> Base:
-    """What ``revision`` starts from."""
+    """The cluster at the start of ``revision``."""
     snapshot = revision.snapshot
     if snapshot is not None:
         return Base(str(snapshot.pk), snapshot.cluster.name, snapshot.taken_at)
@@ -80,7 +80,7 @@ def placing(document: Mapping[str, Any]) -> str:
 
 
 def use(document: Mapping[str, Any]) -> str:
-    """Where real use comes from."""
+    """The source of real use."""
     return used(document)
 
 
@@ -91,12 +91,12 @@ def randomness(document: Mapping[str, Any]) -> str:
 
 
 def simulated(document: Mapping[str, Any]) -> list[str]:
-    """What was simulated as a real cluster does it."""
+    """What was simulated as in a real cluster."""
     return [*SIMULATED, *((CONTROLLED,) if _controllers(document) else ())]
 
 
 def omitted(document: Mapping[str, Any], configurations: Sequence[Configuration]) -> list[str]:
-    """What was not."""
+    """What was not simulated."""
     found = list(OMITTED)
     if not _controllers(document):
         found.append("controllers of nodes and workloads: the scenario switches them off")

@@ -1,7 +1,7 @@
-"""A run, or a comparison, as one file for people who have no access to the site: HTML, JSON, CSV.
+"""A run or a comparison as one file for people without access to the site: HTML, JSON or CSV.
 
-All three say the same and are bounded: MOST_ROWS pods of each list, MOST_NOTES notes, MOST_TEXT characters of each
-document; what is left out is said where it is. Figures are those of the pages, bounded as these are.
+All three have the same content, with limits: MOST_ROWS pods of each list, MOST_NOTES notes, MOST_TEXT characters of
+each document. The file says what is left out. Charts are those of the pages, with the same limits.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ CSV_HEAD = ("part", "policy", "seed", "name", "value", "unit", "direction", "tex
 
 @dataclass(frozen=True)
 class Listing:
-    """Rows of a table, of ``total`` that there are."""
+    """Some of ``total`` rows of a table."""
 
     name: str
     label: str
@@ -67,7 +67,7 @@ class Listing:
 
 @dataclass(frozen=True)
 class Document:
-    """A text that belongs to the report; ``whole`` where nothing of it is left out."""
+    """A text of the report; ``whole`` if nothing is left out."""
 
     label: str
     text: str
@@ -80,7 +80,7 @@ class Document:
 
 @dataclass
 class Report:
-    """``kind`` is run or comparison; ``facts`` are (name, words); the lists are sentences without their full stop."""
+    """A report. ``kind`` is run or comparison; ``facts`` are (name, words); lists have sentences without full stop."""
 
     kind: str
     stem: str  # of the file's name
@@ -92,10 +92,10 @@ class Report:
     omitted: list[str]
     notes: list[str]
     notes_total: int
-    plain: dict[str, Any]  # what JSON says beyond that
+    plain: dict[str, Any]  # further fields of JSON
     listings: list[Listing]
     documents: list[Document]
-    table: list[dict[str, Any]] = field(default_factory=list)  # a measure a row: name, unit, direction, values
+    table: list[dict[str, Any]] = field(default_factory=list)  # a row for each measure: name, unit, direction, values
     lines: list[Line] = field(default_factory=list)
     sides: list[ComparedPolicy] = field(default_factory=list)
     groups: list[comparing.Group] = field(default_factory=list)
@@ -105,11 +105,11 @@ class Report:
 
     @property
     def same(self) -> list[Line]:
-        """The measures that no policy changes."""
+        """The measures that are equal under all policies."""
         return [line for line in self.lines if not line.weight]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The content for JSON."""
         return {
             "kind": f"{self.kind.capitalize()}Report",
             "title": self.title,
@@ -133,7 +133,7 @@ class Report:
         }
 
     def rows(self) -> Iterator[tuple[object, ...]]:
-        """As CSV has it, in the order of CSV_HEAD."""
+        """The rows of CSV, with the columns of CSV_HEAD."""
         yield "about", "", "", "title", "", "", "", self.title
         for name, words in self.facts:
             yield "about", "", "", name, "", "", "", words
@@ -151,7 +151,7 @@ class Report:
 
 
 def run_report(run: Run, address: str) -> Report:
-    """The report of a run; ``address`` is where the site shows it. Raises Conflict where it is not done."""
+    """The report of a run; ``address`` is its page. Raises Conflict if it is not done."""
     outcome = selectors.outcome(run)
     kept = measures.kept(run)
     shown = ChartedRun(run.label, outcome, {one.name: one for one in kept})
@@ -186,7 +186,7 @@ def run_report(run: Run, address: str) -> Report:
 
 
 def comparison_report(comparison: Comparison, address: str) -> Report:
-    """The report of a comparison. Raises Conflict while its runs go on, and where the reference has none."""
+    """The report of a comparison. Raises Conflict while its runs go on, or if the reference has none."""
     sides = comparing.sides(comparison)
     differences = list(selectors.difference_list(comparison))
     lines = comparing.lines(sides, differences)
@@ -253,7 +253,7 @@ def _measure(measure: measures.Measure, values: Sequence[tuple[Run, float | None
 
 
 def _begun(kind: str, stem: str, title: str, address: str, revision: ScenarioRevision, runs: Sequence[Run]) -> Report:
-    """What is known of any report: where it comes from, and what was simulated."""
+    """The common part of reports: the origin, and what was simulated."""
     document, made_at = revision.document, timezone.now()
     by_policy = {run.label: run for run in reversed(runs)}  # the first of each
     policies = list(dict.fromkeys(run.label for run in runs))
@@ -306,7 +306,7 @@ def _facts(
 def _plain(
     revision: ScenarioRevision, start: provenance.Base, policies: list[str], runs: Sequence[Run], gates: str
 ) -> dict[str, Any]:
-    """The same for JSON."""
+    """The common part for JSON."""
     return {
         "scenario": {
             "id": str(revision.scenario_id),

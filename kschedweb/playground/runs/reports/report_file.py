@@ -1,4 +1,4 @@
-"""A report as a download. The page carries its styles, figures and the code that draws them, and asks for nothing."""
+"""A report as a download. The page contains its styles, charts and code, and loads nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FORMATS = ("html", "json", "csv")
 
 
 def report_response(report: Report, form: str) -> HttpResponseBase:
-    """``report`` in one of FORMATS, to be saved. Raises ApplicationError for any other."""
+    """``report`` as a download in one of FORMATS. Raises ApplicationError for another one."""
     name = f"{report.stem}-report.{form}"
     if form == "csv":
         return csv_response(name, list(CSV_HEAD), report.rows())
@@ -41,7 +41,7 @@ def report_response(report: Report, form: str) -> HttpResponseBase:
 
 
 def page(report: Report) -> str:
-    """The report as one HTML document. Its policy lets the one script run whose digest it names, and nothing load."""
+    """The report as one HTML document. Its content security policy allows one script by digest, and no loading."""
     script = _built("charts.js").replace("</script", "<\\/script")
     digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
     allowed = f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data: blob:"
@@ -56,6 +56,6 @@ def page(report: Report) -> str:
 
 
 def _built(name: str) -> str:
-    """A file of the built frontend; "" where it is not built: tables stay then, and figures are not drawn."""
+    """A file of the built frontend; "" if it is not built, and then the report has tables but no charts."""
     found = finders.find(name)
     return Path(found).read_text(encoding="utf-8") if isinstance(found, str) else ""

@@ -1,4 +1,4 @@
-"""Virtual time in templates."""
+"""Template filters for runs, such as virtual time."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ register.filter("span", clock.span)
 
 @register.filter
 def unlocalised(value: float) -> str:
-    """A number as an input of HTML takes it."""
+    """A number in the format of an HTML input."""
     return repr(float(value))
 
 
 @register.filter
 def policy_address(run: Run | None) -> str:
-    """Where the revision of the policy is that was run; "" where it is not saved, or not any more."""
+    """The address of the run's policy revision; "" if it is not saved, or deleted."""
     if run is None or run.policy_id is None:
         return ""
     name, _, number = run.label.rpartition("@")
