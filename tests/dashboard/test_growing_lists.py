@@ -34,6 +34,7 @@ from kschedweb.web.handler import Handler
 from kschedweb.web.pagination import beyond, cursor_page, in_pieces, keys_of, place_of
 from tests.live.approvals.conftest import scheduler_row
 from tests.support import loops
+from tests.support.html import elements
 
 if TYPE_CHECKING:
     from django.test import Client, RequestFactory
@@ -171,10 +172,11 @@ def test_a_search_looks_at_so_many_rows_and_leads_on_from_there(decided: LiveSch
         cursor = page.following
     assert pages[:4] == [[], [], [], ["pod-37", "pod-38", "pod-39"]]
     assert not any(pages[4:])  # the 40th row was the last that it looked at: one more page finds the end
-    said = " ".join(client.get(address).content.decode().split())
+    page = client.get(address)
+    said = " ".join(page.content.decode().split())
     reached = NOW - timedelta(seconds=LOOKED - 1)
     assert f"Nothing matches among the decisions back to {reached:%Y-%m-%d %H:%M:%S} UTC." in said
-    assert "Look further back" in said
+    assert elements(page, "nav.pagination a[rel=next]")
 
 
 def test_over_rest_the_next_link_leads_on(decided: LiveScheduler, api_as: Any) -> None:

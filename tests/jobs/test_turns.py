@@ -206,12 +206,13 @@ def test_pages_and_rest_show_the_limits_and_one_s_place(
 ) -> None:
     queued(admin, 2, created_at=timezone.now() - timedelta(minutes=1))
     theirs = queued(editor, 2)
-    page = client_as("editor").get(reverse("jobs")).content.decode()
-    assert "Of yours 0 of at most 4" in page
-    assert "2 of at most 200 wait" in page
-    assert "Next in turn" in page
-    assert "Place 4 in turn" in page
-    assert "Place 2 in turn" in client_as("editor").get(reverse("job", args=[theirs[0].pk])).content.decode()
+    page = client_as("editor").get(reverse("jobs"))
+    limits = page.context["limits"]
+    assert [limits[name] for name in ("running", "running_most", "waiting", "waiting_most")] == [0, 4, 2, 200]
+    assert "0 of at most 4 run" in page.content.decode()
+    assert [row.place for row in page.context["page"].rows] == [4, 2, 3, 1]
+    assert "Place 4 in turn" in page.content.decode()
+    assert client_as("editor").get(reverse("job", args=[theirs[0].pk])).context["job"].place == 2
     api = api_as("editor")
     assert api.get("/api/v1/jobs/limits/").json() == {
         "running": 0,

@@ -87,9 +87,9 @@ def test_what_the_test_finds_wrong_is_said_at_its_field_and_nothing_is_saved(
     }
     assert refused(cluster, replace(settings, address="http://10.9.8.7"))["address"].startswith("10.9.8.7 is not among")
     assert refused(cluster, replace(settings, address="ftp://x"))["address"].startswith("The server is not an address")
-    assert "not a PEM" in refused(cluster, replace(settings, ca="-----BEGIN"))["ca"]
+    assert list(refused(cluster, replace(settings, ca="-----BEGIN"))) == ["ca"]
     odd_server.answer = lambda request: (401, {}, b"")
-    assert "does not accept" in refused(cluster, settings)["credentials"]
+    assert list(refused(cluster, settings)) == ["credentials"]
     assert not WatermarkSource.objects.exists()
 
 

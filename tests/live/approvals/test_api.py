@@ -49,8 +49,7 @@ def test_who_may_not_decide_is_told_so(held: Held, api_as: Callable[[str], APICl
     row = held(approvals=[{"role": "admin", "count": 1}])
     answer = api_as(role).post(f"{URL}{row.pk}/approve/", {})
     assert answer.status_code == status
-    if status == 403:
-        assert "role does not allow" in answer.json()["detail"]
+    assert row.votes.count() == (0 if status == 403 else 1)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,6 +24,7 @@ from kschedweb.watermarks.models import Resolution, Sample
 from kschedweb.watermarks.storage import samples_rollup, samples_store
 from kschedweb.web.errors import ApplicationError, Conflict
 from tests.support import seed
+from tests.support.html import elements
 from tests.support.scenarios import MIB
 
 if TYPE_CHECKING:
@@ -136,22 +136,24 @@ def test_the_form_offers_a_history_and_says_what_is_wrong_beside_the_field(edito
     made = services.scenario_create(text=text, author=editor)
     client.force_login(editor)
     address = f"/scenarios/{made.pk}/"
-    page = client.get(address).content.decode()
-    assert "Real use: what was measured" in page
-    assert 'value="history"' in page
+    page = client.get(address)
+    assert page.context["real_use"].startswith("what was measured")
+    assert elements(page, "select[name=use.from] option[value=history]")
     posted = {"document": text, "base_document": text, "use.from": "history", "save": "1", "expected": "1"}
     answer = client.post(address, {**posted, "use.window": "6h"})
     assert answer.status_code == 422
-    page = answer.content.decode()
-    field = re.search(r'<label for="[^"]*use[^"]*window".*?</div>', page, re.DOTALL)
-    assert field is not None
-    assert "take a window of at most" in field[0]
+    [problem] = answer.context["editor"].checked.problems
+    assert problem.path == "use.window"
+    assert "take a window of at most" in problem.message
+    assert elements(answer, "#f-use-window-error")
     assert made.revisions.count() == 1
     assert client.post(address, {**posted, "use.window": "2h"}).status_code == 302
-    assert "Real use: what was measured in the 2h before the snapshot" in client.get(address).content.decode()
+    page = client.get(address)
+    assert page.context["real_use"].startswith("what was measured in the 2h before the snapshot")
+    assert page.context["real_use"] in page.content.decode()
     assert made.files.filter(kind=FileKind.FIGURES).count() == 2
-    shown = client.post(reverse("scenario-effect", args=[made.pk]), {"document": posted["document"]}).content.decode()
-    assert "begins with 3 nodes" in shown
+    shown = client.post(reverse("scenario-effect", args=[made.pk]), {"document": posted["document"]})
+    assert shown.context["effect"].beginning.startswith("3 nodes")
 
 
 def export_with(editor: User, change: dict[str, str]) -> bytes:

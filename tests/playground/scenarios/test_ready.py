@@ -21,6 +21,7 @@ from kschedweb.playground.scenarios.ready import Ready, all_ready
 from kschedweb.playground.scenarios.validation import check
 from kschedweb.policies import services as policies
 from kschedweb.policies.models import Policy
+from tests.support.html import text
 from tests.support.scenarios import EMPTY
 
 if TYPE_CHECKING:
@@ -292,7 +293,8 @@ def test_a_pod_that_has_to_wait_is_explained_with_the_scheduler_s_words(
     ready_place(keys=[CONFLICT.key])
     page = client_as("viewer").get(f"/scenarios/{CONFLICT.id}/explained/")
     assert "is pending" in page.context["answer"].title
-    assert "0/3 nodes are available: " in page.content.decode()
+    assert page.context["answer"].quote.startswith("0/3 nodes are available: ")
+    assert page.context["answer"].quote in text(page)
     assert page.context["picture"].waiting == ["mypod"]
 
 

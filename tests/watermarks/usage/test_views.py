@@ -105,12 +105,15 @@ def test_where_nothing_is_recent_the_last_figures_are_shown_and_their_age_said(
 ) -> None:
     from datetime import UTC, datetime
 
+    before = viewer.get("/watermarks/", {"cluster": "metered"})
     monkeypatch.setattr("django.utils.timezone.now", lambda: datetime(2026, 11, 24, 10, tzinfo=UTC))
     response = viewer.get("/watermarks/", {"cluster": "metered"})
     assert heading(response).startswith("Node skew is 41 points")
-    assert "Nothing was collected in this time." in text(response)
+    assert response.context["seen"].late
+    assert not before.context["seen"].late
     assert response.context["stale"]
-    assert "stale</span>" in text(response)
+    assert any(one.text.endswith("stale") for one in elements(response, ".badge.amber"))
+    assert not any(one.text.endswith("stale") for one in elements(before, ".badge.amber"))
 
 
 def test_the_heatmap_shows_every_node_and_its_csv_every_time(viewer: Client, measured: Cluster) -> None:
