@@ -88,7 +88,7 @@ class Pace:
         self._lock, self._next = threading.Lock(), time.monotonic()
 
     def turn(self) -> None:
-        """Wait for one's turn."""
+        """Wait until the next request is allowed."""
         with self._lock:
             now = time.monotonic()
             at = max(self._next, now)

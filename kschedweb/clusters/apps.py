@@ -24,7 +24,7 @@ class ClustersConfig(AppConfig):
 
 
 def _refuse_what_cannot_work() -> None:
-    """Stop the start where the allowlist or a key could not work."""
+    """Stop the start if the allowlist or a key is invalid."""
     from kschedweb.clusters.connecting import addresses, credentials
     from kschedweb.web.errors import ApplicationError
 

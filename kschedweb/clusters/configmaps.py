@@ -1,4 +1,4 @@
-"""One ConfigMap of a connected cluster, read when a person asks for it; snapshots hold none."""
+"""Reads a ConfigMap of a connected cluster on demand; snapshots have no ConfigMaps."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from kschedweb.web.errors import ApplicationError, Conflict, NotFound
 if TYPE_CHECKING:
     from kschedweb.clusters.models import Cluster
 
-PATIENCE = 15.0  # seconds for all of it: a person waits
+PATIENCE = 15.0  # seconds in total, because a person waits
 NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 NAME = re.compile(r"(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
 def config_map_read(*, cluster: Cluster, namespace: str, name: str) -> dict[str, Any]:
-    """The ConfigMap as the API server gives it, with the credentials that ``cluster`` has.
+    """Read a ConfigMap from the API server with the credentials of ``cluster``.
 
-    Raises ApplicationError beside ``cluster``, ``namespace`` or ``name``; ClusterError where the server does not answer
-    as it should, or the credentials may not read it.
+    Raises ApplicationError at ``cluster``, ``namespace`` or ``name``; ClusterError if the server does not answer
+    correctly, or the credentials may not read it.
     """
     if cluster.source not in CONNECTED:
         raise Conflict.at("cluster", f"Cluster {cluster.name} is not connected: there is nothing to read from.")

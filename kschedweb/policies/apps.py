@@ -12,7 +12,7 @@ class PoliciesConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Load the plugins of other packages, too: one that cannot be used stops the start, not the first page."""
+        """Load the plugins of other packages, so that an unusable one stops the start and not the first page."""
         from kschedweb.clusters import scope
         from kschedweb.engine.config.specs import PluginError
         from kschedweb.engine.plugins import others

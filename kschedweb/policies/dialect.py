@@ -1,6 +1,6 @@
-"""One interface to policies of profiles and to classic ones: what their documents say, and what can be done with them.
+"""The interface of a policy's dialect: reading, checking, comparing and editing its documents.
 
-``kinds`` has the implementations. Whoever has a policy asks its ``dialect``, and never what kind it is.
+``kinds`` has the implementations. Code that has a policy uses its ``dialect`` and never checks its kind.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ Json = dict[str, Any]
 
 
 class Kind(models.TextChoices):
-    """What a policy's documents are, from the first to the last."""
+    """The kind of all documents of a policy."""
 
     PROFILES = "profiles", "Profiles (KubeSchedulerConfiguration)"
     CLASSIC = "classic", "Classic (Policy)"
 
 
 class CheckedText(Protocol):
-    """A text with everything the engine says about it; ``document`` is ``None`` where it is no YAML at all.
+    """A text with the engine's findings; ``document`` is ``None`` if it is not YAML.
 
-    ``secrets`` say where private keys and tokens stand, which nobody may keep here. ``notes`` say what keeps live
-    schedulers from running it, though it may be saved.
+    ``secrets`` are problems of private keys and tokens, which must not be stored. ``notes`` say what keeps live
+    schedulers from running the document, although it may be saved.
     """
 
     kind: ClassVar[Kind]
@@ -55,7 +55,7 @@ Runs = TypeVar("Runs")
 
 
 class EditorState(ABC, Generic[Text, Runs]):
-    """The state of an editing page. ``runs`` is what the engine runs under the document, ``None`` where it cannot."""
+    """The state of an editor. ``runs`` is what the engine runs for the document; ``None`` if it is invalid."""
 
     document: str
     process: Json
@@ -67,52 +67,52 @@ class EditorState(ABC, Generic[Text, Runs]):
 
     @property
     def query(self) -> dict[str, str]:
-        """What the page's address says of what is shown."""
+        """The query of the page's address for what is shown."""
         return {}
 
     def draw(self, panels: Callable[[Any], Mapping[str, object]]) -> bool:
-        """Put panels beside the plugins that have one; whether there is any."""
+        """Add the panels of plugins; returns whether there is any."""
         return False
 
     def previewed(self) -> dict[str, Any]:
-        """What the parts that follow every change show beside the editor itself."""
+        """Further context of the parts that are reloaded after a change."""
         return {}
 
     def explained(self) -> dict[str, Any]:
-        """What the page of the effective configuration shows beside the editor itself."""
+        """Further context of the page of the effective configuration."""
         return {}
 
 
 class Dialect(ABC, Generic[Text, Runs]):
-    """``process`` says how kube-scheduler was started, and is empty where a document does not need that."""
+    """A dialect. ``process`` has the start options of kube-scheduler, and is empty for documents without."""
 
     kind: ClassVar[Kind]
     templates: ClassVar[str]  # the folder of its pages
-    file_word: ClassVar[str]  # what a download is called
+    file_word: ClassVar[str]  # name of a download
     has_profiles: ClassVar[bool]  # whether live schedulers, extenders and simulations can run it
-    is_convertible: ClassVar[bool]  # whether it can be made into profiles
+    is_convertible: ClassVar[bool]  # whether it can be converted to profiles
     takes_process: ClassVar[bool]
-    defaults: ClassVar[str]  # the document that says nothing beyond kube-scheduler's defaults
+    defaults: ClassVar[str]  # the document for kube-scheduler's defaults
 
     @abstractmethod
     def check(self, text: str, process: Mapping[str, Any]) -> Text:
-        """Read ``text`` as kube-scheduler would; never raises for bad input."""
+        """Read ``text`` as kube-scheduler does; never raises for bad input."""
 
     @abstractmethod
     def load(self, text: str, process: Mapping[str, Any]) -> Runs:
-        """What the engine runs; ValueError where the document is not valid."""
+        """What the engine runs; raises ValueError for an invalid document."""
 
     @abstractmethod
     def changes(self, old: Text, new: Text) -> list[PolicyChange]:
-        """What ``new`` makes kube-scheduler do otherwise than ``old``; nothing where one of them cannot run."""
+        """Differences in behaviour between ``old`` and ``new``; empty if one of them cannot run."""
 
     def deviations(self, checked: Text) -> list[PolicyChange]:
-        """What ``checked`` does otherwise than kube-scheduler by default."""
+        """Differences of ``checked`` from kube-scheduler's defaults."""
         return self.changes(self.check(self.defaults, {}), checked)
 
     @abstractmethod
     def effective(self, checked: Text) -> Json:
-        """What runs in the end, as REST tells it."""
+        """The effective configuration in REST's form."""
 
     def kept(self, process: Mapping[str, Any]) -> Json:
         """``process`` as it is stored."""
@@ -124,12 +124,12 @@ class Dialect(ABC, Generic[Text, Runs]):
 
     @abstractmethod
     def schema(self) -> Json:
-        """The JSON Schema of its documents, for completion in the editor."""
+        """The JSON Schema of the documents, for completion in the editor."""
 
     @abstractmethod
     def opened(self, text: str, process: Mapping[str, Any], profile: int = 0) -> EditorState[Text, Runs]:
-        """The editor as it is shown for a saved document."""
+        """The editor for a saved document."""
 
     @abstractmethod
     def posted(self, fields: Mapping[str, str], process: Mapping[str, Any]) -> EditorState[Text, Runs]:
-        """The editor after a person changed something; ``process`` was saved last."""
+        """The editor for posted fields; ``process`` is the saved one."""

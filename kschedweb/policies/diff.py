@@ -1,4 +1,4 @@
-"""What differs between two policies in what they make kube-scheduler do."""
+"""Differences in behaviour between two policies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PolicyChange:
-    """One difference in meaning: ``where`` (profile, extension point or field), the value before and after."""
+    """One difference: ``where`` (profile, extension point or field), the value before and after."""
 
     where: str
     what: str
@@ -26,7 +26,7 @@ class PolicyChange:
 
 
 def changes(old: Loaded | None, new: Loaded | None) -> list[PolicyChange]:
-    """What ``new`` makes kube-scheduler do otherwise than ``old``; nothing where one of them is not valid."""
+    """Differences in behaviour between ``old`` and ``new``; empty if one of them is invalid."""
     if old is None or new is None or old.configuration is None or new.configuration is None:
         return []
     found = [
@@ -58,19 +58,19 @@ def _profile_changes(old: Configuration, new: Configuration) -> Iterator[PolicyC
                 _word(profile.percentage_of_nodes_to_score),
             )
         yield from _plugin_changes(name, former, profile)
-        # Arguments that come and go with their plugin are no change of their own.
+        # Arguments of a plugin that is added or removed are not listed separately.
         for plugin in sorted(former.args.keys() & profile.args.keys()):
             for path, was, now in _leaves(former.args[plugin], profile.args[plugin]):
                 what = plugin if path in _TELLING else f"{plugin} {path}"
                 yield PolicyChange(name, what, _word(was), _word(now))
 
 
-# Fields whose value says by itself what it is about.
+# Fields whose values need no label.
 _TELLING = frozenset({"scoringStrategy.type"})
 
 
 def _plugin_changes(name: str, old: Profile, new: Profile) -> Iterator[PolicyChange]:
-    """Plugins on or off, weights and order; what happens alike at several extension points is said once."""
+    """Changes of plugins, weights and order; equal changes at several extension points are merged."""
     points: dict[tuple[str, str, str], list[str]] = {}
     for point in new.points:
         for change in _point_changes(old.points[point], new.points[point], point):
@@ -96,7 +96,7 @@ def _point_changes(
 
 
 def _leaves(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Paths at which the two differ, as deep as both are objects."""
+    """The paths at which the two differ, down to values that are not objects on both sides."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in [*new, *(key for key in old if key not in new)]:
             yield from _leaves(old.get(key), new.get(key), f"{path}.{key}" if path else key)

@@ -1,4 +1,4 @@
-"""A revision as the file that kube-scheduler takes; the page and REST give the same one."""
+"""Downloads of revisions as files for kube-scheduler, for the page and REST."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def document_response(revision: Revision) -> HttpResponse:
-    """The document as it was saved: what ``--config`` takes, or for a classic one ``--policy-config-file``."""
+    """The document as saved, for ``--config`` or, for a classic one, ``--policy-config-file``."""
     name = f"{revision.policy.name}-{revision.number}"
     response = _file(revision.document, name, revision.policy.dialect.file_form(revision.document))
     response["ETag"] = f'"{revision.number}"'

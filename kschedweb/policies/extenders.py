@@ -1,7 +1,7 @@
-"""What keeps live schedulers from asking the extenders of a policy, as far as it can be told without a look-up.
+"""Reasons why live schedulers must not call the extenders of a policy, without a DNS look-up.
 
-A policy may be saved with any extender, since simulations and explanations ask none. Before a live scheduler asks one,
-its name is resolved and what it resolves to is checked as well: live/schedulers/running/extending.py.
+A policy can be saved with any extender, since simulations and explanations call none. Before a live scheduler calls
+one, live/schedulers/running/extending.py resolves its name and checks the address as well.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ INSECURE = "KSCHEDWEB_EXTENDER_ALLOW_INSECURE"
 
 
 def refusals(extenders: Iterable[dict[str, Any]]) -> list[FieldProblem]:
-    """Every reason, at its path such as ``extenders[0].urlPrefix``; none where the operator allows all of them."""
+    """The reasons with paths such as ``extenders[0].urlPrefix``; empty if the operator allows all extenders."""
     return [
         {"path": f"extenders[{index}].{field}", "message": message}
         for index, extender in enumerate(extenders)

@@ -1,4 +1,4 @@
-"""One filter for the list of policies, on the page and over REST."""
+"""The filter of the list of policies, for the page and REST."""
 
 from __future__ import annotations
 

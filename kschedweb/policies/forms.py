@@ -105,7 +105,7 @@ class PolicyCreateForm(forms.Form):
         return data
 
     def _read(self, data: dict[str, Any], *, given: bool) -> None:
-        """Read the ConfigMap, unless there is another document as well."""
+        """Read the ConfigMap, unless there is also another document."""
         if given:
             self.add_error("source_name", "There is a file or a text as well: give one of them.")
         elif not data.get("source_cluster"):
@@ -134,17 +134,17 @@ class PolicyCreateForm(forms.Form):
 
     @property
     def reads(self) -> bool:
-        """Whether somebody wants a ConfigMap to be read, or was refused that."""
+        """Whether the form asks to read a ConfigMap, or has errors about one."""
         return bool(self.data.get("source_name")) or any(field.errors for field in self.of_config_map)
 
     @property
     def starts(self) -> bool:
-        """Whether somebody says how kube-scheduler was started."""
+        """Whether the form has process options of kube-scheduler."""
         return self.data.get("version", V1_13) != V1_13 or "gates" in self.data
 
     @property
     def process(self) -> dict[str, Any]:
-        """How kube-scheduler is started: as in the copied policy, where nothing else is said."""
+        """The process options of kube-scheduler; by default those of the copied policy."""
         data = self.cleaned_data
         said: dict[str, Any] = {"version": data["version"]} if data.get("version") == V1_9 else {}
         said |= {"gates": data["gates"]} if data.get("gates") else {}

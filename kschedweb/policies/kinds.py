@@ -1,4 +1,4 @@
-"""The dialects of policies by kind, and which one a document is written in."""
+"""The dialects of policies by kind, and the dialect of a document."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CLASSIC_FIELDS = frozenset({*MISSPELT, *MISSPELT.values()})
 
 
 def dialect_of(data: Any) -> Dialect[Any, Any]:
-    """By ``kind``, or where the document has none by its fields; what is no object counts as profiles."""
+    """The dialect by ``kind``, or by fields if that is missing; data that is not an object counts as profiles."""
     if not isinstance(data, dict):
         return PROFILES
     said = data.get("kind")
@@ -29,7 +29,7 @@ def dialect_of(data: Any) -> Dialect[Any, Any]:
 
 
 def check_either(text: str, process: Mapping[str, Any] | None = None) -> CheckedText:
-    """What the engine of its kind says about ``text``; ``process`` is how a classic kube-scheduler was started."""
+    """Check ``text`` with the engine of its kind; ``process`` has the start options of a classic kube-scheduler."""
     try:
         dialect = dialect_of(parse(text).data)
     except DocumentError:
@@ -39,7 +39,7 @@ def check_either(text: str, process: Mapping[str, Any] | None = None) -> Checked
 
 
 def other_kind(document: Document, kind: str, name: str) -> Problem | None:
-    """The problem of a document that is not of the ``kind`` of the policy ``name``, at the line that says so."""
+    """The problem of a document whose kind is not the ``kind`` of the policy ``name``, at its line."""
     dialect = dialect_of(document.data)
     if dialect.kind == kind:
         return None

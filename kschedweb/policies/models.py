@@ -13,7 +13,7 @@ from kschedweb.policies.kinds import DIALECTS
 
 
 class Policy(models.Model):
-    """A named KubeSchedulerConfiguration, or a classic Policy; what it says is in its revisions."""
+    """A named KubeSchedulerConfiguration or classic Policy; its documents are its revisions."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.SlugField(max_length=63, unique=True)
@@ -22,7 +22,7 @@ class Policy(models.Model):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
-    newest: int  # number of the newest revision, where selectors.policy_list read it
+    newest: int  # number of the newest revision, set by selectors.policy_list
 
     class Meta:
         ordering = ("name",)
@@ -36,12 +36,12 @@ class Policy(models.Model):
 
 
 class Revision(models.Model):
-    """One saved state of a policy: valid when it was saved, never changed, numbered from 1."""
+    """A saved document of a policy: valid when saved, never changed, numbered from 1."""
 
     policy = models.ForeignKey(Policy, on_delete=models.CASCADE, related_name="revisions")
     number = models.PositiveIntegerField()
-    document = models.TextField()  # the YAML as the person wrote it, comments and all
-    # Of a classic one: how kube-scheduler was started (docs/classic.md).
+    document = models.TextField()  # the YAML as written, with comments
+    # Of a classic policy: the start options of kube-scheduler (docs/classic.md).
     process = models.JSONField(default=dict, db_default={})
     comment = models.CharField(max_length=500, blank=True)
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
@@ -52,6 +52,6 @@ class Revision(models.Model):
         constraints = [models.UniqueConstraint(fields=["policy", "number"], name="revision_number_once_a_policy")]
 
     def checked(self) -> CheckedText:
-        """What the engine says about it."""
+        """The document, checked by the engine."""
         found: CheckedText = self.policy.dialect.check(self.document, self.process)
         return found

@@ -1,4 +1,4 @@
-"""Policies of profiles: a KubeSchedulerConfiguration, for a kube-scheduler of today."""
+"""The dialect of profiles: KubeSchedulerConfiguration, for today's kube-scheduler."""
 
 from __future__ import annotations
 

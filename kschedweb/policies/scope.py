@@ -1,4 +1,4 @@
-"""What a page is about: beside the cluster the policy chosen in the top bar, as the address says."""
+"""The scope of a page: the cluster and the policy chosen in the top bar, from the address."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from kschedweb.policies.selectors import DEFAULT_POLICY
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
-# Pages that ask of profiles what a classic policy has no answer to.
+# Pages that only make sense for profiles.
 TAKES_PROFILES = frozenset(
     {"capacity-answer", "capacity-drain", "capacity-fit", "capacity-nodes", "gate", "watermark-policies"}
 )
 
 
 class Scope(ClusterScope):
-    """The choices of one request about clusters and policies."""
+    """The cluster and policy chosen in a request."""
 
     @cached_property
     def policies(self) -> list[Policy]:
-        """What the page can be asked about: some know nothing of classic policies."""
+        """The policies to choose from: some pages do not support classic ones."""
         return [one for one in self._every_policy if not self._takes_profiles or one.dialect.has_profiles]
 
     @cached_property
@@ -50,7 +50,7 @@ class Scope(ClusterScope):
 
     @cached_property
     def revision(self) -> Revision | None:
-        """The asked revision of the policy, the newest where none was asked."""
+        """The revision in the address, by default the newest."""
         if self.policy is None:
             return None
         revisions = self.policy.revisions.select_related("policy", "author")
@@ -61,12 +61,12 @@ class Scope(ClusterScope):
 
     @cached_property
     def query(self) -> str:
-        """The choices as a query string, "" or with its "?", to hang on a link of the frame."""
+        """The choices as a query string, "" or with its "?", for links of the frame."""
         chosen = {
             "cluster": self.cluster.name if self.cluster and self.request.GET.get("cluster") else "",
             "namespace": self.namespace,
         }
-        # Pages that take profiles only would refuse a classic one; the others remember it.
+        # Pages for profiles only would refuse a classic policy; the others remember it.
         if self.policy and self.policy.dialect.has_profiles:
             asked = self.request.GET.get("revision", "")
             chosen["policy"] = self.request.GET.get("policy", "")
@@ -76,12 +76,12 @@ class Scope(ClusterScope):
 
     @cached_property
     def decision_query(self) -> str:
-        """The policy and revision of the address, to hang on links to decisions."""
+        """The policy and revision in the address as a query, for links to decisions."""
         asked = {name: self.request.GET.get(name, "") for name in ("policy", "revision")}
         text = urlencode({name: value for name, value in asked.items() if value})
         return f"?{text}" if text else ""
 
 
 def scope_of(request: HttpRequest) -> Scope:
-    """The request's scope, one for the view and the frame around it."""
+    """The request's scope, which the view and the frame share."""
     return cast("Scope", cluster_scope_of(request))

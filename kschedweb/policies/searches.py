@@ -1,4 +1,4 @@
-"""What the search finds of policies."""
+"""The search for policies."""
 
 from __future__ import annotations
 

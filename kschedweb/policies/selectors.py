@@ -1,4 +1,4 @@
-"""Reading policies and their revisions."""
+"""Reads policies and their revisions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kschedweb.policies.dialect import CheckedText
     from kschedweb.policies.diff import PolicyChange
 
-# The policy of kube-scheduler's defaults; a migration makes it and nobody can delete it.
+# The policy of kube-scheduler's defaults; a migration creates it, and it cannot be deleted.
 DEFAULT_POLICY = "default"
 
 
@@ -31,7 +31,7 @@ def policy_list() -> QuerySet[Policy]:
 
 
 def policy_get(name: str) -> Policy:
-    """The policy ``name``; ``Http404`` that names it otherwise."""
+    """The policy ``name``; raises ``Http404`` if there is none."""
     policy = policy_list().filter(name=name).first()
     if policy is None:
         raise Http404(f"There is no policy named {name}.")
@@ -44,12 +44,12 @@ def revision_list(policy: Policy) -> QuerySet[Revision]:
 
 
 def revision_get(policy: Policy, number: int | None = None) -> Revision:
-    """Revision ``number``, ``None`` for the newest; ``Http404`` where there is none."""
+    """Revision ``number``, by default the newest; raises ``Http404`` if there is none."""
     return numbered(revision_list(policy), number, f"Policy {policy.name}")
 
 
 def profiles_only(revision: Revision, path: str = "") -> Revision:
-    """``revision`` where it is of profiles; ``Unprocessable`` at the field ``path`` where it is a classic one."""
+    """``revision``; raises ``Unprocessable`` at the field ``path`` if it is a classic one."""
     if not revision.policy.dialect.has_profiles:
         said = (
             f"{revision.policy.name} is a classic policy, which only decisions and comparisons with profiles take: "
@@ -60,7 +60,7 @@ def profiles_only(revision: Revision, path: str = "") -> Revision:
 
 
 def classic_only(revision: Revision, path: str = "") -> Revision:
-    """``revision`` where it is a classic one; ``Unprocessable`` at the field ``path`` where it is of profiles."""
+    """``revision``; raises ``Unprocessable`` at the field ``path`` if it is not a classic one."""
     if not revision.policy.dialect.is_convertible:
         said = f"{revision.policy.name} is a policy of profiles: choose a classic one (kind: Policy)."
         raise Unprocessable.at(path, said) if path else Unprocessable(said)
@@ -68,34 +68,34 @@ def classic_only(revision: Revision, path: str = "") -> Revision:
 
 
 def runs(revision: Revision) -> Configuration | Algorithm:
-    """What the engine runs under ``revision``; kept, since a revision never changes."""
+    """What the engine runs for ``revision``; cached, since a revision never changes."""
     process = json.dumps(revision.process, sort_keys=True)
     return _runs(revision.pk, revision.policy.kind, revision.document, process)
 
 
 def configuration(revision: Revision) -> Configuration:
-    """As ``runs``; ``Unprocessable`` for a classic one."""
+    """As ``runs``; raises ``Unprocessable`` for a classic revision."""
     return cast("Configuration", runs(profiles_only(revision)))
 
 
 def algorithm(revision: Revision) -> Algorithm:
-    """As ``runs``; ``Unprocessable`` for one of profiles."""
+    """As ``runs``; raises ``Unprocessable`` for a revision with profiles."""
     return cast("Algorithm", runs(classic_only(revision)))
 
 
 @lru_cache(maxsize=128)
 def _runs(_pk: int, kind: str, document: str, process: str) -> Configuration | Algorithm:
-    # Saved documents were valid; a later engine may see it otherwise, and raises ValueError then.
+    # Saved documents were valid, but a later engine may raise ValueError.
     found: Configuration | Algorithm = DIALECTS[kind].load(document, json.loads(process))
     return found
 
 
 def changes_since(saved: Revision, checked: CheckedText) -> list[PolicyChange]:
-    """What ``checked`` makes kube-scheduler do otherwise than ``saved``; nothing where it is of another kind."""
+    """Differences in behaviour between ``saved`` and ``checked``; empty if their kinds differ."""
     dialect = saved.policy.dialect
     return dialect.changes(saved.checked(), checked) if dialect.kind == checked.kind else []
 
 
 def revision_changes(old: Revision, new: Revision) -> list[PolicyChange]:
-    """What differs in meaning between two revisions of a policy."""
+    """Differences in behaviour between two revisions of a policy."""
     return changes_since(old, new.checked())

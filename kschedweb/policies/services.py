@@ -1,4 +1,4 @@
-"""Every change of policies. A saved revision is valid for kube-scheduler and is never changed afterwards."""
+"""Changes of policies. A saved revision is valid for kube-scheduler and never changes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 DEFAULT_DOCUMENT = config.default_document()
 NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 NAME_HELP = "Lower-case letters, digits and hyphens, at most 63, beginning and ending with a letter or digit."
-# Addresses of their own beside /policies/<name>/.
+# addresses beside /policies/<name>/
 RESERVED = frozenset({"new", "validate"})
 
 
@@ -34,7 +34,7 @@ class InvalidDocument(revisions.InvalidDocument):
 
 
 class Content(NamedTuple):
-    """What a revision holds, checked."""
+    """The checked content of a revision."""
 
     kind: str
     document: str
@@ -42,9 +42,9 @@ class Content(NamedTuple):
 
 
 def content_checked(document: str, process: Mapping[str, Any] | None = None, policy: Policy | None = None) -> Content:
-    """``document`` and ``process`` as they are kept; :class:`InvalidDocument` with every problem at its line otherwise.
+    """``document`` and ``process`` as they are stored; raises :class:`InvalidDocument` with problems at lines.
 
-    Both are to be of the kind of ``policy``, where there is one already.
+    If there is a ``policy``, both must be of its kind.
     """
     text, given = kept(document), dict(process or {})
     checked = check_either(text, given)
@@ -73,9 +73,9 @@ def policy_create(
     process: Mapping[str, Any] | None = None,
     source: str = "",
 ) -> Policy:
-    """A policy with its revision 1, of the kind of its document; ``Conflict`` where the name is taken.
+    """Create a policy with revision 1, of the kind of its document; raises ``Conflict`` if the name is taken.
 
-    ``source`` says where the document was read, where it was not handed in.
+    ``source`` names where the document was read, if it was not passed in.
     """
     if not NAME.fullmatch(name) or name in RESERVED:
         problem: FieldProblem = {"path": "name", "message": NAME_HELP}
@@ -108,10 +108,10 @@ def revision_save(
     comment: str = "",
     process: Mapping[str, Any] | None = None,
 ) -> Revision:
-    """The next revision of ``policy``, or the newest one where it says the same to the letter.
+    """Save the next revision of ``policy``; returns the newest one if the text has not changed.
 
-    ``process`` stays as it is where it is ``None``. ``expected`` is the number of the revision that was edited;
-    ``PreconditionFailed`` where it is not the newest.
+    ``process`` is kept if it is ``None``. ``expected`` is the number of the edited revision; raises
+    ``PreconditionFailed`` if it is not the newest.
     """
     newest = revisions.newest_locked(policy, Revision.objects.filter(policy_id=policy.pk), expected)
     content = content_checked(document, newest.process if process is None else process, policy)
@@ -124,7 +124,7 @@ def revision_save(
 
 @transaction.atomic
 def revision_restore(*, policy: Policy, number: int, author: User | None, expected: int) -> Revision:
-    """A new revision that says what revision ``number`` said."""
+    """Save a new revision with the document of revision ``number``."""
     newest = revisions.newest_locked(policy, Revision.objects.filter(policy_id=policy.pk), expected)
     old = policy.revisions.filter(number=number).first()
     if old is None:
@@ -137,7 +137,7 @@ def revision_restore(*, policy: Policy, number: int, author: User | None, expect
 
 
 def _next(newest: Revision, content: Content, comment: str, author: User | None) -> Revision:
-    """The revision after ``newest``, or that one itself where it says the same."""
+    """Save the revision after ``newest``; returns ``newest`` if the content is the same."""
     if (content.document, content.process) == (newest.document, newest.process):
         return newest
     return Revision.objects.create(
@@ -152,7 +152,7 @@ def _next(newest: Revision, content: Content, comment: str, author: User | None)
 
 @transaction.atomic
 def policy_describe(*, policy: Policy, description: str, author: User | None) -> Policy:
-    """Set the description, the one thing about a policy that has no revisions."""
+    """Set the description, which is the only field of a policy without revisions."""
     if policy.description != description:
         policy.description = description
         policy.save(update_fields=["description"])
@@ -162,7 +162,7 @@ def policy_describe(*, policy: Policy, description: str, author: User | None) ->
 
 @transaction.atomic
 def policy_delete(*, policy: Policy, author: User | None) -> None:
-    """Delete ``policy`` with all its revisions; ``Conflict`` for the policy `default` and for one that is at work."""
+    """Delete ``policy`` with all its revisions; raises ``Conflict`` for the policy `default` and for one in use."""
     if policy.name == DEFAULT_POLICY:
         raise Conflict("The policy “default” is always there: it cannot be deleted.")
     audit.record(author, "policy.deleted", policy, policy.name, revisions=policy.revisions.count())

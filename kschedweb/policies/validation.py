@@ -1,6 +1,6 @@
-"""The engine's verdict on a document, with every error put at its line.
+"""Validates a document with the engine; every error has its line.
 
-The engine gives kube-scheduler's words and the path of the field; the place in the text is worked out here.
+The engine reports kube-scheduler's message and the path of the field; this module finds the position in the text.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SECRET = (f".tlsConfig.{KEY}", f".metricProvider.{TOKEN}")
 
 @dataclass(frozen=True)
 class Checked:
-    """A text with everything the engine says about it; ``document`` is ``None`` where it is no YAML at all."""
+    """A text with the engine's findings; ``document`` is ``None`` if it is not YAML."""
 
     kind: ClassVar[Kind] = Kind.PROFILES
 
@@ -50,18 +50,18 @@ class Checked:
 
     @property
     def secrets(self) -> list[Problem]:
-        """Where private keys and tokens stand, which nobody may keep here."""
+        """Problems of private keys and tokens, which must not be stored."""
         return [problem for problem in self.warnings if problem.path.endswith(SECRET)]
 
     @property
     def notes(self) -> list[FieldProblem]:
-        """What keeps live schedulers from running it, though it may be saved."""
+        """What keeps live schedulers from running the document, although it may be saved."""
         configuration = self.loaded.configuration if self.loaded else None
         return refusals(configuration.extenders) if configuration else []
 
 
 def check(text: str) -> Checked:
-    """Read ``text`` as kube-scheduler would; never raises for bad input."""
+    """Read ``text`` as kube-scheduler does; never raises for bad input."""
     try:
         document = parse(text)
     except DocumentError as error:
@@ -83,7 +83,7 @@ def written(path: Path) -> str:
 
 
 def _placed(path: str, text: str, document: Document) -> Iterator[Problem]:
-    """One problem of the engine as problems for single fields; it counts a plugin's arguments as one."""
+    """A problem of the engine as problems of single fields; the engine reports all arguments of a plugin together."""
     several = _SEVERAL.match(text)
     if several and ".args." in path:
         base = path.partition(".args.")[0] + ".args."
@@ -91,7 +91,7 @@ def _placed(path: str, text: str, document: Document) -> Iterator[Problem]:
             found = _LEADING_PATH.match(item)
             yield _problem(several["head"] + item, base + (found[1] if found else ""), document)
     elif not path and LINE.search(text):
-        # YAML's own complaints name lines: a key given twice, for one.
+        # errors of YAML itself, such as a repeated key, name lines
         for complaint in [line for line in text.splitlines() if LINE.search(line)]:
             found = LINE.search(complaint)
             assert found is not None

@@ -89,7 +89,7 @@ def policy_new(request: PageRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
 def policy(request: PageRequest, name: str) -> HttpResponseBase:
-    """The editor; a POST is any of its buttons, without JavaScript as well."""
+    """The editor. Each of its buttons is a POST, so it works without JavaScript."""
     if request.method == "POST":
         return _edited(request, name)
     found = selectors.policy_get(name)
@@ -122,7 +122,7 @@ def _edited(request: PageRequest, name: str) -> HttpResponse:
 @require_POST
 @requires(Action.EDIT)
 def policy_preview(request: PageRequest, name: str) -> HttpResponse:
-    """Parts of the editor after a change on either side, for HTMX."""
+    """Parts of the editor after a change of form or YAML, for htmx."""
     found = selectors.policy_get(name)
     saved = selectors.revision_get(found)
     context = _editor_context(request, found, saved, posted(request, saved))
@@ -132,7 +132,7 @@ def policy_preview(request: PageRequest, name: str) -> HttpResponse:
 @require_POST
 @requires(Action.VIEW)
 def policy_curves(request: PageRequest, name: str) -> HttpResponse:
-    """The score curves of one load-aware plugin while a person moves its weights, for HTMX."""
+    """The score curves of one load-aware plugin while a person moves its weights, for htmx."""
     found = selectors.policy_get(name)
     shown = editor.posted(request.POST.dict())
     found_panels = panels.panels(shown, selectors.revision_get(found), request.POST.dict())
@@ -215,7 +215,7 @@ def _opened(request: PageRequest, revision: Revision) -> EditorState[Any, Any]:
 
 
 def posted(request: PageRequest, saved: Revision) -> EditorState[Any, Any]:
-    """The editor after a person changed something."""
+    """The editor for posted fields."""
     return saved.policy.dialect.posted(request.POST.dict(), saved.process)
 
 
@@ -255,6 +255,6 @@ def _editor_address(request: PageRequest, policy: Policy, shown: EditorState[Any
 
 
 def _about(request: PageRequest, policy: Policy) -> dict[str, Any]:
-    """What every page of a policy shows of it."""
+    """The common context of all pages of a policy."""
     may_change = may(request.user.role, Action.EDIT)
     return {"policy": policy, "kept": policy, "kind": "policy", "key": policy.name, "may_change": may_change}

@@ -1,4 +1,4 @@
-"""The cache in Redis, without which everything goes on: each process then remembers on its own."""
+"""A cache in Redis that falls back to memory: while Redis is away, each process has its own cache."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 PATIENCE = 0.5  # seconds that a call waits for Redis
-REST = 3.0  # seconds after a failure in which no call waits
+REST = 3.0  # seconds after a failure without further attempts
 logger = structlog.get_logger(__name__)
 
 
 class _Both:
-    """The cache in Redis and the one of this process; which of them answers."""
+    """The cache in Redis and that of this process, and which of them is used now."""
 
     def __init__(self, server: str, params: dict[str, Any]) -> None:
         patience = {"socket_timeout": PATIENCE, "socket_connect_timeout": PATIENCE, "retry": Retry(NoBackoff(), 0)}
@@ -41,7 +41,7 @@ class _Both:
 
 @cache
 def _both(server: str) -> _Both:
-    """One a process: Django makes a cache object for each request, whose connections would be new each time."""
+    """One instance per process: Django makes a cache object for each request, which would open new connections."""
     return _Both(server, {})
 
 
@@ -50,7 +50,7 @@ def _asked(method: str) -> Callable[..., Any]:
 
 
 class LenientRedisCache(BaseCache):
-    """While Redis is away, what is kept is this process's own: throttles, for instance, go on counting."""
+    """Django's Redis cache with a fallback in this process, so that throttles, for instance, go on counting."""
 
     def __init__(self, server: str, params: dict[str, Any]) -> None:
         super().__init__(params)

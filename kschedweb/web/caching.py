@@ -1,4 +1,4 @@
-"""What browsers and proxies may keep: nothing, unless the answer itself says otherwise."""
+"""Cache-Control headers: browsers and proxies may store nothing unless the view says otherwise."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class CacheControlMiddleware:
-    """Pages and REST answers are private; a shared computer must not show them after the logout."""
+    """Marks pages and REST answers as private, so that a shared computer does not show them after the logout."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -1,4 +1,4 @@
-"""Indexes on tables that have grown, made while others go on writing."""
+"""Creates indexes on large tables while others go on writing."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 class AddIndexConcurrently(migrations.AddIndex):
-    """As ``AddIndex``; PostgreSQL locks nobody out meanwhile. Its migration says ``atomic = False``.
+    """As ``AddIndex``, but without locking the table on PostgreSQL. The migration needs ``atomic = False``.
 
-    What a build that was broken off left behind is replaced, so that the migration may be run again.
+    The remains of an interrupted build are replaced, so that the migration can be run again.
     """
 
     atomic = False

@@ -1,4 +1,4 @@
-"""Deleting many rows while others read and write: some at a time by their keys, each time a short transaction."""
+"""Deletes many rows while others read and write: in batches by key, each in a short transaction."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from django.db import transaction
 if TYPE_CHECKING:
     from django.db.models import QuerySet
 
-BATCH = 1000  # rows a transaction
-MOST_BATCHES = 30  # a round; what is left goes in the next one
+BATCH = 1000  # rows per transaction
+MOST_BATCHES = 30  # batches per round; the rest is deleted in the next one
 
 
 def delete_batches(due: QuerySet[Any], delete: Callable[[QuerySet[Any]], object] | None = None) -> int:
-    """Delete the rows of ``due``, whose order an index has, asked anew for each batch; how many were.
+    """Delete the rows of ``due``, which is queried for each batch and needs an index for its order; returns the number.
 
-    Between two batches it rests for as long as the last one took. ``delete`` does something else with them instead.
+    Between two batches it sleeps for as long as the last one took. ``delete`` replaces the deletion of a batch.
     """
     gone = 0
     for _ in range(MOST_BATCHES):
@@ -26,7 +26,7 @@ def delete_batches(due: QuerySet[Any], delete: Callable[[QuerySet[Any]], object]
         keys = list(due.values_list("pk", flat=True)[:BATCH])
         if keys:
             with transaction.atomic():
-                # With its key alone: Django reads what it deletes where something else is deleted with it.
+                # with the key only, because Django loads rows whose deletion cascades
                 (delete or _delete)(due.model._default_manager.filter(pk__in=keys).only("pk").order_by())
         gone += len(keys)
         if len(keys) < BATCH:

@@ -1,9 +1,10 @@
-"""Typed readers of the environment; a wrong value stops the start and names the variable.
+"""Typed readers of environment variables; an invalid value stops the start and names the variable.
 
-``NAME_FILE`` may be set instead of ``NAME`` where a value is a secret: the file's content is then the value.
+For a secret, ``NAME_FILE`` can be set instead of ``NAME``: the file's content is the value.
 
-``environ.FileAwareEnv`` (0.14) does not do: it reads ``HTTPS=maybe`` as false, the password ``$ecret`` as the name of
-another variable and a file with its last line end, says nothing where both are set, and its errors quote the value.
+``environ.FileAwareEnv`` (0.14) is not suitable: it reads ``HTTPS=maybe`` as false, the password ``$ecret`` as the name
+of another variable, and a file with its last line end; it accepts both variables at once, and its errors quote the
+value.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def words(name: str, default: str = "") -> list[str]:
 
 @contextlib.contextmanager
 def one_line_errors() -> Iterator[None]:
-    """At a process's entrance: a wrong setting ends it with one line that names the setting, and exit status 2."""
+    """A context for entry points: an invalid setting ends the process with status 2 and one line that names it."""
     try:
         yield
     except ImproperlyConfigured as error:

@@ -1,4 +1,4 @@
-"""What services raise when a request cannot be done; REST and pages both show it (problems.py)."""
+"""Errors that services raise for the user; REST and pages show them (problems.py)."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Self, TypedDict
 
 
 class FieldProblem(TypedDict):
-    """One thing wrong with the input: where (``spec.nodes[3].name``, ``""`` for the whole) and what to do."""
+    """A problem of the input: its path (``spec.nodes[3].name``, ``""`` for the whole) and a message."""
 
     path: str
     message: str
 
 
 class ApplicationError(Exception):
-    """A refusal that the person can understand and act on.
+    """An error that the user can understand and act on.
 
-    ``detail`` is one sentence, ``errors`` say where in the input; neither may hold a secret.
+    ``detail`` is one sentence, ``errors`` have paths in the input; neither may contain a secret.
     """
 
     status = 400
-    retry_after: int | None = None  # seconds after which it may go better
+    retry_after: int | None = None  # seconds after which a retry may succeed
 
     def __init__(self, detail: str, *, errors: Iterable[FieldProblem] = (), status: int | None = None) -> None:
         super().__init__(detail)
@@ -31,26 +31,26 @@ class ApplicationError(Exception):
 
     @classmethod
     def at(cls, path: str, message: str) -> Self:
-        """A refusal that stands beside the field ``path``."""
+        """An error at the field ``path``."""
         refusal = cls(message)
         refusal.errors = [{"path": path, "message": message}]
         return refusal
 
 
 class NotFound(ApplicationError):
-    """What was asked for does not exist, or not for this person."""
+    """The object does not exist, or is not visible to this user."""
 
     status = 404
 
 
 class Conflict(ApplicationError):
-    """The request is right, but the present state forbids it (a name is taken, a job has ended)."""
+    """The request is valid, but the current state forbids it (a name is taken, a job has ended)."""
 
     status = 409
 
 
 class PreconditionFailed(ApplicationError):
-    """Somebody changed it in the meantime (``If-Match`` or an expected number does not hold)."""
+    """The object changed in the meantime (``If-Match`` or an expected number does not match)."""
 
     status = 412
 
@@ -62,13 +62,13 @@ class TooLarge(ApplicationError):
 
 
 class Unprocessable(ApplicationError):
-    """Well-formed, but it contradicts something said before."""
+    """The request is well-formed, but cannot be processed."""
 
     status = 422
 
 
 class TooManyRequests(ApplicationError):
-    """One person or address asks for more at once than they may; it may go better ``retry_after`` seconds later."""
+    """A user or address exceeded a limit; a retry may succeed after ``retry_after`` seconds."""
 
     status = 429
 

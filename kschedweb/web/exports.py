@@ -12,12 +12,12 @@ from django.http import JsonResponse, StreamingHttpResponse
 if TYPE_CHECKING:
     from django.http.response import HttpResponseBase
 
-LINES = 500  # that are sent at once
+LINES = 500  # lines sent at once
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def csv_cell(value: Any) -> Any:
-    """Text that a spreadsheet would run gets an apostrophe in front; numbers stay numbers."""
+    """A cell as text; an apostrophe is put before text that a spreadsheet would treat as a formula."""
     if value is None:
         return ""
     if isinstance(value, (int, float)):
@@ -32,7 +32,7 @@ class _Line:
 
 
 def csv_response(filename: str, head: list[str], rows: Iterable[Iterable[Any]]) -> StreamingHttpResponse:
-    """A download of ``rows`` under ``head``, written while it is read."""
+    """A streamed download of ``rows`` under ``head``."""
     writer = csv.writer(_Line())
 
     def lines() -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Charts as plain Plotly dicts; charts.ts gives them the theme's colours."""
+"""Charts as plain Plotly dicts; charts.ts adds the theme's colours."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure, one sentence that says what it shows, and the same numbers as a table."""
+    """A Plotly figure, a sentence that says what it shows, and its numbers as a table."""
 
     figure: dict[str, Any]
     summary: str

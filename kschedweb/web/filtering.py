@@ -1,4 +1,4 @@
-"""Filters of tables that grow: an index finds a few rows, what no index answers is looked for among them in steps."""
+"""Filters of large tables: an index finds some rows, and conditions without an index are checked on these in steps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DATE = forms.DateInput(attrs={"type": "date"})
 
 
 class DayFilter(filters.DateFilter):  # type: ignore[misc]
-    """Rows from the beginning of a day on, or (``until``) up to its end. Compared as a time, so that an index helps."""
+    """Rows from the beginning of a day, or (``until``) to its end. It compares times, so that an index is used."""
 
     def __init__(self, *, until: bool = False, **options: Any) -> None:
         super().__init__(lookup_expr="lt" if until else "gte", widget=DATE, **options)
@@ -34,8 +34,10 @@ class DayFilter(filters.DateFilter):  # type: ignore[misc]
 
 
 class GrowingFilterSet(filters.FilterSet):  # type: ignore[misc]
-    """``indexed`` names the filters that an index answers in the order of the list. The first that is given counts,
-    with the days; ``within`` has the rows that these leave, ``None`` where nothing else is asked.
+    """A FilterSet for a large table.
+
+    ``indexed`` names the filters that an index supports in the order of the list. Of these, the first given one is
+    applied with the days. ``within`` has the rows that remain then; ``None`` if there are no other filters.
     """
 
     indexed: ClassVar[tuple[str, ...]] = ()
@@ -54,7 +56,7 @@ class GrowingFilterSet(filters.FilterSet):  # type: ignore[misc]
         return queryset
 
     def answered(self, name: str, value: Any) -> bool:
-        """Whether the index of an indexed filter answers for this value."""
+        """Whether the index of an indexed filter can be used for this value."""
         return True
 
     @property
@@ -64,7 +66,7 @@ class GrowingFilterSet(filters.FilterSet):  # type: ignore[misc]
 
 
 class FilterBackend(DjangoFilterBackend):  # type: ignore[misc]
-    """Leaves the filter set at the view, where the pagination looks for ``within``."""
+    """Stores the filter set on the view, where the pagination reads ``within``."""
 
     def get_filterset(self, request: Request, queryset: QuerySet[Any], view: APIView) -> filters.FilterSet | None:
         view.filterset = super().get_filterset(request, queryset, view)  # type: ignore[attr-defined]

@@ -1,8 +1,8 @@
-"""From ASGI to Django: fixed numbers of threads answer requests, each from its first query to its last.
+"""The ASGI handler: a fixed number of threads answers requests, each from its first to its last query.
 
-That thread gives its database connection back before the first byte of the answer is sent. So a stream, a slow reader
-or a client that left holds neither a thread nor a connection. As many requests as there are threads are worked on at
-once, the others wait in their order. Pages that compute much have two threads of their own.
+The thread returns its database connection before the first byte of the answer is sent. So a stream, a slow reader or a
+client that left holds neither a thread nor a connection. There are at most as many requests in progress as threads; the
+others wait in order. Pages that compute much have two threads of their own.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 
 POOL_PATIENCE = 1.5  # seconds that a request waits for a connection
-LOOK_AFTER = 0.6  # seconds without an answer after which it is asked whether the database is the reason
-SILENCE = 0.9  # seconds without a word from the database after which it counts as away
-FILE_PART = 1 << 24  # bytes of a file that are read at once: more than any static file has
-BODY_PAUSE = 20.0  # seconds for which a client may send nothing of a body
-BODY_RATE = 1024  # bytes a second that it sends at least, on average after the first pause
+LOOK_AFTER = 0.6  # seconds without an answer after which the database is checked
+SILENCE = 0.9  # seconds of silence after which the database counts as away
+FILE_PART = 1 << 24  # bytes of a file read at once; more than any static file has
+BODY_PAUSE = 20.0  # seconds for which a client may pause while sending a body
+BODY_RATE = 1024  # least bytes per second on average after the first pause
 
 
 class Handler(ASGIHandler):
     """Django's own handler starts a thread for each request, which keeps its connection until the answer is sent."""
 
     def __init__(self) -> None:
-        # Not the parent's: it would have the middleware hop between threads.
+        # not the parent's __init__, which would run middleware on several threads
         self.load_middleware()
-        _ = get_resolver().url_patterns  # read now, so that the first request need not wait for every page's code
+        _ = get_resolver().url_patterns  # import all pages now instead of during the first request
         self._threads = ThreadPoolExecutor(settings.REQUEST_THREADS, "request")
         self._heavy = ThreadPoolExecutor(settings.HEAVY_THREADS, "heavy")
         self._probes = ThreadPoolExecutor(2, "probe")
@@ -71,7 +71,7 @@ class Handler(ASGIHandler):
             await self._serve(scope, body, receive, send)
 
     async def _patient_body(self, receive: Receive) -> IO[bytes]:
-        """The body; TimeoutError where the client pauses, or sends so slowly that it would never end."""
+        """The body; raises TimeoutError if the client pauses too long or sends too slowly."""
         loop, received = asyncio.get_running_loop(), 0
         begun = loop.time()
         async with asyncio.timeout(BODY_PAUSE) as limit:
@@ -98,7 +98,7 @@ class Handler(ASGIHandler):
             await self.send_response(cast("HttpResponseBase", refusal), send)
             return
         answering = asyncio.ensure_future(self._answer(request, send))
-        leaving = asyncio.ensure_future(receive())  # after the body nothing comes but word that the client left
+        leaving = asyncio.ensure_future(receive())  # after the body, the only message is that the client left
         try:
             await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -116,7 +116,7 @@ class Handler(ASGIHandler):
             response.close()
 
     async def _response(self, request: ASGIRequest) -> HttpResponseBase:
-        """What a thread makes of ``request``; without the database nobody waits for it."""
+        """The response of a thread to ``request``; if the database is away, an error at once."""
         if request.path == "/livez":
             return health.liveness()
         threads, patience = self._room(request)
@@ -133,7 +133,7 @@ class Handler(ASGIHandler):
         return answered.result()
 
     def _room(self, request: ASGIRequest) -> tuple[ThreadPoolExecutor, float | None]:
-        """The threads for ``request``, and the seconds after which to ask whether the database is away."""
+        """The threads for ``request``, and the seconds after which the database is checked."""
         if request.path == "/readyz":
             return self._probes, None
         return self._heavy if is_heavy(request.path_info) else self._threads, LOOK_AFTER
@@ -153,7 +153,7 @@ class Handler(ASGIHandler):
             connections.close_all()
 
     def _detached(self, response: HttpResponseBase) -> HttpResponseBase:
-        """``response`` so that sending it needs no thread; a stream has its first part in hand."""
+        """``response`` in a form that needs no thread for sending; of a stream, the first part is read already."""
         if isinstance(response, FileResponse):
             response.block_size = FILE_PART
         if isinstance(response, StreamingHttpResponse) and not response.is_async:
@@ -162,7 +162,7 @@ class Handler(ASGIHandler):
         return response
 
     async def _each(self, part: bytes | None, parts: Iterator[bytes]) -> AsyncIterator[bytes]:
-        """``part`` and the other ``parts``, each read by a thread once the client has taken the one before."""
+        """``part`` and the other ``parts``, each read by a thread after the client received the one before."""
         while part is not None:
             yield part
             work = self._threads.submit(contextvars.copy_context().run, _following, parts)
@@ -177,6 +177,6 @@ def _following(parts: Iterator[bytes]) -> bytes | None:
 
 
 def _abandon(work: Future[HttpResponseBase]) -> None:
-    """Nobody waits for the answer any more: it is not begun, or closed as soon as it is there."""
+    """Drop a request without client: it is not started, or its response is closed."""
     if not work.cancel():
         work.add_done_callback(lambda done: None if done.exception() else done.result().close())

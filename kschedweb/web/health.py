@@ -1,7 +1,7 @@
-"""/livez: the process can serve. /readyz: so can what it needs. Both need no login and no particular host name.
+"""/livez: the process works. /readyz: the servers that it needs work, too. Both need no login and accept any host name.
 
-Each check has a thread of its own, in which it may wait for a server that never answers: whoever asks waits for the
-answer as long as they like, and no second thread begins to wait.
+Each check runs in its own thread, which may wait for a server that never answers. Callers wait as long as they like,
+and no second thread is started.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
 
 READY_WITHIN = 1.5  # seconds after which a check without an answer has failed
-GRACE = 0.2  # seconds that a silent database has in the end
-STUCK = 20.0  # seconds for which the pool may give no connection although the database answers
+GRACE = 0.2  # seconds of a last chance for a silent database
+STUCK = 20.0  # seconds without a connection from the pool although the database answers
 logger = structlog.get_logger(__name__)
 
 
 class HealthMiddleware:
-    """Answers before anything else does: a probe knows neither the site's name nor its https address."""
+    """Answers health checks before all other middleware: a probe uses neither the site's host name nor https."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -45,7 +45,7 @@ class HealthMiddleware:
 
 
 class Check:
-    """Something that holds unless ``ask`` raises; an answer stands for ``fresh`` seconds."""
+    """A check that succeeds unless ``ask`` raises; a result is valid for ``fresh`` seconds."""
 
     def __init__(self, name: str, ask: Callable[[], None], fresh: float = 0.0) -> None:
         self.name, self.ask, self.fresh = name, ask, fresh
@@ -55,7 +55,7 @@ class Check:
         self._begun = 0.0
 
     def begin(self) -> Future[bool]:
-        """Whether it holds, once that is known: by the check that runs, by one a moment ago, or by a new one."""
+        """A future with the result: of a running check, of a recent one, or of a new one."""
         with self._lock:
             now = time.monotonic()
             if self._running is None or (self._running.done() and now - self._begun >= self.fresh):
@@ -64,7 +64,7 @@ class Check:
 
     @property
     def silent(self) -> float:
-        """Seconds since the check began that still runs; 0 where none does."""
+        """Seconds since the running check began; 0 if none is running."""
         with self._lock:
             runs = self._running is not None and not self._running.done()
             return time.monotonic() - self._begun if runs else 0.0
@@ -81,7 +81,7 @@ class Check:
 
 
 def readiness() -> JsonResponse:
-    """200 where every check holds, else 503; the reason of a failed check is in the log, not in the answer."""
+    """200 if all checks succeed, else 503; the reason of a failure is in the log, not in the answer."""
     begun = {check.name: check.begin() for check in CHECKS}
     known = wait(begun.values(), READY_WITHIN).done
     results = {name: future in known and future.result() for name, future in begun.items()}
@@ -91,26 +91,26 @@ def readiness() -> JsonResponse:
 
 
 def liveness() -> JsonResponse:
-    """200 unless only a new start can help; looks at what is known and waits for nothing."""
+    """200 unless only a restart can help; uses known results without waiting."""
     POOL.begin()
     dead = pool.stuck_for > STUCK
     return JsonResponse({"status": "failed" if dead else "ok"}, status=503 if dead else 200)
 
 
 async def database_is_away(silence: float) -> bool:
-    """Whether the database refuses a connection, or has said nothing for ``silence`` seconds."""
+    """Whether the database refuses connections, or has been silent for ``silence`` seconds."""
     if connection.vendor != "postgresql":
         return False
     asked = REACHABLE.begin()
     answered = asyncio.wrap_future(asked)
-    # A process that was busy all the while has not listened: only a second silence counts.
+    # a busy process may not have read the answer, so only a second silence counts
     for seconds in (silence - REACHABLE.silent, GRACE):
         await asyncio.wait({answered}, timeout=seconds)
     return not (asked.done() and asked.result())
 
 
 class Line:
-    """A connection beside the pool, which tells a database that is away from a pool that has no connection left."""
+    """A connection beside the pool: it distinguishes an absent database from an exhausted pool."""
 
     def __init__(self) -> None:
         self._connection: psycopg.Connection[Any] | None = None
@@ -119,7 +119,7 @@ class Line:
         try:
             self._select()
         except psycopg.Error:
-            # It may have been lost since the last time; another one tells how things are now.
+            # the connection may be lost since the last check; a new one shows the current state
             self._connection = None
             self._select()
 
@@ -130,14 +130,14 @@ class Line:
 
 
 class Pool:
-    """The connections that this process shares: whether whoever asks gets one."""
+    """The state of this process's connection pool: whether it gives out connections."""
 
     def __init__(self) -> None:
         self._since: float | None = None
 
     @property
     def stuck_for(self) -> float:
-        """Seconds for which it has given no connection although the database answered."""
+        """Seconds for which the pool gave no connection although the database answered."""
         return time.monotonic() - self._since if self._since is not None else 0.0
 
     def ask(self) -> None:
@@ -154,21 +154,21 @@ class Pool:
 
 
 def database() -> None:
-    """The database answers and has every table of this version."""
+    """Check that the database answers and has all tables of this version."""
     executor = MigrationExecutor(connection)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
         raise RuntimeError("migrations are missing")
 
 
 def broker() -> None:
-    """Redis answers (embedded, the broker is this process)."""
+    """Check that Redis answers (embedded, the broker is this process)."""
     if settings.REDIS_URL:
         with redis.Redis.from_url(settings.REDIS_URL, socket_timeout=1, socket_connect_timeout=1) as client:
             client.ping()
 
 
 def register(name: str, ask: Callable[[], None]) -> None:
-    """Have /readyz ask a further check, which raises where it does not hold."""
+    """Register a further check for /readyz, which raises on failure."""
     CHECKS.append(Check(name, ask))
 
 

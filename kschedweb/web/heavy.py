@@ -1,7 +1,7 @@
-"""Pages that compute much: handler.py answers them in a few threads of their own, first come, first served.
+"""Marks pages that compute much: handler.py answers them in a few separate threads, first come, first served.
 
-Each thread that computes slows all the others. In the threads of all pages twenty people who ask for a decision would
-make everybody else wait.
+Each computing thread slows all others down. In the threads of all pages, twenty people who open a decision would make
+everyone else wait.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ View = TypeVar("View", bound=Callable[..., Any])
 
 
 def heavy(view: View) -> View:
-    """Mark a view that computes much; on a class it is put on ``dispatch``."""
+    """Mark a view that computes much; for a class, decorate ``dispatch``."""
     view.heavy = True  # type: ignore[attr-defined]
     return view
 

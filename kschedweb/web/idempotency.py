@@ -10,12 +10,12 @@ from django.db import models, transaction
 from django.utils import timezone
 
 KEPT = timedelta(hours=24)
-# A request that has not answered by now died with its process.
+# after this time, a request without answer died with its process
 ABANDONED = timedelta(minutes=5)
 
 
 class IdempotencyKey(models.Model):
-    """A POST that named a key: its digest, and what it answered (``status`` 0: still being done)."""
+    """A POST with a key: its digest and its answer (``status`` 0: in progress)."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     key = models.CharField(max_length=128)
@@ -31,7 +31,7 @@ class IdempotencyKey(models.Model):
 
 @transaction.atomic
 def key_claim(*, user: int, key: str, digest: str) -> tuple[IdempotencyKey, bool]:
-    """The row of a person's ``key``, and whether the caller owns it now: it is new, expired or abandoned."""
+    """The row of a user's ``key``, and whether the caller owns it: it was new, expired or abandoned."""
     now = timezone.now()
     row, created = IdempotencyKey.objects.get_or_create(
         user_id=user, key=key, defaults={"digest": digest, "created_at": now}
@@ -47,10 +47,10 @@ def key_claim(*, user: int, key: str, digest: str) -> tuple[IdempotencyKey, bool
 
 
 def key_answered(*, row: IdempotencyKey, status: int, body: Any) -> None:
-    """Keep the answer; ``body`` is plain JSON without secrets."""
+    """Store the answer; ``body`` is plain JSON without secrets."""
     IdempotencyKey.objects.filter(pk=row.pk, status=0, created_at=row.created_at).update(status=status, body=body)
 
 
 def key_released(*, row: IdempotencyKey) -> None:
-    """Forget the key: nothing was done, so the same request may be tried again."""
+    """Delete the key: nothing was done, so the same request may be tried again."""
     IdempotencyKey.objects.filter(pk=row.pk, status=0, created_at=row.created_at).delete()

@@ -1,6 +1,6 @@
-"""Logging for every process: one JSON object a line, with request id, without secrets.
+"""Logging of all processes: one JSON object per line, with request id and without secrets.
 
-While debugging the lines are coloured text instead.
+With DEBUG, lines are coloured text instead.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ def _shared() -> list[Any]:
 
 
 def _expected(logger: Any, method: str, event: Any) -> Any:
-    """Leave out that a stream was cut: everybody who leaves a page with live figures does that."""
+    """Drop messages about cut streams: they occur whenever someone leaves a page with live figures."""
     if event.get("event") == "streaming_cancelled":
         raise structlog.DropEvent
     return event
 
 
 def configuration(*, json_lines: bool, level: str) -> dict[str, Any]:
-    """Set structlog up and return the dict for Django's ``LOGGING``; a wrong level stops the start."""
+    """Configure structlog and return the dict for Django's ``LOGGING``; an invalid level stops the start."""
     if level not in LEVELS:
         raise ImproperlyConfigured(f"KSCHEDWEB_LOG_LEVEL must be one of {', '.join(LEVELS)}.")
     structlog.configure(
@@ -68,10 +68,10 @@ def configuration(*, json_lines: bool, level: str) -> dict[str, Any]:
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             "django": {"handlers": [], "level": level, "propagate": True},
-            # Their lines repeat what django-structlog writes for each request.
+            # these repeat the lines of django-structlog for each request
             "django.server": {"handlers": [], "level": "WARNING", "propagate": True},
             "django.request": {"level": "CRITICAL"},
-            "axes": {"level": "ERROR"},  # what it warns of is in the audit trail and in the lines about that
+            "axes": {"level": "ERROR"},  # its warnings are in the audit trail and its log lines
             "kombu": {"level": "WARNING"},
         },
     }

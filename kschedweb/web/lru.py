@@ -1,4 +1,4 @@
-"""Values that are kept while they are used: each is made once, however many threads ask for it."""
+"""A thread-safe LRU cache that makes each value once, however many threads need it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Value = TypeVar("Value")
 
 
 class LRU(Generic[Value]):
-    """The ``size`` values used last. Who asks for one that is being made waits for it; others do not."""
+    """The ``size`` values used last. Threads wait for a value that is being made; other keys are not blocked."""
 
     def __init__(self, size: int) -> None:
         self._values: LRUCache[Hashable, Value] = LRUCache(size)
@@ -20,7 +20,7 @@ class LRU(Generic[Value]):
         self._changed = Condition()
 
     def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """The value of ``key``; ``make`` must not ask for the same one."""
+        """The value of ``key``, made by ``make`` if needed; ``make`` must not get the same key."""
         with self._changed:
             self._changed.wait_for(lambda: key not in self._making)
             if key in self._values:
@@ -36,7 +36,7 @@ class LRU(Generic[Value]):
                 self._changed.notify_all()
 
     def peek(self, key: Hashable) -> Value | None:
-        """The value of ``key``, if it is there."""
+        """The value of ``key`` if it is cached, else ``None``."""
         with self._changed:
             return self._values.get(key)
 

@@ -1,4 +1,4 @@
-"""The rail: which pages there are and which one is open. Apps register theirs when they are ready."""
+"""The navigation rail: its pages, and which one is open. Apps register their pages in ``ready``."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from django.urls import reverse
 
 VIEW = "view"  # the action that every person of the site may do
 
-# The sections of the rail, and the pages of the playground, which are tabs of each of its lists.
+# the sections of the rail, and the tabs of the playground
 MAIN, ACCOUNT, PLAYGROUND = "main", "account", "playground"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A page of the rail, at its ``place`` among the others of its section.
+    """A page of the rail; ``place`` is its position in its section.
 
-    It counts as open under the URL names of ``family``, its own and those that begin with one of ``stems``: ``run``
-    stands for run, runs and run-pods. Who may not do ``action`` does not see it.
+    It is open for its own URL name, those in ``family``, and those of ``stems``: the stem ``run`` covers run, runs and
+    run-pods. It is shown to users who may do ``action``.
     """
 
     label: str
@@ -47,12 +47,12 @@ def register(section: str, *entries: Entry) -> None:
 
 
 def belong(entry: str, *names: str) -> None:
-    """Have the page ``entry`` count as open under further URL ``names``."""
+    """Add URL ``names`` for which the page ``entry`` is open."""
     _families[entry].update(names)
 
 
 def scoped(*names: str) -> None:
-    """Say that these pages are about one cluster: they keep the chosen one in their address."""
+    """Declare pages that are about one cluster, which their addresses keep."""
     _scoped.update(names)
 
 
@@ -61,7 +61,7 @@ def is_scoped(name: str) -> bool:
 
 
 def entries(section: str, may: Callable[[str], bool], current: str, query: str) -> list[dict[str, Any]]:
-    """The entries of a section that a person ``may`` open, with their addresses."""
+    """The entries of a section that a user ``may`` open, with their addresses."""
     return [
         {
             "label": entry.label,

@@ -1,4 +1,4 @@
-"""Which errors mean that a server which the site needs cannot be reached now."""
+"""Recognises errors which mean that a required server cannot be reached."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from django.db import InterfaceError, OperationalError
 
 from kschedweb.web.errors import Unavailable
 
-# Classes and codes of PostgreSQL: the connection is lost, or the server starts, stops or takes no more connections.
+# PostgreSQL's classes and codes for lost connections, and for a server that starts, stops or is full.
 AWAY = ("08", "57P01", "57P02", "57P03", "53300")
 SQLITE_AWAY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR})
 
 
 class DatabaseAway(Unavailable):
-    """The database cannot be reached; whoever answers with it must not ask the database either."""
+    """The database cannot be reached; the answer must be made without queries."""
 
     def __init__(self) -> None:
         super().__init__("The database cannot be reached now. Try again in a moment.")
 
 
 def outage(error: BaseException | None) -> DatabaseAway | None:
-    """What to answer where the want of the database is behind ``error``; ``None`` where something else is."""
+    """The error to answer with if the cause of ``error`` is an absent server; else ``None``."""
     return DatabaseAway() if any(map(_away, _chain(error))) else None
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """``error`` and what it came from: sessions, for instance, raise an error of their own for one of the database."""
+    """``error`` and its causes: sessions, for instance, raise their own error for one of the database."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
@@ -41,5 +41,5 @@ def _away(error: BaseException) -> bool:
     cause = error.__cause__
     if isinstance(cause, sqlite3.OperationalError):
         return getattr(cause, "sqlite_errorcode", 0) & 0xFF in SQLITE_AWAY
-    code = getattr(cause, "sqlstate", None)  # an answer of the server has one, a lost connection has none
+    code = getattr(cause, "sqlstate", None)  # errors from the server have a code, lost connections have none
     return code is None or code.startswith(AWAY)

@@ -1,4 +1,4 @@
-"""What views of pages share: a mark for what is no page of its own, and what to do with a service's refusal."""
+"""Helpers for views of pages: a mark for parts of pages, and the display of services' errors."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ Marked = TypeVar("Marked", bound=Callable[..., object])
 
 
 def part(view: Marked) -> Marked:
-    """Mark a view whose answer is put into a page, saved as a file or read by a program."""
+    """Mark a view whose answer is not a page: a part of a page, a file, or data."""
     view.is_part = True  # type: ignore[attr-defined]
     return view
 
 
 def add_errors(form: BaseForm, error: ApplicationError) -> None:
-    """Show what a service refused beside the fields it names, the rest above the form."""
+    """Show a service's errors at their fields, and the others above the form."""
     for item in error.errors or [{"path": "", "message": error.detail}]:
         form.add_error(item["path"] if item["path"] in form.fields else None, item["message"])
 
 
 def done(request: HttpRequest, act: Callable[[], object], said: str) -> bool:
-    """Have ``act`` done, and say so on the next page, or why it was refused."""
+    """Call ``act``, and show the message ``said``, or its error, on the next page."""
     try:
         act()
     except ApplicationError as error:

@@ -1,7 +1,7 @@
-"""Pages that stay put while rows come and go: a cursor holds the last row's place in the whole order.
+"""Cursor pagination that is stable while rows come and go: a cursor has the last row's position in the whole order.
 
-(DRF's own cursor knows the first ordering field only and counts on from there, up to a thousand; a list of
-5,000 pods ordered by "pending first" would never end.)
+(DRF's own cursor uses only the first ordering field and an offset of at most a thousand; a list of 5,000 pods ordered
+by "pending first" would never end.)
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from rest_framework.views import APIView
 
 PAGE_SIZE = 50  # of lists on pages
-MOST_LOOKED_AT = 50_000  # rows that are looked at for a page where no index finds those that match
+MOST_LOOKED_AT = 50_000  # most rows checked for a page if no index finds matching ones
 PIECE = 5_000  # rows of an export that are read at once
 INVALID = "This cursor does not belong to this list. Begin again without one."
 
 
 @dataclass(frozen=True)
 class Key:
-    """One field of an order. NULL counts as the smallest value, in every database."""
+    """One field of an order. NULL is the smallest value in every database."""
 
     field: str
     descending: bool
@@ -57,13 +57,13 @@ class Key:
         return Q(**{f"{self.field}__isnull": True}) if value is None else Q(**{self.field: value})
 
     def not_before(self, value: Any) -> Q:
-        """What an index can begin at: all rows after a place are among these, where the first key has ``value``."""
+        """A condition that an index can use: it includes all rows after a position whose first key has ``value``."""
         if self.nullable:
             return Q()
         return Q(**{f"{self.field}__{'lte' if self.descending else 'gte'}": value})
 
     def after(self, value: Any) -> Q | None:
-        """Rows that come after ``value`` by this field; ``None``: there are none."""
+        """The condition for rows after ``value`` by this field; ``None`` if there are none."""
         if value is None:
             return None if self.descending else Q(**{f"{self.field}__isnull": False})
         if not self.descending:
@@ -73,7 +73,7 @@ class Key:
 
 
 def keys_of(queryset: QuerySet[Any]) -> list[Key]:
-    """The queryset's order, ended by the primary key so that no two rows share a place."""
+    """The queryset's order, with the primary key last, so that it is total."""
     meta = queryset.model._meta
     names = [name for name in (queryset.query.order_by or meta.ordering) if isinstance(name, str)]
     if not any(name.lstrip("-") in ("pk", meta.pk.name) for name in names):
@@ -89,7 +89,7 @@ def keys_of(queryset: QuerySet[Any]) -> list[Key]:
 
 
 def place_of(row: Model, keys: list[Key]) -> list[Any]:
-    """The row's values by which the order places it, as plain JSON."""
+    """The row's values of ``keys`` as plain JSON."""
     values = []
     for key in keys:
         value: Any = row
@@ -101,7 +101,7 @@ def place_of(row: Model, keys: list[Key]) -> list[Any]:
 
 
 def beyond(keys: list[Key], place: list[Any]) -> Q:
-    """The rows after ``place`` in the order of ``keys``."""
+    """The condition for rows after ``place`` in the order of ``keys``."""
     found = Q(pk__in=[])
     equal = Q()
     for key, value in zip(keys, place, strict=True):
@@ -113,7 +113,7 @@ def beyond(keys: list[Key], place: list[Any]) -> Q:
 
 
 def as_far_as(keys: list[Key], place: list[Any]) -> Q:
-    """The rows up to ``place``, itself among them."""
+    """The condition for rows up to and including ``place``."""
     back = [key.reversed() for key in keys]
     same = Q()
     for key, value in zip(keys, place, strict=True):
@@ -127,7 +127,7 @@ def encode(backwards: bool, place: list[Any]) -> str:
 
 
 def decode(cursor: str, length: int) -> tuple[bool, list[Any]]:
-    """``(backwards, place)``; ``NotFound`` for what ``encode`` did not write for such an order."""
+    """``(backwards, place)``; raises ``NotFound`` for a cursor that does not fit the order."""
     try:
         backwards, place = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
         fits = isinstance(backwards, bool) and isinstance(place, list) and len(place) == length
@@ -148,10 +148,10 @@ def _is_plain(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class CursorPage:
-    """Some rows of a list; ``following`` and ``preceding`` are the cursors of the pages beside, ``None`` at an end.
+    """A page of a list; ``following`` and ``preceding`` are cursors of the neighbouring pages, ``None`` at an end.
 
-    ``reached`` is how far was looked (the first field of the order) where that was not to the end: ``following`` then
-    leads on from there, although there is room for more rows.
+    ``reached`` is the first field of the last checked row if not all rows were checked. Then ``following`` continues
+    from there, although the page may not be full.
     """
 
     rows: list[Any]
@@ -161,10 +161,10 @@ class CursorPage:
 
 
 def cursor_page(queryset: QuerySet[Any], cursor: str, limit: int, *, within: QuerySet[Any] | None = None) -> CursorPage:
-    """At most ``limit`` rows from ``cursor`` ("": the beginning) on. Raises ``NotFound`` for another list's cursor.
+    """At most ``limit`` rows from ``cursor`` on ("": the beginning). Raises ``NotFound`` for another list's cursor.
 
-    ``within`` are rows that an index finds in this order, where it finds not those of ``queryset`` among them: so many
-    as ``MOST_LOOKED_AT`` are looked at for one page.
+    ``within`` are rows that an index finds in this order, if it does not find those of ``queryset``. At most
+    ``MOST_LOOKED_AT`` of them are checked for one page.
     """
     keys = keys_of(queryset)
     backwards, place = decode(cursor, len(keys)) if cursor else (False, [])
@@ -183,7 +183,7 @@ def cursor_page(queryset: QuerySet[Any], cursor: str, limit: int, *, within: Que
 
 
 def page_shown(request: HttpRequest, queryset: QuerySet[Any], *, within: QuerySet[Any] | None = None) -> CursorPage:
-    """The page of a list that the address asks for. Raises ``Http404`` for another list's cursor."""
+    """The page of a list in the address. Raises ``Http404`` for another list's cursor."""
     try:
         return cursor_page(queryset, request.GET.get("cursor", ""), PAGE_SIZE, within=within)
     except NotFound as error:
@@ -198,7 +198,7 @@ def _rows(
     place: list[Any],
     within: QuerySet[Any] | None,
 ) -> tuple[list[Any], Model | None]:
-    """At most ``limit`` + 1 rows, and the last row that was looked at; ``None``: all were."""
+    """At most ``limit`` + 1 rows, and the last row that was checked; ``None`` if all were."""
     order = [key.reversed() for key in keys] if backwards else keys
     ordered = [key.order() for key in order]
     reached = None
@@ -222,9 +222,9 @@ def _rows(
 def in_pieces(
     queryset: QuerySet[Any], fields: Sequence[str], most: int, *, within: QuerySet[Any] | None = None
 ) -> Iterator[tuple[Any, ...]]:
-    """The values of ``fields`` of at most ``most`` rows, in the queryset's order; ``within`` as for ``cursor_page``.
+    """Yield ``fields`` of at most ``most`` rows, in the queryset's order; ``within`` as for ``cursor_page``.
 
-    Read in short queries, each on from where the last ended: between them nothing is open at the database.
+    Rows are read in short queries, each of which continues after the last, so no cursor stays open in the database.
     """
     keys = keys_of(queryset)
     names = [*fields, *(key.field for key in keys if key.field not in fields)]
@@ -291,7 +291,7 @@ class CursorPagination(BasePagination):
 
 
 class ListPagination(CursorPagination):
-    """The same for a list that is worked out anew for each request: a cursor holds how many results come before."""
+    """Pagination of a list that is computed for each request: a cursor has the number of results before it."""
 
     def paginate_queryset(  # type: ignore[override]
         self, queryset: Sequence[Any], request: Request, view: APIView | None = None

@@ -1,4 +1,4 @@
-"""The bodies that REST reads. (A module of its own: DRF's views import it while they are being imported.)"""
+"""Parsers of REST bodies. (They need their own module, because DRF's views import it during their own import.)"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``If-Match`` on documents with numbered revisions, so that nobody overwrites what they have not read."""
+"""``If-Match`` on documents with numbered revisions, which prevents lost updates."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _ETAG = re.compile(r'^(?:W/)?"?(\d{1,9})"?$')
 
 
 class PreconditionRequired(ApplicationError):
-    """The request would overwrite without saying what it has read."""
+    """The request does not name the revision that it would overwrite."""
 
     status = 428
 
 
 def expected(request: Request, newest: int) -> int:
-    """The revision that ``If-Match`` names; raises ``ApplicationError`` where it names none."""
+    """The revision in ``If-Match``; raises ``ApplicationError`` if there is none."""
     header = request.headers.get("If-Match", "").strip()
     if header == "*":
         return int(newest)

@@ -1,4 +1,4 @@
-"""Every error in one shape: problem details (RFC 9457) under /api/, a page elsewhere."""
+"""The common form of errors: problem details (RFC 9457) under /api/, a page elsewhere."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MEDIA_TYPE = "application/problem+json"
 
 
 def request_id() -> str:
-    """The id that this request carries in its answer, its log lines and its jobs."""
+    """The id of this request in its answer, its log lines and its jobs."""
     return str(structlog.contextvars.get_contextvars().get("request_id", ""))
 
 
@@ -34,7 +34,7 @@ def phrase(status: int) -> str:
 
 
 def problem(path: str, status: int, detail: str, errors: Sequence[FieldProblem] = ()) -> dict[str, Any]:
-    """The members of a problem document; ``path`` is the address that was asked for."""
+    """The members of a problem document; ``path`` is the requested address."""
     return {
         "type": "about:blank",
         "title": phrase(status),
@@ -49,9 +49,9 @@ def problem(path: str, status: int, detail: str, errors: Sequence[FieldProblem] 
 def answer(
     request: HttpRequest, status: int, detail: str, errors: Sequence[FieldProblem] = (), *, bare: bool = False
 ) -> HttpResponse:
-    """A problem document for programs, the error page for people; ``bare`` without the frame, which asks the database.
+    """A problem document for programs, an error page for people; ``bare`` omits the frame, which needs the database.
 
-    An error of an early middleware comes before the session, which the frame needs too.
+    The frame also needs the session, which is missing for errors of early middleware.
     """
     if request.path.startswith(API_PREFIX):
         document = problem(request.path, status, detail, errors)
@@ -69,7 +69,7 @@ def answer(
 
 
 def refusal(request: HttpRequest, error: ApplicationError) -> HttpResponse:
-    """The answer that ``error`` asks for."""
+    """The answer for ``error``."""
     bare = isinstance(error, DatabaseAway)
     response = answer(request, error.status, error.detail, error.errors, bare=bare)
     if error.retry_after is not None:
@@ -104,13 +104,13 @@ def server_error(request: HttpRequest) -> HttpResponse:
     detail = "The server failed on this request. Nothing was saved. Tell the operator the request id."
     try:
         return answer(request, 500, detail)
-    except Exception:  # The frame itself may be what failed.
+    except Exception:  # the frame itself may have failed
         structlog.get_logger(__name__).exception("error_page_failed")
         return HttpResponse(f"{detail}\n{request_id()}\n", status=500, content_type="text/plain; charset=utf-8")
 
 
 class ProblemMiddleware:
-    """Puts the request id on every answer, and answers an ``ApplicationError``, or an outage, that no view caught."""
+    """Adds the request id to every answer, and handles ``ApplicationError`` and outages that no view caught."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

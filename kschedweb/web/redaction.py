@@ -1,4 +1,4 @@
-"""Keep secrets out of logs, errors and job rows: by the name of a field and by the shape of a value."""
+"""Removes secrets from logs, errors and job rows, by the name of a field and by patterns in values."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _SECRET_NAME = re.compile(
     r"passw|secret|token|authorization|cookie|kubeconfig|credential|private.?key|api.?key|key.?data|session",
     re.IGNORECASE,
 )
-# Fields whose names look secret and whose values are not.
+# fields with suspicious names whose values are not secret
 _PUBLIC_NAMES = frozenset({"token_id", "token_name", "token_prefix"})
 
-# No pattern looks far ahead from many places: a stranger's address of 60 kB is redacted before it is logged.
+# Patterns must be linear: addresses of 60 kB from strangers are redacted before they are logged.
 _SECRET_VALUES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL), MASK),
     (re.compile(r"\bks[ew]_[A-Za-z0-9_-]{8,}"), MASK),
@@ -34,14 +34,14 @@ _SECRET_VALUES: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 def redact_text(text: str) -> str:
-    """``text`` without what looks like a key, a token, or a password."""
+    """``text`` without anything that looks like a key, a token, or a password."""
     for pattern, replacement in _SECRET_VALUES:
         text = pattern.sub(replacement, text)
     return text
 
 
 def redact(value: Any, name: str = "") -> Any:
-    """A copy of plain data without secrets; ``name`` is the field that holds ``value``."""
+    """A copy of plain data without secrets; ``name`` is the field of ``value``."""
     if name and name not in _PUBLIC_NAMES and _SECRET_NAME.search(name) and value not in (None, "", True, False):
         return MASK
     if isinstance(value, str):
@@ -54,5 +54,5 @@ def redact(value: Any, name: str = "") -> Any:
 
 
 def redact_event(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """The structlog processor: the last one before a line is written."""
+    """The structlog processor, which must be the last one before rendering."""
     return {key: item if key.startswith("_") else redact(item, key) for key, item in event.items()}

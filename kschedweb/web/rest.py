@@ -1,4 +1,4 @@
-"""REST habits shared by every resource: problem details and idempotent commands."""
+"""Common parts of REST resources: problem details and idempotent commands."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class NameField(serializers.SlugRelatedField[Any]):
 
 
 def validated(serializer: type[serializers.BaseSerializer[Any]], data: Any) -> dict[str, Any]:
-    """What ``serializer`` makes of ``data``; an answer of 400 names every field that is wrong."""
+    """The validated data; otherwise answers 400 with all invalid fields."""
     asked = serializer(data=data)
     asked.is_valid(raise_exception=True)
     values: dict[str, Any] = asked.validated_data
@@ -60,12 +60,12 @@ def validated(serializer: type[serializers.BaseSerializer[Any]], data: Any) -> d
 
 
 def accepted(request: Request, body: Any, address: str, pk: Any) -> Response:
-    """202 for what a worker does from here on; it can be followed at ``address`` of ``pk``."""
+    """202 for work that a worker continues; its progress is at ``address`` with ``pk``."""
     return Response(body, status=202, headers={"Location": reverse(address, args=[pk], request=request)})
 
 
 class Replayed(Exception):
-    """The command was already done; ``status`` and ``body`` are what it answered then."""
+    """The command was done already; ``status`` and ``body`` are the answer then."""
 
     def __init__(self, status: int, body: Any) -> None:
         super().__init__("replayed")
@@ -166,7 +166,7 @@ def _plain(response: Response) -> Any:
 
 
 def _digest(request: Request) -> str:
-    """What is asked. The line that parts a form is another each time it is sent, and says nothing."""
+    """A digest of the request, without the boundary of a form, which differs each time."""
     kind, body = request.content_type or "", request.body
     if kind.startswith("multipart/") and (found := BOUNDARY.search(kind)):
         kind, body = BOUNDARY.sub("", kind), body.replace(found[1].encode(), b"")

@@ -1,6 +1,6 @@
-"""How long rows are kept, of every table that grows by itself; docs/operations.md has it as a table.
+"""Retention of rows in tables that grow by themselves; docs/operations.md lists it.
 
-Apps register their tables when they are ready. Policies, scenarios and whatever else people make stay until people
+Apps register their tables in ``ready``. Objects that people make, such as policies and scenarios, stay until people
 delete them.
 """
 
@@ -24,21 +24,23 @@ logger = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class RetentionRule:
-    """Rows of ``model`` go so long after ``time``, a field. ``keep`` is an entry of settings.KEEP_DAYS, a time of
-    its own, or none where it says until when a row counts. Of some models only ``rows`` go.
+    """A rule: rows of ``model`` expire some time after the field ``time``.
+
+    ``keep`` is an entry of settings.KEEP_DAYS, a duration, or none if ``time`` itself is the time of expiry. ``rows``
+    limits the rule to some rows of the model.
     """
 
     model: str
     time: str
     keep: str | timedelta | None = None
     rows: Q = field(default_factory=Q)
-    by_key: bool = False  # no index has the time, but keys grow with it
+    by_key: bool = False  # the time has no index, but keys grow with it
 
     def clean(self) -> int:
-        """Delete what is kept no longer, the oldest first; how many rows went."""
+        """Delete expired rows, oldest first; returns their number."""
         keep = timedelta(days=settings.KEEP_DAYS[self.keep]) if isinstance(self.keep, str) else self.keep
         if isinstance(self.keep, str) and not keep:
-            return 0  # for ever
+            return 0  # forever
         before = timezone.now() - (keep or timedelta())
         found = apps.get_model(self.model)._default_manager.filter(self.rows)
         old = {f"{self.time}__lt": before}
@@ -52,18 +54,18 @@ CLEANINGS: dict[str, Callable[[], int]] = {}  # by table
 
 
 def register(*rules: RetentionRule) -> None:
-    """Have the rows that an app's ``rules`` name cleaned up."""
+    """Register an app's ``rules``."""
     RULES.extend(rules)
     CLEANINGS.update({rule.model: rule.clean for rule in rules})
 
 
 def register_cleaning(model: str, clean: Callable[[], int]) -> None:
-    """Have the rows of ``model`` cleaned up by limits of their own; ``clean`` returns how many went."""
+    """Register a cleaning of ``model`` with its own limits; ``clean`` returns the number of deleted rows."""
     CLEANINGS[model] = clean
 
 
 def rows_delete() -> dict[str, int]:
-    """Delete what is kept no longer; how many rows of which table. What fails for one table is done for the others."""
+    """Delete expired rows; returns their numbers by table. A failure for one table does not stop the others."""
     gone = {}
     for table, cleaning in CLEANINGS.items():
         begun = time.monotonic()

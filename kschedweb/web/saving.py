@@ -1,4 +1,4 @@
-"""Saving what must be unique."""
+"""Saves rows with unique fields."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 @contextmanager
 def conflict_where(rows: QuerySet[Any], conflict: Conflict) -> Iterator[None]:
-    """Save a row inside; raises ``conflict`` where the database refuses it and one of ``rows`` is there already.
+    """A context for saving a row; raises ``conflict`` if the database refuses it and one of ``rows`` exists.
 
-    Any other refusal (a column without a value, say) is a fault of ours, and passes as it is.
+    Other errors of the database, such as a missing value, are bugs and are raised unchanged.
     """
     try:
         with transaction.atomic():

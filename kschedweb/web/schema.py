@@ -1,4 +1,4 @@
-"""What OpenAPI says of every operation alike: problems, idempotency, summaries."""
+"""Common parts of the OpenAPI schema: problems, idempotency, summaries."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ REFERENCE = {"$ref": "#/components/responses/Problem"}
 
 
 class AutoSchema(BaseAutoSchema):
-    """Takes summary and description from the method's docstring, and knows the ``Idempotency-Key`` header."""
+    """Takes summary and description from the method's docstring, and adds the ``Idempotency-Key`` header."""
 
     def get_override_parameters(self) -> list[Any]:
         if self.method != "POST" or not isinstance(self.view, IdempotencyMixin):
@@ -51,7 +51,7 @@ class AutoSchema(BaseAutoSchema):
 
 
 def drop_database_limits(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """The hook that leaves out what only says how wide the database's integers are: it differs between databases."""
+    """A hook that removes limits of database integers, which differ between databases."""
     for component in result.get("components", {}).get("schemas", {}).values():
         for field in component.get("properties", {}).values():
             if field.get("maximum") in DATABASE_LIMITS:
@@ -63,7 +63,7 @@ def drop_database_limits(result: dict[str, Any], **_: Any) -> dict[str, Any]:
 
 
 def add_problems(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """The hook that gives each operation its errors, all of one shape."""
+    """A hook that adds the errors of each operation."""
     components = result.setdefault("components", {})
     components.setdefault("schemas", {})["Problem"] = PROBLEM
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}

@@ -1,4 +1,4 @@
-"""What the search finds: results in groups. Apps register theirs when they are ready."""
+"""The search, with results in groups. Apps register their groups in ``ready``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class SearchHit:
     note: str = ""
 
 
-# From the request and what is asked for, in which case may matter, to results; more than PER_GROUP are cut off.
+# (request, words) -> results, of which PER_GROUP are shown; case may matter
 Finder = Callable[["HttpRequest", str], Iterable[SearchHit]]
 
 
@@ -39,17 +39,17 @@ _groups: list[Group] = []
 
 
 def register(title: str, place: int, find: Finder) -> None:
-    """Have the search show what ``find`` finds under ``title``, at its ``place`` among the groups."""
+    """Register the group ``title`` with the results of ``find``; ``place`` is its position among the groups."""
     _groups.append(Group(title, place, find))
     _groups.sort(key=attrgetter("place"))
 
 
 def link(label: str, icon: str, name: str, *args: str, note: str = "") -> SearchHit:
-    """A result that leads to the page ``name`` of ``args``."""
+    """A result that links to the page ``name`` with ``args``."""
     return SearchHit(label, reverse(name, args=args), icon, note)
 
 
 def search(request: HttpRequest, words: str) -> list[tuple[str, list[SearchHit]]]:
-    """What has a name that holds ``words``, in groups that are not empty."""
+    """The results whose names contain ``words``, in groups that are not empty."""
     found = ((group.title, list(islice(group.find(request, words), PER_GROUP))) for group in _groups)
     return [(title, results) for title, results in found if results]

@@ -1,4 +1,4 @@
-"""Amounts, shares and ages as people read them, always with their unit."""
+"""Amounts, shares and ages in readable form, always with their unit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def cpu(millicores: int | None) -> str:
 
 
 def memory(size: int | None) -> str:
-    """Bytes in the largest binary unit that leaves a number of at least 1, with at most one decimal."""
+    """Bytes in the largest binary unit in which the number is at least 1, with at most one decimal."""
     value = int(size or 0)
     for unit, bits in BINARY:
         if abs(value) >= 1 << bits:
@@ -23,7 +23,7 @@ def memory(size: int | None) -> str:
 
 
 def amount(value: int | None, resource: str) -> str:
-    """An amount of ``resource`` as the engine counts it (cpu in millicores, the rest in its own unit)."""
+    """An amount of ``resource`` in the engine's units: CPU in millicores, others in their own unit."""
     if resource == "cpu":
         return f"{cpu(value)} CPU"
     if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):
@@ -41,7 +41,7 @@ def counted(number: int, nouns: str) -> str:
 
 
 def left(seconds: float | None) -> str:
-    """ "about 12 s left", "about 4 min left", "about 2 h left"; "" where nobody knows."""
+    """ "about 12 s left", "about 4 min left", "about 2 h left"; "" if unknown."""
     if seconds is None:
         return ""
     if seconds < 60:
@@ -53,7 +53,7 @@ def left(seconds: float | None) -> str:
 
 
 def ago(seconds: float, *, exact: bool = False) -> str:
-    """ "just now" ("4 s ago" where ``exact``), "4 min ago", "3 h ago", "2 days ago"; ages.ts says the same."""
+    """ "just now" ("4 s ago" if ``exact``), "4 min ago", "3 h ago", "2 days ago"; ages.ts has the same words."""
     seconds = max(0, int(seconds))
     if seconds < 60:
         return "just now" if seconds < 10 and not exact else f"{seconds} s ago"

@@ -1,4 +1,4 @@
-"""What credentials may do in a cluster, and what each missing permission costs."""
+"""Reviews the permissions of credentials in a cluster, and what is missing without them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Permission(TypedDict):
 
 
 def permissions_review(client: Client) -> list[Permission]:
-    """One access review a kind that is served and verb (list, watch), the missing ones with what they cost.
+    """An access review for each served kind and verb (list, watch); missing ones say what that costs.
 
-    Empty where the cluster does not let these credentials ask; reading then shows what is missing.
+    Empty if the credentials may not make reviews; then reading shows what is missing.
     """
     with ThreadPoolExecutor(8, thread_name_prefix="access-review") as pool:
         try:
@@ -46,7 +46,7 @@ def permissions_review(client: Client) -> list[Permission]:
 
 
 def is_served(client: Client, kind: Kind) -> bool:
-    """Whether the cluster has this kind at all; what it does not say counts as yes."""
+    """Whether the cluster serves this kind; true if that is unknown."""
     try:
         answer = client.get(f"/apis/{kind.group}/{kind.version}")
     except ClusterError as error:

@@ -1,7 +1,7 @@
-"""Which addresses kschedweb may send a request to: the operator's allowlist, checked before any request.
+"""The operator's allowlist of addresses that kschedweb may connect to, checked before any request.
 
-A server is resolved once, every address it resolves to is checked, and the request then goes to a checked address
-itself. A second look-up, which might answer differently, never happens.
+A server's name is resolved once, every address is checked, and the request goes to a checked address. There is no
+second look-up, which could have another result.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Resolver = Callable[[str, int], list[str]]
 
-# Where clouds answer a machine's questions about itself, credentials included. No allowlist opens them.
+# Metadata services of clouds, which give out credentials. No allowlist permits them.
 METADATA = frozenset(map(ipaddress.ip_address, ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254")))
 NAT64 = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("64:ff9b:1::/48"))
 COMPATIBLE = ipaddress.ip_network("::/96")
@@ -29,7 +29,7 @@ LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)", re.ASCII)
 
 
 class AddressError(ApplicationError):
-    """A server address that must not be asked; the message is for the person who typed it."""
+    """A server address that is not allowed; the message is for the person who entered it."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, errors=[{"path": "server", "message": message}])
@@ -37,12 +37,13 @@ class AddressError(ApplicationError):
 
 @dataclass(frozen=True)
 class AddressRule:
-    """Which addresses the operator allows for one purpose, by two settings: ``<NAME>_ALLOWLIST`` and
-    ``<NAME>_ALLOW_INSECURE``.
+    """The addresses that the operator allows for one purpose.
+
+    The settings are ``<NAME>_ALLOWLIST`` and ``<NAME>_ALLOW_INSECURE``.
     """
 
     name: str
-    what: str  # is at such an address, with its article
+    what: str  # what is at such an address, with its article
 
     @property
     def variable(self) -> str:
@@ -63,7 +64,7 @@ CLUSTERS, EXTENDERS = AddressRule("CLUSTER", "another server"), AddressRule("EXT
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A checked server: ``address`` is what is connected to, ``host`` what its certificate must name."""
+    """A checked server: connections go to ``address``, and the certificate must name ``host``."""
 
     scheme: str
     host: str
@@ -73,7 +74,7 @@ class Endpoint:
 
     @property
     def url(self) -> str:
-        """The URL to send requests to: the checked address in place of the name."""
+        """The URL for requests, with the checked address instead of the name."""
         literal = f"[{self.address}]" if ":" in self.address else self.address
         return f"{self.scheme}://{literal}:{self.port}{self.path}"
 
@@ -97,10 +98,10 @@ def endpoint_check(
     resolver: Resolver | None = None,
     rule: AddressRule = CLUSTERS,
 ) -> Endpoint:
-    """The endpoint of ``server``, an ``https://host[:port][/path]`` URL. Raises ``AddressError`` where it is refused.
+    """The endpoint of ``server``, an ``https://host[:port][/path]`` URL. Raises ``AddressError`` if it is not allowed.
 
-    ``trusted``: the operator's environment gave the address, so it need not be in the allowlist as well. ``open``: no
-    secret goes there, so http:// will do. ``carries`` says what else would be read on the way.
+    ``trusted``: the address comes from the operator's environment and need not be in the allowlist. ``open``: no secret
+    is sent, so http:// is allowed. ``carries`` names what could be read in transit.
     """
     scheme, host, port, path = server_split(server)
     if scheme == "http" and not open and not rule.insecure:
@@ -119,7 +120,7 @@ def endpoint_check(
 
 
 def server_split(server: str) -> tuple[str, str, int, str]:
-    """Scheme, host, port and path of ``server``; anything that a server's address does not need is refused."""
+    """Scheme, host, port and path of ``server``; raises AddressError for other parts of a URL."""
     if re.search(r"[\s\x00-\x1f\x7f\\]", server.strip()):
         raise AddressError("The server's address holds characters that an address cannot have.")
     try:
@@ -150,7 +151,7 @@ def _path(path: str) -> str:
 
 
 def host_normalise(host: str) -> str:
-    """``host`` in lower case, without a last dot, in the form that goes over the wire."""
+    """``host`` in lower case, without a final dot, in IDNA form."""
     host = host.lower().rstrip(".")
     try:
         return str(ipaddress.ip_address(host))
@@ -168,8 +169,8 @@ def host_normalise(host: str) -> str:
 class Allowlist:
     """The operator's list: networks (``10.0.0.0/8``), addresses, names, ``*.suffixes``, and ``*`` for any public name.
 
-    A listed network allows the addresses in it, whatever name led there. A listed name allows public addresses only:
-    who controls a name could otherwise point it at this machine or at its neighbours.
+    A listed network allows its addresses, whatever the name. A listed name allows public addresses only: otherwise its
+    owner could point it at this machine or its neighbours.
     """
 
     def __init__(self, entries: Iterable[str], rule: AddressRule = CLUSTERS) -> None:
@@ -196,7 +197,7 @@ class Allowlist:
         return host in self.names or any(host.endswith(suffix) for suffix in self.suffixes)
 
     def expect(self, host: str) -> None:
-        """Raise ``AddressError`` where ``host`` is refused whatever it resolves to."""
+        """Raise ``AddressError`` if ``host`` is refused regardless of its addresses."""
         if self.empty:
             raise AddressError(
                 f"This installation allows no address of {self.rule.what} yet: whoever runs it must name them in "

@@ -1,4 +1,4 @@
-"""The seam to a cluster's API server: checked address, checked certificate, time limits, raw JSON.
+"""The client of a cluster's API server: checked address, checked certificate, time limits, raw JSON.
 
 Of the ``kubernetes`` package one function is used, ``ApiClient.call_api``: it sends lists and watches over a pool of
 urllib3 as client libraries do, and writes JSON bodies. Its configuration files, models, proxies and redirects are not.
@@ -33,7 +33,7 @@ from kschedweb.web.errors import ApplicationError
 
 CONNECT_SECONDS = 5.0
 READ_SECONDS = 30.0
-ANSWER_SECONDS = 120.0  # for one whole answer, however slowly its bytes trickle in
+ANSWER_SECONDS = 120.0  # for one whole answer, however slow
 PAGE = 500
 ATTEMPTS = 4
 UNAUTHORIZED = 401
@@ -53,19 +53,19 @@ class Page:
 
 
 class Keys(Protocol):
-    """Knows the secret of now, where that may be replaced while a client is in use."""
+    """A source of the current secret, which may be replaced while a client is in use."""
 
     def secret(self) -> Secret:
-        """The secret of now."""
+        """The current secret."""
 
     def refused(self, secret: Secret) -> bool:
-        """The server does not take ``secret``: whether there is another one by now."""
+        """Report that the server refused ``secret``; returns whether there is another one now."""
 
 
 class Client:
-    """One cluster. Safe to use from several threads; ``close`` it, or use it in ``with``.
+    """The client of one cluster. It is thread-safe; ``close`` it, or use it in ``with``.
 
-    With ``keys`` each call is made with the secret of then, and once more where that was replaced meanwhile.
+    With ``keys``, each call uses the current secret, and is repeated once if that was replaced in the meantime.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Client:
         self._until = None if patience is None else time.monotonic() + patience
 
     def _use(self, secret: Secret) -> None:
-        """Make further calls with ``secret``."""
+        """Use ``secret`` for further calls."""
         endpoint, headers = self._endpoint, {"User-Agent": self._agent, "Host": self._endpoint.host_header}
         headers |= secret.authorization
         context = tls_context(secret) if endpoint.scheme == "https" else None
@@ -98,7 +98,7 @@ class Client:
         self._headers, self._wire, self._secret = headers, wire, secret
 
     def _renew(self) -> Secret:
-        """Take up the secret of now; what is under way ends with that of before."""
+        """Switch to the current secret; calls in progress end with the previous one."""
         if self._keys is not None and self._keys.secret() is not self._secret:
             with self._lock:
                 secret = self._keys.secret()
@@ -109,7 +109,7 @@ class Client:
         return self._secret
 
     def _refused(self, code: int, secret: Secret) -> bool:
-        """Whether a call that was answered with ``code`` is to be made once more, with another secret than this."""
+        """Whether a call answered with ``code`` should be repeated with another secret."""
         return code == UNAUTHORIZED and self._keys is not None and self._keys.refused(secret)
 
     @classmethod
@@ -124,8 +124,8 @@ class Client:
     ) -> Client:
         """A client for ``secret``; its server is checked against the operator's allowlist first.
 
-        ``patience`` is how many seconds all its calls together may take. ``identity`` is who calls, where several
-        processes share credentials: the API server's audit log then tells them apart.
+        ``patience`` is the limit in seconds of all calls together. ``identity`` names the caller if several processes
+        share credentials, so that the API server's audit log distinguishes them.
         """
         checked = endpoint or endpoint_check(secret.server)
         return cls(checked, secret, patience=patience, identity=identity, keys=keys)
@@ -135,7 +135,7 @@ class Client:
         self._wire.close()
 
     def interrupt(self) -> None:
-        """End all reading at once, from any thread: what waits for the server raises ``Stopped``."""
+        """End all reading at once, from any thread: calls that wait for the server raise ``Stopped``."""
         self.stop.set()
         with self._lock:
             for response in self._streams:
@@ -162,7 +162,7 @@ class Client:
         return self._json("POST", path, {}, body)
 
     def patch(self, path: str, body: dict[str, Any]) -> None:
-        """Merge ``body`` into the object at ``path``. Tried once: callers that write much wait in their own way."""
+        """Merge ``body`` into the object at ``path``. Tried once: callers with many writes have their own retries."""
         with self._request("PATCH", path, {}, body) as response:
             _body(response, self._left(ANSWER_SECONDS))
 
@@ -175,9 +175,9 @@ class Client:
         content: str = JSON,
         seconds: float = READ_SECONDS,
     ) -> WireResponse:
-        """One short call, tried once; the answer whatever its status, within ``seconds``.
+        """Make one short call without retries; returns the answer of any status within ``seconds``.
 
-        Raises ClusterError where there is no answer; its ``reached`` says whether the server may have done it.
+        Raises ClusterError if there is no answer; its ``reached`` says whether the server may have executed the call.
         """
         data = b"" if body is None else json.dumps(body, separators=(",", ":")).encode()
         secret = self._renew()
@@ -196,9 +196,9 @@ class Client:
             raise unanswered(error) from error
 
     def pages(self, path: str, *, limit: int = PAGE, accept: str = JSON, **more: object) -> Iterator[Page]:
-        """The list at ``path`` page by page, all as of one resource version. ``Gone`` where paging took too long.
+        """The list at ``path`` page by page, at one resource version. Raises ``Gone`` if paging took too long.
 
-        ``accept`` may ask for less of each object, ``more`` holds further parameters, such as ``fieldSelector``.
+        ``accept`` may request only parts of objects; ``more`` has further parameters, such as ``fieldSelector``.
         """
         token = ""
         while True:
@@ -220,7 +220,8 @@ class Client:
     ) -> Iterator[dict[str, Any]]:
         """The events at ``path`` after ``resource_version``, for at most ``seconds``; bookmarks included.
 
-        ``idle`` is how many seconds may pass without one before the line counts as broken, ``more`` as for ``pages``.
+        ``idle`` is the number of seconds without an event after which the connection counts as broken; ``more`` as for
+        ``pages``.
         """
         query = {
             "watch": "1",
@@ -262,7 +263,7 @@ class Client:
     def _json(
         self, method: str, path: str, query: dict[str, Any], body: dict[str, Any] | None = None, accept: str = JSON
     ) -> Any:
-        """One answer, read whole. Reading is tried again where the server is busy or the line breaks."""
+        """One answer, read completely. Reads are retried if the server is busy or the connection breaks."""
         for attempt in range(1, ATTEMPTS + 1):
             if self.stop.is_set():
                 raise Stopped
@@ -276,7 +277,7 @@ class Client:
         raise AssertionError
 
     def _left(self, seconds: float) -> float:
-        """``seconds``, or what the client's patience leaves of them."""
+        """``seconds``, or the rest of the client's patience if that is less."""
         return seconds if self._until is None else max(0.0, min(seconds, self._until - time.monotonic()))
 
     @contextmanager
@@ -307,7 +308,7 @@ class Client:
                 yield response
                 response.release_conn()
             except BaseException:
-                # What was not read to its end must not be taken for the next answer.
+                # a connection with unread data must not be used again
                 response.close()
                 raise
         except urllib3.exceptions.HTTPError as error:
@@ -323,7 +324,7 @@ class Client:
 
 
 def _pool(endpoint: Endpoint, secret: Secret) -> urllib3.PoolManager:
-    """Connections to the checked address alone: no redirect is followed, no retry hidden, no proxy asked."""
+    """A pool of connections to the checked address, without redirects, hidden retries and proxies."""
     keywords: dict[str, Any] = {}
     if endpoint.scheme == "https":
         keywords = {"ssl_context": tls_context(secret), "server_hostname": secret.tls_server_name or endpoint.host}
@@ -337,7 +338,7 @@ def _pool(endpoint: Endpoint, secret: Secret) -> urllib3.PoolManager:
 
 
 def tls_context(secret: Secret) -> ssl.SSLContext:
-    """TLS that always verifies: against the secret's authority where it brings one, else the system's."""
+    """A verifying TLS context with the secret's authority, or the system's if it has none."""
     context = ssl.create_default_context()
     if secret.ca:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -348,7 +349,7 @@ def tls_context(secret: Secret) -> ssl.SSLContext:
             raise ApplicationError("The certificate authority is not a PEM certificate.") from None
     if secret.client_certificate:
         with tempfile.TemporaryDirectory() as folder:
-            # The ssl module takes a client key from a file only; the folder is private and gone at once.
+            # The ssl module reads client keys only from files; the folder is private and removed at once.
             pair = Path(folder) / "pair.pem"
             pair.touch(mode=0o600)
             pair.write_text(f"{secret.client_certificate}\n{secret.client_key}\n", encoding="ascii")
@@ -372,7 +373,7 @@ def _body(response: urllib3.BaseHTTPResponse, seconds: float) -> bytes:
 
 
 def _chunks(response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
-    """The body as it arrives, without waiting for a chunk to be full."""
+    """The body as it arrives, without waiting for full chunks."""
     while chunk := response.read1(1024 * 1024, decode_content=True):
         yield chunk
 

@@ -1,7 +1,7 @@
-"""Credentials at rest: AES-256-GCM under the operator's own keys, bound to the cluster they open.
+"""Encryption of stored credentials: AES-256-GCM under the operator's keys, bound to the cluster.
 
-``KSCHEDWEB_ENCRYPTION_KEYS`` lists secrets of at least 32 characters. The first encrypts, all decrypt. To rotate, put
-a new one in front, run ``manage.py rotate_keys``, and drop the old one.
+``KSCHEDWEB_ENCRYPTION_KEYS`` lists secrets of at least 32 characters. The first encrypts, all decrypt. To rotate, put a
+new one first, run ``manage.py rotate_keys``, and remove the old one.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ LONGEST_TOKEN = 16_384
 
 
 class CredentialError(ApplicationError):
-    """Credentials cannot be kept or opened: the operator's keys are missing, wrong, or changed."""
+    """Credentials cannot be stored or decrypted: the operator's keys are missing, invalid, or changed."""
 
 
 @dataclass(frozen=True)
 class Secret:
-    """What opens a cluster. Nothing of it appears in ``repr``, so nothing of it can slip into a log."""
+    """The credentials of a cluster. ``repr`` shows nothing of them, so they cannot get into a log."""
 
     server: str
     token: str = field(default="", repr=False)
@@ -50,7 +50,7 @@ class Secret:
     tls_server_name: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be sent as it stands: a line break in a header would begin another header."""
+        """Refuse values that cannot be sent: a line break in a header would begin another header."""
         token, pair = self.token, self.username + self.password
         if len(token) > LONGEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
             said = "This is not a token: it must be one word of printable ASCII characters."
@@ -66,7 +66,7 @@ class Secret:
 
     @property
     def authorization(self) -> dict[str, str]:
-        """The header that signs in, none where none is needed."""
+        """The authorization header; empty if none is needed."""
         if self.token:
             return {"Authorization": f"Bearer {self.token}"}
         if self.username:
@@ -90,7 +90,7 @@ def _key(secret: str) -> Key:
 
 
 def keys() -> list[Key]:
-    """The operator's keys, the one that encrypts first. Raises ``CredentialError`` where there is none."""
+    """The operator's keys; the first one encrypts. Raises ``CredentialError`` if there is none."""
     found = [_key(secret) for secret in settings.ENCRYPTION_KEYS]
     if not found:
         raise CredentialError(
@@ -100,7 +100,7 @@ def keys() -> list[Key]:
 
 
 def credential_save(*, cluster: Cluster, secret: Secret, model: type[Sealed] = Credential) -> Sealed:
-    """Encrypt ``secret`` under the first key and keep it for ``cluster`` as a row of ``model``."""
+    """Encrypt ``secret`` with the first key, and store it for ``cluster`` as a row of ``model``."""
     key = keys()[0]
     plaintext = json.dumps(asdict(secret)).encode()
     sealed = _encrypt(key, model.purpose, cluster.pk, plaintext)
@@ -111,7 +111,7 @@ def credential_save(*, cluster: Cluster, secret: Secret, model: type[Sealed] = C
 
 
 def credential_open(cluster: Cluster, *, model: type[Sealed] = Credential) -> Secret:
-    """The secret of ``cluster`` in ``model``. Raises ``CredentialError`` where there is none, or no key opens it."""
+    """The secret of ``cluster`` in ``model``. Raises ``CredentialError`` if there is none, or no key decrypts it."""
     credential = model._default_manager.select_related("cluster").filter(cluster=cluster).first()
     if credential is None:
         raise CredentialError(f"Cluster {cluster.name} has no stored credentials: connect it again.", status=409)
@@ -119,18 +119,18 @@ def credential_open(cluster: Cluster, *, model: type[Sealed] = Credential) -> Se
 
 
 def text_seal(row: SealedRow, text: str) -> None:
-    """Put ``text``, encrypted under the first key, into ``row``; saving it is up to the caller."""
+    """Put ``text``, encrypted with the first key, into ``row``, which the caller saves."""
     key = keys()[0]
     row.key_id, row.ciphertext = key.id, _encrypt(key, row.purpose, row.pk, text.encode())
 
 
 def text_open(row: SealedRow) -> str:
-    """What ``text_seal`` put into ``row``. Raises ``CredentialError`` where no key opens it."""
+    """The text that ``text_seal`` put into ``row``. Raises ``CredentialError`` if no key decrypts it."""
     return _decrypt(row).decode()
 
 
 def _encrypt(key: Key, purpose: bytes, owner: UUID, plaintext: bytes) -> bytes:
-    # The owner's id and the purpose are authenticated with it: a row copied elsewhere does not open.
+    # Owner and purpose are authenticated: a copied row cannot be decrypted.
     nonce = os.urandom(NONCE_BYTES)
     return nonce + key.cipher.encrypt(nonce, plaintext, owner.bytes + purpose)
 
@@ -151,14 +151,14 @@ def _decrypt(row: SealedRow) -> bytes:
 
 
 def sealed_models() -> list[type[SealedRow]]:
-    """Every kind of row that holds something sealed."""
+    """All models of sealed rows."""
     return [model for model in apps.get_models() if issubclass(model, SealedRow)]
 
 
 def keys_rotate() -> tuple[int, list[str]]:
-    """Re-encrypt under the first key whatever another one holds: how many were, and the owners of what no key opens.
+    """Encrypt all rows of older keys with the first one; returns their number, and the owners of unreadable rows.
 
-    One row a transaction: it may be stopped anywhere and run again.
+    Each row has its own transaction, so the command can be stopped and run again.
     """
     first, rotated, unopened = keys()[0], 0, list[str]()
     for model in sealed_models():
@@ -181,7 +181,7 @@ def keys_rotate() -> tuple[int, list[str]]:
 
 
 def canary_check() -> list[str]:
-    """The owners of credentials that the present keys do not open; one row a stored key is tried."""
+    """The owners of credentials that the current keys do not decrypt; one row for each stored key is tried."""
     unopened: set[str] = set()
     for model in sealed_models():
         rows = model._default_manager
@@ -196,6 +196,6 @@ def canary_check() -> list[str]:
 
 
 def credentials_check() -> None:
-    """Raise where the operator's keys do not open what was stored with them."""
+    """Raise CredentialError if the operator's keys do not decrypt stored credentials."""
     if unopened := canary_check():
         raise RuntimeError(f"no key opens the credentials of {', '.join(unopened)}")

@@ -1,4 +1,4 @@
-"""What can go wrong with a call to an API server, in words that say nothing of what is behind its address."""
+"""Errors of calls to API servers. Their messages reveal nothing about what is behind an address."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LONGEST_TEXT = 500
 
 
 class ClusterError(ApplicationError):
-    """The cluster did not answer as it should; ``code`` is the HTTP status, 0 where there was none."""
+    """The cluster did not answer correctly; ``code`` is the HTTP status, 0 without an answer."""
 
     status = 502
 
@@ -25,21 +25,21 @@ class ClusterError(ApplicationError):
     ) -> None:
         super().__init__(message)
         self.code = code
-        self.reached = reached  # the server may have got the request
-        self.passing = passing  # worth another try
-        self.wait = wait  # seconds that the server asked for
+        self.reached = reached  # whether the server may have received the request
+        self.passing = passing  # whether a retry may succeed
+        self.wait = wait  # seconds of the server's Retry-After
 
 
 class Gone(ClusterError):
-    """The place to go on from is no longer known to the server (410): read the list anew."""
+    """The resource version has expired (410): list again."""
 
 
 class Stopped(Exception):
-    """The reading was called off."""
+    """The reading was interrupted."""
 
 
 def refusal(code: int, path: str, retry_after: str = "", method: str = "GET") -> ClusterError:
-    """The error of an HTTP status. The server's own text stays out: it may come from anywhere and hold anything."""
+    """The error for an HTTP status. It does not contain the server's text, which is not trusted."""
     if code == 410:
         return Gone(f"The server no longer knows where reading {path} stopped.", code=code)
     wait = min(float(retry_after), 10.0) if retry_after.isdigit() else 0.0
@@ -58,7 +58,7 @@ def refusal(code: int, path: str, retry_after: str = "", method: str = "GET") ->
 
 
 def status_text(answer: WireResponse) -> str:
-    """What the API server says of a write that it refused: the message of its Status object, "" for anything else."""
+    """The message of the Status object with which the API server refused a write; "" for another body."""
     status = answer.json()
     message = status.get("message") if isinstance(status, dict) and status.get("kind") == "Status" else None
     if not isinstance(message, str):
@@ -76,7 +76,7 @@ def unanswered(error: WireError) -> ClusterError:
 
 
 def line_error(error: BaseException) -> ClusterError:
-    """What went wrong on the line, in words that say nothing of what is behind it."""
+    """The error for a failed connection, which reveals nothing about what is behind the address."""
     reason: BaseException = getattr(error, "reason", None) or error
     if isinstance(reason, urllib3.exceptions.SSLError | ssl.SSLError):
         if "CERTIFICATE_VERIFY_FAILED" in str(reason):

@@ -1,7 +1,7 @@
-"""Reading a kubeconfig that somebody pasted: an allowlist of keys, no program, no file, no proxy.
+"""Reads a pasted kubeconfig with an allowlist of keys: no programs, no files, no proxies.
 
-A kubeconfig may name programs to run and files to read. Here it comes from a stranger, so only keys that carry their
-value themselves are taken, and everything else is refused by its name.
+A kubeconfig may name programs to run and files to read. This one comes from a user, so only keys with inline values are
+accepted, and all others are refused by name.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ REFUSED = {
 
 
 class KubeconfigError(ApplicationError):
-    """A kubeconfig that is not taken; ``path`` says where in it."""
+    """A refused kubeconfig; ``path`` is the position in it."""
 
     def __init__(self, message: str, path: str = "kubeconfig") -> None:
         super().__init__(message, errors=[{"path": path, "message": message}])
@@ -53,7 +53,7 @@ def kubeconfig_contexts(text: str | bytes) -> list[str]:
 
 
 def kubeconfig_read(text: str | bytes, context: str = "") -> Secret:
-    """What opens the cluster of ``context`` (default: the current context, or the only one)."""
+    """The secret for the cluster of ``context`` (default: the current context, or the only one)."""
     document = _document(text)
     contexts = _named(document, "contexts", "context")
     chosen = context or _string(document, "current-context", "current-context")

@@ -1,7 +1,7 @@
-"""What opens a cluster now, for whoever follows it for long: people replace credentials, and the kubelet does so too.
+"""Current credentials of clusters for long-lived clients: people and the kubelet replace credentials.
 
-One opener a cluster and process. Using it asks no database, since many threads would each need a connection for that;
-whoever looks at rows anyway calls ``renew``.
+There is one opener per cluster and process. It makes no database queries, because many threads would each need a
+connection; code that reads rows anyway calls ``renew``.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from kschedweb.clusters.connecting.credentials import Secret
     from kschedweb.clusters.models import Cluster
 
-REREAD = 60.0  # seconds between looks at the file of a service account, as client-go does
+REREAD = 60.0  # seconds between reads of a service account's file, as in client-go
 logger = structlog.get_logger(__name__)
 
 
 class Opener:
-    """Opens clients of one cluster; each of them goes on with new credentials from its next call on."""
+    """Opens clients of one cluster, which use new credentials from their next call on."""
 
     def __init__(self, cluster: Cluster) -> None:
-        """Raises ApplicationError where the credentials do not open, or the server may not be asked."""
+        """Raises ApplicationError if the credentials cannot be decrypted, or the server is not allowed."""
         self.name, self._rotates = cluster.name, cluster.source == Source.IN_CLUSTER
         self._sealed = sealed_at(cluster)
         self._secret, self._read_at = secret_of(cluster), time.monotonic()
@@ -40,17 +40,17 @@ class Opener:
         self._lock = threading.Lock()
 
     def open(self, identity: str = "") -> Client:
-        """A client; ``identity`` is who calls."""
+        """A client; ``identity`` names the caller."""
         return Client.open(self.secret(), endpoint=self.endpoint, identity=identity, keys=self)
 
     def secret(self) -> Secret:
-        """What opens the cluster now."""
+        """The current secret."""
         if self._rotates and time.monotonic() - self._read_at >= REREAD:
             self._reread()
         return self._secret
 
     def refused(self, secret: Secret) -> bool:
-        """The server does not take ``secret`` any more: whether there is another one by now."""
+        """Report that the server refused ``secret``; returns whether there is another one now."""
         if self._rotates and secret == self._secret:
             self._reread()
         return secret != self._secret
@@ -61,11 +61,11 @@ class Opener:
             try:
                 self._take(in_cluster_secret())
             except ApplicationError as error:
-                # The kubelet replaces the file at once; what was read before may still do.
+                # the kubelet replaces the file atomically; the previous token may still be valid
                 logger.warning("service_account_not_read", cluster=self.name, error=error.detail)
 
     def renew(self, cluster: Cluster) -> None:
-        """Take up what a person put in place of the credentials. Asks the database."""
+        """Switch to replaced credentials. Queries the database."""
         if self._rotates:
             return
         sealed = sealed_at(cluster)
@@ -74,13 +74,15 @@ class Opener:
         secret = secret_of(cluster)
         with self._lock:
             self._sealed = sealed
-            if secret.server == self._secret.server:  # another server is not told; it needs a new start anyway
+            if (
+                secret.server == self._secret.server
+            ):  # the secret is not sent to another server, which needs a restart anyway
                 self._take(secret)
 
     def follow(self, newer: Opener) -> None:
-        """Go on as ``newer``, of the same server, which was made just now."""
+        """Take over the state of ``newer``, a new opener of the same server."""
         with self._lock:
-            self.endpoint = newer.endpoint  # a name may stand for another address by now
+            self.endpoint = newer.endpoint  # the name may resolve to another address now
             self._sealed, self._read_at = newer._sealed, newer._read_at
             self._take(newer._secret)
 
@@ -95,7 +97,7 @@ _lock = threading.Lock()
 
 
 def opener(cluster: Cluster) -> Opener:
-    """The opener of ``cluster`` in this process, with what opens it now. Raises ApplicationError."""
+    """The opener of ``cluster`` in this process, with current credentials. Raises ApplicationError."""
     made = Opener(cluster)
     with _lock:
         known = _openers.get(cluster.pk)
@@ -107,7 +109,7 @@ def opener(cluster: Cluster) -> Opener:
 
 
 def renew(cluster: Cluster) -> None:
-    """Take up what a person put in place of the credentials, where this process follows ``cluster``."""
+    """Switch to replaced credentials if this process has an opener of ``cluster``."""
     known = _openers.get(cluster.pk)
     if known is None:
         return
@@ -118,5 +120,5 @@ def renew(cluster: Cluster) -> None:
 
 
 def sealed_at(cluster: Cluster) -> datetime | None:
-    """When the credentials of ``cluster`` were stored, ``None`` where it has none."""
+    """When the credentials of ``cluster`` were stored; ``None`` if it has none."""
     return Credential.objects.filter(cluster=cluster).values_list("updated_at", flat=True).first()

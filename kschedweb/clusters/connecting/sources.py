@@ -1,4 +1,4 @@
-"""Where the secret of a cluster comes from: a kubeconfig, a server with a token, or the pod that kschedweb runs in."""
+"""Sources of a cluster's secret: a kubeconfig, a server with a token, or kschedweb's own pod."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def in_cluster_available() -> bool:
 
 
 def in_cluster_secret() -> Secret:
-    """The service account of the pod kschedweb runs in. Read anew each time: the kubelet replaces the token."""
+    """The secret of the service account of kschedweb's pod, read anew because the kubelet replaces the token."""
     if not in_cluster_available():
         raise ApplicationError("kschedweb does not run in a cluster with a service account here.")
     host, port = os.environ["KUBERNETES_SERVICE_HOST"], os.environ.get("KUBERNETES_SERVICE_PORT", "443")
@@ -35,7 +35,7 @@ def in_cluster_secret() -> Secret:
 
 
 def token_secret(server: str, token: str, ca: str = "") -> Secret:
-    """The secret of ``server`` opened by ``token``; ``ca`` is PEM text, "" for the system's authorities."""
+    """The secret for ``server`` with ``token``; ``ca`` is PEM text, "" for the system's authorities."""
     token, ca = token.strip(), ca.strip()
     if not token:
         raise ApplicationError.at("token", "A token is needed, such as kubectl create token prints.")
@@ -46,7 +46,7 @@ def token_secret(server: str, token: str, ca: str = "") -> Secret:
 
 
 def ca_check(ca: str) -> None:
-    """Raise ``ApplicationError`` unless ``ca`` is one or several PEM certificates."""
+    """Raise ``ApplicationError`` unless ``ca`` consists of PEM certificates."""
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=ca)
     except (ssl.SSLError, ValueError, TypeError):
@@ -55,13 +55,13 @@ def ca_check(ca: str) -> None:
 
 
 def secret_of(cluster: Cluster) -> Secret:
-    """What opens ``cluster`` now."""
+    """The current secret of ``cluster``."""
     return in_cluster_secret() if cluster.source == Source.IN_CLUSTER else credential_open(cluster)
 
 
 def endpoint_of(source: str, secret: Secret) -> Endpoint:
     """The checked endpoint of ``secret``.
 
-    The address of the cluster kschedweb runs in comes from the operator's own environment, not from a person.
+    The address of kschedweb's own cluster comes from the operator's environment, not from a user.
     """
     return endpoint_check(secret.server, trusted=source == Source.IN_CLUSTER)

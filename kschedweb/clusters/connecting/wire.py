@@ -1,9 +1,9 @@
-"""The HTTP client for short calls: to API servers, Prometheus, webhooks and extenders, at addresses that were checked.
+"""The HTTP client for short calls to API servers, Prometheus, webhooks and extenders at checked addresses.
 
-It goes to the checked address alone, follows no redirect, tries nothing twice and asks no proxy; an answer is bounded
-in size, and one deadline holds for all of a call, however slowly bytes trickle in. No library says the last: theirs
-are for each read. A scheduler writes two small objects a pod: measured against the real server, such a call costs
-0.1 ms of Python here and 0.7 ms with urllib3, which would be most of what there is for a whole decision.
+It connects only to the checked address, without redirects, retries and proxies. The size of an answer is limited, and
+one deadline covers the whole call, however slow; the timeouts of libraries cover each read only. A scheduler writes two
+small objects per pod. Measured against the real server, such a call costs 0.1 ms of Python here and 0.7 ms with
+urllib3, which would be most of the time of a decision.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from kschedweb.clusters.connecting.addresses import Endpoint
 
 LARGEST_HEAD = 64 * 1024
 LARGEST_ANSWER = 16 * 1024 * 1024
-IDLE_SECONDS = 60.0  # kube-apiserver closes what was idle for three minutes
+IDLE_SECONDS = 60.0  # kube-apiserver closes connections after three idle minutes
 KEEP_ALIVE = (
     (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
-    # A peer that is gone is noticed in 45 s, as client-go does.
+    # an absent peer is noticed within 45 s, as in client-go
     *(
         (socket.IPPROTO_TCP, getattr(socket, name), value)
         for name, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3))
@@ -38,7 +38,7 @@ KEEP_ALIVE = (
 
 
 class Failure(Enum):
-    """What was wrong where there is no answer."""
+    """The reason why there is no answer."""
 
     UNREACHABLE = auto()
     CERTIFICATE = auto()
@@ -49,9 +49,9 @@ class Failure(Enum):
 
 
 class WireError(Exception):
-    """No answer. ``reached``: the server may have got the request, and done it. The cause is the ``__cause__``.
+    """There is no answer; ``__cause__`` says why. ``reached``: the server may have executed the request.
 
-    ``code`` is the status where so much of an answer came, else 0.
+    ``code`` is the status if that was received, else 0.
     """
 
     def __init__(self, reached: bool, code: int = 0) -> None:
@@ -73,12 +73,12 @@ class WireError(Exception):
 
 
 class LargeError(ValueError):
-    """An answer that is larger than is taken."""
+    """An answer that exceeds the limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class WireResponse:
-    """``code`` is the HTTP status, ``headers`` have their names in lower case."""
+    """An answer; ``code`` is the HTTP status, names of ``headers`` are in lower case."""
 
     code: int
     body: bytes
@@ -86,12 +86,12 @@ class WireResponse:
 
     @property
     def wait(self) -> float:
-        """Seconds of Retry-After, 60 at most; 0.0 where it is not said."""
+        """Seconds of Retry-After, at most 60; 0.0 if it is missing."""
         said = self.headers.get("retry-after", "")
         return min(float(said), 60.0) if said.isdecimal() else 0.0
 
     def json(self) -> Any:
-        """The body; ``None`` where it is not JSON."""
+        """The body as JSON; ``None`` if it is not JSON."""
         try:
             return json.loads(self.body)
         except (ValueError, RecursionError):
@@ -99,10 +99,10 @@ class WireResponse:
 
 
 class Wire:
-    """Calls to the checked address of ``endpoint``, from any number of threads; each has a connection while it lasts.
+    """Makes calls to the checked address of ``endpoint``. It is thread-safe; each call has its own connection.
 
-    ``context`` is ``None`` for http, ``name`` the one that the server's certificate must have. ``headers`` go with
-    every call, ``largest`` is the most bytes that an answer may have.
+    ``context`` is ``None`` for http; ``name`` must be in the server's certificate. ``headers`` are sent with every
+    call; ``largest`` is the limit of an answer in bytes.
     """
 
     def __init__(
@@ -123,9 +123,9 @@ class Wire:
     def call(
         self, method: str, path: str, body: bytes = b"", content: str = "", *, connect: float, seconds: float
     ) -> WireResponse:
-        """One call; ``connect`` and ``seconds`` limit connecting and the whole. Raises WireError.
+        """Make one call; ``connect`` and ``seconds`` limit connecting and the whole call. Raises WireError.
 
-        ``path`` follows that of the endpoint, and is ready for the line: in ASCII, without blanks.
+        ``path`` is appended to that of the endpoint, and is already quoted: in ASCII, without blanks.
         """
         until, path = time.monotonic() + seconds, f"{self._endpoint.path}{path}" or "/"
         if not (path.isascii() and path.isprintable()) or " " in path:
@@ -155,14 +155,14 @@ class Wire:
         return answer
 
     def close(self) -> None:
-        """End the idle connections; those in use end with their call."""
+        """Close idle connections; those in use are closed after their call."""
         with self._lock:
             idle, self._idle = self._idle, []
         for _, line in idle:
             line.close()
 
     def _line(self, seconds: float) -> socket.socket:
-        """The connection used last, or a new one. One that the server has closed is not taken."""
+        """The most recently used open connection, or a new one."""
         while True:
             with self._lock:
                 since, line = self._idle.pop() if self._idle else (0.0, None)
@@ -184,7 +184,7 @@ class Wire:
 
 
 def _quiet(line: socket.socket) -> bool:
-    """Whether nothing waits to be read: what comes between two answers can only be the end of the connection."""
+    """Whether there is nothing to read: data between two answers can only be the end of the connection."""
     line.settimeout(0.0)
     try:
         line.recv(1)
@@ -196,7 +196,7 @@ def _quiet(line: socket.socket) -> bool:
 
 
 class _Reading:
-    """One answer as it arrives; llhttp reads it and calls the ``on_`` methods."""
+    """Parses one answer with llhttp, which calls the ``on_`` methods."""
 
     def __init__(self, line: socket.socket, until: float, largest: int) -> None:
         self._line, self._until, self._largest = line, until, largest
@@ -205,10 +205,10 @@ class _Reading:
         self._headers: dict[str, str] = {}
         self._head = self._size = 0  # bytes
         self._ended = self._stays = self._more = False
-        self.code = 0  # the status, once the head has come to its end
+        self.code = 0  # the status, set at the end of the header
 
     def answer(self) -> tuple[WireResponse, bool]:
-        """The answer, and whether the connection may be used again."""
+        """The answer, and whether the connection can be used again."""
         while not self._ended:
             if not (chunk := self._received()):
                 break
@@ -223,7 +223,7 @@ class _Reading:
         return WireResponse(self.code, b"".join(self._body), self._headers), self._stays and not self._more
 
     def _received(self) -> bytes:
-        """What came; b"" where the end of the connection is that of the answer."""
+        """The received bytes; b"" if the end of the connection ends the answer."""
         left = self._until - time.monotonic()
         if left <= 0:
             raise TimeoutError
@@ -244,14 +244,14 @@ class _Reading:
             self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:
-        # After an answer like 100 Continue the very one follows.
+        # an answer such as 100 Continue is followed by the final one
         if not self._more and self._parser.get_status_code() >= 200:
             self.code = self._parser.get_status_code()
 
     def on_body(self, body: bytes) -> None:
         self._body.append(body)
         self._size += len(body)
-        self._head = 0  # it has come to its end
+        self._head = 0  # the header is complete
 
     def on_message_complete(self) -> None:
         self._ended = self._ended or self._parser.get_status_code() >= 200

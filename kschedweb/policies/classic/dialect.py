@@ -32,7 +32,7 @@ class Classic(Dialect[ClassicChecked, Algorithm]):
         loaded = load_policy(text)
         if loaded.policy is None:
             raise ValueError("; ".join(loaded.errors))
-        # A registry is one process: weights of one policy would hold for the next one too.
+        # A registry is one process: with a shared one, weights of one policy would hold for the next.
         return Registry(edition_of(dict(process))).algorithm(loaded.policy)
 
     def changes(self, old: ClassicChecked, new: ClassicChecked) -> list[PolicyChange]:
@@ -47,7 +47,7 @@ class Classic(Dialect[ClassicChecked, Algorithm]):
         return process_of(edition_of(dict(process)))
 
     def file_form(self, text: str) -> str:
-        # Most of them are JSON, and readers of that time go by the name.
+        # Most are JSON, and kube-scheduler of that time decides by the file name.
         return "json" if text.lstrip().startswith("{") else "yaml"
 
     def schema(self) -> Json:

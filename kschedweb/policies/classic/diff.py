@@ -1,4 +1,4 @@
-"""What one classic policy makes kube-scheduler do otherwise than another."""
+"""Differences in behaviour between two classic policies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kschedweb.policies.diff import PolicyChange
 
 
 def changes(old: ClassicChecked, new: ClassicChecked) -> list[PolicyChange]:
-    """What ``new`` does otherwise than ``old``; nothing where one of them cannot run."""
+    """What ``new`` does differently from ``old``; empty if one of them cannot run."""
     before, after = effective(old), effective(new)
     if before is None or after is None:
         return []
@@ -46,7 +46,7 @@ def _on(rule: RunningRule) -> str:
 
 
 def _extenders(before: Effective, after: Effective) -> Iterator[PolicyChange]:
-    """One by one in their order, which decides who is asked first."""
+    """Changes of extenders, compared by position, because their order matters."""
     for place in range(max(len(before.extenders), len(after.extenders))):
         old, new = (dict(side[place]) if place < len(side) else {} for side in (before.extenders, after.extenders))
         where = f"extenders[{place}]"

@@ -1,4 +1,4 @@
-"""The state of the editing page of a classic policy: one document and its start, as text and as a form."""
+"""The editor of a classic policy: the document and the process options, as text and as a form."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kschedweb.policies.editing.editor import state
 
 @dataclass
 class ClassicEditor(EditorState[ClassicChecked, Algorithm]):
-    """``base`` is the document that the form's fields were filled from; ``process`` is how kube-scheduler starts."""
+    """The editor; ``base`` is the document from which the form was filled, ``process`` the start options."""
 
     document: str
     base: str
@@ -30,7 +30,7 @@ class ClassicEditor(EditorState[ClassicChecked, Algorithm]):
 
     @property
     def problems(self) -> list[Problem]:
-        """In the order of the lines; those of the start stand beside their fields."""
+        """The problems in the order of lines; those of ``process`` are shown at their fields."""
         placed = [problem for problem in self.checked.errors if not problem.path.startswith("process.")]
         return sorted(placed, key=lambda problem: (problem.line, problem.column))
 
@@ -48,14 +48,14 @@ class ClassicEditor(EditorState[ClassicChecked, Algorithm]):
 
 
 def opened(document: str, process: Mapping[str, Any]) -> ClassicEditor:
-    """The editor as it is shown for a saved document."""
+    """The editor for a saved document."""
     checked = check_classic(document, process)
     data = checked.document.data if checked.document else {}
     return ClassicEditor(document, document, dict(process), checked, form.build(data, process, checked.errors))
 
 
 def posted(fields: Mapping[str, str], saved: Mapping[str, Any]) -> ClassicEditor:
-    """The editor after a person changed fields, text, or both; ``saved`` is the start that was saved last."""
+    """The editor for posted fields and text; ``saved`` are the saved process options."""
     document = normalised(fields.get("document", ""))
     base = normalised(fields.get("base", document))
     process = _plain(writing.process_posted(fields, saved))
@@ -71,14 +71,14 @@ def posted(fields: Mapping[str, str], saved: Mapping[str, Any]) -> ClassicEditor
         return _unreadable(document, base, fields, process)
     shown = opened(document, process)
     for section in shown.form.sections:
-        if section.key != key:  # what was chosen for a rule stays until it is added
+        if section.key != key:  # keeps the choices for a new rule until it is added
             section.new_kind = fields.get(f"new.{section.key}.kind", "")
             section.new_name = fields.get(f"new.{section.key}.name", "")
     return shown
 
 
 def _plain(process: dict[str, Any]) -> dict[str, Any]:
-    """``process`` without what says nothing; as it is where it cannot be understood."""
+    """``process`` without default values; unchanged if it cannot be read."""
     try:
         return process_of(edition_of(process))
     except ObjectError:
@@ -86,7 +86,7 @@ def _plain(process: dict[str, Any]) -> dict[str, Any]:
 
 
 def _unreadable(document: str, base: str, fields: Mapping[str, str], process: dict[str, Any]) -> ClassicEditor:
-    """The text cannot be read: the form keeps what was put into it until it can be written down."""
+    """The editor for invalid text; the form keeps its fields until they can be written into a valid document."""
     try:
         shown = writing.apply(base, base, fields, form.edition_shown(process)) if "process" in fields else base
         data = parse(shown).data

@@ -1,4 +1,4 @@
-"""What really runs under a classic policy, in order, and what of it the default provider would not do."""
+"""The rules that run under a classic policy, in order, and their differences from the default provider."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Effective:
-    """``predicates`` are in the order in which they are asked; ``never_asked`` are named in vain."""
+    """What runs; ``predicates`` are in order, ``never_asked`` are named but never run."""
 
     predicates: list[RunningRule]
     priorities: list[RunningRule]
@@ -50,7 +50,7 @@ class Effective:
 
 
 def effective(checked: ClassicChecked) -> Effective | None:
-    """``None`` where the document cannot run."""
+    """What runs under a document; ``None`` if it cannot run."""
     algorithm, policy = checked.algorithm, checked.loaded.policy if checked.loaded else None
     if algorithm is None or policy is None:
         return None
@@ -92,7 +92,7 @@ def _said(kind: str, content: dict[str, Any]) -> str:
 
 
 def settings_of(algorithm: Algorithm, policy: Policy) -> list[Setting]:
-    """What decides beside the rules, with the usual value as default."""
+    """The settings beside the rules, with their defaults."""
     edition = algorithm.edition
     hard = policy.hard_pod_affinity_weight or edition.hard_pod_affinity_weight
     every = policy.always_check_all

@@ -1,4 +1,4 @@
-"""The structured form of a classic policy: what its document and its start say as fields (written back: writing.py)."""
+"""The structured form of a classic policy: fields from its document and process options (written by writing.py)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TITLES = {"predicates": "Predicates", "priorities": "Priorities"}
-SHAPED = {"RequestedToCapacityRatioPriority": "requestedToCapacityRatioArguments"}  # known without, better with one
+SHAPED = {"RequestedToCapacityRatioPriority": "requestedToCapacityRatioArguments"}  # usually with an argument
 GATE_HELP = {
     "MaxCinderVolumeCount": "Lets a policy name the predicate.",
     "PodToleratesNodeNoExecuteTaints": "Lets a policy name the predicate.",
@@ -43,7 +43,7 @@ GATE_HELP = {
 
 @dataclass
 class RuleRow:
-    """A predicate or a priority. ``fixed`` says why its switch cannot be moved, "" where it can."""
+    """A predicate or a priority. ``fixed`` says why it cannot be switched; "" if it can."""
 
     key: str
     name: str
@@ -80,13 +80,13 @@ class RuleRow:
 
 @dataclass
 class Section:
-    """Predicates, or priorities; ``is_default`` where the document leaves them to the default provider."""
+    """Predicates or priorities; ``is_default`` if they come from the default provider."""
 
     key: str
     is_default: bool
     rows: list[RuleRow]
     problems: list[Problem] = field(default_factory=list)
-    new_kind: str = ""  # of a rule that is about to be added
+    new_kind: str = ""  # of the rule to add
     new_name: str = ""
 
     @property
@@ -108,7 +108,7 @@ class Section:
 
 @dataclass
 class ClassicForm:
-    """The fields of the start (``process``), of both lists, and of the rest."""
+    """The fields of process options (``process``), of both lists, and of other settings."""
 
     edition: Edition
     process: list[Field]
@@ -120,13 +120,13 @@ class ClassicForm:
 
     @property
     def slider_limit(self) -> int:
-        """The same right end for every slider; the 10,000 of NodePreferAvoidPodsPriority is beyond it."""
+        """The right end of every slider; the 10,000 of NodePreferAvoidPodsPriority is beyond it."""
         weights = [row.weight.value for section in self.sections for row in section.rows if row.weight]
         return max([10, *(int(weight) for weight in weights if weight.isdecimal() and len(weight) < 4)])
 
 
 def edition_shown(process: Mapping[str, Any]) -> Edition:
-    """The edition that ``process`` means, the usual one where it means none."""
+    """The edition of ``process``; the default one if ``process`` is invalid."""
     try:
         return edition_of(dict(process))
     except ObjectError:
@@ -134,7 +134,7 @@ def edition_shown(process: Mapping[str, Any]) -> Edition:
 
 
 def build(data: Any, process: Mapping[str, Any], problems: list[Problem]) -> ClassicForm:
-    """The form for a document's plain values, with ``problems`` beside their fields."""
+    """The form for a document's plain data, with ``problems`` at their fields."""
     values, edition = as_dict(data), edition_shown(process)
     gates = process.get("gates")
     form = ClassicForm(
@@ -256,7 +256,7 @@ def _argument_field(name: str, kind: str, value: Any, default: Any, path: Path) 
 
 
 def _places(form: ClassicForm, values: dict[str, Any]) -> Iterator[tuple[Path, list[Problem]]]:
-    """Where problems can be shown, each with the path that it is for."""
+    """The parts of the form that can show problems, each with its path."""
     yield ("process",), form.process_problems
     for one in (*form.process, *form.general):
         yield one.path, one.problems
@@ -272,7 +272,7 @@ def _places(form: ClassicForm, values: dict[str, Any]) -> Iterator[tuple[Path, l
 
 
 def _place(form: ClassicForm, values: dict[str, Any], problems: list[Problem]) -> None:
-    """Put each problem at the place whose path is the longest beginning of its own."""
+    """Put each problem at the part whose path is the longest prefix of its path."""
     places = list(_places(form, values))
     for problem in problems:
         hits = [place for place in places if problem.keys and problem.keys[: len(place[0])] == place[0]]

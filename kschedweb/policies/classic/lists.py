@@ -1,4 +1,4 @@
-"""The lists of a Policy, predicates and priorities, as plain values that may be wrong in any way."""
+"""The predicates and priorities of a Policy as plain data, which may be invalid in any way."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Item = dict[str, Any]
 
 
 def spelt(data: dict[str, Any], key: str) -> str:
-    """The field of ``data`` that is read as the list ``key``."""
+    """The name of the field in ``data`` that is read as the list ``key``."""
     return MISSPELT[key] if key not in data and MISSPELT[key] in data else key
 
 
 def listed(data: dict[str, Any], key: str) -> list[Item] | None:
-    """The items of a list, ``None`` where it is left to the default provider."""
+    """The items of a list; ``None`` if the default provider supplies it."""
     found = data.get(spelt(data, key))
     return None if found is None else [as_dict(item) for item in as_list(found)]
 
@@ -31,24 +31,24 @@ def name_of(item: Item) -> str:
 
 
 def known(key: str, edition: Edition) -> dict[str, int]:
-    """What a policy may name without an argument, in order, with its weight where none is given (0: it has none)."""
+    """The names that need no argument, in order, with their default weights (0: none)."""
     if key == PRIORITIES:
         return edition.default_priorities | edition.priorities
     names = edition.predicates | edition.mandatory
     ordered = [name for name in ORDER if name in names]
-    # Where nothing has an order, what has none is asked as well.
+    # priorities have no order, so all of them run
     return dict.fromkeys([*ordered, *(sorted(names - set(ORDER)) if edition.old else ())], 0)
 
 
 def in_order(key: str, names: list[str]) -> list[str]:
-    """``names`` as they are asked: predicates in the fixed order, those without a place behind the others."""
+    """``names`` in the order of running: predicates in the fixed order, those without a place last."""
     if key == PRIORITIES:
         return names
     return sorted(names, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
 
 
 def provided(key: str, edition: Edition) -> dict[str, int]:
-    """What runs where a policy leaves the list out, with weights; kube-scheduler 1.9 took nothing then."""
+    """What runs if a policy leaves the list out, with weights; nothing in kube-scheduler 1.9."""
     if edition.old:
         return {}
     if key == PRIORITIES:
@@ -57,14 +57,14 @@ def provided(key: str, edition: Edition) -> dict[str, int]:
 
 
 def explained_as(name: str, kind: str) -> str:
-    """What explains a rule with an argument of ``kind`` ("": without one); "" where nothing does."""
+    """The catalogue entry for a rule with an argument of ``kind`` ("": none); "" if there is none."""
     if kind:
         return next((one.name for one in DESCRIBED.values() if one.argument == kind), "")
     return name if name in DESCRIBED else ""
 
 
 def item(name: str, weight: int, argument: Item | None = None) -> Item:
-    """One of a list; a weight of 0 is that of a predicate, which has none."""
+    """An item of a list; predicates have weight 0."""
     found: Item = {"name": name}
     if weight:
         found["weight"] = weight

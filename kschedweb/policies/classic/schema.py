@@ -81,7 +81,7 @@ GENERAL: dict[str, Schema] = {
 
 
 def classic_schema() -> Schema:
-    """The schema of a document, with every name that some kube-scheduler of the time knows."""
+    """The schema of a Policy, with every name that 1.9 or 1.13 knows."""
     every = Edition(gates=GATES)
     predicates = sorted(EDITION.predicates | every.predicates | every.mandatory | MORE_PREDICATES)
     return {

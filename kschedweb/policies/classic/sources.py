@@ -1,4 +1,4 @@
-"""A classic policy where kube-scheduler looked for it: in a ConfigMap of its cluster."""
+"""A classic policy in a ConfigMap of a cluster, where kube-scheduler read it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FIELD = "source"
 
 @dataclass(frozen=True)
 class ConfigMapSource:
-    """Which text of which ConfigMap."""
+    """A key of a ConfigMap."""
 
     cluster: str
     name: str
@@ -28,7 +28,7 @@ class ConfigMapSource:
         return f"ConfigMap {self.namespace}/{self.name} of cluster {self.cluster}, key {self.key}"
 
     def read(self) -> str:
-        """The document, read now. Raises ApplicationError whose errors are under ``source``."""
+        """Read the document. Raises ApplicationError with errors under ``source``."""
         try:
             found = config_map_read(cluster=cluster_get(self.cluster), namespace=self.namespace, name=self.name)
         except Http404 as error:

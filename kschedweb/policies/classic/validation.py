@@ -1,4 +1,4 @@
-"""The classic engine's verdict on a Policy, with every problem put at its line."""
+"""Validates a Policy with the classic engine; every problem has its line."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from kschedweb.engine.releases.classic import Algorithm, LoadedPolicy
     from kschedweb.web.errors import FieldProblem
 
-# Fields of published samples that are read as what was meant.
+# Misspelt fields of published samples, which are read as intended.
 MISSPELT = {"predicates": "predicate", "priorities": "priority"}
 
 
 @dataclass(frozen=True)
 class ClassicChecked:
-    """A text with everything the engine says about it; ``algorithm`` is ``None`` where it cannot run.
+    """A text with the engine's findings; ``algorithm`` is ``None`` if it cannot run.
 
-    ``process`` says how kube-scheduler was started; what is wrong with it is among the errors, under ``process``.
+    ``process`` has the start options of kube-scheduler; its problems are among the errors, under ``process``.
     """
 
     kind: ClassVar[Kind] = Kind.CLASSIC
@@ -47,7 +47,7 @@ class ClassicChecked:
 
 
 def check_classic(text: str, process: Mapping[str, Any]) -> ClassicChecked:
-    """Read ``text`` as the classic kube-scheduler would; never raises for bad input."""
+    """Read ``text`` as the classic kube-scheduler does; never raises for bad input."""
     try:
         document = parse(text)
     except DocumentError as error:
@@ -66,7 +66,7 @@ def check_classic(text: str, process: Mapping[str, Any]) -> ClassicChecked:
 def _algorithm(
     loaded: LoadedPolicy, process: Mapping[str, Any], document: Document
 ) -> tuple[Algorithm | None, list[Problem]]:
-    """What runs, or why nothing does."""
+    """The algorithm, or the errors if it cannot run."""
     errors = [_placed(one, document) for one in loaded.problems]
     try:
         edition = edition_of(dict(process), "process.")
@@ -82,7 +82,7 @@ def _algorithm(
 
 
 def _placed(problem: EngineProblem, document: Document) -> Problem:
-    """``problem`` at its line; what the text itself complains about names its line in words."""
+    """``problem`` with its line; a problem of the text itself has the line in its message."""
     named = LINE.search(problem.text)
     if not problem.path and named:
         return Problem(problem.text, line=max(int(named[1]), 1))

@@ -1,7 +1,7 @@
-"""A posted form of a classic policy, written back into its document and its start.
+"""Writes a posted form of a classic policy into its document and process options.
 
-As with profiles, the form is compared with the document that it was shown for, and only what differs is written into
-the document as it is now.
+As with profiles, the form is compared with the document from which it was filled, and only differences are written into
+the posted document.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kschedweb.policies.editing.arguments import ABSENT, Posted
 from kschedweb.policies.editing.edits import rewrite
 from kschedweb.policies.editing.switches import as_dict
 
-# What a rule with an argument is called where nobody names it; the two predicates have their place in the order.
+# Default names of rules with an argument; the two predicates have a place in the fixed order.
 NAMES = {
     "labelsPresence": "CheckNodeLabelPresence",
     "serviceAffinity": "CheckServiceAffinity",
@@ -32,7 +32,7 @@ NAMES = {
 
 
 def process_posted(posted: Posted, saved: Mapping[str, Any]) -> dict[str, Any]:
-    """How kube-scheduler is started as the form says; as it was where the form does not show it."""
+    """The process options in the form; ``saved`` if the form does not show them."""
     if "process" not in posted:
         return dict(saved)
     found: dict[str, Any] = {}
@@ -47,9 +47,9 @@ def process_posted(posted: Posted, saved: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def apply(text: str, base: str, posted: Posted, edition: Edition) -> str:
-    """``text`` with the changes that ``posted`` makes to the form as shown for ``base``.
+    """``text`` with the changes of ``posted`` relative to the form of ``base``.
 
-    Raises ``DocumentError`` where one of the two is no YAML document.
+    Raises ``DocumentError`` if one of the two is not a YAML document.
     """
     data, shown = as_dict(parse(text).data), as_dict(parse(base).data)
     target = deepcopy(data)
@@ -66,7 +66,7 @@ def apply(text: str, base: str, posted: Posted, edition: Edition) -> str:
 
 
 def add(text: str, key: str, kind: str, name: str, edition: Edition) -> str:
-    """``text`` with one more rule of ``kind``, whose argument is still empty."""
+    """``text`` with one more rule of ``kind`` with an empty argument."""
     if key not in LISTS or kind not in KINDS[key]:
         return text
     data = as_dict(parse(text).data)
@@ -117,7 +117,7 @@ def _is_switched_off(key: str, one: Item, before: list[Item], posted: Posted) ->
 
 
 def _written(key: str, one: Item, shown: Item, posted: Posted) -> Item:
-    """``one`` with the weight and the argument that differ from those ``shown``."""
+    """``one`` with the posted weight and argument where they differ from ``shown``."""
     found, name = dict(one), name_of(one)
     weight = posted.get(f"weight.{name}", "").strip()
     if key != LISTS[0] and f"weight.{name}" in posted and weight != _weight(shown):

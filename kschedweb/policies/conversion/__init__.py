@@ -1,1 +1,1 @@
-"""A classic policy as profiles: what became of each of its rules, and a policy made of it."""
+"""Conversion of a classic policy to profiles, with a note on each of its rules."""

@@ -1,4 +1,4 @@
-"""The form that keeps a conversion as a policy."""
+"""The form that saves a conversion as a policy."""
 
 from __future__ import annotations
 

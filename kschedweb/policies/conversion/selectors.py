@@ -1,4 +1,4 @@
-"""What a classic policy is as a KubeSchedulerConfiguration."""
+"""Converts a classic policy to a KubeSchedulerConfiguration."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def conversion(revision: Revision) -> Conversion:
-    """The profile that replaces ``revision``; ``Unprocessable`` where it is no classic one, or cannot be replaced."""
+    """The conversion of ``revision``; raises ``Unprocessable`` if it is not classic, or cannot be converted."""
     if not revision.policy.dialect.is_convertible:
         raise Unprocessable(f"{revision.policy.name} is of profiles already: only a classic policy is converted.")
     loaded = load_policy(revision.document)
@@ -30,6 +30,6 @@ def conversion(revision: Revision) -> Conversion:
 
 
 def document(revision: Revision, made: Conversion) -> str:
-    """The YAML of ``made``, which says what it was made of."""
+    """The YAML of ``made``, with a comment that names the converted revision."""
     head = f"# Made of the classic policy {revision.policy.name}, revision {revision.number}.\n# {made.summary}\n"
     return head + as_yaml(made.document)

@@ -1,4 +1,4 @@
-"""Keeping what a classic policy is converted into."""
+"""Saves conversions of classic policies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def profile_create(*, revision: Revision, name: str, author: User | None) -> Policy:
-    """A policy ``name`` of profiles that replaces the classic ``revision``; its first comment says so."""
+    """Create the policy ``name`` from the classic ``revision``, which its first comment names."""
     text = selectors.document(revision, selectors.conversion(revision))
     made_of = f"Made of {revision.policy.name}, revision {revision.number}"
     return policy_create(name=name, document=text, comment=made_of, author=author)

@@ -1,7 +1,7 @@
-"""Arguments of plugins as typed form fields, built from the engine's JSON Schema and read back into plain values.
+"""Arguments of plugins as typed form fields, made from the engine's JSON Schema and read back into plain data.
 
-A blank field is an absent value, so that the default holds. What a person types is kept even where it is wrong: the
-engine judges it, and its words are shown beside the field.
+A blank field is an absent value, which has its default. Invalid input is kept: the engine checks it, and its message is
+shown at the field.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _IDENTIFYING = frozenset({"apiVersion", "kind"})
 
 @dataclass
 class Field:
-    """One input, or a group or table of inputs; ``value`` and ``default`` are text as shown."""
+    """An input, or a group or table of inputs; ``value`` and ``default`` are the shown texts."""
 
     kind: str  # number, boolean, choice, text, lines, yaml, table, group
     name: str
@@ -38,7 +38,7 @@ class Field:
     value: str = ""
     default: str = ""
     choices: list[str] = field(default_factory=list)
-    labels: dict[str, str] = field(default_factory=dict)  # of choices that are not shown as they are
+    labels: dict[str, str] = field(default_factory=dict)  # labels of choices, if they differ from the value
     minimum: int | None = None
     maximum: int | None = None
     fields: list[Field] = field(default_factory=list)
@@ -57,7 +57,7 @@ class Field:
 
     @property
     def options(self) -> list[tuple[str, str]]:
-        """Each choice with what is shown for it."""
+        """The choices as (value, label)."""
         return [(choice, self.labels.get(choice, choice)) for choice in self.all_choices]
 
     @property
@@ -80,13 +80,13 @@ def definitions() -> Schema:
 
 
 def args_schema(plugin: str) -> Schema | None:
-    """The schema of a plugin's arguments, ``None`` for a plugin that takes none."""
+    """The schema of a plugin's arguments; ``None`` if it has none."""
     found = definitions().get("$defs", {}).get(f"{plugin}Args")
     return found if isinstance(found, dict) else None
 
 
 def resolved(schema: Schema) -> Schema:
-    """``schema`` with its reference followed; words beside the reference win."""
+    """``schema`` with its reference resolved; keys beside the reference take precedence."""
     reference = schema.get("$ref")
     if not isinstance(reference, str):
         return schema
@@ -132,7 +132,7 @@ def form_field(schema: Schema, name: str, label: str, value: Any, default: Any, 
 
 
 def read(schema: Schema, name: str, posted: Posted) -> Any:
-    """The value that the fields of ``schema`` say, ``ABSENT`` where all are blank."""
+    """The value of the fields of ``schema``; ``ABSENT`` if all are blank."""
     schema = resolved(schema)
     kind = _kind(schema)
     if kind == "group":
@@ -153,9 +153,9 @@ def read(schema: Schema, name: str, posted: Posted) -> Any:
 
 
 def overlay(old: Any, new: Any, current: Any) -> Any:
-    """``current`` with the changes that lead from ``old`` to ``new``; ``ABSENT`` stands for a missing value.
+    """``current`` with the changes from ``old`` to ``new``; ``ABSENT`` is a missing value.
 
-    What the fields do not show (and so is in neither) stays as it is in ``current``.
+    Values that the fields do not show are in neither, and stay as in ``current``.
     """
     if old == new:
         return current
@@ -174,14 +174,14 @@ def overlay(old: Any, new: Any, current: Any) -> Any:
 
 
 def _overlay_row(old: list[Any], item: Any, current: list[Any], index: int) -> Any:
-    """A row that only moved brings along what it does not show; a row changed in place keeps it."""
+    """A row of the table with its hidden values: those of the same item if it moved, else those at its index."""
     if item in old:
         return current[old.index(item)]
     return overlay(old[index], item, current[index]) if index < len(old) else deepcopy(item)
 
 
 def shown_value(schema: Schema, value: Any) -> Any:
-    """What :func:`read` gives back for a form that shows ``value``."""
+    """The result of :func:`read` for a form that shows ``value``."""
     fields = form_field(schema, "v", "", value, ABSENT, ()).walk()
     return read(schema, "v", {shown.name: shown.value for shown in fields if shown.kind not in ("group", "table")})
 
@@ -207,7 +207,7 @@ def _columns(schema: Schema) -> Schema:
 
 
 def _is_flat(schema: Schema) -> bool:
-    """Whether an item of a list is, for the most part, a row of cells: what does not fit into one is not shown."""
+    """Whether most of a list item fits into the cells of a row; the rest is not shown."""
     cells, all_of_it = len(_columns(schema)), len(_properties(schema))
     return cells > all_of_it / 2 and all_of_it - cells <= MOST_HIDDEN
 
@@ -217,7 +217,7 @@ def _properties(schema: Schema) -> Schema:
 
 
 def _fits_table(value: Any) -> bool:
-    """Whether ``value`` can be shown in rows; text that can hold anything is shown otherwise."""
+    """Whether ``value`` can be shown in rows; otherwise it is shown as text."""
     return value is ABSENT or (
         isinstance(value, list) and len(value) < ROW_LIMIT and all(isinstance(item, dict) for item in value)
     )
@@ -265,14 +265,14 @@ def _cell(item: Any) -> str:
 
 
 def _scalar(kind: str, text: str) -> Any:
-    """``text`` as the type that it is meant to be; as text where it is something else."""
+    """``text`` converted to ``kind``; unchanged if it is invalid."""
     if kind == "boolean":
         return {"true": True, "false": False}.get(text, text)
     return number(text) if kind == "number" else text
 
 
 def number(text: str) -> Any:
-    """``text`` as a number; as text where it is none."""
+    """``text`` as a number; unchanged if it is none."""
     try:
         return int(text) if len(text) < 20 else text
     except ValueError:

@@ -1,4 +1,4 @@
-"""The state of the editing page: one document, shown as YAML and as the form of one of its profiles."""
+"""The state of the editor: a document, shown as YAML and as the form of one of its profiles."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EffectivePlugin:
-    """A plugin at an extension point; ``is_default`` where the default profile has it there with the same weight."""
+    """A plugin at an extension point; ``is_default`` if the default profile has it there with the same weight."""
 
     name: str
     weight: int
@@ -35,7 +35,7 @@ class EffectiveArgument:
 
 @dataclass
 class Editor(EditorState[Checked, Configuration]):
-    """``base`` is the document that the form's fields were filled from; see ``form.apply``."""
+    """The editor. ``base`` is the document from which the form was filled; see ``form.apply``."""
 
     document: str
     base: str
@@ -45,7 +45,7 @@ class Editor(EditorState[Checked, Configuration]):
 
     @property
     def problems(self) -> list[Problem]:
-        """In the order of the lines."""
+        """The problems in the order of lines."""
         return sorted(self.checked.errors, key=lambda problem: (problem.line, problem.column))
 
     @property
@@ -74,7 +74,7 @@ class Editor(EditorState[Checked, Configuration]):
 
 
 def state(document: str, errors: list[Problem], warnings: list[Problem]) -> dict[str, Any]:
-    """What the page's script needs."""
+    """The state for the page's script."""
     return {
         "document": document,
         "errors": [_diagnostic(problem) for problem in errors],
@@ -83,14 +83,14 @@ def state(document: str, errors: list[Problem], warnings: list[Problem]) -> dict
 
 
 def opened(document: str, profile: int = 0) -> Editor:
-    """The editor as it is shown for a saved document."""
+    """The editor for a saved document."""
     checked = check(document)
     data = checked.document.data if checked.document else {}
     return Editor(document, document, checked, form.build(data, profile, checked.errors))
 
 
 def posted(fields: Mapping[str, str]) -> Editor:
-    """The editor after a person changed fields, YAML, or both, and pressed a button or none."""
+    """The editor for posted fields and YAML, with the effect of a pressed button."""
     document = normalised(fields.get("document", ""))
     base = normalised(fields.get("base", document))
     profile = _index(fields.get("profile", ""))
@@ -107,7 +107,7 @@ def posted(fields: Mapping[str, str]) -> Editor:
 
 
 def effective_points(editor: Editor) -> list[tuple[str, list[EffectivePlugin]]]:
-    """The shown profile's plugins at each extension point, in the order in which they run."""
+    """The plugins of the shown profile at each extension point, in calling order."""
     if editor.runs is None:
         return []
     default = {point: dict(plugins) for point, plugins in form.default_points().items()}
@@ -129,7 +129,7 @@ def effective_points(editor: Editor) -> list[tuple[str, list[EffectivePlugin]]]:
 
 
 def effective_arguments(editor: Editor) -> list[EffectiveArgument]:
-    """Every argument of the shown profile after defaults, one leaf a row."""
+    """Every argument of the shown profile after defaulting, one leaf per row."""
     if editor.runs is None:
         return []
     default = form.default_arguments()
@@ -145,7 +145,7 @@ def effective_arguments(editor: Editor) -> list[EffectiveArgument]:
 
 
 def _pressed(document: str, fields: Mapping[str, str], profile: int) -> tuple[str, int]:
-    """The buttons of the form that change the document."""
+    """Apply a button that changes the document."""
     if "add_profile" in fields:
         document = form.add_profile(document)
         data = parse(document).data
@@ -158,7 +158,7 @@ def _pressed(document: str, fields: Mapping[str, str], profile: int) -> tuple[st
 
 
 def _unreadable(document: str, base: str, fields: Mapping[str, str], profile: int, shows_form: bool) -> Editor:
-    """The YAML cannot be read: the form keeps what was put into it until it can be written down."""
+    """The editor for invalid YAML; the form keeps its fields until they can be written into a valid document."""
     try:
         shown = form.apply(base, base, fields, profile) if shows_form else base
         data = parse(shown).data

@@ -1,8 +1,7 @@
-"""Change what a YAML text says by changing as little of the text as possible.
+"""Change the content of a YAML text with as few edits of the text as possible.
 
-A round trip through an emitter would lay the whole file out anew and lose comments beside removed keys. Here the
-difference between what the text says and what it shall say is cut into the text at the marks that the parser gives;
-every other byte stays as it was.
+A round trip through an emitter would reformat the whole file and lose comments. Here the difference between the current
+and the target content is edited into the text at the parser's marks; all other bytes stay as they are.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _EDIT_LIMIT = 5_000
-# What makes an item of a list the same item although another field of it changed.
+# Fields that identify an item of a list when its other fields change.
 _NAMES = ("name", "schedulerName", "topologyKey", "urlPrefix")
 
 
@@ -32,7 +31,7 @@ class _Edit(NamedTuple):
 
 
 def rewrite(text: str, target: dict[str, Any]) -> str:
-    """``text`` changed to say ``target``. Raises ``DocumentError`` where ``text`` is no YAML document."""
+    """``text`` edited to have the content ``target``. Raises ``DocumentError`` if ``text`` is not YAML."""
     document = parse(text)
     for _ in range(_EDIT_LIMIT):
         if _same(document.data, target):
@@ -49,12 +48,12 @@ def rewrite(text: str, target: dict[str, Any]) -> str:
 
 
 def _anew(target: dict[str, Any]) -> str:
-    """The last resort: right, but without the comments."""
+    """``target`` as new YAML, without comments; the last resort."""
     return _dump(target, offset=2)
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Equality as YAML sees it: ``1`` is not ``true``, order of keys is nothing."""
+    """Equality in YAML: ``1`` is not ``true``, and the order of keys does not matter."""
     if isinstance(a, dict) and isinstance(b, dict):
         return a.keys() == b.keys() and all(_same(value, b[key]) for key, value in a.items())
     if isinstance(a, list) and isinstance(b, list):
@@ -63,7 +62,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 class _Editor:
-    """Finds the edits that bring ``root`` closer to a target; each is meant for the text as it is now."""
+    """Finds edits that bring ``root`` closer to a target; each is valid for the current text only."""
 
     def __init__(self, text: str, root: yaml.Node | None) -> None:
         self.text = text
@@ -123,7 +122,7 @@ class _Editor:
     # --- places in the text
 
     def _end(self, node: yaml.Node) -> int:
-        """Where the last visible character of ``node`` ends."""
+        """The position after the last visible character of ``node``."""
         if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
             last = node.value[-1]
             if isinstance(last, tuple):
@@ -135,7 +134,7 @@ class _Editor:
         return max(end, node.start_mark.index)
 
     def _colon(self, label: yaml.Node) -> int:
-        """Behind the colon that follows a key."""
+        """The position after the colon of a key."""
         return self.text.index(":", label.end_mark.index) + 1
 
     def _line_start(self, index: int) -> int:
@@ -149,7 +148,7 @@ class _Editor:
         return not self.text[self._line_start(index) : index].strip()
 
     def _dash(self, item: yaml.Node) -> int:
-        """The dash in front of an item of a block sequence."""
+        """The position of the dash of an item of a block sequence."""
         tokens = yaml.scan(self.text, Loader=yaml.CSafeLoader)
         marks = (token.start_mark.index for token in tokens if isinstance(token, yaml.BlockEntryToken))
         return max(mark for mark in marks if mark < item.start_mark.index)
@@ -169,7 +168,7 @@ class _Editor:
             return _Edit(colon, max(end, colon), " " + inline)
         if not block and start < end and not _is_block(node):
             return _Edit(start, end, inline)
-        # What stands on the key's line besides the value is a comment, and stays there.
+        # The rest of the key's line is a comment, which stays there.
         if start > self._line_end(colon):
             comment = self.text[colon : self._line_end(colon)].rstrip()
         else:
@@ -235,7 +234,7 @@ class _Editor:
         end = self._line_end(end)
         if self._begins_line(start):
             return _Edit(self._line_start(start), min(end + 1, len(self.text)), "")
-        # The first key behind a dash: the dash stays and belongs to the next line.
+        # The first key after a dash: the dash stays and belongs to the next line.
         return _Edit(start, end, "")
 
 
@@ -255,7 +254,7 @@ def _identity(item: Any) -> str:
 
 
 def _sequence_offset(root: yaml.Node | None) -> int:
-    """How far the document's own block sequences lie to the right of their key: 0 or 2, as most documents do."""
+    """The indentation of block sequences in the document relative to their key: 0 or 2, whichever is used."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -293,7 +292,7 @@ def _is_block(node: yaml.Node) -> bool:
 
 
 def _inline(value: Any, *, quoted: bool) -> str:
-    """``value`` on one line: JSON, which every YAML reader takes, or a plain scalar where it need not be quoted."""
+    """``value`` on one line: JSON, which is valid YAML, or a plain scalar if it needs no quotes."""
     if quoted or not isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     return written([value], flow=True).strip()[1:-1]

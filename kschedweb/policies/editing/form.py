@@ -1,7 +1,7 @@
-"""The structured form of one profile: what a document says as fields, and fields written back into the document.
+"""The structured form of one profile: fields from a document, and fields written back into the document.
 
-A posted form is compared with the document that it was shown for (the base); only what differs is written into the
-document as it is now. So a person may change fields and YAML in one go, and neither side overwrites the other.
+A posted form is compared with the document from which it was filled (the base), and only differences are written into
+the posted document. So a person can change fields and YAML at once, and neither overwrites the other.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class PluginRow:
 
     @property
     def is_changed(self) -> bool:
-        """Whether the document says anything but the default about this plugin."""
+        """Whether the document differs from the default for this plugin."""
         fields = self.arguments.walk() if self.arguments else []
         return (
             any(switch.on != switch.by_default for switch in self.switches)
@@ -99,13 +99,13 @@ class ProfileForm:
 
     @property
     def slider_limit(self) -> int:
-        """The same right end for every slider, so that weights can be compared by eye."""
+        """The right end of every slider, so that weights can be compared by eye."""
         weights = [row.weight.value or row.weight.default for row in self.plugins if row.weight]
         return max([10, *(int(weight) for weight in weights if weight.isdecimal() and len(weight) < 4)])
 
 
 def build(data: Any, index: int, problems: list[Problem]) -> ProfileForm:
-    """The form for profile ``index`` of a document's plain values, with ``problems`` beside their fields."""
+    """The form for profile ``index`` of a document's plain data, with ``problems`` at their fields."""
     profiles = as_list(as_dict(data).get("profiles")) or [{}]
     index = min(max(index, 0), len(profiles) - 1)
     profile = as_dict(profiles[index])
@@ -123,9 +123,9 @@ def build(data: Any, index: int, problems: list[Problem]) -> ProfileForm:
 
 
 def apply(text: str, base: str, posted: Posted, index: int) -> str:
-    """``text`` with the changes that ``posted`` makes to the form of profile ``index`` as shown for ``base``.
+    """``text`` with the changes of ``posted`` relative to the form of profile ``index`` of ``base``.
 
-    Raises ``DocumentError`` where one of the two is no YAML document.
+    Raises ``DocumentError`` if one of the two is not a YAML document.
     """
     data, shown = parse(text).data, as_dict(parse(base).data)
     target = deepcopy(as_dict(data))
@@ -145,7 +145,7 @@ def apply(text: str, base: str, posted: Posted, index: int) -> str:
 
 
 def add_profile(text: str) -> str:
-    """``text`` with one more profile, whose name is not used yet."""
+    """``text`` with one more profile with a new name."""
     data = as_dict(parse(text).data)
     profiles = as_list(data.get("profiles")) or [{"schedulerName": "default-scheduler"}]
     used = {as_dict(profile).get("schedulerName", "default-scheduler") for profile in profiles}
@@ -156,7 +156,7 @@ def add_profile(text: str) -> str:
 
 
 def remove_profile(text: str, index: int) -> str:
-    """``text`` without profile ``index``; the last one stays."""
+    """``text`` without profile ``index``, unless it is the only one."""
     data = as_dict(parse(text).data)
     profiles = as_list(data.get("profiles"))
     if len(profiles) < 2 or index >= len(profiles):
@@ -165,7 +165,7 @@ def remove_profile(text: str, index: int) -> str:
 
 
 def reset(text: str, index: int, plugin: str) -> str:
-    """``text`` without a word about ``plugin`` in profile ``index``."""
+    """``text`` without entries and arguments of ``plugin`` in profile ``index``."""
     data = as_dict(parse(text).data)
     profiles = as_list(data.get("profiles"))
     if plugin not in plugin_names() or index >= len(profiles):
@@ -182,12 +182,12 @@ def reset(text: str, index: int, plugin: str) -> str:
 
 @cache
 def default_points() -> Effective:
-    """What runs where a document says nothing."""
+    """The plugins at each extension point by default."""
     return effective({})
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """Every leaf of nested values as its path and its text."""
+    """The path and the text of every leaf of nested values."""
     if isinstance(value, dict) and value:
         for key, item in value.items():
             yield from leaves(item, f"{path}.{key}" if path else key)
@@ -200,7 +200,7 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 @cache
 def default_arguments() -> dict[str, Any]:
-    """The arguments that each plugin gets where a document says nothing, other than that the plugin runs."""
+    """The default arguments of each plugin."""
     others = [name for name, spec in CURRENT.registry.specs.items() if spec.args and name not in default_weights()]
     plugins = {"multiPoint": {"enabled": [{"name": name} for name in others]}}
     defaulted = load(
@@ -270,13 +270,13 @@ def _help(name: str) -> str:
 
 
 def _weight_entry(plugins: object, name: str) -> tuple[Any, Path]:
-    """The weight that the document gives to ``name``, as it stands there, and where."""
+    """The weight of ``name`` as written in the document, and its path."""
     for point in ("score", "multiPoint"):
         listed = as_list(as_dict(as_dict(plugins).get(point)).get("enabled"))
         for index, entry in enumerate(listed):
             if as_dict(entry).get("name") == name:
                 weight = entry.get("weight")
-                # kube-scheduler counts 0 and an absent weight as 1.
+                # kube-scheduler treats 0 and an absent weight as 1.
                 explicit = weight if weight else 1
                 return (ABSENT if explicit == default_weight(name) and not weight else explicit), (
                     point,
@@ -309,7 +309,7 @@ def _arguments(name: str, profile: dict[str, Any], base: Path) -> Field | None:
 
 
 def _place(form: ProfileForm, problems: list[Problem]) -> None:
-    """Put each problem at the field whose path is the longest beginning of its own."""
+    """Put each problem at the field whose path is the longest prefix of its path."""
     fields = [*form.general, *form.fields]
     for row in form.plugins:
         fields += [*(row.arguments.walk() if row.arguments else []), *([row.weight] if row.weight else [])]
@@ -377,7 +377,7 @@ def _write_switches(
 
 def _write_arguments(profile: dict[str, Any], name: str, value: Any) -> None:
     if value is not ABSENT and name == "NodeResourcesFit" and as_dict(value.get("scoringStrategy")):
-        # kube-scheduler defaults the type only where the whole strategy is absent.
+        # kube-scheduler defaults the type only if the whole strategy is absent.
         value["scoringStrategy"].setdefault("type", "LeastAllocated")
     if value is not ABSENT:
         load_aware.completed(name, value, as_dict(_args(profile, name)), default_arguments().get(name, {}))

@@ -1,4 +1,4 @@
-"""The arguments of load-aware plugins in the form: which numbers have a slider, which groups are given as a whole."""
+"""The arguments of load-aware plugins in the form: numbers with sliders, and groups that are set as a whole."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kschedweb.engine.releases import CURRENT
 
 Schema = dict[str, Any]  # a part of the engine's JSON Schema
 
-FARTHEST = 1000  # a range beyond this cannot be set by hand
+FARTHEST = 1000  # a range beyond this is too large for a slider
 
 
 class Slider(NamedTuple):
@@ -21,12 +21,12 @@ class Slider(NamedTuple):
 
 @cache
 def load_aware() -> frozenset[str]:
-    """The plugins that come from other schedulers than kube-scheduler, or weigh what nodes really use."""
+    """The plugins that come from other schedulers than kube-scheduler, or use watermarks."""
     return frozenset(spec.name for spec in CURRENT.registry.specs.values() if spec.origin or spec.load_aware)
 
 
 def slider(schema: Schema, name: str) -> Slider | None:
-    """The slider for the number called ``name`` ("args.<plugin>.…"), ``None`` where there is none."""
+    """The slider of the number field ``name`` ("args.<plugin>.…"); ``None`` if it has none."""
     field = _field(name)
     if field is None:
         return None
@@ -37,15 +37,15 @@ def slider(schema: Schema, name: str) -> Slider | None:
 
 
 def given_as_a_whole(name: str) -> bool:
-    """Whether the group of fields called ``name`` ("args.<plugin>.…") takes its defaults as a whole only."""
+    """Whether the group of fields ``name`` ("args.<plugin>.…") is defaulted only as a whole."""
     field = _field(name)
     return field is not None and field.whole
 
 
 def completed(plugin: str, args: dict[str, Any], before: dict[str, Any], defaults: dict[str, Any]) -> None:
-    """Write the other weights beside the first one of a group that a person sets, so that only that one changes.
+    """If a person sets the first weight of a group, write out the others, so that only that one changes.
 
-    ``before`` are the plugin's arguments as they stood in the document.
+    ``before`` are the plugin's arguments in the document before the change.
     """
     spec = CURRENT.registry.args(plugin)
     for group in (field.name for field in spec.struct.fields if field.whole) if spec else ():
@@ -54,14 +54,14 @@ def completed(plugin: str, args: dict[str, Any], before: dict[str, Any], default
 
 
 def _field(name: str) -> Field | None:
-    """The field called ``name`` of a load-aware plugin's arguments; a map's values go by that of the map."""
+    """The field ``name`` of a load-aware plugin's arguments; for a value of a map, the map's field."""
     _, _, rest = name.partition(".")
     plugin, _, rest = rest.partition(".")
     if not name.startswith("args.") or plugin not in load_aware() or (spec := CURRENT.registry.args(plugin)) is None:
         return None
     found, struct = None, spec.struct
     while rest:
-        # A name may have dots itself.
+        # a name may contain dots
         found = next((one for one in struct.fields if f"{rest}.".startswith(f"{one.name}.")), None)
         if found is None or not isinstance(found.type, Struct):
             break

@@ -1,4 +1,4 @@
-"""What stands beside the arguments of a plugin in the editor. Who can draw it registers; nothing here knows them."""
+"""Panels beside the arguments of a plugin in the editor. Apps that draw panels register here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from kschedweb.policies.editing.editor import Editor
     from kschedweb.policies.models import Revision
 
-# From what is shown, what is saved and the posted fields to panels by plugin.
+# (editor, saved revision, posted fields) -> panels by plugin
 Drawing = Callable[["Editor", "Revision", Mapping[str, str]], Mapping[str, object]]
 
 _drawings: list[Drawing] = []

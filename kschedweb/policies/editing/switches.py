@@ -1,8 +1,8 @@
-"""Plugins of a profile switched on and off and weighed, as entries of ``plugins`` in its document.
+"""Switches and weights of plugins as entries of ``plugins`` in a profile's document.
 
-Everything here works on plain values that may be wrong in any way: what is not of the expected shape counts as absent.
-The merge is kube-scheduler's (specification 3.3), kept here as well so that a form can be shown for a document which
-the engine refuses for another reason; a test holds the two against each other.
+All functions work on plain data that may be invalid in any way: values of an unexpected type count as absent. The merge
+is kube-scheduler's (specification 3.3). It is repeated here so that a form can be shown for a document that the engine
+refuses for another reason; a test compares the two.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ Effective = dict[str, dict[str, int]]
 
 @cache
 def default_weights() -> dict[str, int]:
-    """The default set in its order, each plugin with its weight (0: none)."""
+    """The default plugins in order, with their weights (0: none)."""
     return {reference.name: reference.weight for reference in CURRENT.registry.defaults}
 
 
 def default_weight(name: str) -> int:
-    """The weight that ``name`` scores with where a document says nothing."""
+    """The default weight of ``name``."""
     return default_weights().get(name) or 1
 
 
 @cache
 def points_of(name: str) -> tuple[str, ...]:
-    """The extension points that plugin ``name`` implements, in their order; empty for an unknown plugin."""
+    """The extension points that plugin ``name`` implements, in order; empty for an unknown plugin."""
     spec = CURRENT.registry.get(name)
     return tuple(point for point in EXTENSION_POINTS if spec and point in spec.points)
 
 
 def effective(plugins: object) -> Effective:
-    """The plugins that run at each extension point, with their weight, after both stages of the merge."""
+    """The plugins at each extension point with their weights, after both stages of the merge."""
     common = _multi_point(plugins)
     result: Effective = {}
     for point in EXTENSION_POINTS:
@@ -52,9 +52,9 @@ def effective(plugins: object) -> Effective:
 
 
 def with_plugin(plugins: object, name: str, points: frozenset[str], weight: int | None) -> dict[str, Any]:
-    """A copy of ``plugins`` in which ``name`` runs at exactly ``points`` and, where it scores, weighs ``weight``.
+    """A copy of ``plugins`` in which ``name`` runs at exactly ``points`` and, if it scores, has ``weight``.
 
-    ``None`` is the default weight. Where the default says the same, entries are taken out rather than added.
+    ``None`` is the default weight. Entries that equal the default are removed.
     """
     changed = _Plugins(plugins)
     changed.switch(name, points)
@@ -98,7 +98,7 @@ def _multi_point(plugins: object) -> dict[str, int]:
 
 
 class _Plugins:
-    """A working copy of ``plugins`` that drops the lists and sets which it empties."""
+    """A working copy of ``plugins`` that removes empty lists and sets."""
 
     def __init__(self, plugins: object) -> None:
         self.value = deepcopy(as_dict(plugins))
@@ -148,11 +148,11 @@ class _Plugins:
                     if entry["name"] == name:
                         entry["weight"] = weight
             return
-        # An entry in multiPoint replaces the default one in its place and so keeps the order of every point.
+        # An entry in multiPoint takes the place of the default one, and so keeps the order at every point.
         self.add("multiPoint", "enabled", {"name": name, "weight": weight})
 
     def _falls_back(self, name: str, point: str, weight: int) -> bool:
-        """Whether everything else stays and ``weight`` holds once the entry of ``name`` at ``point`` is gone."""
+        """Whether removing the entry of ``name`` at ``point`` changes nothing else, and ``weight`` still holds."""
         without = _Plugins(self.value)
         without.remove(point, "enabled", name)
         before, after = effective(self.value), effective(without.value)

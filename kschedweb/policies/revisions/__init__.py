@@ -1,1 +1,1 @@
-"""What documents with immutable, numbered revisions have in common: policies here, scenarios in their own app."""
+"""Common parts of documents with immutable, numbered revisions, which are policies and scenarios."""

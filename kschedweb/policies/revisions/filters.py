@@ -1,4 +1,4 @@
-"""One filter for a list of documents, on the page and over REST; subclasses say of which model."""
+"""The filter of a list of documents, for the page and REST; subclasses set the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked beside a document: by saving it, and by comparing two of its revisions."""
+"""The forms for saving a document, and for comparing two of its revisions."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ _LARGEST = 2**31 - 1
 
 
 class SaveForm(forms.Form):
-    """What is said beside the document when it is saved."""
+    """The fields beside the document when it is saved."""
 
     comment = forms.CharField(max_length=500, required=False)
     expected = forms.IntegerField(min_value=1, max_value=_LARGEST)
 
 
 class DiffForm(forms.Form):
-    """Which two revisions; left out: the newest and the one before it."""
+    """The two revisions to compare; by default the newest and the one before it."""
 
     to = forms.IntegerField(min_value=1, max_value=_LARGEST, required=False)
     view = forms.ChoiceField(choices=[("split", "Side by side"), ("unified", "Unified")], required=False)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # "from" is a word of the language.
+        # "from" is a Python keyword.
         self.fields["from"] = forms.IntegerField(min_value=1, max_value=_LARGEST, required=False)

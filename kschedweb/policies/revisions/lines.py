@@ -1,4 +1,4 @@
-"""What differs between two texts, line by line."""
+"""Line-by-line differences of two texts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CONTEXT_LINES = 3
 
 @dataclass(frozen=True)
 class Line:
-    """A row of the side-by-side view; ``None`` where that side has no line. ``kind``: same, changed, added, removed."""
+    """A row of the side-by-side view; a side without a line is ``None``. ``kind``: same, changed, added, removed."""
 
     kind: str
     old_number: int | None
@@ -20,7 +20,7 @@ class Line:
 
 
 def lines(old: str, new: str) -> list[Line]:
-    """Both texts side by side, whole."""
+    """Both whole texts side by side."""
     left, right = old.splitlines(), new.splitlines()
     rows: list[Line] = []
     for tag, i1, i2, j1, j2 in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
@@ -41,13 +41,13 @@ def lines(old: str, new: str) -> list[Line]:
 
 
 def folded(rows: list[Line], context: int = CONTEXT_LINES) -> list[Line | int]:
-    """``rows`` with stretches of equal lines far from any change replaced by their count."""
+    """``rows`` with runs of equal lines far from any change replaced by their number."""
     near = [False] * len(rows)
     for index, row in enumerate(rows):
         if row.kind != "same":
             for other in range(max(index - context, 0), min(index + context + 1, len(rows))):
                 near[other] = True
-    # One line is as short as the note that it was left out.
+    # a single line is as short as the note about it
     for index in range(len(rows)):
         if all(near[index - 1 : index] or [True]) and all(near[index + 1 : index + 2] or [True]):
             near[index] = True
@@ -63,7 +63,7 @@ def folded(rows: list[Line], context: int = CONTEXT_LINES) -> list[Line | int]:
 
 
 def unified(old: str, new: str, old_name: str, new_name: str) -> str:
-    """A patch as ``diff -u`` writes it; empty where nothing differs."""
+    """A patch in the format of ``diff -u``; empty without differences."""
     return "".join(
         unified_diff(old.splitlines(keepends=True), new.splitlines(keepends=True), old_name, new_name, n=CONTEXT_LINES)
     )

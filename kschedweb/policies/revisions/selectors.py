@@ -16,7 +16,7 @@ Saved = TypeVar("Saved", bound=Model)
 def with_newest(kept: QuerySet[Kept], revisions: QuerySet[Any], owner: str) -> QuerySet[Kept]:
     """``kept``, each with ``newest`` (number), ``revision_count``, ``changed_at`` and ``changed_by``.
 
-    ``owner`` is the field by which one of ``revisions`` names what it is of.
+    ``owner`` is the foreign key of ``revisions`` to ``kept``.
     """
     last = revisions.filter(**{owner: OuterRef("pk")}).order_by("-number")
     return kept.annotate(  # type: ignore[return-value]
@@ -28,7 +28,7 @@ def with_newest(kept: QuerySet[Kept], revisions: QuerySet[Any], owner: str) -> Q
 
 
 def numbered(revisions: QuerySet[Saved], number: int | None, title: str) -> Saved:
-    """Revision ``number``, ``None`` for the newest; ``Http404`` that begins with ``title`` where there is none."""
+    """Revision ``number``, by default the newest; raises ``Http404``, which begins with ``title``, if there is none."""
     if number is not None:
         revisions = revisions.filter(number=number) if 0 < number <= _LARGEST else revisions.none()
     found = revisions.order_by("-number").first()

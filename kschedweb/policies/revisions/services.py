@@ -1,4 +1,4 @@
-"""Saving a further revision of a document."""
+"""Saves further revisions of a document."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Saved = TypeVar("Saved", bound=Model)
 
 
 class InvalidDocument(Unprocessable):
-    """The document cannot be kept; ``errors`` have ``line`` and ``column`` as well."""
+    """The document cannot be saved; ``errors`` have ``line`` and ``column`` as well."""
 
-    said: str  # unless there is more to say
+    said: str  # the default message
 
     def __init__(self, problems: Iterable[Problem], detail: str = "") -> None:
         self.problems = list(problems)
@@ -28,16 +28,16 @@ class InvalidDocument(Unprocessable):
 
 
 def newest_locked(kept: Model, revisions: QuerySet[Saved], expected: int) -> Saved:
-    """The newest of ``revisions``, which are those of ``kept``, while nobody else can add one.
+    """Lock ``kept`` against new revisions, and return the newest of ``revisions``, which are its own.
 
-    ``expected`` is the number of the revision that was edited; ``PreconditionFailed`` where it is not the newest.
+    ``expected`` is the number of the edited revision; raises ``PreconditionFailed`` if it is not the newest.
     """
     model: Any = type(kept)
     if not model.objects.select_for_update().filter(pk=kept.pk).exists():
         kind = str(model._meta.verbose_name).capitalize()
         raise NotFound(f"{kind} {kept} was deleted in the meantime. Nothing was saved.")
     newest: Any = revisions.order_by("-number").first()
-    assert newest is not None  # everything is made with a revision
+    assert newest is not None  # everything is created with a revision
     if newest.number != expected:
         raise PreconditionFailed(
             f"Revision {newest.number} was saved in the meantime: you edited revision {expected}. Nothing was saved."

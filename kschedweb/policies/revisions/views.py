@@ -1,4 +1,4 @@
-"""What the pages of policies and of scenarios do alike: the editor's saving, revisions side by side, the schema."""
+"""Common parts of the pages of policies and scenarios: saving in the editor, comparing revisions, the schema."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _Checked(Protocol):
 
 
 class _Editor(Protocol):
-    """The state of an editing page."""
+    """The state of an editor."""
 
     document: str
 
@@ -40,7 +40,7 @@ Saved = TypeVar("Saved", bound=_Numbered)
 
 @dataclass(frozen=True)
 class Attempt:
-    """What an editing page shows of saving: what was said, and why nothing was saved where it was tried."""
+    """An attempt to save in an editor: the posted form, and the errors if it failed."""
 
     save: SaveForm
     conflict: PreconditionFailed | None = None
@@ -48,8 +48,8 @@ class Attempt:
     status: int = 200
 
     def context(self, newest: int) -> dict[str, Any]:
-        """``newest`` is the number of the newest revision, which was edited unless the form says another."""
-        # A button that saves nothing keeps what the person started from.
+        """``newest`` is the number of the newest revision, which is the edited one unless the form names another."""
+        # Buttons that do not save keep the revision that the person started from.
         expected = self.save.data.get("expected") or newest
         return {"save": self.save, "expected": expected, "conflict": self.conflict, "refused": self.refused}
 
@@ -58,10 +58,10 @@ UNTRIED = Attempt(SaveForm())
 
 
 def tried(request: HttpRequest, shown: _Editor, newest: int, store: Callable[[str, str, int], int]) -> Attempt | None:
-    """What came of a POST to an editing page; ``None`` where it was saved.
+    """Handle a POST to an editor; returns ``None`` if the document was saved.
 
-    ``store`` saves a document with a comment and the number of the revision that was edited, and gives the number of
-    the newest one then.
+    ``store`` saves a document with a comment and the number of the edited revision, and returns the number of the
+    newest revision then.
     """
     save = SaveForm(request.POST)
     if "save" not in request.POST:
@@ -82,9 +82,9 @@ def tried(request: HttpRequest, shown: _Editor, newest: int, store: Callable[[st
 
 
 def restored(request: HttpRequest, number: int, store: Callable[[int], int]) -> None:
-    """Have revision ``number`` restored, and say what came of it.
+    """Restore revision ``number``, and show a message with the result.
 
-    ``store`` is given the number of the revision that the person saw as the newest, and gives that of the newest then.
+    ``store`` gets the number of the newest revision that the person saw, and returns that of the newest one then.
     """
     save = SaveForm(request.POST)
     if not save.is_valid():
@@ -100,7 +100,7 @@ def restored(request: HttpRequest, number: int, store: Callable[[int], int]) -> 
 def compared(
     request: HttpRequest, get: Callable[[int | None], Saved], newest: int
 ) -> tuple[Saved, Saved, dict[str, Any]]:
-    """The older and the newer of two revisions that the address names, and what revisions/diff.html shows of them."""
+    """The older and the newer of two revisions in the address, and the context of revisions/diff.html."""
     asked = DiffForm(request.GET)
     if not asked.is_valid():
         raise Http404("A revision is a whole number.")
@@ -121,7 +121,7 @@ def compared(
 
 
 def line_diff(old: str, new: str, old_name: str, new_name: str) -> dict[str, Any]:
-    """What revisions/_lines.html needs."""
+    """The context of revisions/_lines.html."""
     return {
         "rows": lines.folded(lines.lines(old, new)),
         "patch": lines.unified(old, new, old_name, new_name).splitlines(),
@@ -137,7 +137,7 @@ def schema_response(schema: dict[str, Any]) -> JsonResponse:
 
 
 def number_of(request: HttpRequest, key: str) -> int | None:
-    """A number of the query; ``Http404`` where it is something else."""
+    """A number in the query; raises ``Http404`` for other text."""
     text = request.GET.get(key, "")
     if not text:
         return None

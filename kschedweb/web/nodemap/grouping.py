@@ -1,6 +1,6 @@
-"""Nodes in groups by their labels, as columns that a node map can ask for; labels may change while time passes.
+"""Groupings of nodes by their labels, as columns for node maps; labels may change over time.
 
-At most MOST_GROUPINGS groupings of MOST_GROUPS groups each, in which nodes change their group MOST_SHIFTS times.
+There are at most MOST_GROUPINGS groupings of MOST_GROUPS groups each, with at most MOST_SHIFTS changes of group.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from kschedweb.engine.state.columns import Codes, Floats
 
 MOST_GROUPINGS, MOST_GROUPS, MOST_SHIFTS = 24, 200, 20_000
-NARROW, WIDE = 255, 65_535  # what a column of bytes, or of pairs of them, says of a node that is not there
-MOMENT = 1e-6  # seconds within which two times are the same
-# Groupings that have a plain name, and the labels that say them, the first one that a node has.
+NARROW, WIDE = 255, 65_535  # value for a missing node in a column of one or two bytes
+MOMENT = 1e-6  # seconds within which two times are equal
+# groupings with plain names, and their labels, of which the first one that a node has counts
 NAMED = {
     "zone": (ZONE, BETA_ZONE),
     "region": (REGION, BETA_REGION),
@@ -35,7 +35,7 @@ NAMED = {
 
 
 class Relabelled(NamedTuple):
-    """From ``time`` (seconds) on the node in place ``node`` has other ``labels``."""
+    """From ``time`` (seconds) on, the node at position ``node`` has the ``labels``."""
 
     time: float
     node: int
@@ -44,7 +44,7 @@ class Relabelled(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Shifts:
-    """Nodes that come into other groups, in the order of time: seconds, nodes, places in values. Shape [shifts]."""
+    """Changes of group in order of time: seconds, node positions, indices of values. Shape [shifts]."""
 
     times: Floats = field(default_factory=lambda: np.zeros(0))
     nodes: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
@@ -53,7 +53,7 @@ class Shifts:
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """The nodes by one label: ``codes`` says which of ``values`` each node has at first ("": it has none)."""
+    """A grouping of nodes by one label: ``codes`` are initial indices into ``values`` ("": no label)."""
 
     label: str
     values: list[str]
@@ -67,7 +67,7 @@ class Grouping:
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> Grouping:
-        """What ``to_dict`` made; groupings that were stored earlier know of no shifts."""
+        """The reverse of ``to_dict``; older stored groupings have no shifts."""
         shifts = Shifts()
         if known := stored.get("shifts"):
             times = np.array(known["times"], dtype=np.float64)
@@ -75,10 +75,10 @@ class Grouping:
         return cls(stored["label"], list(stored["values"]), _codes(stored["codes"]), shifts)
 
     def at(self, time: float) -> Grouping:
-        """The groups in which the nodes are at ``time`` (seconds)."""
+        """The groups of the nodes at ``time`` (seconds)."""
         past = int(np.searchsorted(self.shifts.times, time + MOMENT, side="right"))
         codes = self.codes.copy()
-        codes[self.shifts.nodes[:past]] = self.shifts.codes[:past]  # of several shifts of a node the last one counts
+        codes[self.shifts.nodes[:past]] = self.shifts.codes[:past]  # the last of several shifts of a node counts
         return Grouping(self.label, self.values, codes)
 
     def words(self, code: int) -> str:
@@ -86,7 +86,7 @@ class Grouping:
 
 
 def packed(values: NDArray[Any]) -> dict[str, Any]:
-    """Whole numbers from 0 on as base64, little-endian, one byte each or two where one is too small; nan: absent."""
+    """Non-negative integers as base64, one byte each, or two (little-endian) if needed; nan is absent."""
     known = values[~np.isnan(values)]
     wide = bool(known.size and known.max() >= NARROW)
     absent = WIDE if wide else NARROW
@@ -96,7 +96,7 @@ def packed(values: NDArray[Any]) -> dict[str, Any]:
 
 
 def unpacked(column: Mapping[str, Any]) -> NDArray[np.uint16]:
-    """The numbers of ``packed`` in one row, as they are there."""
+    """The flat array of stored numbers of ``packed``."""
     kind = "<u2" if column["bytes"] == 2 else "u1"
     return np.frombuffer(base64.b64decode(column["values"]), dtype=kind).astype(np.uint16)
 
@@ -106,11 +106,10 @@ def _codes(column: Mapping[str, Any]) -> Codes:
 
 
 def groupings(labels: Sequence[Mapping[str, str]], later: Sequence[Relabelled] = ()) -> list[Grouping]:
-    """By zone, region, instance type and pool, then by every other label that tells nodes apart, by its key.
+    """Groupings by zone, region, instance type and pool, then by every other label that divides the nodes.
 
-    ``labels`` are those of each node at first, ``later`` what they become, in the order of time. A label that has a
-    value of its own for every node at first, or more than MOST_GROUPS, or that changes more than MOST_SHIFTS times,
-    makes no groups.
+    ``labels`` are the initial ones of each node, ``later`` the changes in order of time. A label makes no grouping if
+    all nodes have different initial values, or if it has more than MOST_GROUPS values or MOST_SHIFTS changes.
     """
     found = [one for name, keys in NAMED.items() if (one := _grouping(name, keys, labels, later)) is not None]
     taken = {key for keys in NAMED.values() for key in keys}

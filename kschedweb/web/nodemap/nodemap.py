@@ -1,7 +1,7 @@
-"""Node maps: every node as a cell, in groups, coloured by one figure; the same as a sentence and as tables.
+"""Node maps: each node is a cell, in groups, coloured by one figure; with a sentence and tables of the same.
 
-A page gets the sentence and the tables; nodemap.ts draws the cells from columns that it asks REST for. What goes there
-is bounded: MOST_NODES nodes, the groupings of grouping.py, one or two bytes a value.
+A page contains the sentence and the tables; nodemap.ts draws the cells from columns of REST. The columns are limited to
+MOST_NODES nodes, the groupings of grouping.py, and one or two bytes per value.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from kschedweb.web.nodemap.grouping import Grouping
 
 MOST_NODES = 20_000
-MOST_ROWS = 500  # of a table of nodes
-FULL = 95.0  # percent of anything that a node has, from which on it is called full
+MOST_ROWS = 500  # rows of a table of nodes
+FULL = 95.0  # percent of a resource from which on a node is full
 STATES = ("without a pod", "with pods", "full", "cordoned", "not ready")
 WITHOUT_POD, WITH_PODS, FULL_STATE, CORDONED, NOT_READY = range(len(STATES))
 
 
 @dataclass(frozen=True)
 class Show:
-    """What a map is coloured by. ``unit`` is "%", "pods", or "" for states; ``verb`` says whose percent it is."""
+    """A choice of colouring. ``unit`` is "%", "pods", or "" for states; ``verb`` is requested or used."""
 
     key: str
     label: str
@@ -44,13 +44,13 @@ PODS, STATE = Show("pods", "pods on the node", "pods"), Show("state", "state of 
 
 
 def requested(resource: str) -> Show:
-    """Coloured by what pods request of ``resource``."""
+    """Colouring by requests of ``resource``."""
     what = {"cpu": "CPU"}.get(resource, resource)
     return Show(resource, f"{what} requested", what=what)
 
 
 def used(resource: str) -> Show:
-    """Coloured by what is really used of ``resource``."""
+    """Colouring by real use of ``resource``."""
     what = {"cpu": "CPU"}.get(resource, resource)
     return Show(f"use-{resource}", f"{what} used", verb="used", what=what)
 
@@ -58,9 +58,9 @@ def used(resource: str) -> Show:
 def states(
     pods: NDArray[Any], fullest: NDArray[Any], cordoned: NDArray[np.bool_], ready: NDArray[np.bool_]
 ) -> NDArray[np.float32]:
-    """Places in STATES. All have the same shape; ``fullest`` is percent of what a node has least of left.
+    """Indices into STATES. All arrays have one shape; ``fullest`` is the percentage of the fullest resource.
 
-    Where ``pods`` is nan a node is not there, and neither is its state.
+    Where ``pods`` is nan, the node does not exist, and its state is nan.
     """
     found = np.where(pods > 0, WITH_PODS, WITHOUT_POD).astype(np.float32)
     found[fullest >= FULL] = FULL_STATE
@@ -71,17 +71,17 @@ def states(
 
 
 def bounded(count: int) -> None:
-    """Raises Unprocessable where there are more nodes than a map draws."""
+    """Raise Unprocessable if there are more nodes than a map can show."""
     if count > MOST_NODES:
         raise Unprocessable(f"A node map draws at most {MOST_NODES:,} nodes, these are {count:,}: filter them first.")
 
 
-# What a page shows of a map without drawing it.
+# sentence and tables
 
 
 @dataclass(frozen=True, eq=False)
 class Now:
-    """The nodes at one time: ``values`` of what is shown and ``pods``, float[nodes], nan where a node is not there."""
+    """The nodes at one time: shown ``values`` and numbers of ``pods``, float[nodes], nan for missing nodes."""
 
     names: Sequence[str]
     groupings: Sequence[Grouping]
@@ -95,7 +95,7 @@ class Now:
         return np.flatnonzero(~np.isnan(self.values))
 
     def summary(self) -> str:
-        """One sentence; nodemap-words.ts makes the same one at every other time."""
+        """One sentence; nodemap-words.ts makes the same one for other times."""
         said = self._said()
         return f"{self.moment} {said}" if self.moment else _capital(said)
 
@@ -118,7 +118,7 @@ class Now:
         )
 
     def group_table(self, by: Grouping | None) -> tuple[list[str], list[list[object]]]:
-        """A row a group: name, nodes, and what is shown."""
+        """A row for each group: name, nodes, and the shown value."""
         states = not self.show.unit
         more = [words.capitalize() for words in STATES] if states else self._head()
         rows: list[list[object]] = []
@@ -141,7 +141,7 @@ class Now:
         return [round(float(values.mean()), 1), _plain(values.max()), int(np.nansum(pods)), int((pods == 0).sum())]
 
     def node_table(self, by: Grouping | None, only: str = "") -> tuple[list[str], list[list[object]]]:
-        """The nodes of the group ``only`` ("": all), what most is shown of first; at most MOST_ROWS."""
+        """The nodes of the group ``only`` ("": all), highest values first; at most MOST_ROWS."""
         places = self.there
         if only and by is not None:
             kept = [by.words(code) == only for code in range(len(by.values))]
@@ -163,7 +163,7 @@ def _capital(text: str) -> str:
 
 
 def _round(value: Any) -> int:
-    """Half upwards, as JavaScript rounds."""
+    """Round half up, as JavaScript does."""
     return int(np.floor(float(value) + 0.5))
 
 
@@ -178,12 +178,12 @@ def _nodes(count: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class MapSide:
-    """One of the maps of a figure: its heading and link, its nodes now, and where its columns are."""
+    """One of the maps side by side: its heading and link, its current nodes, and the addresses of its columns."""
 
     label: str
     now: Now
     columns: str  # address of the document
-    frames: str  # … of the values of what is shown
+    frames: str  # … of the shown values
     pods: str  # … of the pods of a node
     decisions: str  # beginning of the address of a pod's decision
     nodes: str  # beginning of the address that lists a node's pods without JavaScript
@@ -192,7 +192,7 @@ class MapSide:
 
 @dataclass(frozen=True, eq=False)
 class NodeMap:
-    """What parts/nodemap.html shows: maps side by side that are looked at in the same way."""
+    """The context of parts/nodemap.html: maps side by side with common settings."""
 
     sides: list[MapSide]
     shows: list[Show]
@@ -200,7 +200,7 @@ class NodeMap:
     group: str = ""
     focus: str = ""  # the node whose pods are shown
     find: str = ""
-    fields: dict[str, str] = field(default_factory=dict)  # what else of the address a form carries on
+    fields: dict[str, str] = field(default_factory=dict)  # further parameters of the address for the form
     time: float | None = None  # seconds in a run; None for a snapshot
 
     @property
@@ -209,7 +209,7 @@ class NodeMap:
 
     @property
     def at(self) -> str:
-        """The time as JavaScript reads it."""
+        """The time in JavaScript's number format."""
         return "" if self.time is None else repr(float(self.time))
 
     @property
@@ -218,13 +218,13 @@ class NodeMap:
 
     @property
     def chosen(self) -> str:
-        """The grouping that holds: the one asked for, or the first."""
+        """The chosen grouping, or the first."""
         known = self.groupings
         return self.by if self.by in known else (known[0] if known else "")
 
     @property
     def tables(self) -> list[dict[str, Any]]:
-        """Of each side its sentence, its groups and its nodes."""
+        """The sentence, the groups and the nodes of each side."""
         made = []
         for side in self.sides:
             by = next((one for one in side.now.groupings if one.label == self.chosen), None)
@@ -252,9 +252,9 @@ def document(
     *,
     exact: bool = True,
 ) -> dict[str, Any]:
-    """What nodemap.ts asks for once: the nodes, their groups, when there are frames, and what can be shown.
+    """The document that nodemap.ts loads once: nodes, groupings, times of frames, and colourings.
 
-    ``exact``: between two frames nothing changes.
+    ``exact``: nothing changes between two frames.
     """
     return {
         "names": list(names),

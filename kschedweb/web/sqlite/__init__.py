@@ -1,1 +1,1 @@
-"""Django's backend for SQLite, whose file nobody but its owner reads."""
+"""Django's backend for SQLite, with a database file that only its owner can read."""

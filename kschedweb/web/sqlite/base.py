@@ -1,4 +1,4 @@
-"""See the package."""
+"""The backend; see the package."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _making = Lock()
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """The file is its owner's alone before SQLite opens it: SQLite gives the files beside it the same mode."""
+    """Restricts the file to its owner before SQLite opens it, because SQLite gives its other files the same mode."""
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         path = str(conn_params["database"])
@@ -24,12 +24,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
 
 def keep_to_owner(path: str) -> None:
-    """Make ``path`` with mode 0600, and take the rights of others from what an earlier release made.
+    """Create ``path`` with mode 0600; remove the rights of others from an existing file.
 
-    A file that is there already is never opened here: closing it again would end every lock that SQLite holds on it in
-    this process, and others would write at the same time.
+    An existing file is never opened: closing it would release every lock that SQLite holds on it in this process, and
+    others could write at the same time.
     """
-    # SQLite itself says what is wrong with a path that cannot be used.
+    # SQLite itself reports unusable paths
     with _making, contextlib.suppress(OSError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     for file in (Path(f"{path}{suffix}") for suffix in ("", "-wal", "-shm", "-journal")):
