@@ -12,7 +12,7 @@ from pytest_django import Settings
 
 from kschedweb.clusters import services
 from kschedweb.clusters.connecting.sources import secret_of
-from kschedweb.clusters.models import Cluster
+from kschedweb.clusters.models import Cluster, Source
 from tests.clusters.conftest import OddServer, node, pod
 from tests.support.html import elements, html_of, levels
 
@@ -49,7 +49,10 @@ def test_the_list_shows_counts(client_as: ClientAs, demo: Cluster) -> None:
     page = client_as("viewer").get("/clusters/")
     assert page.context["page"].paginator.count == 1
     assert "423" in [one.text for one in elements(page, "tbody a")]
-    assert not elements(page, "form[action=/clusters/demo/refresh/]")
+    refresh = "form[action=/clusters/demo/refresh/]"
+    Cluster.objects.update(source=Source.TOKEN)
+    assert not elements(client_as("viewer").get("/clusters/"), refresh)
+    assert elements(client_as("editor").get("/clusters/"), f"td {refresh}")
 
 
 def test_the_cluster_page_says_what_is_in_it(client_as: ClientAs, demo: Cluster) -> None:

@@ -209,6 +209,7 @@ def test_an_admin_reviews_and_rolls_out(
     assert "LeastAllocated" in html_of(page)
     assert "MostAllocated" in html_of(page)
     assert elements(page, f"input[name=expected][value={first.pk}]")
+    assert elements(page, "form[method=post] button.danger")
     asked = {"policy": "packed", "revision": "2", "expected": str(first.pk)}
     answer = client.post(address, asked)
     assert (answer.status_code, answer["Location"]) == (302, f"/live/{batch.pk}/")

@@ -71,7 +71,9 @@ def test_a_viewer_reads_and_changes_nothing(
     client_as: AsRole, api_as: Callable[[str], APIClient], editor: User
 ) -> None:
     recording, client, api = seed_recordings.recording(editor), client_as("viewer"), api_as("viewer")
-    assert not elements(client.get(reverse("recording", args=[recording.pk])), "#main form")
+    address = reverse("recording", args=[recording.pk])
+    assert not elements(client.get(address), "#main form")
+    assert elements(client_as("editor").get(address), "#main form")
     assert "<form" not in client.get(reverse("recordings")).text.partition("<main")[2].partition("</main")[0]
     assert client.post(reverse("recordings"), {"cluster": "recorded", "minutes": "5"}).status_code == 403
     for name in ("recording-scenario", "recording-file", "recording-delete"):

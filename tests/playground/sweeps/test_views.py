@@ -109,7 +109,9 @@ def test_several_objectives_make_a_front_that_is_exported_too(client_as: Clients
     front = sum(row.front for row in page.context["results"].rows)
     assert front > 1
     assert f"{front} trials are on the front: no other betters in every objective" in text(page)
-    assert not elements(page, f"form[action=/sweeps/{sweep.pk}/save/]")
+    save = f"form[action=/sweeps/{sweep.pk}/save/]"
+    assert not elements(page, save)
+    assert elements(client_as("editor").get(f"/sweeps/{sweep.pk}/"), save)
     table = b"".join(client.get(f"/sweeps/{sweep.pk}/?format=csv").streaming_content).decode()
     assert len(table.splitlines()) == 9
     assert table.startswith("trial,origin,state,front,profiles[0]")
