@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kschedweb.engine.documents.marked import Document, DocumentError, Problem, parse
+from kschedweb.engine.documents.marked import Document, DocumentError, MarkedProblem, parse
 from kschedweb.policies.classic.dialect import Classic
 from kschedweb.policies.classic.validation import MISSPELT
 from kschedweb.policies.dialect import CheckedText, Dialect
@@ -38,7 +38,7 @@ def check_either(text: str, process: Mapping[str, Any] | None = None) -> Checked
     return checked
 
 
-def other_kind(document: Document, kind: str, name: str) -> Problem | None:
+def other_kind(document: Document, kind: str, name: str) -> MarkedProblem | None:
     """The problem of a document whose kind is not the ``kind`` of the policy ``name``, at its line."""
     dialect = dialect_of(document.data)
     if dialect.kind == kind:
@@ -47,4 +47,4 @@ def other_kind(document: Document, kind: str, name: str) -> Problem | None:
     made, wanted = ("a classic Policy", "profiles") if is_classic else ("not a classic Policy", "a classic policy")
     said = f"The document is {made}, but {name} is {wanted}, and stays so: make another policy of it."
     line, column, end = document.place(("kind",))
-    return Problem(said, "kind", line, column, end, ("kind",))
+    return MarkedProblem(said, "kind", line, column, end, ("kind",))

@@ -11,7 +11,7 @@ from django.db.models import ProtectedError
 
 from kschedweb.accounts import audit
 from kschedweb.engine import config
-from kschedweb.engine.documents.marked import Problem, kept
+from kschedweb.engine.documents.marked import MarkedProblem, kept
 from kschedweb.policies.kinds import DIALECTS, check_either, other_kind
 from kschedweb.policies.models import Policy, Revision
 from kschedweb.policies.revisions import services as revisions
@@ -58,7 +58,7 @@ def content_checked(document: str, process: Mapping[str, Any] | None = None, pol
     dialect = DIALECTS[checked.kind]
     if given and not dialect.takes_process:
         said = "Only a classic policy says how kube-scheduler was started: leave it out."
-        raise InvalidDocument([Problem(said, "process")], said)
+        raise InvalidDocument([MarkedProblem(said, "process")], said)
     return Content(dialect.kind, text, dialect.kept(given))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from kschedweb.engine.documents.marked import Document, DocumentError, Path, Problem, parse
+from kschedweb.engine.documents.marked import Document, DocumentError, MarkedProblem, Path, parse
 from kschedweb.engine.releases import load
 from kschedweb.policies.dialect import Kind
 from kschedweb.policies.editing.switches import as_dict, as_list
@@ -41,15 +41,15 @@ class Checked:
     text: str
     document: Document | None
     loaded: Loaded | None
-    errors: list[Problem]
-    warnings: list[Problem]
+    errors: list[MarkedProblem]
+    warnings: list[MarkedProblem]
 
     @property
     def valid(self) -> bool:
         return self.loaded is not None and self.loaded.valid
 
     @property
-    def secrets(self) -> list[Problem]:
+    def secrets(self) -> list[MarkedProblem]:
         """Problems of private keys and tokens, which must not be stored."""
         return [problem for problem in self.warnings if problem.path.endswith(SECRET)]
 
@@ -82,7 +82,7 @@ def written(path: Path) -> str:
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
 
 
-def _placed(path: str, text: str, document: Document) -> Iterator[Problem]:
+def _placed(path: str, text: str, document: Document) -> Iterator[MarkedProblem]:
     """A problem of the engine as problems of single fields; the engine reports all arguments of a plugin together."""
     several = _SEVERAL.match(text)
     if several and ".args." in path:
@@ -95,15 +95,15 @@ def _placed(path: str, text: str, document: Document) -> Iterator[Problem]:
         for complaint in [line for line in text.splitlines() if LINE.search(line)]:
             found = LINE.search(complaint)
             assert found is not None
-            yield Problem(complaint.strip(), line=max(int(found[1]), 1))
+            yield MarkedProblem(complaint.strip(), line=max(int(found[1]), 1))
     else:
         yield _problem(text, path, document)
 
 
-def _problem(message: str, path: str, document: Document) -> Problem:
+def _problem(message: str, path: str, document: Document) -> MarkedProblem:
     keys = steps(path)
     line, column, end = document.place(keys)
-    return Problem(message, written(keys), line, column, end, keys)
+    return MarkedProblem(message, written(keys), line, column, end, keys)
 
 
 def _leading_path(message: str) -> str:
@@ -111,7 +111,7 @@ def _leading_path(message: str) -> str:
     return found[1] if found else ""
 
 
-def _secrets(document: Document) -> Iterator[Problem]:
+def _secrets(document: Document) -> Iterator[MarkedProblem]:
     root = as_dict(document.data)
     for index, extender in enumerate(as_list(root.get("extenders"))):
         if as_dict(as_dict(extender).get("tlsConfig")).get("keyData"):

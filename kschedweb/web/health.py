@@ -109,7 +109,7 @@ async def database_is_away(silence: float) -> bool:
     return not (asked.done() and asked.result())
 
 
-class Line:
+class ProbeConnection:
     """A connection beside the pool: it distinguishes an absent database from an exhausted pool."""
 
     def __init__(self) -> None:
@@ -129,7 +129,7 @@ class Line:
         self._connection.execute("SELECT 1")
 
 
-class Pool:
+class PoolProbe:
     """The state of this process's connection pool: whether it gives out connections."""
 
     def __init__(self) -> None:
@@ -172,6 +172,6 @@ def register(name: str, ask: Callable[[], None]) -> None:
     CHECKS.append(Check(name, ask))
 
 
-pool = Pool()
+pool = PoolProbe()
 CHECKS = [Check("database", database), Check("broker", broker)]
-REACHABLE, POOL = Check("reachable", Line().ask, fresh=0.5), Check("pool", pool.ask, fresh=5.0)
+REACHABLE, POOL = Check("reachable", ProbeConnection().ask, fresh=0.5), Check("pool", pool.ask, fresh=5.0)

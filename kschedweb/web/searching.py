@@ -29,18 +29,18 @@ Finder = Callable[["HttpRequest", str], Iterable[SearchHit]]
 
 
 @dataclass(frozen=True)
-class Group:
+class SearchGroup:
     title: str
     place: int
     find: Finder
 
 
-_groups: list[Group] = []
+_groups: list[SearchGroup] = []
 
 
 def register(title: str, place: int, find: Finder) -> None:
     """Register the group ``title`` with the results of ``find``; ``place`` is its position among the groups."""
-    _groups.append(Group(title, place, find))
+    _groups.append(SearchGroup(title, place, find))
     _groups.sort(key=attrgetter("place"))
 
 

@@ -74,9 +74,7 @@ class Opener:
         secret = secret_of(cluster)
         with self._lock:
             self._sealed = sealed
-            if (
-                secret.server == self._secret.server
-            ):  # the secret is not sent to another server, which needs a restart anyway
+            if secret.server == self._secret.server:  # another server must not get it, and needs a restart
                 self._take(secret)
 
     def follow(self, newer: Opener) -> None:

@@ -53,10 +53,10 @@ class ClassicEntrySerializer(serializers.Serializer[Any]):
         child=serializers.CharField(), help_text="The site's classic policies under whose newest revision it runs."
     )
 
-    def get_rejects(self, entry: catalogue.Entry) -> str:
+    def get_rejects(self, entry: catalogue.CatalogueEntry) -> str:
         return entry.what.plainly if entry.what.kind == PREDICATE else ""
 
-    def get_formula(self, entry: catalogue.Entry) -> str:
+    def get_formula(self, entry: catalogue.CatalogueEntry) -> str:
         return entry.what.plainly if entry.what.kind == PRIORITY else ""
 
 

@@ -25,7 +25,7 @@ WORDS = {
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogueEntry:
     """A predicate or priority; ``place`` is its number in the fixed order, 0 for none; ``policies`` use it."""
 
     what: Described
@@ -65,10 +65,10 @@ class ExampleNode:
     steps: Sequence[Step] = ()
 
 
-def entries(uses: Mapping[str, list[str]]) -> list[Entry]:
+def entries(uses: Mapping[str, list[str]]) -> list[CatalogueEntry]:
     """Predicates in their order, then priorities; ``uses`` has names of policies by predicate or priority."""
     places = {name: number for number, name in enumerate(ORDER, start=1)}
-    return [Entry(one, places.get(name, 0), uses.get(name, [])) for name, one in DESCRIBED.items()]
+    return [CatalogueEntry(one, places.get(name, 0), uses.get(name, [])) for name, one in DESCRIBED.items()]
 
 
 def shown(what: Described) -> tuple[Example, list[ExampleNode]]:

@@ -97,7 +97,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Line:
+class NodeMarks:
     """One node: its use in percent of allocatable (``None``: not known), and every side's mark."""
 
     node: str
@@ -141,11 +141,11 @@ class Contest:
         }
         return sorted(everyone, key=lambda node: (node not in scored, -cpu[node], self.names[node]))
 
-    def lines(self, nodes: Sequence[int]) -> list[Line]:
+    def lines(self, nodes: Sequence[int]) -> list[NodeMarks]:
         """The rows of the table for the nodes at these positions."""
         columns = [self._marks(entrant, nodes) for entrant in self.entrants]
         return [
-            Line(
+            NodeMarks(
                 self.names[node],
                 [None if np.isnan(column[node]) else float(column[node]) for column in self.use],
                 [column[index] for column in columns],

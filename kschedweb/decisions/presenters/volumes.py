@@ -23,12 +23,12 @@ class Volumes(Presenter):
         return Reading(f"the pod's volumes{claims} cannot be used from {snapshot.names[node]}: {status.message}")
 
 
-class Binding(Volumes):
+class VolumeBinding(Volumes):
     about = "Prefers storage classes and volumes that fit the claims tightest; 0 without a shape."
 
     def normalization(self, raws: list[int], raw: int) -> str:
         return by_the_highest(raws, raw)
 
 
-BINDING = Binding("VolumeBinding")
+BINDING = VolumeBinding("VolumeBinding")
 ZONE, RESTRICTIONS, LIMITS = (Volumes(name) for name in ("VolumeZone", "VolumeRestrictions", "NodeVolumeLimits"))

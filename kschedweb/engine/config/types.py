@@ -11,7 +11,7 @@ import base64
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
-from kschedweb.engine.documents.leaves import Flag, Number, Problem, Problems, Text, kind
+from kschedweb.engine.documents.leaves import DocumentProblem, Flag, Number, Problems, Text, kind
 from kschedweb.engine.documents.types import Field, ListOf, MapOf, Struct, Type
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.validation.golang import base64_fault, duration_text, number_json, parse_duration
@@ -56,7 +56,7 @@ class GoDuration:
             return parse_duration(raw if isinstance(raw, str) else "")
         except ValueError:
             told = repr(raw[:60]) if isinstance(raw, str) else kind(raw)
-            problems.append(Problem(path, f'must be a duration, such as "90s" or "1h30m", is {told}'))
+            problems.append(DocumentProblem(path, f'must be a duration, such as "90s" or "1h30m", is {told}'))
             return 0
 
     def schema(self) -> Json:
@@ -72,7 +72,7 @@ class Bytes:
     def read(self, raw: Any, path: str, problems: Problems) -> bytes:
         if isinstance(raw, str) and base64_fault(raw) is None:
             return base64.b64decode(raw)
-        problems.append(Problem(path, "must be text in base64"))
+        problems.append(DocumentProblem(path, "must be text in base64"))
         return b""
 
     def schema(self) -> Json:

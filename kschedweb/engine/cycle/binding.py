@@ -26,7 +26,7 @@ class Refusal:
 
 
 @dataclass(slots=True)
-class Binding:
+class BindingCycle:
     """The pod of ``cycle`` on its way to ``node``. Times are seconds.
 
     A refusal takes the pod off the node again and gives back what Reserve claimed. ``waits`` holds, for each

@@ -10,7 +10,7 @@ import numpy as np
 
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.cycle.attempt import Attempt
-from kschedweb.engine.cycle.binding import Binding
+from kschedweb.engine.cycle.binding import BindingCycle
 from kschedweb.engine.cycle.explaining import explain
 from kschedweb.engine.cycle.placement import Placement, Unplaced
 from kschedweb.engine.cycle.plan import Plans
@@ -163,10 +163,12 @@ class Scheduler:
             return placement
         return Placement(pod.key, message=refusal.message, rejected_by=refusal.rejected_by)
 
-    def binding(self, pod: Pod, node: str, decision: Decision | None = None, watch: Stopwatch = UNTIMED) -> Binding:
+    def binding(
+        self, pod: Pod, node: str, decision: Decision | None = None, watch: Stopwatch = UNTIMED
+    ) -> BindingCycle:
         """The binding of ``pod`` to ``node``, to be run step by step; Permit plugins may read the ``decision``."""
         cycle = Cycle(self.snapshot, pod, decision=decision)
-        return Binding(self.framework(pod), cycle, node, self.extenders.bind, watch)
+        return BindingCycle(self.framework(pod), cycle, node, self.extenders.bind, watch)
 
     def misfit(self, pod: Pod, node: str) -> str:
         """Why ``pod``, which is on no node, cannot go to ``node`` as things are now; "" where it can."""

@@ -20,7 +20,7 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class DocumentProblem:
     """``path`` is like ``changes[2].drainNodes.nodes``, "" for the whole; ``text`` says what is wrong."""
 
     path: str
@@ -30,7 +30,7 @@ class Problem:
         return f"{self.path}: {self.text}" if self.path else self.text
 
 
-Problems = list[Problem]
+Problems = list[DocumentProblem]
 
 
 class Leaf(Protocol):
@@ -65,15 +65,15 @@ class Text:
 
     def read(self, raw: Any, path: str, problems: Problems) -> str:
         if not isinstance(raw, str):
-            problems.append(Problem(path, f"must be a string, is {kind(raw)}"))
+            problems.append(DocumentProblem(path, f"must be a string, is {kind(raw)}"))
         elif "\x00" in raw:
-            problems.append(Problem(path, "must not hold a NUL character"))
+            problems.append(DocumentProblem(path, "must not hold a NUL character"))
         elif len(raw) < self.least:
-            problems.append(Problem(path, "must not be empty"))
+            problems.append(DocumentProblem(path, "must not be empty"))
         elif self.most is not None and len(raw) > self.most:
-            problems.append(Problem(path, f"has {len(raw):,} characters; at most {self.most:,} are taken"))
+            problems.append(DocumentProblem(path, f"has {len(raw):,} characters; at most {self.most:,} are taken"))
         elif self.pattern and not re.fullmatch(self.pattern, raw):
-            problems.append(Problem(path, f"must be {self.form}, is {raw[:60]!r}"))
+            problems.append(DocumentProblem(path, f"must be {self.form}, is {raw[:60]!r}"))
         else:
             return raw
         return ""
@@ -104,17 +104,19 @@ class Number:
     def read(self, raw: Any, path: str, problems: Problems) -> Any:
         wanted = "a whole number" if self.whole else "a number"
         if isinstance(raw, bool) or not isinstance(raw, int | float):
-            problems.append(Problem(path, f"must be {wanted}, is {kind(raw)}"))
+            problems.append(DocumentProblem(path, f"must be {wanted}, is {kind(raw)}"))
             return 0
         if not _finite(raw):
-            problems.append(Problem(path, "must be a finite number"))
+            problems.append(DocumentProblem(path, "must be a finite number"))
             return 0
         if self.whole and raw != int(raw):
-            problems.append(Problem(path, f"must be {wanted}, is {raw:g}"))
+            problems.append(DocumentProblem(path, f"must be {wanted}, is {raw:g}"))
         if raw < self.least or (self.above and raw == self.least):
-            problems.append(Problem(path, f"must be {'above' if self.above else 'at least'} {self.least:g}, is {raw}"))
+            problems.append(
+                DocumentProblem(path, f"must be {'above' if self.above else 'at least'} {self.least:g}, is {raw}")
+            )
         elif raw > self.most:
-            problems.append(Problem(path, f"must be at most {self.most:,g}, is {raw}"))
+            problems.append(DocumentProblem(path, f"must be at most {self.most:,g}, is {raw}"))
         return int(raw) if self.whole else float(raw)
 
     def schema(self) -> Json:
@@ -140,22 +142,22 @@ class Duration:
 
     def read(self, raw: Any, path: str, problems: Problems) -> float:
         if isinstance(raw, bool) or not isinstance(raw, int | float | str):
-            problems.append(Problem(path, f'must be a duration, such as "90s" or "1h30m", is {kind(raw)}'))
+            problems.append(DocumentProblem(path, f'must be a duration, such as "90s" or "1h30m", is {kind(raw)}'))
             return 0.0
         if isinstance(raw, str):
             try:
                 found = seconds(raw)
             except ValueError:
                 text = f'must be a duration, such as "90s" or "1h30m", or a number of seconds, is {raw[:60]!r}'
-                problems.append(Problem(path, text))
+                problems.append(DocumentProblem(path, text))
                 return 0.0
         else:
             found = float(raw) if _finite(raw) else math.inf
         if not found <= LONGEST:
-            problems.append(Problem(path, "must be at most 100 years"))
+            problems.append(DocumentProblem(path, "must be at most 100 years"))
         elif found < self.least or (self.above and found == self.least):
             bound = f"{'above' if self.above else 'at least'} {self.least:g} s"
-            problems.append(Problem(path, f"must be {bound}, is {raw}"))
+            problems.append(DocumentProblem(path, f"must be {bound}, is {raw}"))
         return found
 
     def schema(self) -> Json:
@@ -172,7 +174,7 @@ class Quantity:
         try:
             quantity.read(raw, "")
         except ObjectError as error:
-            problems.append(Problem(path, str(error).removeprefix(": ")))
+            problems.append(DocumentProblem(path, str(error).removeprefix(": ")))
             return "0"
         return raw if isinstance(raw, str) else repr(raw)
 
@@ -188,7 +190,7 @@ class Choice:
         if isinstance(raw, str) and raw in self.values:
             return raw
         told = repr(raw[:60]) if isinstance(raw, str) else kind(raw)
-        problems.append(Problem(path, f"must be {' or '.join(self.values)}, is {told}"))
+        problems.append(DocumentProblem(path, f"must be {' or '.join(self.values)}, is {told}"))
         return self.values[0]
 
     def schema(self) -> Json:
@@ -201,7 +203,7 @@ class Flag:
 
     def read(self, raw: Any, path: str, problems: Problems) -> bool:
         if not isinstance(raw, bool):
-            problems.append(Problem(path, f"must be true or false, is {kind(raw)}"))
+            problems.append(DocumentProblem(path, f"must be true or false, is {kind(raw)}"))
         return raw is True
 
     def schema(self) -> Json:
@@ -214,17 +216,19 @@ class LabelSelector:
 
     def read(self, raw: Any, path: str, problems: Problems) -> Json:
         if not isinstance(raw, dict):
-            problems.append(Problem(path, f"must be a label selector with matchLabels, is {kind(raw)}"))
+            problems.append(DocumentProblem(path, f"must be a label selector with matchLabels, is {kind(raw)}"))
             return {}
         for key in raw.keys() - {"matchLabels", "matchExpressions"}:
-            problems.append(Problem(below(path, str(key)), "is not known; known are matchExpressions, matchLabels"))
+            problems.append(
+                DocumentProblem(below(path, str(key)), "is not known; known are matchExpressions, matchLabels")
+            )
         try:
             label_selector(raw, f"{path}.")
         except ObjectError as error:
             at, _, text = str(error).partition(": ")
-            problems.append(Problem(at, text))
+            problems.append(DocumentProblem(at, text))
         except SelectorError as error:
-            problems.append(Problem(path, str(error)))
+            problems.append(DocumentProblem(path, str(error)))
         return raw
 
     def schema(self) -> Json:
@@ -257,19 +261,19 @@ class Object:
 
     def read(self, raw: Any, path: str, problems: Problems) -> Json:
         if not isinstance(raw, dict):
-            problems.append(Problem(path, f"must be an object, is {kind(raw)}"))
+            problems.append(DocumentProblem(path, f"must be an object, is {kind(raw)}"))
             return {}
         if self.kinds and raw.get("kind") not in self.kinds:
             found = raw.get("kind")
             told = repr(found[:60]) if isinstance(found, str) else kind(found)
-            problems.append(Problem(below(path, "kind"), f"must be {' or '.join(self.kinds)}, is {told}"))
+            problems.append(DocumentProblem(below(path, "kind"), f"must be {' or '.join(self.kinds)}, is {told}"))
             return {}
         try:
             if self.check is not None:
                 self.check(raw)
         except ObjectError as error:
             at, colon, text = str(error).partition(": ")
-            problems.append(Problem(f"{path}.{at}" if colon else path, text if colon else at))
+            problems.append(DocumentProblem(f"{path}.{at}" if colon else path, text if colon else at))
         return raw
 
     def schema(self) -> Json:

@@ -19,7 +19,7 @@ Labels = dict[str | int, tuple[yaml.Node, yaml.Node]]
 
 
 @dataclass(frozen=True)
-class Problem:
+class MarkedProblem:
     """What is wrong with a document: where (``path`` as kube-scheduler writes it, 1-based ``line`` and ``column``)."""
 
     message: str
@@ -36,7 +36,7 @@ class Problem:
 class DocumentError(Exception):
     """The text is not a YAML document that can be taken; ``problem`` says where and why."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: MarkedProblem) -> None:
         super().__init__(problem.message)
         self.problem = problem
 
@@ -102,14 +102,14 @@ def kept(text: str) -> str:
 def parse(text: str) -> Document:
     """Read ``text``; raises :class:`DocumentError` for what is not one YAML document within the limits."""
     if len(text.encode("utf-8", "surrogatepass")) > SIZE_LIMIT:
-        raise DocumentError(Problem("The document is larger than 1 MiB, which is the most that is taken."))
+        raise DocumentError(MarkedProblem("The document is larger than 1 MiB, which is the most that is taken."))
     try:
         root = next(iter(nodes(_events(text))), None)
     except RefusedError as error:
         said = f"{error.message[:1].upper()}{error.message[1:]}."
         if error.reason is Reason.SYNTAX:
             said = f"This is not YAML: {': '.join(filter(None, (error.context, error.message)))}."
-        raise DocumentError(Problem(said, line=error.line, column=error.column)) from None
+        raise DocumentError(MarkedProblem(said, line=error.line, column=error.column)) from None
     return Document(text, root, None if root is None else value_of(root))
 
 

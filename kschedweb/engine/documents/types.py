@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from kschedweb.engine.documents.leaves import Leaf, Problem, Problems, below, kind
+from kschedweb.engine.documents.leaves import DocumentProblem, Leaf, Problems, below, kind
 from kschedweb.engine.objects.access import Json
 
 REQUIRED: Any = object()
@@ -29,12 +29,12 @@ class ListOf:
 
     def read(self, raw: Any, path: str, problems: Problems) -> tuple[Any, ...]:
         if not isinstance(raw, list | tuple):
-            problems.append(Problem(path, f"must be a list, is {kind(raw)}"))
+            problems.append(DocumentProblem(path, f"must be a list, is {kind(raw)}"))
             return ()
         if len(raw) < self.least:
-            problems.append(Problem(path, "must not be empty"))
+            problems.append(DocumentProblem(path, "must not be empty"))
         if self.most is not None and len(raw) > self.most:
-            problems.append(Problem(path, f"has {len(raw):,} entries; at most {self.most:,} are taken"))
+            problems.append(DocumentProblem(path, f"has {len(raw):,} entries; at most {self.most:,} are taken"))
             return ()
         return tuple(self.item.read(one, f"{path}[{place}]", problems) for place, one in enumerate(raw))
 
@@ -50,16 +50,16 @@ class MapOf:
 
     def read(self, raw: Any, path: str, problems: Problems) -> Mapping[str, Any]:
         if not isinstance(raw, dict):
-            problems.append(Problem(path, f"must be an object, is {kind(raw)}"))
+            problems.append(DocumentProblem(path, f"must be an object, is {kind(raw)}"))
             return {}
         if len(raw) < self.least:
-            problems.append(Problem(path, "must not be empty"))
+            problems.append(DocumentProblem(path, "must not be empty"))
         found = {}
         for key, value in raw.items():
             if isinstance(key, str):
                 found[key] = self.item.read(value, below(path, key), problems)
             else:
-                problems.append(Problem(path, f"has the key {key!r}, which is no string: write it in quotes"))
+                problems.append(DocumentProblem(path, f"has the key {key!r}, which is no string: write it in quotes"))
         return found
 
 
@@ -129,20 +129,20 @@ class Struct:
 
     def read(self, raw: Any, path: str, problems: Problems) -> Any:
         if not isinstance(raw, dict):
-            problems.append(Problem(path, f"must be an object, is {kind(raw)}"))
+            problems.append(DocumentProblem(path, f"must be an object, is {kind(raw)}"))
             return None
         before = len(problems)
         for key in raw:
             if key not in self.by_name:
                 at = below(path, key) if isinstance(key, str) else path
-                problems.append(Problem(at, f"is not known; known are {', '.join(sorted(self.by_name))}"))
+                problems.append(DocumentProblem(at, f"is not known; known are {', '.join(sorted(self.by_name))}"))
         values = {}
         for one in self.fields:
             value = raw.get(one.name)
             if value is not None:
                 values[one.in_python] = one.type.read(value, below(path, one.name), problems)
             elif one.name in self.needed:
-                problems.append(Problem(below(path, one.name), "is missing"))
+                problems.append(DocumentProblem(below(path, one.name), "is missing"))
             else:
                 values[one.in_python] = one.default
         for group in self.one_of:
@@ -152,7 +152,7 @@ class Struct:
         try:
             return self.make(**values)
         except ValueError as error:
-            problems.append(Problem(path, str(error)))
+            problems.append(DocumentProblem(path, str(error)))
             return None
 
     @staticmethod
@@ -160,7 +160,7 @@ class Struct:
         there = [key for key in group if raw.get(key) is not None]
         if len(there) != 1:
             told = f"has {' and '.join(there)}" if there else "has none"
-            problems.append(Problem(path, f"must have exactly one of {', '.join(group)}; {told}"))
+            problems.append(DocumentProblem(path, f"must have exactly one of {', '.join(group)}; {told}"))
 
 
 @dataclass(frozen=True)

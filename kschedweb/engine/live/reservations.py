@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from kschedweb.engine.cycle.binding import Binding
+from kschedweb.engine.cycle.binding import BindingCycle
 from kschedweb.engine.framework.decision import Decision
 from kschedweb.engine.queue import QueuedPod
 
@@ -23,7 +23,7 @@ class Reservation:
     """A pod and its future node. ``held``: the end of its wait is decided outside."""
 
     queued: QueuedPod
-    binding: Binding
+    binding: BindingCycle
     decision: Decision
     stage: Stage = Stage.WAITING
     held: bool = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from kschedweb.engine.cycle.binding import PREEMPTED, Binding, Refusal
+from kschedweb.engine.cycle.binding import PREEMPTED, BindingCycle, Refusal
 from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.cycle.placement import Placement
 from kschedweb.engine.cycle.request import SearchRequest
@@ -223,7 +223,7 @@ class Work:
         self._open(reservation).give_up("")
         return self._take_off(reservation)
 
-    def _open(self, reservation: Reservation) -> Binding:
+    def _open(self, reservation: Reservation) -> BindingCycle:
         """The binding of the pod, to be continued on the cluster as it is now."""
         reservation.binding.cycle.snapshot = self.world.snapshot
         return reservation.binding

@@ -48,7 +48,7 @@ def _pod_claim(raw: Json, path: str, status: Json) -> PodClaim:
     return PodClaim(name, None, generated=True, created=False)
 
 
-class Binding(Enum):
+class BindingState(Enum):
     """Whether the devices of a claim can be used: some have to be made ready on their node first."""
 
     READY = "ready"
@@ -77,7 +77,7 @@ class Allocation:
     terms: tuple[NodeSelectorTerm, ...] | None = None
     problem: str = ""
     requests: tuple[str, ...] = ()
-    binding: Binding = Binding.READY
+    binding: BindingState = BindingState.READY
     dated: bool = False
 
 
@@ -226,7 +226,7 @@ def _requirement(raw: Json) -> Json:
     return {"key": text(raw, "key"), "operator": text(raw, "operator"), "values": values}
 
 
-def _binding(results: Placed, reported: Placed) -> Binding:
+def _binding(results: Placed, reported: Placed) -> BindingState:
     """Every condition that a device asks for must be met, and none of those that mean failure."""
     for result, path in results:
         wanted = texts(result, "bindingConditions", path)
@@ -234,12 +234,12 @@ def _binding(results: Placed, reported: Placed) -> Binding:
             continue
         conditions = _conditions(result, reported)
         if conditions is None:
-            return Binding.WAITING
+            return BindingState.WAITING
         if any(conditions.get(kind) == "True" for kind in texts(result, "bindingFailureConditions", path)):
-            return Binding.FAILED
+            return BindingState.FAILED
         if any(conditions.get(kind) != "True" for kind in wanted):
-            return Binding.WAITING
-    return Binding.READY
+            return BindingState.WAITING
+    return BindingState.READY
 
 
 def _conditions(result: Json, reported: Placed) -> dict[str, str] | None:

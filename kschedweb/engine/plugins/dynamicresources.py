@@ -40,7 +40,7 @@ from kschedweb.engine.framework.status import (
 )
 from kschedweb.engine.objects.access import mapping
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.objects.resourceclaim import Allocation, Binding, ResourceClaim
+from kschedweb.engine.objects.resourceclaim import Allocation, BindingState, ResourceClaim
 from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.engine.state.columns import Codes, Ints, Mask, Rows
 from kschedweb.engine.state.devices.needs import (
@@ -231,14 +231,14 @@ def _codes(snapshot: Snapshot, needs: Needs) -> Codes:
 def _add_allocated(codes: Codes, snapshot: Snapshot, claim: ResourceClaim) -> None:
     """One claim that cannot be used on a node rejects the node, whatever the state of the other claims."""
     if claim.allocation is not None:
-        if claim.allocation.binding is Binding.WAITING and claim.allocation.dated:
+        if claim.allocation.binding is BindingState.WAITING and claim.allocation.dated:
             codes[codes == AVAILABLE_CODE] = CLOCK_CODE
         codes[~_usable(snapshot, claim.allocation)] = UNAVAILABLE_CODE
 
 
 def _usable(snapshot: Snapshot, allocation: Allocation) -> Mask:
     """The nodes on which the devices can be used."""
-    if allocation.binding is Binding.FAILED:
+    if allocation.binding is BindingState.FAILED:
         return np.zeros(len(snapshot), dtype=np.bool_)
     if allocation.terms is None:
         return np.ones(len(snapshot), dtype=np.bool_)
@@ -280,7 +280,7 @@ def _choice(snapshot: Snapshot, needs: Needs) -> Status:
 
 
 def _clock(needs: Needs) -> Status:
-    waiting = [claim for claim in needs.claims if claim.allocation and claim.allocation.binding is Binding.WAITING]
+    waiting = [claim for claim in needs.claims if claim.allocation and claim.allocation.binding is BindingState.WAITING]
     names = _listed([f"resource claim {claim.key}" for claim in waiting])
     return outside(f"the time by which the devices of {names} have to be ready")
 

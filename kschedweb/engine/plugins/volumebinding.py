@@ -41,7 +41,7 @@ from kschedweb.engine.objects.storage import (
 )
 from kschedweb.engine.state.columns import Ints, Mask, Rows
 from kschedweb.engine.state.snapshot import Snapshot
-from kschedweb.engine.state.volumes.claims import Choice, assume, bind, give_back
+from kschedweb.engine.state.volumes.claims import VolumeChoice, assume, bind, give_back
 from kschedweb.engine.state.volumes.matching import migrated, reaches_bound
 from kschedweb.engine.state.volumes.search import Search, chosen, search
 from kschedweb.engine.state.volumes.storage import MissingClaim, Storage, VolumeError, check_owner
@@ -134,14 +134,14 @@ class VolumeBinding:
 
     def pre_bind(self, cycle: Cycle, node: str) -> Status:
         """Bind the claims. The volume controller and the provisioners are assumed to do their part."""
-        choices: list[Choice] = cycle.state.get(CHOICES) or []
+        choices: list[VolumeChoice] = cycle.state.get(CHOICES) or []
         if choices:
             bind(cycle.snapshot, choices, node)
         return SUCCESS
 
     def preparations(self, cycle: Cycle, node: str) -> list[Preparation]:
         """What the API server must be told before binding: volumes for claims, and the node to provision for."""
-        choices: list[Choice] = cycle.state.get(CHOICES) or []
+        choices: list[VolumeChoice] = cycle.state.get(CHOICES) or []
         return [
             SelectNode(claim.namespace, claim.name, claim.uid, node)
             if volume is None

@@ -43,7 +43,7 @@ class QueuedPod:
 Less = Callable[[QueuedPod, QueuedPod], bool]
 
 
-class Pool:
+class UnschedulablePods:
     """Pods found unschedulable, or gated, grouped by who rejected them: an event concerns whole groups or none."""
 
     def __init__(self) -> None:

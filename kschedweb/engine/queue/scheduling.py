@@ -22,7 +22,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.queue.backoff import WINDOW, BackoffQueue
 from kschedweb.engine.queue.heap import Heap
 from kschedweb.engine.queue.hints import Hints, Strategy
-from kschedweb.engine.queue.pods import Pool, QueuedPod
+from kschedweb.engine.queue.pods import QueuedPod, UnschedulablePods
 from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.engine.state.nominator import Nominator
 
@@ -83,7 +83,7 @@ class SchedulingQueue:
         self._less = less
         self.active: Heap[QueuedPod] = Heap(less)
         self.backoff = BackoffQueue(self._timing.initial_backoff, self._timing.longest_backoff, less)
-        self.unschedulable = Pool()
+        self.unschedulable = UnschedulablePods()
         self.in_flight: dict[str, QueuedPod] = {}  # by uid, in the order in which they were taken
         self._since: dict[str, int] = {}  # uid -> the number of the first event that came after it was taken
         self._events: deque[tuple[int, ClusterEvent, ObjectChange]] = deque()

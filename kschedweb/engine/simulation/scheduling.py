@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kschedweb.engine.cycle.binding import Binding, Refusal
+from kschedweb.engine.cycle.binding import BindingCycle, Refusal
 from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.cycle.placement import Placement
 from kschedweb.engine.framework.events import ASSIGNED_POD_DELETE
@@ -25,7 +25,7 @@ class SchedulingLoop:
     def __init__(self, scheduler: Scheduler, pods: Pods, seconds: float, hopeless: Hopeless | None = None) -> None:
         self.scheduler, self.pods, self.seconds, self.hopeless = scheduler, pods, seconds, hopeless
         self.busy = False
-        self._waiting: dict[str, tuple[QueuedPod, Binding]] = {}
+        self._waiting: dict[str, tuple[QueuedPod, BindingCycle]] = {}
         pods.dismiss = self._dismiss
 
     def work(self, now: float) -> None:
@@ -135,7 +135,7 @@ class SchedulingLoop:
             self._waiting[queued.key] = queued, binding
             self.pods.agenda.add(binding.deadline, lambda time: self._time_out(queued.key, binding, time))
 
-    def _bind(self, queued: QueuedPod, binding: Binding, now: float) -> None:
+    def _bind(self, queued: QueuedPod, binding: BindingCycle, now: float) -> None:
         # From here on the pod cannot be rejected, only fail, so that no event can concern it any more.
         self.pods.queue.done(queued.pod.uid)
         binding.cycle.snapshot = self.pods.world.snapshot
@@ -146,7 +146,7 @@ class SchedulingLoop:
         pod = binding.cycle.snapshot.pod(queued.key)
         self.pods.bound(self.pods.lives[queued.key], pod, queued.attempts, now)
 
-    def _forget(self, queued: QueuedPod, binding: Binding, refusal: Refusal, now: float) -> None:
+    def _forget(self, queued: QueuedPod, binding: BindingCycle, refusal: Refusal, now: float) -> None:
         """The pod is off its node again: this may help others, and itself where it was not rejected."""
         pod = queued.pod.on(binding.node)
         self.pods.world.forgotten(pod)
@@ -172,7 +172,7 @@ class SchedulingLoop:
             queued, binding = self._take_waiting(key)
             self._forget(queued, binding, binding.reject(plugin, reason), now)
 
-    def _time_out(self, key: str, expected: Binding, now: float) -> None:
+    def _time_out(self, key: str, expected: BindingCycle, now: float) -> None:
         if key not in self._waiting or self._waiting[key][1] is not expected:
             return
         if expected.deadline is not None and expected.deadline > now:  # the plugin with less time allowed it
@@ -188,7 +188,7 @@ class SchedulingLoop:
             self._waiting[key] = queued, binding
             self.pods.agenda.add(binding.deadline, lambda time: self._time_out(key, binding, time))
 
-    def _take_waiting(self, key: str) -> tuple[QueuedPod, Binding]:
+    def _take_waiting(self, key: str) -> tuple[QueuedPod, BindingCycle]:
         queued, binding = self._waiting.pop(key)
         binding.cycle.snapshot = self.pods.world.snapshot
         return queued, binding

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from kschedweb.accounts import audit
 from kschedweb.clusters.selectors import snapshot_objects
-from kschedweb.engine.documents.leaves import Problem
+from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.document.parts import ALL
 from kschedweb.engine.studies.gate import gate as engine
@@ -101,7 +101,7 @@ def _no_secret(value: Any, path: str) -> None:
         for key, inner in value.items():
             if key in SECRETS and inner:
                 text = f"{key}: holds a secret, which is not needed here: leave it out"
-                raise DocumentError([Problem(path, text)])
+                raise DocumentError([DocumentProblem(path, text)])
             _no_secret(inner, path)
     elif isinstance(value, list | tuple):
         for inner in value:

@@ -102,7 +102,7 @@ def key(rule: Json) -> str:
 
 
 @dataclass(frozen=True)
-class Group:
+class MovedByRule:
     """The number of pods that a rule moves, or keeps from fitting on its side."""
 
     raw: Json
@@ -129,9 +129,9 @@ class Group:
         return int(self.raw["pods"] - self.raw["moves"])
 
 
-def groups(counts: Json) -> list[Group]:
+def groups(counts: Json) -> list[MovedByRule]:
     """The rules, those with most pods first."""
-    return [Group(rule) for rule in counts["rules"]]
+    return [MovedByRule(rule) for rule in counts["rules"]]
 
 
 def verdicts(counts: Json) -> list[tuple[str, str, str, int]]:

@@ -40,7 +40,7 @@ Step = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
-class Entry:
+class RunPolicy:
     """A policy to run: its label, its document, and its revision (``None``: not saved)."""
 
     label: str
@@ -48,14 +48,14 @@ class Entry:
     revision: Revision | None
 
 
-def _entry(named: str, path: str) -> Entry:
+def _entry(named: str, path: str) -> RunPolicy:
     """The saved policy ``name`` or ``name@revision``. Raises ApplicationError if the engine does not accept it."""
     try:
         revision = profiles_named(named, path)
     except (Http404, NotFound):
         raise ApplicationError.at(path, f"There is no policy {named[:120]}.") from None
     label = f"{revision.policy.name}@{revision.number}"
-    return Entry(label, _checked(revision.document, label, path), revision)
+    return RunPolicy(label, _checked(revision.document, label, path), revision)
 
 
 def _checked(document: str, label: str, path: str) -> str:
@@ -87,7 +87,7 @@ def run_start(
     if document:
         if check(document).secrets:
             raise ApplicationError.at("document", "The policy holds a private key or a token: leave it out.")
-        entry = Entry(label or "not saved", _checked(document, label or "The policy", "document"), None)
+        entry = RunPolicy(label or "not saved", _checked(document, label or "The policy", "document"), None)
     else:
         entry = _entry(policy, "policy")
     run = _run(user, revision, entry, seeds_checked([seed])[0])
@@ -121,7 +121,7 @@ def comparison_start(
 def _run(
     user: User | None,
     revision: ScenarioRevision,
-    entry: Entry,
+    entry: RunPolicy,
     seed: int,
     comparison: Comparison | None = None,
     position: int = 0,

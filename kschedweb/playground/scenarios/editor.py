@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kschedweb.engine.documents.marked import DocumentError, Problem, normalised, parse
+from kschedweb.engine.documents.marked import DocumentError, MarkedProblem, normalised, parse
 from kschedweb.playground.scenarios import form
 from kschedweb.playground.scenarios.validation import Checked, check
 
@@ -32,11 +32,11 @@ class Editor:
     form: ScenarioForm
 
     @property
-    def problems(self) -> list[Problem]:
+    def problems(self) -> list[MarkedProblem]:
         """The problems in the order of lines."""
         return sorted(self.checked.problems, key=lambda problem: (problem.line, problem.column))
 
-    def refused(self, problems: Sequence[Problem]) -> None:
+    def refused(self, problems: Sequence[MarkedProblem]) -> None:
         """Show also ``problems`` that were found on saving."""
         self.checked.problems.extend(problems)
         form.place(self.form, problems)

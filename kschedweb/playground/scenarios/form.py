@@ -11,7 +11,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
-from kschedweb.engine.documents.marked import Path, Problem, parse
+from kschedweb.engine.documents.marked import MarkedProblem, Path, parse
 from kschedweb.playground.scenarios import schema
 from kschedweb.playground.scenarios.schema import NEW, TITLES, Schema
 from kschedweb.policies.editing import arguments
@@ -42,7 +42,7 @@ class Item:
     kind: str
     group: Field
     at: Field | None
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[MarkedProblem] = field(default_factory=list)
 
     @property
     def title(self) -> str:
@@ -83,7 +83,11 @@ class ScenarioForm:
 
 
 def build(
-    data: Any, problems: Sequence[Problem], *, snapshots: Mapping[str, str] | None = None, files: Sequence[str] = ()
+    data: Any,
+    problems: Sequence[MarkedProblem],
+    *,
+    snapshots: Mapping[str, str] | None = None,
+    files: Sequence[str] = (),
 ) -> ScenarioForm:
     """The form for a document's plain data, with ``problems`` at their fields.
 
@@ -223,7 +227,7 @@ def _base(data: dict[str, Any], snapshots: Mapping[str, str]) -> Field:
     )
 
 
-def place(form: ScenarioForm, problems: Sequence[Problem]) -> None:
+def place(form: ScenarioForm, problems: Sequence[MarkedProblem]) -> None:
     """Put each problem at the field whose path is the longest prefix of its path."""
     fields = [found for name in GROUPS for top in getattr(form, name).fields for found in top.walk()]
     fields.append(form.base)

@@ -31,7 +31,7 @@ from kschedweb.web.lru import LRU
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
-    from kschedweb.engine.documents.marked import Problem
+    from kschedweb.engine.documents.marked import MarkedProblem
 
 
 def scenario_list(user: User) -> QuerySet[Scenario]:
@@ -234,7 +234,7 @@ def figures_of(use: UseOf, snapshot: Snapshot) -> Collected | None:
     return None if found is None else Collected.of(found, taken)
 
 
-def _unprocessable(detail: str, problems: list[Problem]) -> Unprocessable:
+def _unprocessable(detail: str, problems: list[MarkedProblem]) -> Unprocessable:
     return Unprocessable(detail, errors=[cast("FieldProblem", one.as_dict()) for one in problems])
 
 

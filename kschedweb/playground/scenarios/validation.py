@@ -9,7 +9,7 @@ from typing import Any
 
 from kschedweb.engine.documents.marked import Document as Text
 from kschedweb.engine.documents.marked import DocumentError as TextError
-from kschedweb.engine.documents.marked import Path, Problem, parse
+from kschedweb.engine.documents.marked import MarkedProblem, Path, parse
 from kschedweb.engine.studies.document.document import Document, DocumentError, read
 from kschedweb.playground.scenarios.models import NAME_LIMIT
 
@@ -24,7 +24,7 @@ class Checked:
     text: str
     written: Text | None
     document: Document | None
-    problems: list[Problem]
+    problems: list[MarkedProblem]
 
     @property
     def valid(self) -> bool:
@@ -78,11 +78,11 @@ def check(text: str, *, files: Iterable[str] | None = None) -> Checked:
     return checked
 
 
-def placed(written: Text, path: str, message: str) -> Problem:
+def placed(written: Text, path: str, message: str) -> MarkedProblem:
     """The problem at ``path``, such as ``changes[2].drainNodes.nodes``, with its position in the text."""
     keys = steps(path)
     line, column, end = written.place(keys)
-    return Problem(message, path, line, column, end, keys)
+    return MarkedProblem(message, path, line, column, end, keys)
 
 
 def steps(path: str) -> Path:
@@ -95,7 +95,7 @@ def path_of(keys: Path) -> str:
     return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).removeprefix(".")
 
 
-def _own(checked: Checked) -> Iterator[Problem]:
+def _own(checked: Checked) -> Iterator[MarkedProblem]:
     """Problems that only the site has, not the engine."""
     assert checked.written is not None
     name, description = checked.name.strip(), str(checked.data.get("description") or "")
@@ -109,7 +109,7 @@ def _own(checked: Checked) -> Iterator[Problem]:
         yield placed(checked.written, "description", f"A description has at most {DESCRIPTION_LIMIT} characters.")
 
 
-def _missing(checked: Checked, known: set[str]) -> Iterator[Problem]:
+def _missing(checked: Checked, known: set[str]) -> Iterator[MarkedProblem]:
     assert checked.written is not None
     for keys, name in checked.files:
         if name not in known:

@@ -158,7 +158,7 @@ def show_problems(listed: Sequence[DimensionRow], errors: Sequence[FieldProblem]
 
 
 @dataclass
-class Choice:
+class ObjectiveChoice:
     """An objective to choose, with the chosen direction."""
 
     objective: Objective
@@ -166,12 +166,12 @@ class Choice:
     direction: str
 
 
-def choices(known: Sequence[Objective], posted: Mapping[str, str] | None) -> list[Choice]:
+def choices(known: Sequence[Objective], posted: Mapping[str, str] | None) -> list[ObjectiveChoice]:
     found = []
     for one in known:
         if posted is None:
-            found.append(Choice(one, one.name in BEGINNING, one.direction))
+            found.append(ObjectiveChoice(one, one.name in BEGINNING, one.direction))
         else:
             direction = posted.get(f"direction-{one.name}", one.direction)
-            found.append(Choice(one, f"objective-{one.name}" in posted, direction))
+            found.append(ObjectiveChoice(one, f"objective-{one.name}" in posted, direction))
     return found

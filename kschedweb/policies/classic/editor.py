@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kschedweb.engine.documents.marked import DocumentError, Problem, normalised, parse
+from kschedweb.engine.documents.marked import DocumentError, MarkedProblem, normalised, parse
 from kschedweb.engine.objects.access import ObjectError
 from kschedweb.engine.releases.classic import Algorithm, edition_of, process_of
 from kschedweb.policies.classic import form, writing
@@ -29,7 +29,7 @@ class ClassicEditor(EditorState[ClassicChecked, Algorithm]):
     form: ClassicForm
 
     @property
-    def problems(self) -> list[Problem]:
+    def problems(self) -> list[MarkedProblem]:
         """The problems in the order of lines; those of ``process`` are shown at their fields."""
         placed = [problem for problem in self.checked.errors if not problem.path.startswith("process.")]
         return sorted(placed, key=lambda problem: (problem.line, problem.column))

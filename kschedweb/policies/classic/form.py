@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kschedweb.engine.documents.marked import Path, Problem
+from kschedweb.engine.documents.marked import MarkedProblem, Path
 from kschedweb.engine.objects.access import ObjectError
 from kschedweb.engine.releases.classic import Edition, edition_of
 from kschedweb.engine.releases.classic.catalogue import EDITION, GATES, V1_9, V1_13
@@ -55,7 +55,7 @@ class RuleRow:
     is_listed: bool = False
     weight: Field | None = None
     arguments: Field | None = None
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[MarkedProblem] = field(default_factory=list)
 
     @property
     def switch(self) -> str:
@@ -85,7 +85,7 @@ class Section:
     key: str
     is_default: bool
     rows: list[RuleRow]
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[MarkedProblem] = field(default_factory=list)
     new_kind: str = ""  # of the rule to add
     new_name: str = ""
 
@@ -116,7 +116,7 @@ class ClassicForm:
     general: list[Field]
     sections: list[Section]
     extenders: int
-    process_problems: list[Problem] = field(default_factory=list)
+    process_problems: list[MarkedProblem] = field(default_factory=list)
 
     @property
     def slider_limit(self) -> int:
@@ -133,7 +133,7 @@ def edition_shown(process: Mapping[str, Any]) -> Edition:
         return EDITION
 
 
-def build(data: Any, process: Mapping[str, Any], problems: list[Problem]) -> ClassicForm:
+def build(data: Any, process: Mapping[str, Any], problems: list[MarkedProblem]) -> ClassicForm:
     """The form for a document's plain data, with ``problems`` at their fields."""
     values, edition = as_dict(data), edition_shown(process)
     gates = process.get("gates")
@@ -255,7 +255,7 @@ def _argument_field(name: str, kind: str, value: Any, default: Any, path: Path) 
     return found
 
 
-def _places(form: ClassicForm, values: dict[str, Any]) -> Iterator[tuple[Path, list[Problem]]]:
+def _places(form: ClassicForm, values: dict[str, Any]) -> Iterator[tuple[Path, list[MarkedProblem]]]:
     """The parts of the form that can show problems, each with its path."""
     yield ("process",), form.process_problems
     for one in (*form.process, *form.general):
@@ -271,7 +271,7 @@ def _places(form: ClassicForm, values: dict[str, Any]) -> Iterator[tuple[Path, l
             yield from ((one.path, one.problems) for one in row.fields if one.path)
 
 
-def _place(form: ClassicForm, values: dict[str, Any], problems: list[Problem]) -> None:
+def _place(form: ClassicForm, values: dict[str, Any], problems: list[MarkedProblem]) -> None:
     """Put each problem at the part whose path is the longest prefix of its path."""
     places = list(_places(form, values))
     for problem in problems:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from kschedweb.engine.documents.marked import Document, DocumentError, Path, Problem, parse
+from kschedweb.engine.documents.marked import Document, DocumentError, MarkedProblem, Path, parse
 from kschedweb.engine.objects.access import ObjectError
 from kschedweb.engine.releases.classic import PolicyError, Registry, edition_of, load_policy
 from kschedweb.engine.validation.fields import Problem as EngineProblem
@@ -37,9 +37,9 @@ class ClassicChecked:
     document: Document | None
     loaded: LoadedPolicy | None = None
     algorithm: Algorithm | None = None
-    errors: list[Problem] = field(default_factory=list)
-    warnings: list[Problem] = field(default_factory=list)
-    secrets: list[Problem] = field(default_factory=list)
+    errors: list[MarkedProblem] = field(default_factory=list)
+    warnings: list[MarkedProblem] = field(default_factory=list)
+    secrets: list[MarkedProblem] = field(default_factory=list)
 
     @property
     def valid(self) -> bool:
@@ -65,14 +65,14 @@ def check_classic(text: str, process: Mapping[str, Any]) -> ClassicChecked:
 
 def _algorithm(
     loaded: LoadedPolicy, process: Mapping[str, Any], document: Document
-) -> tuple[Algorithm | None, list[Problem]]:
+) -> tuple[Algorithm | None, list[MarkedProblem]]:
     """The algorithm, or the errors if it cannot run."""
     errors = [_placed(one, document) for one in loaded.problems]
     try:
         edition = edition_of(dict(process), "process.")
     except ObjectError as error:
         path = str(error).partition(": ")[0]
-        return None, [*errors, Problem(str(error), path, keys=steps(path))]
+        return None, [*errors, MarkedProblem(str(error), path, keys=steps(path))]
     if loaded.policy is None:
         return None, errors
     try:
@@ -81,15 +81,15 @@ def _algorithm(
         return None, [_placed(one, document) for one in error.problems]
 
 
-def _placed(problem: EngineProblem, document: Document) -> Problem:
+def _placed(problem: EngineProblem, document: Document) -> MarkedProblem:
     """``problem`` with its line; a problem of the text itself has the line in its message."""
     named = LINE.search(problem.text)
     if not problem.path and named:
-        return Problem(problem.text, line=max(int(named[1]), 1))
+        return MarkedProblem(problem.text, line=max(int(named[1]), 1))
     keys = _as_written(steps(problem.path), document.data)
     line, column, end = document.place(keys)
     message = f"{problem.path}: {problem.text}" if problem.path else problem.text
-    return Problem(message, written(keys), line, column, end, keys)
+    return MarkedProblem(message, written(keys), line, column, end, keys)
 
 
 def _as_written(keys: Path, data: Any) -> Path:
@@ -107,7 +107,7 @@ def _as_written(keys: Path, data: Any) -> Path:
     return tuple(found)
 
 
-def _never_asked(loaded: LoadedPolicy, algorithm: Algorithm | None, document: Document) -> Iterator[Problem]:
+def _never_asked(loaded: LoadedPolicy, algorithm: Algorithm | None, document: Document) -> Iterator[MarkedProblem]:
     chosen = (loaded.policy.predicates if loaded.policy else None) or ()
     for number, choice in enumerate(chosen):
         if algorithm is not None and choice.name in algorithm.never_asked:
@@ -115,7 +115,7 @@ def _never_asked(loaded: LoadedPolicy, algorithm: Algorithm | None, document: Do
             yield _placed(EngineProblem(f"predicates[{number}].name", said), document)
 
 
-def _secrets(document: Document) -> Iterator[Problem]:
+def _secrets(document: Document) -> Iterator[MarkedProblem]:
     for index, extender in enumerate(as_list(as_dict(document.data).get("extenders"))):
         for name, value in as_dict(extender).items():
             if name.lower() == "tlsconfig" and any(

@@ -14,7 +14,7 @@ from functools import cache
 from math import isfinite
 from typing import Any
 
-from kschedweb.engine.documents.marked import DocumentError, Path, Problem, as_yaml, parse
+from kschedweb.engine.documents.marked import DocumentError, MarkedProblem, Path, as_yaml, parse
 from kschedweb.engine.releases import json_schema
 from kschedweb.policies.editing.load_aware import Schema, Slider, given_as_a_whole, slider
 from kschedweb.policies.editing.switches import as_dict, as_list
@@ -44,7 +44,7 @@ class Field:
     fields: list[Field] = field(default_factory=list)
     rows: list[list[Field]] = field(default_factory=list)
     path: Path = ()
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[MarkedProblem] = field(default_factory=list)
     slider: Slider | None = None
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.documents.marked import DocumentError, Problem, as_yaml, normalised, parse
+from kschedweb.engine.documents.marked import DocumentError, MarkedProblem, as_yaml, normalised, parse
 from kschedweb.policies.dialect import EditorState
 from kschedweb.policies.editing import form
 from kschedweb.policies.validation import Checked, check
@@ -44,7 +44,7 @@ class Editor(EditorState[Checked, Configuration]):
     process: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def problems(self) -> list[Problem]:
+    def problems(self) -> list[MarkedProblem]:
         """The problems in the order of lines."""
         return sorted(self.checked.errors, key=lambda problem: (problem.line, problem.column))
 
@@ -73,7 +73,7 @@ class Editor(EditorState[Checked, Configuration]):
         return state(self.document, self.checked.errors, self.checked.warnings)
 
 
-def state(document: str, errors: list[Problem], warnings: list[Problem]) -> dict[str, Any]:
+def state(document: str, errors: list[MarkedProblem], warnings: list[MarkedProblem]) -> dict[str, Any]:
     """The state for the page's script."""
     return {
         "document": document,
@@ -171,7 +171,7 @@ def _index(text: str) -> int:
     return int(text) if text.isdecimal() and len(text) < 6 else 0
 
 
-def _diagnostic(problem: Problem) -> dict[str, Any]:
+def _diagnostic(problem: MarkedProblem) -> dict[str, Any]:
     return {
         "line": problem.line,
         "column": problem.column,

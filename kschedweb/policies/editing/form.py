@@ -15,7 +15,7 @@ from typing import Any
 
 from kschedweb.engine.config import EMPTY
 from kschedweb.engine.config.schema import EXTENSION_POINTS
-from kschedweb.engine.documents.marked import Path, Problem, parse
+from kschedweb.engine.documents.marked import MarkedProblem, Path, parse
 from kschedweb.engine.releases import CURRENT, load
 from kschedweb.policies.editing import arguments, load_aware
 from kschedweb.policies.editing.arguments import ABSENT, Field
@@ -55,7 +55,7 @@ class PluginRow:
     switches: list[Switch]
     weight: Field | None
     arguments: Field | None
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[MarkedProblem] = field(default_factory=list)
     panel: object = None  # the score curves of a load-aware plugin (curves.py)
 
     @property
@@ -104,7 +104,7 @@ class ProfileForm:
         return max([10, *(int(weight) for weight in weights if weight.isdecimal() and len(weight) < 4)])
 
 
-def build(data: Any, index: int, problems: list[Problem]) -> ProfileForm:
+def build(data: Any, index: int, problems: list[MarkedProblem]) -> ProfileForm:
     """The form for profile ``index`` of a document's plain data, with ``problems`` at their fields."""
     profiles = as_list(as_dict(data).get("profiles")) or [{}]
     index = min(max(index, 0), len(profiles) - 1)
@@ -308,7 +308,7 @@ def _arguments(name: str, profile: dict[str, Any], base: Path) -> Field | None:
     )
 
 
-def _place(form: ProfileForm, problems: list[Problem]) -> None:
+def _place(form: ProfileForm, problems: list[MarkedProblem]) -> None:
     """Put each problem at the field whose path is the longest prefix of its path."""
     fields = [*form.general, *form.fields]
     for row in form.plugins:

@@ -9,7 +9,7 @@ CONTEXT_LINES = 3
 
 
 @dataclass(frozen=True)
-class Line:
+class DiffLine:
     """A row of the side-by-side view; a side without a line is ``None``. ``kind``: same, changed, added, removed."""
 
     kind: str
@@ -19,17 +19,17 @@ class Line:
     new: str
 
 
-def lines(old: str, new: str) -> list[Line]:
+def lines(old: str, new: str) -> list[DiffLine]:
     """Both whole texts side by side."""
     left, right = old.splitlines(), new.splitlines()
-    rows: list[Line] = []
+    rows: list[DiffLine] = []
     for tag, i1, i2, j1, j2 in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
         for step in range(max(i2 - i1, j2 - j1)):
             i, j = i1 + step, j1 + step
             has_old, has_new = i < i2, j < j2
             kind = "same" if tag == "equal" else "changed" if has_old and has_new else "removed" if has_old else "added"
             rows.append(
-                Line(
+                DiffLine(
                     kind,
                     i + 1 if has_old else None,
                     left[i] if has_old else "",
@@ -40,7 +40,7 @@ def lines(old: str, new: str) -> list[Line]:
     return rows
 
 
-def folded(rows: list[Line], context: int = CONTEXT_LINES) -> list[Line | int]:
+def folded(rows: list[DiffLine], context: int = CONTEXT_LINES) -> list[DiffLine | int]:
     """``rows`` with runs of equal lines far from any change replaced by their number."""
     near = [False] * len(rows)
     for index, row in enumerate(rows):
@@ -51,7 +51,7 @@ def folded(rows: list[Line], context: int = CONTEXT_LINES) -> list[Line | int]:
     for index in range(len(rows)):
         if all(near[index - 1 : index] or [True]) and all(near[index + 1 : index + 2] or [True]):
             near[index] = True
-    result: list[Line | int] = []
+    result: list[DiffLine | int] = []
     for row, keep in zip(rows, near, strict=True):
         if keep:
             result.append(row)

@@ -10,7 +10,7 @@ from django.db.models import Model, QuerySet
 from kschedweb.web.errors import NotFound, PreconditionFailed, Unprocessable
 
 if TYPE_CHECKING:
-    from kschedweb.engine.documents.marked import Problem
+    from kschedweb.engine.documents.marked import MarkedProblem
     from kschedweb.web.errors import FieldProblem
 
 Saved = TypeVar("Saved", bound=Model)
@@ -21,7 +21,7 @@ class InvalidDocument(Unprocessable):
 
     said: str  # the default message
 
-    def __init__(self, problems: Iterable[Problem], detail: str = "") -> None:
+    def __init__(self, problems: Iterable[MarkedProblem], detail: str = "") -> None:
         self.problems = list(problems)
         errors = [cast("FieldProblem", problem.as_dict()) for problem in self.problems]
         super().__init__(detail or self.said, errors=errors)

@@ -10,7 +10,7 @@ from kschedweb.engine.framework.interface import FilterPlugin, Plugin, ScorePlug
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.releases.classic import predicates, priorities
 from kschedweb.engine.releases.classic.catalogue import EDITION, ORDER, Edition
-from kschedweb.engine.releases.classic.policy import Choice, Policy
+from kschedweb.engine.releases.classic.policy import Policy, PolicyRule
 from kschedweb.engine.releases.classic.predicates.volumes import KINDS
 from kschedweb.engine.validation.fields import Problem
 
@@ -71,7 +71,7 @@ class Registry:
             name for name in sorted(self.edition.default_priorities) if self._priorities[name] != self._original[name]
         ]
 
-    def _provides(self, policy: Policy | None, chosen: tuple[Choice, ...] | None) -> bool:
+    def _provides(self, policy: Policy | None, chosen: tuple[PolicyRule, ...] | None) -> bool:
         """Whether the default provider supplies what ``policy`` leaves out; in 1.9 nothing did."""
         return policy is None or (chosen is None and not self.edition.old)
 
@@ -151,7 +151,7 @@ class Registry:
         return known[kind](name, content)
 
 
-def _unknown(key: str, number: int, choice: Choice, known: Mapping[str, Any]) -> Problem:
+def _unknown(key: str, number: int, choice: PolicyRule, known: Mapping[str, Any]) -> Problem:
     one = {"predicates": "Predicate", "priorities": "Priority"}[key]
     said = f"Invalid configuration: {one} type not found for {choice.name}; known without an argument: "
     return Problem(f"{key}[{number}].name", said + ", ".join(sorted(known)))

@@ -19,7 +19,7 @@ from kschedweb.engine.releases.classic.legacy import ALIASES, LegacyProfile, pla
 from kschedweb.engine.releases.classic.legacy import EQUAL as SAME_FOR_ALL
 from kschedweb.engine.releases.classic.legacy import PREDICATES as KNOWN_IN_1_22
 from kschedweb.engine.releases.classic.legacy import PRIORITIES as SCORED_IN_1_22
-from kschedweb.engine.releases.classic.policy import Choice, Policy
+from kschedweb.engine.releases.classic.policy import Policy, PolicyRule
 from kschedweb.engine.releases.classic.priorities.room import DEFAULT_SHAPE
 from kschedweb.engine.validation.labels import name_complaints
 
@@ -103,7 +103,7 @@ class _Rule:
     """An entry of the policy with the argument that counts; ``counted`` is the path of a later entry of its name."""
 
     path: str
-    choice: Choice
+    choice: PolicyRule
     counted: str = ""
 
     @property
@@ -128,12 +128,12 @@ class _Part:
     """
 
     notes: list[Note] = field(default_factory=list)
-    carried: list[Choice] = field(default_factory=list)
+    carried: list[PolicyRule] = field(default_factory=list)
     expressions: list[tuple[int, Json]] = field(default_factory=list)
     default: bool = False
 
     @property
-    def choices(self) -> tuple[Choice, ...] | None:
+    def choices(self) -> tuple[PolicyRule, ...] | None:
         return None if self.default else tuple(self.carried)
 
 
@@ -157,14 +157,16 @@ def convert(policy: Policy | None, edition: Edition = EDITION, release: Release 
     return Conversion(document, notes, tuple(_remarks(notes, legacy, edition)))
 
 
-def _chosen(policy: Policy | None, choices: tuple[Choice, ...] | None, edition: Edition) -> tuple[Choice, ...] | None:
+def _chosen(
+    policy: Policy | None, choices: tuple[PolicyRule, ...] | None, edition: Edition
+) -> tuple[PolicyRule, ...] | None:
     """What the policy chooses; ``None`` means the default provider, which 1.9 did not use here."""
     return () if choices is None and policy is not None and edition.old else choices
 
 
-def _rules(key: str, chosen: tuple[Choice, ...] | None, default: Mapping[str, int]) -> list[_Rule]:
+def _rules(key: str, chosen: tuple[PolicyRule, ...] | None, default: Mapping[str, int]) -> list[_Rule]:
     if chosen is None:
-        return [_Rule(key, Choice(name, weight)) for name, weight in default.items()]
+        return [_Rule(key, PolicyRule(name, weight)) for name, weight in default.items()]
     last = {choice.name: number for number, choice in enumerate(chosen)}
     arguments = {choice.name: choice.argument for choice in chosen if choice.argument is not None}
     return [
@@ -181,7 +183,7 @@ def _again(rule: _Rule) -> Note:
     return rule.note(Counterpart(EQUAL, f"Its name comes again at {rule.counted}, and only that counted."))
 
 
-def _filters(chosen: tuple[Choice, ...] | None, edition: Edition) -> _Part:
+def _filters(chosen: tuple[PolicyRule, ...] | None, edition: Edition) -> _Part:
     rules = _rules("predicates", chosen, dict.fromkeys((one for one in ORDER if one in edition.default_predicates), 0))
     selecting = any(not rule.argument[0] and rule.name in SELECTORS for rule in rules)
     part = _Part(default=chosen is None and not edition.old)
@@ -195,7 +197,7 @@ def _filters(chosen: tuple[Choice, ...] | None, edition: Edition) -> _Part:
             among = counterparts.PREDICATES | (counterparts.OLD_PREDICATES if edition.old else {})
             counterpart = among[rule.name]
             if ALIASES.get(rule.name, rule.name) in KNOWN_IN_1_22:
-                part.carried.append(Choice(rule.name))
+                part.carried.append(PolicyRule(rule.name))
         more = ""
         if not edition.old and rule.name not in ORDER and counterpart.plugins:
             counterpart, more = replace(counterpart, kind=NEAR), NEVER_ASKED
@@ -217,14 +219,14 @@ def _argued_filter(rule: _Rule, part: _Part, selecting: bool) -> Counterpart:
     if not wanted:
         return Counterpart(EQUAL, "Every node met it, so nothing has to stand for it.")
     part.expressions += [(0, one) for one in wanted]
-    part.carried.append(Choice("MatchNodeSelector"))
+    part.carried.append(PolicyRule("MatchNodeSelector"))
     if selecting:
         return counterpart
     said = "The pods' own node selectors and required node affinity, which the policy did not look at, count too."
     return replace(counterpart, kind=NEAR, text=f"{counterpart.text} {said}")
 
 
-def _scores(chosen: tuple[Choice, ...] | None, edition: Edition) -> _Part:
+def _scores(chosen: tuple[PolicyRule, ...] | None, edition: Edition) -> _Part:
     rules = _rules("priorities", chosen, edition.default_priorities)
     part = _Part(default=chosen is None and not edition.old)
     instead = _instead([rule for rule in rules if not rule.counted]) if chosen is not None else {}
@@ -243,7 +245,7 @@ def _scores(chosen: tuple[Choice, ...] | None, edition: Edition) -> _Part:
         part.notes.append(rule.note(_score(rule, part), more))
     preferred = sum(weight for weight, _ in part.expressions)
     if preferred and all(one.name != NODE_AFFINITY for one in part.carried):
-        part.carried.append(Choice(NODE_AFFINITY, min(preferred, MAX_WEIGHT)))
+        part.carried.append(PolicyRule(NODE_AFFINITY, min(preferred, MAX_WEIGHT)))
     return part
 
 
@@ -255,14 +257,14 @@ def _score(rule: _Rule, part: _Part) -> Counterpart:
         content = {"shape": [{"utilization": at, "score": score} for at, score in DEFAULT_SHAPE]}
         kind = BY_SHAPE
     if kind == BY_SHAPE:
-        part.carried.append(Choice(BY_SHAPE, weight, (BY_SHAPE, content)))
+        part.carried.append(PolicyRule(BY_SHAPE, weight, (BY_SHAPE, content)))
     elif kind == "labelPreference":
         if name_complaints(content["label"]):
             said = "No node can have the label: every node had the same score, so nothing has to stand for it."
             return Counterpart(EQUAL, said)
         part.expressions.append((rule.choice.weight, today.expression(content["label"], content["presence"])))
     elif not kind and rule.name in CARRIED:
-        part.carried.append(Choice(rule.name, weight))
+        part.carried.append(PolicyRule(rule.name, weight))
     return counterparts.of_argument(kind, content) if kind else counterparts.PRIORITIES[rule.name]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from kschedweb.engine.config.specs import PluginRef
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.releases.classic import catalogue
-from kschedweb.engine.releases.classic.policy import Choice, Policy
+from kschedweb.engine.releases.classic.policy import Policy, PolicyRule
 from kschedweb.engine.validation.golang import INT64_MAX, quote
 
 FILTER, PREPARED_FILTER = ("filter",), ("preFilter", "filter")
@@ -198,7 +198,7 @@ class _Arguments:
         return {name: args for name, args in (_DEFAULT_ARGUMENTS | found).items() if name in running}
 
 
-def _registered(choice: Choice, one: str, known: dict[str, Any], arguments: _Arguments) -> str:
+def _registered(choice: PolicyRule, one: str, known: dict[str, Any], arguments: _Arguments) -> str:
     """The name under which 1.22 registered the choice. The argument of an already registered name is ignored."""
     name = ALIASES.get(choice.name, choice.name)
     if name in known:
@@ -217,7 +217,7 @@ def _int32(number: int) -> int:
 
 def _disagreements(policy: Policy) -> Iterable[str]:
     """Errors of 1.22 about priorities with arguments: all of a kind need one weight, and only one curve is allowed."""
-    first: dict[str, Choice] = {}
+    first: dict[str, PolicyRule] = {}
     for one in policy.priorities or ():
         if one.argument is None:
             continue

@@ -47,7 +47,7 @@ WORDS_OF_THEN = {
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class PolicyRule:
     """A predicate or a priority of the policy; ``argument`` is (kind, content), or ``None`` for one known by name."""
 
     name: str
@@ -62,8 +62,8 @@ class Policy:
     ``extenders`` are plain JSON in the form of KubeSchedulerConfiguration. A hard weight of 0 means the default.
     """
 
-    predicates: tuple[Choice, ...] | None = None
-    priorities: tuple[Choice, ...] | None = None
+    predicates: tuple[PolicyRule, ...] | None = None
+    priorities: tuple[PolicyRule, ...] | None = None
     extenders: tuple[Json, ...] = ()
     hard_pod_affinity_weight: int = 0
     always_check_all: bool = False
@@ -160,7 +160,7 @@ def _mended(raw: Json, notes: _Notes) -> Json:
     return mended
 
 
-def _choices(raw: Json, key: str, kinds: Mapping[str, Any], notes: _Notes) -> tuple[Choice, ...] | None:
+def _choices(raw: Json, key: str, kinds: Mapping[str, Any], notes: _Notes) -> tuple[PolicyRule, ...] | None:
     if raw.get(key) is None:
         return None
     found = []
@@ -170,7 +170,7 @@ def _choices(raw: Json, key: str, kinds: Mapping[str, Any], notes: _Notes) -> tu
                 notes.odd(f"{at}{name}", "kube-scheduler does not know the field: it does nothing")
         weight = integer(item, "weight", path=at, bits=64) if key == "priorities" else 0
         argument = None if item.get("argument") is None else _argument(item, at, key, kinds, notes)
-        found.append(Choice(text(item, "name", at), weight, argument))
+        found.append(PolicyRule(text(item, "name", at), weight, argument))
     return tuple(found)
 
 

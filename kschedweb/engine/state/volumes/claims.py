@@ -11,11 +11,11 @@ from kschedweb.engine.objects.storage import Claim, PersistentVolume
 from kschedweb.engine.state.snapshot import Snapshot
 
 BOUND = "Bound"
-Choice = tuple[Claim, PersistentVolume | None]  # a claim and its volume; None: one is provisioned
+VolumeChoice = tuple[Claim, PersistentVolume | None]  # a claim and its volume; None: one is provisioned
 Assumed = tuple[Claim | PersistentVolume, Claim | PersistentVolume]  # before and after
 
 
-def assume(snapshot: Snapshot, choices: list[Choice], node: str) -> list[Assumed]:
+def assume(snapshot: Snapshot, choices: list[VolumeChoice], node: str) -> list[Assumed]:
     """Mark the volumes as taken, and the claims to provision with their node."""
     found: list[Assumed] = []
     for claim, volume in choices:
@@ -35,7 +35,7 @@ def give_back(snapshot: Snapshot, assumed: list[Assumed]) -> None:
             storage.put(before)
 
 
-def bind(snapshot: Snapshot, choices: list[Choice], node: str) -> None:
+def bind(snapshot: Snapshot, choices: list[VolumeChoice], node: str) -> None:
     """Bind each claim to its volume, as the volume controller and the provisioners do."""
     position, keys = snapshot.index[node], {claim.key for claim, _ in choices}
     # The attached volumes of these pods have other names from now on.

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kschedweb.engine.documents.leaves import Problem
+from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.studies.document.keys import DOCUMENT, KIND, VERSION
 from kschedweb.engine.studies.document.parts import Document
 
 MOST_PROBLEMS = 100
-__all__ = ["KIND", "VERSION", "Document", "DocumentError", "PartError", "Problem", "read"]
+__all__ = ["KIND", "VERSION", "Document", "DocumentError", "DocumentProblem", "PartError", "read"]
 
 
 class DocumentError(ValueError):
     """An invalid scenario; ``problems`` says where and why."""
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    def __init__(self, problems: Sequence[DocumentProblem]) -> None:
         self.problems = list(problems)
         super().__init__("; ".join(map(str, self.problems)))
 
@@ -28,13 +28,13 @@ class PartError(ValueError):
         super().__init__(text)
         self.text, self.key = text, key
 
-    def problem(self, path: str) -> Problem:
-        return Problem(f"{path}{'' if self.key.startswith('[') or not self.key else '.'}{self.key}", self.text)
+    def problem(self, path: str) -> DocumentProblem:
+        return DocumentProblem(f"{path}{'' if self.key.startswith('[') or not self.key else '.'}{self.key}", self.text)
 
 
 def read(raw: Any) -> Document:
     """Read the document ``raw``; raises DocumentError with all problems, at most a hundred."""
-    problems: list[Problem] = []
+    problems: list[DocumentProblem] = []
     document = DOCUMENT.read(raw, "", problems)
     if problems:
         raise DocumentError(problems[:MOST_PROBLEMS])

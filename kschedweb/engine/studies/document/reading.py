@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from kschedweb.engine.documents.leaves import Problem
+from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.studies.document.document import KIND, VERSION, Document, DocumentError
 from kschedweb.engine.studies.document.document import read as scenario
@@ -133,4 +133,4 @@ def _yaml(text: str) -> list[Any]:
 
 def problem(path: str, error: ReadError) -> DocumentError:
     """``error`` as a DocumentError at ``path``."""
-    return DocumentError([Problem(path, str(error))])
+    return DocumentError([DocumentProblem(path, str(error))])

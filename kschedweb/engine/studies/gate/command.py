@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from kschedweb.engine.documents.leaves import Problem
+from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.document.parts import ALL, PENDING
@@ -70,7 +70,7 @@ def answer(options: argparse.Namespace) -> int:
     except DocumentError as error:
         raise _named(error, options) from None
     except RecursionError:
-        raise DocumentError([Problem("", "an object is nested too deep")]) from None
+        raise DocumentError([DocumentProblem("", "an object is nested too deep")]) from None
     plain = found.to_dict()
     for file, form in outputs:
         _write(file, rendering.render(plain, form))
@@ -98,7 +98,9 @@ def _seed(text: str) -> int:
 def _form(file: str, form: str | None) -> str:
     found = form or ENDINGS.get(Path(file).suffix.lower())
     if found is None:
-        raise DocumentError([Problem(f"--output {file}", f"must end in {', '.join(ENDINGS)}, or come with --format")])
+        raise DocumentError(
+            [DocumentProblem(f"--output {file}", f"must end in {', '.join(ENDINGS)}, or come with --format")]
+        )
     return found
 
 
@@ -108,7 +110,9 @@ def _policy(file: str, option: str) -> gate.Policy:
 
 def _prepared(options: argparse.Namespace) -> Prepared:
     if not options.snapshot and not options.scenario:
-        raise DocumentError([Problem("--snapshot", "is missing: name a file with the cluster, or a --scenario")])
+        raise DocumentError(
+            [DocumentProblem("--snapshot", "is missing: name a file with the cluster, or a --scenario")]
+        )
     listed = _objects(options.snapshot) if options.snapshot else []
     option = f"--{'scenario' if options.scenario else 'snapshot'}"
     try:
@@ -122,14 +126,16 @@ def _prepared(options: argparse.Namespace) -> Prepared:
 
 def _played(options: argparse.Namespace, listed: list[Json]) -> Prepared:
     if options.place:
-        raise DocumentError([Problem("", "--place goes with a snapshot alone: the scenario says run.place")])
+        raise DocumentError([DocumentProblem("", "--place goes with a snapshot alone: the scenario says run.place")])
     try:
         given: Brought = brought(_bytes(options.scenario, "--scenario"))
     except ReadError as error:
         raise problem("", error) from None
     objects = listed or given.objects
     if given.document.base.snapshot is not None and not objects:
-        raise DocumentError([Problem("base.snapshot", "is not in this file: name the cluster's dump with --snapshot")])
+        raise DocumentError(
+            [DocumentProblem("base.snapshot", "is not in this file: name the cluster's dump with --snapshot")]
+        )
     files = given.files or _Beside(Path(options.scenario))
     now = gate.newest_time(objects) if given.now is None or listed else given.now
     return prepare(given.document, objects, files, seed=options.seed, now=now)
@@ -171,7 +177,7 @@ def _thresholds(options: argparse.Namespace) -> Thresholds:
         except ReadError as error:
             raise problem(f"--thresholds {options.thresholds}", error) from None
         if not isinstance(raw, dict):
-            raise DocumentError([Problem(f"--thresholds {options.thresholds}", "must be an object")])
+            raise DocumentError([DocumentProblem(f"--thresholds {options.thresholds}", "must be an object")])
         _read(raw, f"--thresholds {options.thresholds}")
     given = {
         key: thresholds.number(value) for name, key in SHORT.items() if (value := getattr(options, name)) is not None
@@ -199,14 +205,14 @@ def _limits(text: str) -> tuple[str, Json]:
     parts = [part.partition("=") for part in rest.split(",")]
     if not colon or not name or not all(key and sign and value for key, sign, value in parts):
         wanted = "write a name, a colon and limits, such as skew_cpu_end:max=40,maxChange=10%"
-        raise DocumentError([Problem(f"--measure {text}", wanted)])
+        raise DocumentError([DocumentProblem(f"--measure {text}", wanted)])
     return name, {key.strip(): thresholds.number(value.strip()) for key, _, value in parts}
 
 
-def _of_file(one: Problem, option: str, part: str) -> Problem:
+def _of_file(one: DocumentProblem, option: str, part: str) -> DocumentProblem:
     """``one`` with the option and file in its path instead of the part of the question."""
     path = one.path.removeprefix(part).lstrip(".") if part else one.path
-    return Problem(f"{option}: {path}" if path else option, one.text)
+    return DocumentProblem(f"{option}: {path}" if path else option, one.text)
 
 
 def _named(error: DocumentError, options: argparse.Namespace) -> DocumentError:
@@ -228,11 +234,15 @@ def _bytes(file: str, option: str) -> bytes:
     try:
         return Path(file).read_bytes()
     except (OSError, ValueError) as error:
-        raise DocumentError([Problem(f"{option} {file}", getattr(error, "strerror", None) or str(error))]) from None
+        raise DocumentError(
+            [DocumentProblem(f"{option} {file}", getattr(error, "strerror", None) or str(error))]
+        ) from None
 
 
 def _write(file: Path, text: str) -> None:
     try:
         file.write_text(text, encoding="utf-8", errors="backslashreplace")
     except (OSError, ValueError) as error:
-        raise DocumentError([Problem(f"--output {file}", getattr(error, "strerror", None) or str(error))]) from None
+        raise DocumentError(
+            [DocumentProblem(f"--output {file}", getattr(error, "strerror", None) or str(error))]
+        ) from None

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.documents.leaves import Problem
+from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.releases import load
@@ -116,8 +116,8 @@ def configured(policy: Policy, path: str) -> tuple[Configuration, tuple[str, ...
         problems = []
         for one in loaded.problems:
             line = loaded.line(one.path)
-            problems.append(Problem(path, f"line {line}: {one.text}" if line else one.text))
-        raise DocumentError(problems or [Problem(path, text) for text in loaded.errors])
+            problems.append(DocumentProblem(path, f"line {line}: {one.text}" if line else one.text))
+        raise DocumentError(problems or [DocumentProblem(path, text) for text in loaded.errors])
     return loaded.configuration, tuple(loaded.warnings[:MOST_NOTES])
 
 
@@ -137,7 +137,7 @@ def prepared_of(
     kinds = [raw.get("kind") for raw in listed if isinstance(raw, dict)]
     missing = [text for kind, text in (("Node", NO_NODE), ("Pod", NO_POD)) if kind not in kinds]
     if missing:
-        raise DocumentError([Problem("snapshot", missing[0])])
+        raise DocumentError([DocumentProblem("snapshot", missing[0])])
     use = UseOf("none" if utilisation is None else "watermarks")
     document = Document(name="gate", use=use, run=RunOf(place=place))
     time = newest_time(listed) if now is None else now
@@ -160,7 +160,7 @@ def unfolded(documents: Iterable[Any]) -> Iterator[Json]:
         raw = pending.pop()
         if not isinstance(raw, dict):
             said = "null" if raw is None else type(raw).__name__
-            raise DocumentError([Problem("snapshot", f"must hold Kubernetes objects, holds a {said}")])
+            raise DocumentError([DocumentProblem("snapshot", f"must hold Kubernetes objects, holds a {said}")])
         kind, items = raw.get("kind"), raw.get("items")
         if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
             pending.extend(_kinded(item, kind.removesuffix("List")) for item in reversed(items))
@@ -199,7 +199,7 @@ def _played(prepared: Prepared, configuration: Configuration, heard: Heard | Non
     try:
         return run(prepared, configuration, progress=heard)
     except (SimulationError, CycleError) as error:
-        raise DocumentError([Problem("scenario", f"cannot be played: {error}")]) from None
+        raise DocumentError([DocumentProblem("scenario", f"cannot be played: {error}")]) from None
 
 
 def _heard(progress: Progress | None, text: str) -> Heard | None:

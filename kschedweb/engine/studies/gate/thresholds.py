@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kschedweb.engine.documents.leaves import Number, Problem, Problems, kind
+from kschedweb.engine.documents.leaves import DocumentProblem, Number, Problems, kind
 from kschedweb.engine.documents.types import Either, Field, MapOf, Struct
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.studies.document.document import DocumentError
@@ -104,10 +104,10 @@ class AmountShape:
             if found is not None:
                 return Amount(float(found[1]), bool(found[2]))
             problems.append(
-                Problem(path, f'must be a number from 0 on, or a percentage such as "10%", is {raw[:60]!r}')
+                DocumentProblem(path, f'must be a number from 0 on, or a percentage such as "10%", is {raw[:60]!r}')
             )
         elif isinstance(raw, bool) or not isinstance(raw, int | float):
-            problems.append(Problem(path, f'must be a number, or a percentage such as "10%", is {kind(raw)}'))
+            problems.append(DocumentProblem(path, f'must be a number, or a percentage such as "10%", is {kind(raw)}'))
         else:
             return Amount(float(Number(0.0, 1e12).read(raw, path, problems)))
         return Amount(0.0)
@@ -155,7 +155,7 @@ THRESHOLDS = Struct(
 
 def read(raw: Any, path: str = "thresholds") -> Thresholds:
     """Read the thresholds ``raw``; raises DocumentError with all problems and their paths."""
-    problems: list[Problem] = []
+    problems: list[DocumentProblem] = []
     found = THRESHOLDS.read({} if raw is None else raw, path, problems)
     if problems:
         raise DocumentError(problems)

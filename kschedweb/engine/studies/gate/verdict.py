@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from kschedweb.engine.documents.leaves import Problem
+from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.studies.compare.comparison import NEVER_TRIED, Comparison, PlacementChange
 from kschedweb.engine.studies.document.document import DocumentError
@@ -261,7 +261,7 @@ def _find(measures: Measures, name: str) -> Measure | None:
 def _known(pair: Pair, thresholds: Thresholds) -> None:
     names = {one.name: None for one in (*pair.before_measures, *pair.after_measures)}
     problems = [
-        Problem(f"thresholds.measures[{name!r}]", f"is not measured here; measured are {', '.join(names)}")
+        DocumentProblem(f"thresholds.measures[{name!r}]", f"is not measured here; measured are {', '.join(names)}")
         for name in thresholds.measures
         if name not in names and name not in OPTIONAL
     ]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from kschedweb.engine.documents.leaves import Problem
+from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.objects.access import Json, ObjectError
 from kschedweb.engine.simulation import Event, Settings, Start
 from kschedweb.engine.simulation.use import UseModel
@@ -129,6 +129,6 @@ def _events(cluster: Cluster) -> list[Event]:
     return sorted([*waiting, *cluster.events], key=lambda event: event.time)
 
 
-def _raise(problems: list[Problem]) -> None:
+def _raise(problems: list[DocumentProblem]) -> None:
     if problems:
         raise DocumentError(problems)

@@ -12,7 +12,7 @@ import numpy as np
 
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.releases import load
-from kschedweb.engine.studies.document.document import DocumentError, Problem
+from kschedweb.engine.studies.document.document import DocumentError, DocumentProblem
 from kschedweb.engine.studies.search import fields
 
 MOST_DIMENSIONS = 12
@@ -179,11 +179,13 @@ def read(raw: Any, base: Mapping[str, Any]) -> Space:
     """
     loaded = load(base)
     if loaded.configuration is None:
-        raise DocumentError([Problem("", f"the policy itself is not valid: {text}") for text in loaded.errors[:3]])
+        raise DocumentError(
+            [DocumentProblem("", f"the policy itself is not valid: {text}") for text in loaded.errors[:3]]
+        )
     return _read(raw, base, loaded.configuration)
 
 
-def problems(around: Space, raw: Any) -> list[Problem]:
+def problems(around: Space, raw: Any) -> list[DocumentProblem]:
     """Problems of ``raw`` as a space around the policy of ``around``."""
     try:
         _read(raw, around.base, around.configuration)
@@ -193,15 +195,15 @@ def problems(around: Space, raw: Any) -> list[Problem]:
 
 
 def _read(raw: Any, base: Mapping[str, Any], configuration: Configuration) -> Space:
-    problems: list[Problem] = []
+    problems: list[DocumentProblem] = []
     if not isinstance(raw, list) or not 1 <= len(raw) <= MOST_DIMENSIONS:
-        raise DocumentError([Problem("space", f"must be a list of 1 to {MOST_DIMENSIONS} dimensions")])
+        raise DocumentError([DocumentProblem("space", f"must be a list of 1 to {MOST_DIMENSIONS} dimensions")])
     found = [_dimension(one, f"space[{place}]", problems) for place, one in enumerate(raw)]
     dimensions = [one for one in found if one is not None]
     seen: set[str] = set()
     for place, one in enumerate(found):
         if one is not None and one.path in seen:
-            problems.append(Problem(f"space[{place}].path", f"{one.path} is there twice"))
+            problems.append(DocumentProblem(f"space[{place}].path", f"{one.path} is there twice"))
         seen.add(one.path if one is not None else "")
     if problems:
         raise DocumentError(problems)
@@ -213,58 +215,60 @@ def _read(raw: Any, base: Mapping[str, Any], configuration: Configuration) -> Sp
     return space
 
 
-def _dimension(raw: Any, at: str, problems: list[Problem]) -> Dimension | None:
+def _dimension(raw: Any, at: str, problems: list[DocumentProblem]) -> Dimension | None:
     if not isinstance(raw, dict) or not isinstance(raw.get("path"), str):
-        problems.append(Problem(at, "must be an object with a path, and from and to, or values"))
+        problems.append(DocumentProblem(at, "must be an object with a path, and from and to, or values"))
         return None
     count = len(problems)
-    problems += [Problem(f"{at}.{key}", f"is unknown: known are {', '.join(KEYS)}") for key in raw if key not in KEYS]
+    problems += [
+        DocumentProblem(f"{at}.{key}", f"is unknown: known are {', '.join(KEYS)}") for key in raw if key not in KEYS
+    ]
     try:
         fields.steps(raw["path"])
     except fields.PathError as error:
-        problems.append(Problem(f"{at}.path", str(error)))
+        problems.append(DocumentProblem(f"{at}.path", str(error)))
     made = _choice(raw, at, problems) if "values" in raw else _range(raw, at, problems)
     return made if len(problems) == count else None
 
 
-def _choice(raw: dict[str, Any], at: str, problems: list[Problem]) -> Dimension | None:
+def _choice(raw: dict[str, Any], at: str, problems: list[DocumentProblem]) -> Dimension | None:
     values = raw["values"]
-    problems += [Problem(f"{at}.{key}", "cannot stand beside values") for key in KEYS[1:6] if key in raw]
+    problems += [DocumentProblem(f"{at}.{key}", "cannot stand beside values") for key in KEYS[1:6] if key in raw]
     if not isinstance(values, list) or not 2 <= len(values) <= MOST_VALUES:
-        problems.append(Problem(f"{at}.values", f"must be a list of 2 to {MOST_VALUES} values"))
+        problems.append(DocumentProblem(f"{at}.values", f"must be a list of 2 to {MOST_VALUES} values"))
         return None
     if not all(isinstance(one, str | bool) or _finite(one) for one in values):
-        problems.append(Problem(f"{at}.values", "must be numbers, strings or booleans"))
+        problems.append(DocumentProblem(f"{at}.values", "must be numbers, strings or booleans"))
         return None
     if any(isinstance(one, str) and not one.isprintable() for one in values):
-        problems.append(Problem(f"{at}.values", "holds a character that cannot be printed"))
+        problems.append(DocumentProblem(f"{at}.values", "holds a character that cannot be printed"))
     if len({(isinstance(one, bool), one) for one in values}) < len(values):
-        problems.append(Problem(f"{at}.values", "holds a value twice"))
+        problems.append(DocumentProblem(f"{at}.values", "holds a value twice"))
     return Dimension(raw["path"], choices=tuple(values))
 
 
-def _range(raw: dict[str, Any], at: str, problems: list[Problem]) -> Dimension | None:
+def _range(raw: dict[str, Any], at: str, problems: list[DocumentProblem]) -> Dimension | None:
     low, high, step, log, count = (raw.get(key) for key in ("from", "to", "step", "log", "count"))
     for key, value in (("from", low), ("to", high)):
         if not _finite(value):
-            problems.append(Problem(f"{at}.{key}", "must be a number" if key in raw else "is missing"))
+            problems.append(DocumentProblem(f"{at}.{key}", "must be a number" if key in raw else "is missing"))
     if not _finite(low) or not _finite(high):
         return None
     assert low is not None
     assert high is not None
     if low >= high:
-        problems.append(Problem(f"{at}.to", f"must be above from ({low:g})"))
+        problems.append(DocumentProblem(f"{at}.to", f"must be above from ({low:g})"))
     if step is not None and (not _finite(step) or not 0 < step <= max(high - low, 0)):
-        problems.append(Problem(f"{at}.step", "must be a number above 0, and not larger than from from to to"))
+        problems.append(DocumentProblem(f"{at}.step", "must be a number above 0, and not larger than from from to to"))
         return None
     if log is not None and not isinstance(log, bool):
-        problems.append(Problem(f"{at}.log", "must be true or false"))
+        problems.append(DocumentProblem(f"{at}.log", "must be true or false"))
     if log is True and low <= 0:
-        problems.append(Problem(f"{at}.from", "must be above 0 where log is true"))
+        problems.append(DocumentProblem(f"{at}.from", "must be above 0 where log is true"))
     if log is True and step is not None:
-        problems.append(Problem(f"{at}.step", "cannot stand beside log"))
+        problems.append(DocumentProblem(f"{at}.step", "cannot stand beside log"))
     if count is not None and (not isinstance(count, int) or isinstance(count, bool) or not 2 <= count <= MOST_VALUES):
-        problems.append(Problem(f"{at}.count", f"must be a whole number from 2 to {MOST_VALUES}"))
+        problems.append(DocumentProblem(f"{at}.count", f"must be a whole number from 2 to {MOST_VALUES}"))
         return None
     return Dimension(raw["path"], low=low, high=high, step=step, log=log is True, count=count or 0)
 
@@ -275,21 +279,21 @@ def _finite(value: Any) -> bool:
     return math.isfinite(value) and abs(value) <= LARGEST
 
 
-def _tried(space: Space, place: int) -> Iterator[Problem]:
+def _tried(space: Space, place: int) -> Iterator[DocumentProblem]:
     """kube-scheduler's errors on a dimension's values, each alone in the base policy."""
     one = space.dimensions[place]
     start = space.start
     key = "values" if one.choices else "from"
     if isinstance(start[place], list | dict):
-        yield Problem(f"space[{place}].path", f"{one.path} is not one value: name a field within it")
+        yield DocumentProblem(f"space[{place}].path", f"{one.path} is not one value: name a field within it")
         return
     for value in one.choices or (one.low, one.high):
         point = (*start[:place], value, *start[place + 1 :])
         try:
             errors = load(space.document(point)).errors
         except fields.PathError as error:
-            yield Problem(f"space[{place}].path", f"{one.path}: {error}")
+            yield DocumentProblem(f"space[{place}].path", f"{one.path}: {error}")
             return
         if errors:
-            yield Problem(f"space[{place}].{key}", f"{one.label} {value}: {errors[0]}")
+            yield DocumentProblem(f"space[{place}].{key}", f"{one.label} {value}: {errors[0]}")
         key = "to" if key == "from" else key

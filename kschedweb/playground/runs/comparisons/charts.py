@@ -9,7 +9,7 @@ import numpy as np
 
 from kschedweb.playground.runs.charts import MOST_LINES, MOST_POINTS, thinned
 from kschedweb.playground.runs.clock import Scale, span
-from kschedweb.playground.runs.comparisons.comparing import ComparedPolicy, Line
+from kschedweb.playground.runs.comparisons.comparing import ComparedPolicy, MeasureRow
 from kschedweb.playground.runs.measures import amount, plotted
 from kschedweb.web.figures import Chart
 
@@ -20,7 +20,7 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "solid", "dash")
 
 
-def strip(line: Line, listed: Sequence[ComparedPolicy]) -> Chart:
+def strip(line: MeasureRow, listed: Sequence[ComparedPolicy]) -> Chart:
     """A chart of one measure: a line for each policy, a mark for each seed, a bar for the mean."""
     unit, factor = plotted(line.measure, [value for named in line.values for value in named.values()])
     data: list[dict[str, Any]] = []

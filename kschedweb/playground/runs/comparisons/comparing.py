@@ -66,7 +66,7 @@ class MeasureChange:
 
 
 @dataclass(frozen=True)
-class Line:
+class MeasureRow:
     """A measure: the reference's value, and every other policy's change; ``values`` are by policy and seed."""
 
     measure: Measure
@@ -86,7 +86,9 @@ def sides(comparison: Comparison) -> list[ComparedPolicy]:
     return [found[position] for position in sorted(found)]
 
 
-def lines(listed: Sequence[ComparedPolicy], differences: Sequence[Difference] = (), ordering: str = "") -> list[Line]:
+def lines(
+    listed: Sequence[ComparedPolicy], differences: Sequence[Difference] = (), ordering: str = ""
+) -> list[MeasureRow]:
     """Every measure of the policies, and the pods that moved; empty until the reference has a run.
 
     The largest changes come first, unless ``ordering`` is "measure" or "change-N" (of the policy at position N),
@@ -107,7 +109,7 @@ def lines(listed: Sequence[ComparedPolicy], differences: Sequence[Difference] = 
     return arranged(made, lambda line: line.changes[places[key]].share, down=down) if key in places else made
 
 
-def _moved(listed: Sequence[ComparedPolicy], differences: Sequence[Difference]) -> list[Line]:
+def _moved(listed: Sequence[ComparedPolicy], differences: Sequence[Difference]) -> list[MeasureRow]:
     """The number of pods on other nodes than under the reference, as a measure without a reference value."""
     known = {(one.run.position, one.run.seed): one.counts for one in differences if one.counts}
     values: list[dict[int, float]] = [{}]
@@ -120,10 +122,10 @@ def _moved(listed: Sequence[ComparedPolicy], differences: Sequence[Difference]) 
         changes.append(MeasureChange(amount(MOVED, mean), f"{100 * share:.1f} % of all pods", None, None, share, ""))
     if not any(values):
         return []
-    return [Line(MOVED, "–", changes, max(change.share for change in changes), values)]
+    return [MeasureRow(MOVED, "–", changes, max(change.share for change in changes), values)]
 
 
-def _line(measure: Measure, by_side: Sequence[dict[int, dict[str, float | None]]]) -> Line:
+def _line(measure: Measure, by_side: Sequence[dict[int, dict[str, float | None]]]) -> MeasureRow:
     values = [
         {seed: value for seed, named in runs.items() if (value := named.get(measure.name)) is not None}
         for runs in by_side
@@ -134,7 +136,7 @@ def _line(measure: Measure, by_side: Sequence[dict[int, dict[str, float | None]]
         for other, (share, change) in zip(values[1:], changes, strict=True)
     ]
     weight = max((relative for relative, _ in changes), default=0.0)
-    return Line(measure, amount(measure, _mean(values[0])), shown, weight, values)
+    return MeasureRow(measure, amount(measure, _mean(values[0])), shown, weight, values)
 
 
 def _change(measure: Measure, base: dict[int, float], other: dict[int, float]) -> tuple[float, float]:
@@ -165,7 +167,7 @@ def _mean(values: dict[int, float]) -> float | None:
 
 
 @dataclass(frozen=True)
-class Group:
+class MovedByPlugin:
     """The number of pods that a plugin's score moved, over all compared seeds."""
 
     plugin: str
@@ -181,7 +183,7 @@ class Group:
         return self.plugin or "no plugin"
 
 
-def groups(counts: Sequence[dict[str, Any]]) -> list[Group]:
+def groups(counts: Sequence[dict[str, Any]]) -> list[MovedByPlugin]:
     """Moved pods by the plugin that moved them, most first."""
     together: dict[str, int] = {}
     for entry in counts:
@@ -189,10 +191,10 @@ def groups(counts: Sequence[dict[str, Any]]) -> list[Group]:
             together[plugin] = together.get(plugin, 0) + number
     most = max(together.values(), default=0)
     ordered = sorted(together.items(), key=lambda item: (-item[1], item[0]))
-    return [Group(plugin, number, f"{100 * number / most:.1f}%") for plugin, number in ordered]
+    return [MovedByPlugin(plugin, number, f"{100 * number / most:.1f}%") for plugin, number in ordered]
 
 
-def sentence(listed: Sequence[ComparedPolicy], found: Sequence[Line], moving: int | None, pods: int) -> str:
+def sentence(listed: Sequence[ComparedPolicy], found: Sequence[MeasureRow], moving: int | None, pods: int) -> str:
     """The result of the comparison in one sentence."""
     if not found or len(listed) < 2:
         return ""
@@ -207,7 +209,7 @@ def sentence(listed: Sequence[ComparedPolicy], found: Sequence[Line], moving: in
     return f"{other} moves {moving:,} of {pods:,} pods; {said}"
 
 
-def _most(listed: Sequence[ComparedPolicy], found: Sequence[Line]) -> str:
+def _most(listed: Sequence[ComparedPolicy], found: Sequence[MeasureRow]) -> str:
     changing = [line for line in found if line.weight and line.measure is not MOVED]
     if not changing:
         return "no measure changes"

@@ -152,7 +152,7 @@ def _moved(request: HttpRequest, listed: moved.MovedList) -> dict[str, Any]:
 
 
 def _figures(
-    request: HttpRequest, sides: list[ComparedPolicy], lines: list[comparing.Line], chosen: ComparedPolicy | None
+    request: HttpRequest, sides: list[ComparedPolicy], lines: list[comparing.MeasureRow], chosen: ComparedPolicy | None
 ) -> dict[str, Any]:
     """Each family with its chart of one seed and a strip for each measure; maps, if both runs of a seed are done."""
     listed = [
@@ -191,7 +191,7 @@ def _export(
     of: str,
     found: Comparison,
     sides: list[ComparedPolicy],
-    lines: list[comparing.Line],
+    lines: list[comparing.MeasureRow],
     listed: moved.MovedList,
 ) -> HttpResponseBase:
     if of == "moved":

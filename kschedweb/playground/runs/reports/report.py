@@ -40,7 +40,7 @@ from kschedweb.web.errors import Conflict
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from kschedweb.playground.runs.comparisons.comparing import ComparedPolicy, Line
+    from kschedweb.playground.runs.comparisons.comparing import ComparedPolicy, MeasureRow
     from kschedweb.playground.runs.models import Comparison, Run
     from kschedweb.playground.scenarios.models import ScenarioRevision
     from kschedweb.web.figures import Chart
@@ -96,15 +96,15 @@ class Report:
     listings: list[Listing]
     documents: list[Document]
     table: list[dict[str, Any]] = field(default_factory=list)  # a row for each measure: name, unit, direction, values
-    lines: list[Line] = field(default_factory=list)
+    lines: list[MeasureRow] = field(default_factory=list)
     sides: list[ComparedPolicy] = field(default_factory=list)
-    groups: list[comparing.Group] = field(default_factory=list)
-    families: list[tuple[FamilyChart, list[tuple[Line, Chart]]]] = field(default_factory=list)
+    groups: list[comparing.MovedByPlugin] = field(default_factory=list)
+    families: list[tuple[FamilyChart, list[tuple[MeasureRow, Chart]]]] = field(default_factory=list)
     maps: list[tuple[str, str, Chart]] = field(default_factory=list)  # (name, label, chart)
     seeds_said: str = ""
 
     @property
-    def same(self) -> list[Line]:
+    def same(self) -> list[MeasureRow]:
         """The measures that are equal under all policies."""
         return [line for line in self.lines if not line.weight]
 

@@ -10,7 +10,7 @@ import jsonschema
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kschedweb.engine.studies import DocumentError, Problem, json_schema, read
+from kschedweb.engine.studies import DocumentError, DocumentProblem, json_schema, read
 
 SCHEMA = jsonschema.Draft202012Validator(json_schema())
 WHOLE: dict[str, Any] = {
@@ -58,7 +58,7 @@ WHOLE: dict[str, Any] = {
 }
 
 
-def refused(raw: Any) -> list[Problem]:
+def refused(raw: Any) -> list[DocumentProblem]:
     try:
         read(raw)
     except DocumentError as error:
