@@ -44,7 +44,7 @@ def panels(shown: Editor, saved: Revision, posted: Mapping[str, str]) -> dict[st
     profile = now.profiles[min(shown.form.index, len(now.profiles) - 1)]
     scoring = {reference.name for reference in profile.points.get("score", ())}
     found = {}
-    for name in policies():
+    for name in policies(now.release):
         if name in scoring:
             side, before = (own_side(each, profile.scheduler_name, name) for each in (now, configuration(saved)))
             found[name] = _panel(side, before, posted)

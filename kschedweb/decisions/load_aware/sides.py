@@ -15,6 +15,7 @@ from kschedweb.web.errors import Unprocessable
 
 if TYPE_CHECKING:
     from kschedweb.engine.config import Configuration
+    from kschedweb.engine.config.release import Release
 
 Args = Mapping[str, Any]
 
@@ -35,6 +36,7 @@ class ScoringSide:
     about: str
     args: Args = field(default_factory=dict)
     reference: bool = False
+    release: Release = CURRENT
 
     @property
     def unknown(self) -> str:
@@ -49,7 +51,7 @@ class ScoringSide:
 
     def scoring(self, scheduler: str = DEFAULT_SCHEDULER) -> Configuration:
         """The default configuration in which only this plugin scores. Raises as ``alone``."""
-        points = CURRENT.registry.specs[self.plugin].points
+        points = self.release.registry.specs[self.plugin].points
         plugins: dict[str, Any] = {
             point: {"disabled": [{"name": "*"}], "enabled": [{"name": self.plugin}] if point in points else []}
             for point in ("preScore", "score")
@@ -59,20 +61,20 @@ class ScoringSide:
     def _configuration(self, scheduler: str, plugins: Mapping[str, Any]) -> Configuration:
         config = [{"name": self.plugin, "args": dict(self.args)}] if self.args else []
         profile = {"schedulerName": scheduler, "plugins": plugins, "pluginConfig": config}
-        return _loaded(json.dumps({**EMPTY, "profiles": [profile]}))
+        return _loaded(json.dumps({**EMPTY, "profiles": [profile]}), self.release)
 
 
 @lru_cache(maxsize=256)
-def _loaded(document: str) -> Configuration:
-    loaded = load(document)
+def _loaded(document: str, release: Release) -> Configuration:
+    loaded = load(document, release)
     if loaded.configuration is None:
         raise Unprocessable("; ".join(loaded.errors))
     return loaded.configuration
 
 
-def policies() -> list[str]:
+def policies(release: Release = CURRENT) -> list[str]:
     """The names of the load-aware plugins that score."""
-    return [spec.name for spec in CURRENT.registry.specs.values() if spec.load_aware and "score" in spec.points]
+    return [spec.name for spec in release.registry.specs.values() if spec.load_aware and "score" in spec.points]
 
 
 def all_sides(configuration: Configuration | None = None, scheduler: str = DEFAULT_SCHEDULER) -> list[ScoringSide]:
@@ -80,24 +82,23 @@ def all_sides(configuration: Configuration | None = None, scheduler: str = DEFAU
 
     The arguments are those of the profile ``scheduler``, or of the first profile if there is none of that name.
     """
-    given = arguments_of(configuration, scheduler)
-    found = []
-    for name in policies():
-        found += [
-            ScoringSide(form.key, name, form.label, form.about, {**given.get(name, {}), **form.args})
-            for form in presenter(name).forms(CURRENT.registry.specs[name].help)
-        ]
-    about = f"{CURRENT.registry.specs[REQUESTS].help} It goes by requests, not by use: for comparison."
-    return [
-        *found,
-        ScoringSide(REQUESTS, REQUESTS, f"{REQUESTS} (requests)", about, given.get(REQUESTS, {}), reference=True),
+    given, release = arguments_of(configuration, scheduler), CURRENT if configuration is None else configuration.release
+    specs = release.registry.specs
+    found = [
+        ScoringSide(form.key, name, form.label, form.about, {**given.get(name, {}), **form.args}, release=release)
+        for name in policies(release)
+        for form in presenter(name).forms(specs[name].help)
     ]
+    about = f"{specs[REQUESTS].help} It goes by requests, not by use: for comparison."
+    label, args = f"{REQUESTS} (requests)", given.get(REQUESTS, {})
+    return [*found, ScoringSide(REQUESTS, REQUESTS, label, about, args, reference=True, release=release)]
 
 
 def own_side(configuration: Configuration, scheduler: str, plugin: str) -> ScoringSide:
     """``plugin`` with its arguments in the profile ``scheduler``."""
     given = arguments_of(configuration, scheduler).get(plugin, {})
-    return ScoringSide(plugin, plugin, plugin, CURRENT.registry.specs[plugin].help, given)
+    release = configuration.release
+    return ScoringSide(plugin, plugin, plugin, release.registry.specs[plugin].help, given, release=release)
 
 
 def side_named(key: str, sides: list[ScoringSide]) -> ScoringSide | None:
