@@ -19,7 +19,7 @@ NAME_HELP = "Lower-case letters, digits and hyphens, such as production-eu."
 
 
 class SecretTextarea(forms.Textarea):
-    """A text that is never sent back to the browser, not even beside an error."""
+    """A text that is never sent back to the browser, not even with an error."""
 
     def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
         return super().get_context(name, None, attrs)
@@ -38,7 +38,7 @@ def name_field() -> forms.RegexField:
 
 
 def ca_field(empty: str) -> forms.CharField:
-    """A certificate authority; ``empty`` says what counts without one."""
+    """The field for a certificate authority; ``empty`` says what is used without one."""
     return forms.CharField(
         label="Certificate authority",
         required=False,
@@ -48,7 +48,7 @@ def ca_field(empty: str) -> forms.CharField:
 
 
 class CredentialsForm(forms.Form):
-    """Other credentials for the server that a cluster is connected to: a token, or a kubeconfig."""
+    """New credentials for a cluster's server: a token, or a kubeconfig."""
 
     token = forms.CharField(
         label="Token",
@@ -78,7 +78,7 @@ class CredentialsForm(forms.Form):
         return cleaned
 
     def takes_kubeconfig(self, cleaned: dict[str, Any]) -> bool:
-        """Whether a kubeconfig counts."""
+        """Whether the kubeconfig is used."""
         return True
 
     def _read(self, upload: Any, cleaned: dict[str, Any]) -> None:
@@ -94,7 +94,7 @@ class CredentialsForm(forms.Form):
 
 
 class ConnectForm(CredentialsForm):
-    """One form for the three ways to connect; the radio says which of its parts counts."""
+    """One form for three ways to connect; the radio buttons choose the part that is used."""
 
     source = forms.ChoiceField(
         label="How to connect",
@@ -163,7 +163,7 @@ class ImportForm(forms.Form):
         return cleaned
 
     def sent(self) -> Files:
-        """What was sent, as (name, content)."""
+        """The uploaded files as (name, content)."""
         for file in self.cleaned_data["file"]:
             yield file.name or "file", pieces(file)
         if self.cleaned_data["text"].strip():

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (tables read better in one line an entry)
-"""The kinds of objects that a snapshot holds: where they are served, and what a decision lacks without them."""
+"""The kinds of objects in a snapshot: their API paths, and what a decision lacks without them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Kind:
     resource: str
     namespaced: bool
     costs: str
-    needed: bool = False  # without it no snapshot makes sense
+    needed: bool = False  # a snapshot without it is useless
     optional: bool = False  # not served by every cluster
 
     @property
@@ -63,13 +63,13 @@ KINDS: tuple[Kind, ...] = (
 )  # fmt: skip
 BY_NAME = {kind.name: kind for kind in KINDS}
 
-# What the scheduler never reads, large or liable to hold secrets: dropped before anything is stored.
+# Fields that the scheduler never reads and that are large or may have secrets: removed before storing.
 _CONTAINER = ("env", "envFrom", "command", "args", "lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
 _ANNOTATIONS = ("kubectl.kubernetes.io/last-applied-configuration",)
 
 
 def reduce(item: dict[str, object]) -> dict[str, object]:
-    """``item`` (changed in place) without what no decision needs: managed fields, environments, commands, probes."""
+    """``item``, changed in place, without what decisions never need: managed fields, environments, commands, probes."""
     metadata = item.get("metadata")
     if isinstance(metadata, dict):
         metadata.pop("managedFields", None)
@@ -91,10 +91,10 @@ def reduce(item: dict[str, object]) -> dict[str, object]:
     return item
 
 
-# Kinds that decisions about pods that exist already do not need.
+# Kinds that only matter for pods that do not exist yet.
 NOT_NEEDED = frozenset({"PriorityClass", "RuntimeClass"})
 
 
 def kinds_watched() -> set[str]:
-    """The names of the kinds that are followed where decisions are made about new pods."""
+    """The names of the kinds to follow for decisions about new pods."""
     return {kind.name for kind in KINDS} - NOT_NEEDED

@@ -19,7 +19,7 @@ class Source(models.TextChoices):
 
 
 class Cluster(models.Model):
-    """A Kubernetes cluster that somebody connected, imported, or generated."""
+    """A connected, imported or generated Kubernetes cluster."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.SlugField(max_length=63, unique=True)
@@ -38,10 +38,10 @@ class Cluster(models.Model):
 
 
 class SealedRow(models.Model):
-    """Something secret, encrypted (credentials.py); never shown again, never serialised. Its key is its owner's id."""
+    """An encrypted secret (credentials.py), which is never shown or serialised. Its primary key is the owner's id."""
 
-    purpose = b""  # authenticated with the text, beside the owner: what was sealed for one purpose opens for no other
-    kind = ""  # what its owner is
+    purpose = b""  # authenticated with the text and the owner, so that a secret cannot be used for another purpose
+    kind = ""  # kind of the owner
 
     key_id = models.CharField(max_length=16)
     ciphertext = models.BinaryField()
@@ -52,12 +52,12 @@ class SealedRow(models.Model):
 
     @property
     def opens(self) -> str:
-        """The name of its owner."""
+        """The name of the owner."""
         raise NotImplementedError
 
 
 class Sealed(SealedRow):
-    """Something secret about one cluster."""
+    """An encrypted secret of a cluster."""
 
     kind = "cluster"
 
@@ -72,13 +72,13 @@ class Sealed(SealedRow):
 
 
 class Credential(Sealed):
-    """What opens a cluster."""
+    """The credentials of a cluster."""
 
     cluster = models.OneToOneField(Cluster, primary_key=True, on_delete=models.CASCADE, related_name="credential")
 
 
 class Snapshot(models.Model):
-    """A cluster's objects at one moment, compressed. Immutable once ``complete``; the newest such one is current."""
+    """A cluster's objects at one time, compressed. Immutable once ``complete``; the newest complete one is current."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="snapshots")
@@ -88,31 +88,31 @@ class Snapshot(models.Model):
     size = models.PositiveBigIntegerField()  # bytes before compression
     counts = models.JSONField(default=dict)  # {"Node": 12, "Pod": 340, …}
     problems = models.JSONField(default=list)  # [{"object": "Pod default/x", "reason": "…"}]
-    resource_versions = models.JSONField(default=dict)  # where a refresh goes on watching from
+    resource_versions = models.JSONField(default=dict)  # starting points of the watches of a refresh
 
     class Meta:
         ordering = ("-taken_at", "-id")
 
 
 class Upload(models.Model):
-    """Files that a job makes a cluster of; they go when it has ended."""
+    """Files from which a job makes a cluster; deleted when the job has ended."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=63)  # of the cluster
-    replace = models.BooleanField()  # whether it may be there
+    replace = models.BooleanField()  # whether it may exist
     size = models.PositiveBigIntegerField(default=0)  # bytes
     job = models.ForeignKey(Job, null=True, on_delete=models.CASCADE, related_name="+")
-    cluster = models.ForeignKey(Cluster, null=True, on_delete=models.SET_NULL, related_name="+")  # begun for it
+    cluster = models.ForeignKey(Cluster, null=True, on_delete=models.SET_NULL, related_name="+")  # created for it
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
 
 class UploadPiece(models.Model):
-    """A part of a file: all of them, in their order, are the files."""
+    """A chunk of a file; all chunks in order are the files."""
 
     upload = models.ForeignKey(Upload, on_delete=models.CASCADE, related_name="pieces")
     number = models.PositiveIntegerField()  # from 0
-    place = models.PositiveIntegerField()  # of its file among the files
+    place = models.PositiveIntegerField()  # index of its file
     file = models.CharField(max_length=255)
     content = models.BinaryField()  # zlib
 
@@ -121,7 +121,7 @@ class UploadPiece(models.Model):
 
 
 class NodeRow(models.Model):
-    """What the node list shows and filters by; the objects themselves are in the snapshot."""
+    """A row of the node list; the object itself is in the snapshot."""
 
     snapshot = models.ForeignKey(Snapshot, on_delete=models.CASCADE, related_name="nodes")
     name = models.CharField(max_length=253)
@@ -148,7 +148,7 @@ class NodeRow(models.Model):
 
 
 class PodRow(models.Model):
-    """What the pod list shows and filters by."""
+    """A row of the pod list."""
 
     snapshot = models.ForeignKey(Snapshot, on_delete=models.CASCADE, related_name="pods")
     namespace = models.CharField(max_length=63)
@@ -164,7 +164,7 @@ class PodRow(models.Model):
     cpu_request = models.BigIntegerField()  # millicores
     memory_request = models.BigIntegerField()  # bytes
     created_at = models.DateTimeField(null=True)
-    # The PodScheduled condition's message as the cluster's own scheduler wrote it, "" where there is none.
+    # Message of the PodScheduled condition from the cluster's own scheduler, or "".
     message = models.TextField(blank=True)
 
     class Meta:

@@ -1,4 +1,4 @@
-"""Reading a cluster: every kind in pages the first time, by watching what has changed after that."""
+"""Reads a cluster: first every kind in pages, later only changes by a watch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Step = Callable[[str, int, int], None]
 
 WORKERS = 4
 LIST_ATTEMPTS = 3
-# The API server sends its closing bookmark two seconds before a watch ends, so an idle one is caught up in one.
+# The API server sends its last bookmark two seconds before a watch ends, so an idle watch is complete after one second.
 WATCH_SECONDS = 3
 
 
@@ -40,7 +40,7 @@ class Collection:
 
 
 def object_key(item: Any) -> str | None:
-    """``namespace/name`` (``/name`` without a namespace), ``None`` for what has no name."""
+    """``namespace/name`` (``/name`` without a namespace); ``None`` without a name."""
     metadata = item.get("metadata") if isinstance(item, dict) else None
     name = metadata.get("name") if isinstance(metadata, dict) else None
     if not isinstance(metadata, dict) or not isinstance(name, str) or not name:
@@ -49,7 +49,7 @@ def object_key(item: Any) -> str | None:
 
 
 def collections_of(objects: list[Json], resource_versions: dict[str, str]) -> dict[str, Collection]:
-    """What an earlier reading had, by kind, to go on from."""
+    """The collections of an earlier reading by kind, to continue from."""
     found = {kind: Collection(resource_version=version) for kind, version in resource_versions.items()}
     for item in objects:
         if (key := object_key(item)) and item.get("kind") in found:
@@ -58,10 +58,10 @@ def collections_of(objects: list[Json], resource_versions: dict[str, str]) -> di
 
 
 def cluster_read(client: Client, step: Step, previous: dict[str, Collection] | None = None) -> dict[str, Collection]:
-    """Every kind of ``KINDS`` from the cluster, by kind name; ``step(text, done, total)`` hears how far it is.
+    """Read every kind of ``KINDS`` from the cluster, by kind name; ``step(text, done, total)`` gets the progress.
 
-    A kind that may not be read, or is not served, is an empty collection with its problem. Raises ``ClusterError``
-    where nodes or pods cannot be read or the cluster stops answering: half a cluster would be a wrong cluster.
+    A kind that cannot be read, or is not served, is an empty collection with a problem. Raises ``ClusterError`` if
+    nodes or pods cannot be read or the cluster stops answering, because half a cluster would be wrong.
     """
     previous = previous or {}
     with ThreadPoolExecutor(WORKERS, thread_name_prefix="cluster-read") as pool:
@@ -87,7 +87,7 @@ def _gather(futures: dict[Future[Collection], Kind], step: Step) -> Iterator[tup
 
 
 def kind_read(client: Client, kind: Kind, previous: Collection | None = None) -> Collection:
-    """All objects of ``kind``. What fits one page is listed again; more than that goes on by watching."""
+    """All objects of ``kind``. Up to one page is listed again; larger collections are updated by a watch."""
     try:
         if previous and previous.resource_version and len(previous.objects) > PAGE:
             try:
@@ -112,7 +112,7 @@ def _needed(error: ClusterError, kind: Kind) -> ClusterError:
 
 
 def kind_list(client: Client, kind: Kind) -> Collection:
-    """All objects of ``kind`` in pages; begun anew where the server forgot the place in between."""
+    """All objects of ``kind`` in pages; starts again if the continue token expires."""
     for attempt in range(1, LIST_ATTEMPTS + 1):
         collection = Collection()
         try:
@@ -128,7 +128,7 @@ def kind_list(client: Client, kind: Kind) -> Collection:
 
 
 def kind_watch(client: Client, kind: Kind, previous: Collection, *, seconds: int = WATCH_SECONDS) -> Collection:
-    """``previous`` brought up to now by the events since. Raises ``Gone`` where those are no longer known."""
+    """``previous`` updated by later events. Raises ``Gone`` if these are no longer available."""
     target = next(client.pages(kind.path, limit=1)).resource_version
     collection = Collection(dict(previous.objects), previous.resource_version, watched=True)
     if reached(collection.resource_version, target):
@@ -144,18 +144,18 @@ def kind_watch(client: Client, kind: Kind, previous: Collection, *, seconds: int
         if reached(collection.resource_version, target):
             break
     if not reached(collection.resource_version, target):
-        # The server closed the watch before it had caught up: only a list is certain.
+        # the server closed the watch before it had caught up, so a list is needed
         raise Gone(f"Watching {kind.resource} did not catch up.", code=410)
     return collection
 
 
 def reached(version: str, target: str) -> bool:
-    """Whether ``version`` is at or after ``target``; resource versions of one kind are numbers that grow."""
+    """Whether ``version`` is at or after ``target``; resource versions of one kind are increasing numbers."""
     return version.isdigit() and target.isdigit() and int(version) >= int(target)
 
 
 def changed(before: dict[str, Collection] | None, now: dict[str, Collection]) -> bool:
-    """Whether any object is there, gone, or different."""
+    """Whether any object was added, deleted or changed."""
 
     def versions(collections: dict[str, Collection]) -> dict[str, dict[str, Any]]:
         return {

@@ -1,4 +1,4 @@
-"""What lists show and filter by, computed once when a snapshot is stored."""
+"""Rows of the node and pod lists, computed once when a snapshot is stored."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST_PROBLEMS = 500
 
 @dataclass(frozen=True)
 class Rows:
-    """What becomes of objects: rows of nodes, the pods that become rows, and what the engine could not understand."""
+    """The result: rows of nodes, the pods for rows, and problems with objects that the engine cannot read."""
 
     nodes: list[NodeRow]
     pods: list[Pod]
@@ -121,7 +121,7 @@ def pod_row(snapshot: Snapshot, pod: Pod) -> PodRow:
 
 
 def object_problem(raw: Json) -> Problem | None:
-    """Why the engine cannot understand ``raw``, a Node or a Pod; ``None`` if it can."""
+    """Why the engine cannot read ``raw``, a Node or a Pod; ``None`` if it can."""
     try:
         if raw["kind"] == "Node":
             Node.read(raw)
@@ -145,7 +145,7 @@ def _conditions(status: Json, kind: str) -> Json:
 
 
 def _ready(node: Json) -> bool:
-    """The Ready condition; a node that says nothing (an export, a plan) counts as ready."""
+    """The Ready condition; a node without conditions (an export, a plan) counts as ready."""
     condition = _conditions(node.get("status") or {}, "Ready")
     return bool(condition.get("status", "True") == "True")
 

@@ -1,6 +1,6 @@
-"""What a page is about: the cluster and namespace chosen in the top bar, as the address says.
+"""The scope of a page: the cluster and namespace chosen in the top bar, from the address.
 
-Apps above this one may put more choices into the same object: they say so with ``extend``.
+Apps above this one can add choices to the scope with ``extend``.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item", bound="Model")
 
-# Pages whose address calls the cluster's name just "name".
+# Pages whose address has the cluster's name as "name".
 NAMED = frozenset({"cluster", "watermark-source", "watermark-source-change", "annotations"})
 
 
 @dataclass
 class ClusterScope:
-    """The choices of one request; each is read from the database when it is first asked for."""
+    """The choices of one request; each is read from the database on first use."""
 
     request: HttpRequest
 
@@ -36,7 +36,7 @@ class ClusterScope:
 
     @cached_property
     def cluster(self) -> Cluster | None:
-        """The named cluster; without a name the one chosen last, or the first. An unknown name is ``None``."""
+        """The named cluster; by default the last chosen one, or the first. ``None`` for an unknown name."""
         match = self.request.resolver_match
         in_path = match.kwargs.get("cluster", "") if match else ""
         if not in_path and match and match.url_name in NAMED:
@@ -59,7 +59,7 @@ class ClusterScope:
 
     @cached_property
     def namespaces(self) -> list[str]:
-        """The namespaces that hold pods; a snapshot never changes, so they are counted once."""
+        """The namespaces with pods, cached because a snapshot never changes."""
         if self.snapshot is None:
             return []
         key = f"namespaces:{self.snapshot.pk}"
@@ -71,12 +71,12 @@ class ClusterScope:
         return names
 
     def remembered(self, name: str) -> str:
-        """The choice of ``name`` that the session remembers, "" for none."""
+        """The choice of ``name`` in the session, "" for none."""
         session = getattr(self.request, "session", None)
         return session.get(name, "") if session is not None else ""
 
     def remember(self, name: str, chosen: Model | None) -> None:
-        """Have the session remember ``chosen``, which has a name, as the choice of ``name``."""
+        """Store the name of ``chosen`` in the session as the choice of ``name``."""
         session = getattr(self.request, "session", None)
         if chosen is not None and session is not None and session.get(name) != chosen.name:  # type: ignore[attr-defined]
             session[name] = chosen.name  # type: ignore[attr-defined]
@@ -86,13 +86,13 @@ _scope: type[ClusterScope] = ClusterScope
 
 
 def extend(scope: type[ClusterScope]) -> None:
-    """Have every request's scope be a ``scope``."""
+    """Use the class ``scope`` for every request."""
     global _scope
     _scope = scope
 
 
 def cluster_scope_of(request: HttpRequest) -> ClusterScope:
-    """The request's scope, one for the view and the frame around it."""
+    """The request's scope, which the view and the frame share."""
     scope: ClusterScope | None = getattr(request, "scope_chosen", None)
     if scope is None:
         scope = _scope(request)
@@ -101,5 +101,5 @@ def cluster_scope_of(request: HttpRequest) -> ClusterScope:
 
 
 def named(items: list[Item], name: str) -> Item | None:
-    """The one of this name, the first where there is none."""
+    """The item of this name, or the first one."""
     return next((item for item in items if item.name == name), items[0] if items else None)  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""What the search finds of clusters."""
+"""The search for clusters, nodes and pods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading clusters and snapshots. Everybody who is logged in sees all clusters."""
+"""Reads clusters and snapshots. Everyone who is signed in sees all clusters."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ def pod_rows(snapshot: Snapshot) -> QuerySet[PodRow]:
 
 
 def permissions_missing(cluster: Cluster) -> list[dict[str, Any]]:
-    """The permissions that the cluster's credentials lack, with what each costs."""
+    """The permissions that the cluster's credentials lack, and what is missing without each."""
     return [entry for entry in cluster.permissions if not entry["allowed"]]
 
 
 def permissions_by_resource(cluster: Cluster) -> list[dict[str, Any]]:
-    """One entry a resource: ``{"resource", "list", "watch", "costs"}``, ``costs`` of what is missing, "" if nothing."""
+    """An entry per resource: ``{"resource", "list", "watch", "costs"}``; ``costs`` is "" if nothing is missing."""
     found: dict[str, dict[str, Any]] = {}
     for entry in cluster.permissions:
         row = found.setdefault(entry["resource"], {"resource": entry["resource"], "costs": ""})
@@ -78,6 +78,6 @@ def permissions_by_resource(cluster: Cluster) -> list[dict[str, Any]]:
 
 
 def refresh_job(cluster: Cluster) -> Job | None:
-    """The job that is reading ``cluster`` now, or waits to."""
+    """The running or queued job that reads ``cluster``."""
     reading = Job.objects.filter(kind="clusters.refresh", params__cluster=str(cluster.pk))
     return reading.filter(state__in=UNFINISHED).first()

@@ -1,4 +1,4 @@
-"""Every change of clusters and snapshots."""
+"""Changes of clusters and snapshots."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def cluster_connect(
     token: str = "",
     ca: str = "",
 ) -> tuple[Cluster, Job]:
-    """Connect a cluster, learn its version and what the credentials may do, and start reading it.
+    """Connect a cluster, get its version and the permissions of the credentials, and start reading it.
 
-    ``source`` is KUBECONFIG (``kubeconfig``, ``context``), TOKEN (``server``, ``token``, ``ca``) or IN_CLUSTER.
-    Raises ``ApplicationError`` where something is refused or the cluster does not answer; nothing is kept then.
+    ``source`` is KUBECONFIG (``kubeconfig``, ``context``), TOKEN (``server``, ``token``, ``ca``) or IN_CLUSTER. Raises
+    ``ApplicationError`` if something is refused or the cluster does not answer; then nothing is stored.
     """
     name_check(name)
     name_free(name)
@@ -91,7 +91,7 @@ def cluster_connect(
 
 
 def credentials_replaceable(cluster: Cluster) -> None:
-    """Raise ``Conflict`` where no credentials of ``cluster`` are stored."""
+    """Raise ``Conflict`` if no credentials of ``cluster`` are stored."""
     if cluster.source not in STORED:
         raise Conflict(f"Cluster {cluster.name} has no stored credentials that could be replaced.")
 
@@ -99,10 +99,10 @@ def credentials_replaceable(cluster: Cluster) -> None:
 def cluster_credentials_replace(
     *, user: User | None, cluster: Cluster, token: str = "", ca: str = "", kubeconfig: str = "", context: str = ""
 ) -> Cluster:
-    """Put other credentials for the same server in place of those that are stored: ``token`` or ``kubeconfig``.
+    """Replace the stored credentials by others for the same server: ``token`` or ``kubeconfig``.
 
-    ``ca`` "" keeps the authority. Whoever follows the cluster goes on with them within a second. Raises
-    ``ApplicationError`` where they are not taken by the server; the old ones stay then.
+    ``ca`` "" keeps the authority. Followers of the cluster use the new credentials within a second. Raises
+    ``ApplicationError`` if the server refuses them; then the old ones stay.
     """
     credentials_replaceable(cluster)
     if bool(token.strip()) == bool(kubeconfig.strip()):
@@ -128,14 +128,14 @@ def cluster_credentials_replace(
 
 
 def _tried(source: str, secret: Secret) -> tuple[str, list[Permission]]:
-    """The server's version, and what ``secret`` may do there. Raises ``ApplicationError`` where it opens nothing."""
+    """The server's version, and the permissions of ``secret``. Raises ``ApplicationError`` if the server refuses it."""
     endpoint = sources.endpoint_of(source, secret)
     with Client.open(secret, endpoint=endpoint, patience=CONNECT_PATIENCE) as client:
         return client.version(), permissions_review(client)
 
 
 def cluster_refresh(*, user: User | None, cluster: Cluster) -> Job:
-    """Start reading ``cluster`` again; the job that is already reading it where there is one."""
+    """Start to read ``cluster`` again; returns the job, or the one that already does so."""
     if cluster.source not in CONNECTED:
         raise Conflict(f"Cluster {cluster.name} is not connected: there is nothing to read it from again.")
     with transaction.atomic():
@@ -150,10 +150,10 @@ def _refresh_job(cluster: Cluster, user: User | None) -> Job:
 
 
 def snapshot_read(*, cluster: Cluster, step: Callable[[str, int, int], None]) -> Snapshot:
-    """Read ``cluster`` now and keep what was read as its current snapshot.
+    """Read ``cluster`` now and store its new current snapshot.
 
-    Where nothing changed since the last one, that stays the current one. Raises ``ApplicationError`` where the
-    cluster cannot be read; the last snapshot stays then, and the cluster says why.
+    If nothing changed, the last snapshot stays current. Raises ``ApplicationError`` if the cluster cannot be read; then
+    the last snapshot stays, and the error is stored with the cluster.
     """
     try:
         return _snapshot_read(cluster, step)
@@ -194,13 +194,13 @@ def _snapshot_read(cluster: Cluster, step: Callable[[str, int, int], None]) -> S
     with transaction.atomic():
         cluster_lock(cluster)
         finish()
-        # Only the resource version to go on from has changed; the snapshot looks the same.
+        # only the resource versions have changed, not the snapshot
         Snapshot.objects.filter(pk=same.pk).update(resource_versions=versions)
     return same
 
 
 def snapshot_store(*, cluster: Cluster, objects: list[Json], problems: list[dict[str, str]]) -> Snapshot:
-    """Keep ``objects`` as the current snapshot of ``cluster``, which is saved already."""
+    """Store ``objects`` as the current snapshot of ``cluster``, which is saved already."""
     return Prepared.of(cluster, objects, problems).save()
 
 
@@ -214,10 +214,10 @@ def cluster_import(
     upload: Upload | None = None,
     step: Step | None = None,
 ) -> tuple[Cluster, Snapshot, Import]:
-    """Make a cluster of ``files`` (name, content), or with ``replace`` a new snapshot of one imported before.
+    """Make a cluster from ``files`` (name, content), or with ``replace`` a new snapshot of an imported one.
 
-    ``upload`` is where they are from, for a job that may be begun again. Raises ``ApplicationError`` where a file
-    cannot be read; nothing is kept then.
+    ``upload`` is their origin, for a job that may be restarted. Raises ``ApplicationError`` if a file cannot be read;
+    then nothing is stored.
     """
     existing = upload.cluster if upload is not None and upload.cluster is not None else _replaceable(name, replace)
     step = step or (lambda *_: None)
@@ -246,7 +246,7 @@ def cluster_import(
 
 
 def cluster_import_later(*, user: User | None, name: str, files: Files, limit: int, replace: bool = False) -> Job:
-    """Keep ``files`` (name, content) and have a job do what ``cluster_import`` does."""
+    """Store ``files`` (name, content), and start a job for ``cluster_import``."""
     _replaceable(name, replace)
     upload = uploads.upload_keep(user=user, name=name, replace=replace, files=files, limit=limit)
     try:
@@ -261,7 +261,7 @@ def cluster_import_later(*, user: User | None, name: str, files: Files, limit: i
 
 
 def _replaceable(name: str, replace: bool) -> Cluster | None:
-    """The cluster that an import into ``name`` makes a new snapshot of, ``None`` for a new cluster."""
+    """The cluster that gets a new snapshot by an import into ``name``; ``None`` for a new cluster."""
     name_check(name)
     existing = None if not replace else Cluster.objects.filter(name=name).first()
     if existing is None:
@@ -273,7 +273,7 @@ def _replaceable(name: str, replace: bool) -> Cluster | None:
 
 @transaction.atomic
 def cluster_delete(*, user: User | None, cluster: Cluster) -> None:
-    """Delete ``cluster`` with its credentials and snapshots; ``Conflict`` where scenarios start from one of these."""
+    """Delete ``cluster`` with its credentials and snapshots; raises ``Conflict`` if a scenario uses one of these."""
     audit.record(user, "cluster.deleted", cluster, cluster.name, source=cluster.source)
     try:
         with transaction.atomic():
@@ -285,7 +285,7 @@ def cluster_delete(*, user: User | None, cluster: Cluster) -> None:
 
 
 def demo_load(*, user: User | None = None, name: str = "demo", seed: int = demo.SEED) -> Cluster:
-    """The demo cluster, generated anew where it is not there yet; the same seed gives the same objects."""
+    """The demo cluster, generated if it does not exist; an equal seed gives equal objects."""
     existing = Cluster.objects.filter(name=name).first()
     if existing is not None:
         if existing.source != Source.DEMO:
@@ -303,7 +303,7 @@ def demo_load(*, user: User | None = None, name: str = "demo", seed: int = demo.
 
 
 def cluster_create(cluster: Cluster) -> Cluster:
-    """Save a new cluster. Raises ``Conflict`` where somebody took its name in the meantime."""
+    """Save a new cluster. Raises ``Conflict`` if its name was taken in the meantime."""
     with conflict_where(Cluster.objects.filter(name=cluster.name), _taken(cluster.name)):
         cluster.save(force_insert=True)
     return cluster

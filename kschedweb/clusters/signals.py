@@ -1,4 +1,4 @@
-"""What other apps may want to know of; those above this one connect to it."""
+"""Signals for apps above this one."""
 
 from __future__ import annotations
 

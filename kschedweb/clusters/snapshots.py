@@ -1,4 +1,4 @@
-"""Saving a snapshot with its rows."""
+"""Saves snapshots with their rows."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ BATCH = 500
 
 
 def cluster_lock(cluster: Cluster) -> None:
-    """Hold ``cluster`` for this transaction. Raises ``Conflict`` where it is gone."""
+    """Lock ``cluster`` for this transaction. Raises ``Conflict`` if it was deleted."""
     if not Cluster.objects.select_for_update().filter(pk=cluster.pk).exists():
         raise Conflict(f"Cluster {cluster.name} was deleted in the meantime.")
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A snapshot with its rows, ready to be saved: what takes time is done before the database is locked."""
+    """A snapshot with its rows, prepared before the database is locked."""
 
     snapshot: Snapshot
     rows: Rows
@@ -65,10 +65,10 @@ class Prepared:
         return cls(snapshot, rows)
 
     def save(self, *, begin: Act | None = None, finish: Act | None = None, step: Step | None = None) -> Snapshot:
-        """Make this the current snapshot of its cluster; older ones beyond the newest few go.
+        """Save this as the current snapshot of its cluster, and delete old ones.
 
-        Rows come in many short transactions, so that nobody waits long who writes meanwhile. ``begin`` is done in the
-        first of them (the cluster must be there: it is locked without), ``finish`` in the last.
+        Rows are saved in many short transactions, so that other writers do not wait long. ``begin`` is called in the
+        first of them (by default it locks the cluster, which must exist), ``finish`` in the last.
         """
         with transaction.atomic():
             (begin or self._lock)()
@@ -85,7 +85,7 @@ class Prepared:
             Snapshot.objects.filter(pk=self.snapshot.pk).delete()
             if isinstance(error, IntegrityError):
                 with transaction.atomic():
-                    self._lock()  # says it where the cluster was deleted in the meantime
+                    self._lock()  # raises if the cluster was deleted in the meantime
             raise
         self._forget_older()
         return self.snapshot
@@ -106,6 +106,6 @@ class Prepared:
     def _forget_older(self) -> None:
         newest = self.snapshot.cluster.snapshots.order_by("-taken_at", "-id").values_list("pk", flat=True)
         for old in list(newest[settings.KEEP_SNAPSHOTS :]):
-            # A scenario that starts from it keeps it.
+            # snapshots of scenarios are kept
             with suppress(ProtectedError):
                 Snapshot.objects.filter(pk=old).only("pk").delete()

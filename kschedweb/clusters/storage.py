@@ -13,7 +13,7 @@ def pack(objects: list[dict[str, Any]]) -> tuple[bytes, int]:
     """``objects`` compressed, and how many bytes they were before."""
     compressor, parts, size = zlib.compressobj(LEVEL), list[bytes](), 0
     for number, item in enumerate(objects):
-        # One by one: the whole text would take several times what it is packed to.
+        # object by object, because the whole text is several times larger than the result
         plain = (",["[not number] + json.dumps(item, separators=(",", ":"), allow_nan=False)).encode("ascii")
         parts.append(compressor.compress(plain))
         size += len(plain)

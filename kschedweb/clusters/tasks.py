@@ -1,4 +1,4 @@
-"""Reading clusters and imported files in the background."""
+"""Background tasks that read clusters and imported files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kschedweb.jobs.services import job_problems
 from kschedweb.jobs.tasks import Progress, job_task
 from kschedweb.web.errors import ApplicationError, NotFound
 
-LOOK = 0.5  # seconds between looks whether the job was cancelled while it waits
+LOOK = 0.5  # seconds between checks for cancellation while waiting
 
 _turn = Lock()
 
@@ -33,7 +33,7 @@ def refresh(progress: Progress, *, cluster: str) -> dict[str, Any]:
 
 @job_task(name="clusters.import", restartable=True)
 def import_files(progress: Progress, *, upload: str) -> dict[str, Any]:
-    """Make a cluster of the files that were uploaded; one import at a time in a process, which bounds its memory."""
+    """Make a cluster from uploaded files; a process does one import at a time, which limits its memory."""
     found = Upload.objects.select_related("cluster", "created_by").filter(pk=upload).first()
     if found is None:
         raise NotFound("The files are not there any more: send them again.")

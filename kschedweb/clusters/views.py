@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kschedweb.accounts.typing import PageRequest
 
 PAGE_SIZE = 50
-# What a snapshot is made of, as kubectl's users name it; "create clusterrole" and "get" take the same list.
+# The resources of a snapshot by kubectl's names; "create clusterrole" and "get" accept the same list.
 RESOURCES = ",".join(
     f"{kind.resource}.{kind.group}" if kind.group else kind.resource for kind in KINDS if not kind.optional
 )
@@ -38,7 +38,7 @@ PROBLEMS_SHOWN = 100
 
 
 def _sent(request: PageRequest) -> tuple[Any, Any]:
-    """The form's data and files; none of both before the form was sent."""
+    """The form's data and files; ``None`` before the form was sent."""
     return (request.POST, request.FILES) if request.method == "POST" else (None, None)
 
 
@@ -126,7 +126,7 @@ def refresh(request: PageRequest, name: str) -> HttpResponse:
 
 @requires(Action.ADMINISTER)
 def delete(request: PageRequest, name: str) -> HttpResponse:
-    """Asks for the name first: snapshots and credentials do not come back."""
+    """Delete a cluster after the user has entered its name: this cannot be undone."""
     found = selectors.cluster_get(name)
     wrong = False
     if request.method == "POST":
@@ -144,7 +144,7 @@ def delete(request: PageRequest, name: str) -> HttpResponse:
 @sensitive_post_parameters()
 @requires(Action.ADMINISTER)
 def credentials(request: PageRequest, name: str) -> HttpResponse:
-    """Other credentials in place of those that are stored, tried before they are."""
+    """Replace the stored credentials after a test of the new ones."""
     found = selectors.cluster_get(name)
     services.credentials_replaceable(found)
     form = CredentialsForm(*_sent(request))

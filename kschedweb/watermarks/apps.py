@@ -26,7 +26,7 @@ class WatermarksConfig(AppConfig):
 
 
 def record_demo(*, cluster: Any, objects: Any, **_: Any) -> None:
-    """The demo comes with a day of recorded use."""
+    """Store a day of recorded use for the demo."""
     from kschedweb.watermarks.demo import demo_record
 
     demo_record(cluster=cluster, objects=objects)

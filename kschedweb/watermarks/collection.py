@@ -1,4 +1,4 @@
-"""One collection: ask the source, match what it says with the cluster's objects, and say how that went."""
+"""One collection: query the source, match the answers with the cluster's objects, and report."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ from kschedweb.watermarks.prometheus import PrometheusError, Vector
 from kschedweb.watermarks.units import convert, looks_like, unit_problem
 from kschedweb.web.errors import ApplicationError
 
-MOST_CORES = 100_000.0  # a pod that uses more uses nothing of the kind
-SKEW = 60.0  # seconds between clocks, from which on ages tell little
+MOST_CORES = 100_000.0  # a higher use of a pod cannot be true
+SKEW = 60.0  # seconds between clocks from which on ages are unreliable
 EXAMPLES = 3
-STRANGERS = 0.1  # the share of unknown pods from which on the snapshot is likely to be old
+STRANGERS = 0.1  # share of unknown pods from which on the snapshot is probably old
 
 
 @dataclass
 class QueryReport:
-    """How one query went."""
+    """The report on one query."""
 
     series: int = 0  # in the answer
-    matched: int = 0  # nodes or pods of the cluster among them
+    matched: int = 0  # of these, with a node or pod of the cluster
     unmatched: list[str] = field(default_factory=list)  # a few of the others
     unusable: int = 0  # NaN, infinite, negative
     duplicates: int = 0  # more than one series for the same node or pod
     missing: int = 0  # nodes of the cluster without a value
     examples: list[tuple[str, float]] = field(default_factory=list)  # as stored: percent of allocatable, cores, bytes
-    unit: str = ""  # what the values of nodes look like, "" where that cannot be told
-    error: str = ""  # why nothing of it was kept
-    setting: str = "query"  # which setting to look at
+    unit: str = ""  # apparent unit of node values, "" if unclear
+    error: str = ""  # why nothing was stored
+    setting: str = "query"  # the setting to check
     warnings: list[str] = field(default_factory=list)
 
 
 @dataclass
 class Report:
-    """How one collection went."""
+    """The report on one collection."""
 
     at: float = 0.0  # seconds of the epoch
     seconds: float = 0.0
@@ -64,7 +64,7 @@ class Report:
 
 @dataclass
 class Collected:
-    """Values by figure: of nodes in percent of allocatable, of workloads in cores and bytes a pod."""
+    """Values by figure: nodes in percent of allocatable, workloads in cores and bytes per pod."""
 
     inventory: Inventory
     values: dict[Figure, Floats] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class Collected:
 
 @dataclass(frozen=True)
 class Setup:
-    """What a Prometheus is asked, and how its answer is read."""
+    """The queries to a Prometheus, and how its answers are read."""
 
     endpoint: Endpoint
     secret: Secret
@@ -86,7 +86,7 @@ class Setup:
 
 
 def from_prometheus(setup: Setup, inventory: Inventory, *, at: float, seconds: float) -> Collected:
-    """Ask all queries of ``setup`` as of ``at``, for at most ``seconds``. Bad answers end up in the report."""
+    """Make all queries of ``setup`` at the time ``at``, for at most ``seconds``. Errors go into the report."""
     begun = time.monotonic()
     collected = Collected(inventory, report=Report(at=at))
     queries = {name: query for name, query in setup.queries.items() if query.strip() and name in BY_NAME}
@@ -111,7 +111,7 @@ def from_prometheus(setup: Setup, inventory: Inventory, *, at: float, seconds: f
 
 
 def finish(collected: Collected, *, seconds: float, skew: float = 0.0) -> None:
-    """Count what was found, and say in sentences what was wrong."""
+    """Add totals, and problems in sentences, to the report."""
     report = collected.report
     report.seconds = round(seconds, 3)
     for kind in (NODE, WORKLOAD):
@@ -136,7 +136,7 @@ def finish(collected: Collected, *, seconds: float, skew: float = 0.0) -> None:
 
 
 def _nodes(answer: Vector, figure: Figure, setup: Setup, inventory: Inventory, report: QueryReport) -> Floats:
-    """[nodes] percent of allocatable."""
+    """Percent of allocatable. Shape [nodes]."""
     places = np.full(len(answer.labels), WITHOUT_OWNER)
     for index, labels in enumerate(answer.labels):
         name = labels.get(setup.node_label)
@@ -160,7 +160,7 @@ def _nodes(answer: Vector, figure: Figure, setup: Setup, inventory: Inventory, r
 
 
 def _workloads(answer: Vector, figure: Figure, setup: Setup, inventory: Inventory, report: QueryReport) -> Floats:
-    """[workloads] the mean of each workload's pods."""
+    """The mean over each workload's pods. Shape [workloads]."""
     known = {key: index for index, key in enumerate(inventory.owners)}
     places = np.full(len(answer.labels), WITHOUT_OWNER)
     for index, labels in enumerate(answer.labels):
@@ -187,7 +187,7 @@ def _workloads(answer: Vector, figure: Figure, setup: Setup, inventory: Inventor
 
 
 def mean_of_pods(pods: Floats, inventory: Inventory) -> Floats:
-    """[workloads] the mean over the pods of each, from values in the order of ``inventory.owners``."""
+    """The mean over each workload's pods, from values in the order of ``inventory.owners``. Shape [workloads]."""
     owners = np.fromiter(inventory.owners.values(), dtype=np.int64, count=len(inventory.owners))
     counted = (owners >= 0) & ~np.isnan(pods)
     size = len(inventory.workloads)
@@ -198,7 +198,7 @@ def mean_of_pods(pods: Floats, inventory: Inventory) -> Floats:
 
 
 def _highest(values: Floats, places: NDArray[np.int64], size: int, report: QueryReport, what: str) -> Floats:
-    """``values`` brought to their places; of several for one place the highest, which is the safe one to plan with."""
+    """``values`` at their places; of several for one place the highest, which is the safe choice."""
     found = np.full(size, np.nan)
     usable = np.isfinite(values) & (values >= 0)
     report.unusable = int((~usable).sum())

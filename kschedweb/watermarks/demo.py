@@ -1,8 +1,8 @@
-"""A day of use for the demo cluster: what its pods would really use, worked out from the clock and a seed.
+"""A day of use of the demo cluster: the use of its pods, computed from the time and a seed.
 
-Use is a function of the time, so the same seed and the same end always give the same figures. Each workload follows
-its namespace's habits (shops are busy in the afternoon, batch at night, staging hardly ever), and each of its pods
-wavers about that in a rhythm of its own.
+Use is a function of time, so equal seed and end give equal figures. Each workload follows the pattern of its namespace:
+shops are busy in the afternoon, batch at night, staging hardly ever. Each pod fluctuates around that with its own
+period.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ Json = dict[str, Any]
 
 ORIGIN = "demo"
 MINUTE, STEP, DAY = 60, 300, 86_400  # seconds
-# What the machine itself needs: cores, and bytes.
+# Use of the machine itself: cores, and bytes.
 SYSTEM_CPU, SYSTEM_MEMORY = 0.15, 400 * 1024 * 1024
-FULL = 0.98  # the share of a node beyond which its pods slow one another down
+FULL = 0.98  # share of a node beyond which its pods slow each other down
 RHYTHMS = (9 * MINUTE, 31 * MINUTE, 97 * MINUTE, 5.5 * 3600)  # seconds
 
 
 @dataclass(frozen=True)
 class Habit:
-    """How much of its request a pod uses: at rest, at the peak of its day (hour in UTC), and of memory."""
+    """The share of its request that a pod uses: at rest, at its daily peak (hour in UTC), and of memory."""
 
     rest: float
     peak: float
     hour: float
     memory: float
-    wavers: float = 0.25  # by how much a pod's use comes and goes
+    wavers: float = 0.25  # relative fluctuation of a pod's use
 
 
 HABITS = {
@@ -63,7 +63,7 @@ ORDINARY = Habit(0.3, 0.6, 12, 0.6)
 
 @dataclass(frozen=True)
 class DemoFigures:
-    """Figures of ``names`` by resource and statistic, [times, names]; times in seconds of the epoch."""
+    """Figures of ``names`` by resource and statistic, [times, names]; times are in seconds of the epoch."""
 
     times: NDArray[np.int64]
     names: list[str]
@@ -71,7 +71,7 @@ class DemoFigures:
 
 
 def demo_record(*, cluster: Cluster, objects: list[Json], end: float | None = None) -> None:
-    """Store the day up to ``end`` (seconds of the epoch; now without one) of the demo ``cluster`` of ``objects``."""
+    """Store the day up to ``end`` (seconds of the epoch, by default now) of the demo ``cluster`` of ``objects``."""
     last = timezone.now().timestamp() if end is None else end
     owned = inventory_make(objects)
     owners = {
@@ -100,12 +100,12 @@ def record(
 ) -> tuple[DemoFigures, DemoFigures]:
     """The day up to ``end`` (seconds of the epoch) of the nodes and of the workloads in ``objects``.
 
-    ``owners`` has the workload, as "namespace/Kind/name", by the key of each pod that has one. Nodes are in percent
-    of allocatable, workloads in cores and bytes a pod.
+    ``owners`` maps keys of pods to workloads, "namespace/Kind/name". Nodes are in percent of allocatable, workloads in
+    cores and bytes per pod.
     """
     listed = list(objects)
     last = int(end) // STEP * STEP
-    # A day more, so that the first time has its average of a day.
+    # one more day, for the first time's average of a day
     minutes = np.arange(last - 2 * DAY + MINUTE, last + MINUTE, MINUTE)
     times = np.arange(last - DAY + STEP, last + STEP, STEP)
     nodes = [item for item in listed if item["kind"] == "Node"]
@@ -136,7 +136,7 @@ def record(
 
 
 def _use(pods: list[Json], times: NDArray[np.int64], seed: int) -> tuple[Floats, Floats]:
-    """Cores and bytes that each pod wants at each time: [times, pods]."""
+    """Cores and bytes that each pod needs at each time: [times, pods]."""
     random = np.random.default_rng(seed)
     now = times[:, None].astype(np.float64)
     habits = [HABITS.get(pod["metadata"]["namespace"], ORDINARY) for pod in pods]
@@ -144,7 +144,7 @@ def _use(pods: list[Json], times: NDArray[np.int64], seed: int) -> tuple[Floats,
     def of(name: str) -> Floats:
         return np.array([getattr(habit, name) for habit in habits])
 
-    # A workload has its own leaning, and pods of one share it.
+    # pods of a workload share its offset
     leaning = {app: random.lognormal(0, 0.35) for app in sorted({_app(pod) for pod in pods})}
     shared = np.array([leaning[_app(pod)] for pod in pods])
     own = random.lognormal(0, 0.15, len(pods))
@@ -163,7 +163,7 @@ def _use(pods: list[Json], times: NDArray[np.int64], seed: int) -> tuple[Floats,
 
 
 def _node_figures(rows: Floats) -> Iterator[tuple[str, Floats]]:
-    """The statistics of nodes at each step of the second day, from values of each minute of two days."""
+    """The statistics of nodes at each step of the second day, from values for each minute of two days."""
     yield "5m", _mean(rows, 5)
     yield from _averages(rows)
     # The variance is the mean of the squares less the square of the mean.
@@ -186,7 +186,7 @@ def _mean(rows: Floats, width: int) -> Floats:
 
 
 def _summed(rows: Floats, group: NDArray[np.int64], groups: int) -> Floats:
-    """Columns of ``rows`` added up by their ``group``."""
+    """Columns of ``rows`` summed by ``group``."""
     member = np.zeros((rows.shape[1], groups))
     member[np.arange(rows.shape[1]), group] = 1.0
     summed: Floats = rows @ member

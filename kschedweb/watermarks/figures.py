@@ -1,4 +1,4 @@
-"""The figures that are collected: of what, of which resource, over which window.
+"""The collected figures: kind of object, resource and statistic.
 
 A *figure* is named ``kind/resource/statistic``, such as ``node/cpu/15m`` or ``workload/memory/1d``. Statistics are
 averages over a window (``5m``, ``10m``, ``15m``, ``1h``, ``1d``), the standard deviation over 15 minutes (``15m_std``),
@@ -40,7 +40,7 @@ RESOURCE_WORDS = {"cpu": "CPU", "memory": "memory"}
 
 @dataclass(frozen=True, order=True)
 class Figure:
-    """One thing to know about every node or every workload."""
+    """A figure of all nodes or of all workloads."""
 
     kind: str
     resource: str
@@ -56,7 +56,7 @@ class Figure:
 
     @property
     def field(self) -> str:
-        """Its name as a form's field."""
+        """The name of the form field."""
         return str(self).replace("/", "_")
 
     @property
@@ -64,7 +64,7 @@ class Figure:
         return self.statistic in MAXIMA
 
 
-# What a source is asked for, in the order of forms and answers.
+# the figures to query, in the order of forms and answers
 FIGURES: tuple[Figure, ...] = tuple(
     Figure(kind, resource, statistic) for kind in KINDS for resource in RESOURCES for statistic in STATISTICS[kind]
 )

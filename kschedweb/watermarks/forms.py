@@ -1,4 +1,4 @@
-"""The form of where figures come from: one text field a figure, filled from a preset, each tested by itself."""
+"""The form of a source: a text field for each figure's query, filled from a preset and tested separately."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _number(name: str, label: str, help_text: str) -> forms.IntegerField:
 
 
 class SourceForm(forms.Form):
-    """All settings of a source. Secrets are never sent back to the browser."""
+    """The settings of a source. Secrets are never sent back to the browser."""
 
     kind = forms.ChoiceField(label="Figures come from", choices=SourceKind.choices, widget=forms.RadioSelect)
     address = forms.CharField(
@@ -92,17 +92,17 @@ class SourceForm(forms.Form):
                 max_length=LONGEST_QUERY,
                 widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
             )
-        self.found: dict[str, str] = {}  # what a test found, by field
+        self.found: dict[str, str] = {}  # test results by field
         self.warnings: dict[str, list[str]] = {}
 
     @property
     def settings(self) -> Settings:
-        """What was entered, once it is valid."""
+        """The entered settings of a valid form."""
         given = {name: value for name, value in self.cleaned_data.items() if name in Settings.__dataclass_fields__}
         return Settings(queries={str(figure): self.cleaned_data[figure.field] for figure in FIGURES}, **given)
 
     def show(self, report: Mapping[str, Any]) -> None:
-        """Put what a test found beside its fields."""
+        """Put the results of a test at their fields."""
         for figure in FIGURES:
             query = report["queries"].get(str(figure))
             if query and not query["error"]:
@@ -110,7 +110,7 @@ class SourceForm(forms.Form):
                 self.warnings[figure.field] = query["warnings"]
 
     def refuse(self, error: ApplicationError) -> None:
-        """Show what a service refused beside the fields it names, the rest above the form."""
+        """Show a service's errors at their fields, and the others above the form."""
         for item in error.errors:
             self.add_error(self._field_of(item["path"]), item["message"])
         if not error.errors:
@@ -125,7 +125,7 @@ class SourceForm(forms.Form):
         return name if name in self.fields else None
 
     def groups(self) -> list[dict[str, Any]]:
-        """The queries' fields for the template: a group a kind and resource."""
+        """The fields of queries for the template, grouped by kind and resource."""
         return [
             {
                 "label": f"{kind.capitalize()} {RESOURCE_WORDS[resource]}",
@@ -146,7 +146,7 @@ class SourceForm(forms.Form):
 
 
 def form_of(source: WatermarkSource) -> SourceForm:
-    """The form with what is stored; with the first preset where nothing is yet."""
+    """The form with stored settings; with the first preset if there are none."""
     plain = ("kind", "address", "authentication", "node_label", "unit", *NUMBERS)
     initial = {name: getattr(source, name) for name in plain}
     queries = source.queries
@@ -158,7 +158,7 @@ def form_of(source: WatermarkSource) -> SourceForm:
 
 
 def with_preset(data: Mapping[str, str], preset: Preset) -> SourceForm:
-    """The form as it was sent, with the queries of ``preset``."""
+    """The posted form with the queries of ``preset``."""
     filled = dict(data) | {"node_label": preset.node_label, "unit": preset.unit}
     filled |= {figure.field: preset.queries[str(figure)] for figure in FIGURES}
     return SourceForm(initial=filled)

@@ -1,4 +1,4 @@
-"""What the newest snapshot says about the objects of figures: sizes and addresses of nodes, owners of pods."""
+"""The objects of figures in the newest snapshot: sizes and addresses of nodes, owners of pods."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Inventory:
     nodes: tuple[str, ...]
     capacity: dict[str, Floats]  # resource -> [nodes] cores or bytes, NaN where unknown
     allocatable: dict[str, Floats]
-    addresses: dict[str, int]  # names and addresses, in lower case -> place in ``nodes``
-    workloads: tuple[str, ...]  # "namespace/Kind/name" of those that own pods
-    owners: dict[tuple[str, str], int]  # (namespace, pod) -> place in ``workloads``, -1 without an owner of that kind
+    addresses: dict[str, int]  # names and addresses in lower case -> index in ``nodes``
+    workloads: tuple[str, ...]  # "namespace/Kind/name" of workloads with pods
+    owners: dict[tuple[str, str], int]  # (namespace, pod) -> index in ``workloads``, -1 for none
 
     def node(self, name: str) -> int | None:
-        """The place of the node that ``name`` means: a node's name or address, with or without a port."""
+        """The index of the node with the name or address ``name``, which may have a port."""
         found = self.addresses.get(name.lower())
         return self.addresses.get(_host(name).lower()) if found is None else found
 
@@ -52,7 +52,7 @@ def _host(name: str) -> str:
 
 
 def inventory_of(cluster: Cluster) -> Inventory:
-    """The inventory of the newest snapshot. Raises ``Conflict`` where the cluster was not read yet."""
+    """The inventory of the newest snapshot. Raises ``Conflict`` if the cluster has none."""
     snapshot = snapshot_current(cluster)
     if snapshot is None:
         raise Conflict(f"Cluster {cluster.name} has not been read yet: refresh it first.")
@@ -61,12 +61,12 @@ def inventory_of(cluster: Cluster) -> Inventory:
 
 @lru_cache(maxsize=4)
 def _inventory(snapshot: UUID) -> Inventory:
-    """Snapshots are immutable, so that what was made of one is kept."""
+    """The inventory of a snapshot, cached because snapshots are immutable."""
     return inventory_make(snapshot_objects(Snapshot(pk=snapshot)))
 
 
 def inventory_make(objects: Iterable[Json]) -> Inventory:
-    """The inventory of raw objects; what cannot be read is left out."""
+    """The inventory of raw objects; unreadable ones are left out."""
     nodes: list[Json] = []
     pods: list[Json] = []
     replica_sets: list[Json] = []
@@ -88,7 +88,7 @@ def inventory_make(objects: Iterable[Json]) -> Inventory:
 
 
 def _owners(pods: list[Json], replica_sets: list[Json]) -> dict[tuple[str, str], str | None]:
-    """(namespace, pod) -> the workload it belongs to, ``None`` where it belongs to none."""
+    """(namespace, pod) -> its workload, or ``None``."""
     known = ClusterObjects()
     for item in replica_sets:
         with contextlib.suppress(ObjectError):
@@ -116,7 +116,7 @@ def _amounts(nodes: list[Json], key: str) -> dict[str, Floats]:
 
 
 def _addresses(nodes: list[Json]) -> dict[str, int]:
-    """Names before addresses: a name that is another node's address still means the node of that name."""
+    """Names and addresses -> index. Names have precedence over another node's equal address."""
     found = {str(item["metadata"]["name"]).lower(): place for place, item in enumerate(nodes)}
     for place, item in enumerate(nodes):
         listed = (item.get("status") or {}).get("addresses")

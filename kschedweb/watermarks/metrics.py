@@ -1,7 +1,7 @@
-"""What metrics.k8s.io says (metrics-server, or an adapter), and the windows that kschedweb keeps of it.
+"""Figures from metrics.k8s.io (metrics-server or an adapter), and statistics over windows of them.
 
-The API knows one moment only. Its figures are stored as the statistic ``now``; averages, deviations and maxima are
-made of the stored samples, over what there is of a window so far, as Prometheus does it.
+The API has current values only, which are stored as the statistic ``now``. Averages, deviations and maxima are computed
+from stored samples, over the existing part of a window, as in Prometheus.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from kschedweb.watermarks.storage import combine
 from kschedweb.web.errors import ApplicationError
 
 PATHS = {NODE: "/apis/metrics.k8s.io/v1beta1/nodes", "workload": "/apis/metrics.k8s.io/v1beta1/pods"}
-OLDEST = 300.0  # seconds: metrics-server answers with its last sample of a kubelet that fell silent
+OLDEST = 300.0  # seconds; of a silent kubelet, metrics-server returns the last sample
 FIVE, HOUR, DAY = 300, 3600, 86_400
 
 
 def from_metrics(client: Client, inventory: Inventory, *, at: float) -> Collected:
-    """The present use of nodes (percent of allocatable) and workloads (mean of their pods), as statistic ``now``."""
+    """The current use of nodes (percent of allocatable) and workloads (mean of pods), as the statistic ``now``."""
     begun = time.monotonic()
     collected = Collected(inventory, report=Report(at=at))
     for kind in KINDS:
@@ -116,7 +116,7 @@ def _take(
     report: QueryReport,
     name: str,
 ) -> None:
-    """Put the sum of ``usages`` at ``place``, or count why not."""
+    """Put the sum of ``usages`` at ``place``, or count the reason against it."""
     if place is None:
         if len(report.unmatched) < 3:
             report.unmatched.append(name[:120])
@@ -162,7 +162,7 @@ def _moment(value: Any) -> datetime | None:
 
 
 def windows(cluster: Cluster, collected: Collected, *, at: int) -> dict[Figure, Floats]:
-    """All figures made of the stored samples and of what was just collected at ``at``."""
+    """All figures, from stored samples and from ``collected`` at ``at``."""
     found: dict[Figure, Floats] = {}
     for kind in KINDS:
         names = collected.inventory.nodes if kind == NODE else collected.inventory.workloads
@@ -180,7 +180,7 @@ def windows(cluster: Cluster, collected: Collected, *, at: int) -> dict[Figure, 
 
 
 def window(statistic: str, at: int, times: Floats, recent: Floats, ends: Floats, rolled: Floats) -> Floats:
-    """One figure, of the samples ``recent`` [times, objects] of the last hour and of the day's ``rolled`` ones."""
+    """One figure from the ``recent`` samples [times, objects] of the last hour and the day's ``rolled`` up ones."""
     if statistic in DEVIATIONS:
         rows = recent[times > at - DEVIATIONS[statistic]]
         with np.errstate(invalid="ignore"):

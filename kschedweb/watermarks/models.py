@@ -1,4 +1,4 @@
-"""Where the figures of a cluster come from, and the figures themselves.
+"""Sources of figures, and the collected figures.
 
 - ``WatermarkSource``: one a cluster; how it is asked, how often, how long figures are kept, and how the last run went.
 - ``WatermarkCredential``: what opens a Prometheus, sealed as the credentials of clusters are.
@@ -7,7 +7,7 @@
 - ``Series``: one figure (figures.py) of one cluster. ``Sample``: its values at one time for all objects, packed.
 - ``Annotating``: one a cluster; whether figures are written to its nodes and workloads, and how that went.
 
-Read through selectors.py, write samples through storage.py and settings through services.py.
+Use selectors.py for reading, storage.py for writing samples, services.py for settings.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ def _between(least: int, most: int) -> list[MinValueValidator | MaxValueValidato
 
 
 class WatermarkSource(models.Model):
-    """Where the figures of ``cluster`` come from, and how the last run went. A cluster without a row has none."""
+    """The source of figures of ``cluster``, with its last run. A cluster without a row has no source."""
 
     cluster = models.OneToOneField(Cluster, primary_key=True, on_delete=models.CASCADE, related_name="watermark_source")
     kind = models.CharField(max_length=16, choices=SourceKind.choices, default=SourceKind.NONE)
     address = models.CharField(max_length=500, blank=True)
     authentication = models.CharField(max_length=8, choices=Authentication.choices, default=Authentication.NONE)
     has_ca = models.BooleanField(default=False)
-    node_label = models.CharField(max_length=100, default="instance")  # the label of a node's series that names it
+    node_label = models.CharField(max_length=100, default="instance")  # the label with the node's name
     unit = models.CharField(max_length=24, choices=Unit.choices, default=Unit.CAPACITY_PERCENT)
     queries = models.JSONField(default=dict)  # {"node/cpu/15m": "PromQL"}; a figure without one is not collected
     interval = models.PositiveIntegerField(default=60, validators=_between(30, 3600))  # seconds
@@ -64,12 +64,12 @@ class WatermarkSource(models.Model):
     keep_long_days = models.PositiveIntegerField(default=90, validators=_between(2, 730))
     changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     changed_at = models.DateTimeField(null=True)
-    # A run is begun once a slot (seconds of the epoch // interval), by whoever sets it first.
+    # A run is claimed by setting its slot (seconds of the epoch // interval).
     slot = models.BigIntegerField(default=0)
     running_since = models.DateTimeField(null=True)
     ran_at = models.DateTimeField(null=True)  # the last run, good or bad
-    succeeded_at = models.DateTimeField(null=True)  # the last run that brought at least one figure
-    error = models.CharField(max_length=1000, blank=True)  # what was wrong with the last run; "" where nothing was
+    succeeded_at = models.DateTimeField(null=True)  # the last run with at least one figure
+    error = models.CharField(max_length=1000, blank=True)  # error of the last run, or ""
     report = models.JSONField(default=dict)  # collection.py: Report.as_json of the last run
 
     class Meta:
@@ -85,7 +85,7 @@ class WatermarkCredential(Sealed):
 class Members(models.Model):
     """The objects of samples, in the order of their values. Immutable."""
 
-    id = models.UUIDField(primary_key=True, editable=False)  # storage.py: made of what it holds, so it can be cached
+    id = models.UUIDField(primary_key=True, editable=False)  # storage.py: derived from the content, so it can be cached
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="+")
     kind = models.CharField(max_length=8)  # figures.py: node | workload
     names = models.BinaryField()  # storage.py: node names, or "namespace/Kind/name" of workloads
@@ -108,7 +108,7 @@ class Series(models.Model):
 
 
 class Resolution(models.IntegerChoices):
-    """How far apart the samples of a row are, in seconds; ``COLLECTED`` stands for each as it was collected."""
+    """Seconds between samples; ``COLLECTED`` samples are as collected."""
 
     COLLECTED = 60, "as collected"
     FIVE_MINUTES = 300, "5 minutes"
@@ -116,14 +116,14 @@ class Resolution(models.IntegerChoices):
 
 
 class Sample(models.Model):
-    """The values of one series for all its members at one time; of a roll-up, those of the time up to ``at``."""
+    """The values of a series for all members at one time; a roll-up covers the span that ends at ``at``."""
 
     series = models.ForeignKey(Series, on_delete=models.CASCADE, related_name="samples")
     resolution = models.PositiveSmallIntegerField(choices=Resolution.choices)
     at = models.BigIntegerField()  # seconds of the epoch
     members = models.ForeignKey(Members, on_delete=models.CASCADE, related_name="+")
     origin = models.CharField(max_length=16)  # SourceKind, or "demo"
-    values = models.BinaryField()  # storage.py: float32, one a member, NaN where there was none
+    values = models.BinaryField()  # storage.py: float32 per member, NaN for missing values
 
     class Meta:
         constraints = [
@@ -132,7 +132,7 @@ class Sample(models.Model):
 
 
 class Annotating(models.Model):
-    """Whether figures are written to a cluster as annotations, and how the last run went. Without a row none are."""
+    """Settings of annotations on a cluster, with the last run. Without a row none are written."""
 
     cluster = models.OneToOneField(Cluster, primary_key=True, on_delete=models.CASCADE, related_name="annotating")
     own = models.BooleanField(default=False)  # kschedweb's form, on nodes and workloads
@@ -144,7 +144,7 @@ class Annotating(models.Model):
     permissions = models.JSONField(default=list)
     changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     changed_at = models.DateTimeField(null=True)
-    running_until = models.DateTimeField(null=True)  # nobody else writes before; a run that ends sets it back
+    running_until = models.DateTimeField(null=True)  # no other run starts before; reset at the end of a run
     ran_at = models.DateTimeField(null=True)
     error = models.CharField(max_length=500, blank=True)  # why the last run could not begin
     # {"patched", "unchanged", "gone", "left", "failures": objects, "failed": [{"object", "reason"}]}

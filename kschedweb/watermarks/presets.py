@@ -1,7 +1,7 @@
 """Ready-made queries for Prometheus: node-exporter with cAdvisor, cAdvisor alone, recording rules.
 
-Every one may be changed a figure at a time. Each answers with one value a node or a pod at one moment; windows are
-Prometheus' own (``rate`` over a window is the average use in it).
+Each query can be edited. It returns one value per node or pod at one time; windows are Prometheus' own (``rate`` over a
+window is the average use in it).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kschedweb.watermarks.models import Unit
 
 @dataclass(frozen=True)
 class Preset:
-    """Queries by figure, and how their series name a node and what unit they are in."""
+    """Queries by figure, with the label of nodes and the unit of the values."""
 
     name: str
     label: str
@@ -24,9 +24,9 @@ class Preset:
     queries: dict[str, str]
 
 
-# Expressions over a window. ``rate`` divides by the whole window even where a series is younger: a new node would seem
-# busy, since it was idle for a short time only, and a new pod idle. So node-exporter's idle seconds are set against the
-# seconds of all modes, and of the kubelet's counters long windows are averages of 5-minute rates.
+# Expressions over a window. ``rate`` divides by the whole window even if a series is younger: a new node seems busy,
+# since it was idle for a short time only, and a new pod idle. So node-exporter's idle seconds are divided by the
+# seconds of all modes, and long windows of the kubelet's counters are averages of 5-minute rates.
 _EXPORTER = {
     "cpu": '100 * (1 - sum by (instance) (rate(node_cpu_seconds_total{{mode="idle"}}[{window}]))'
     " / sum by (instance) (rate(node_cpu_seconds_total[{window}])))",
@@ -36,7 +36,7 @@ _CADVISOR = {
     "cpu": 'sum by (node) (rate(container_cpu_usage_seconds_total{{id="/"}}[{window}]))',
     "memory": 'sum by (node) (avg_over_time(container_memory_working_set_bytes{{id="/"}}[{window}]))',
 }
-# The rules of kubernetes-mixin and of load-watcher: a ratio at each moment, so windows are taken over them.
+# The rules of kubernetes-mixin and load-watcher are current ratios, to which windows are applied.
 _RULES = {"cpu": "instance:node_cpu:ratio", "memory": "instance:node_memory_utilisation:ratio"}
 _PODS = {
     "cpu": "sum by (namespace, pod) "
@@ -48,7 +48,7 @@ _STEP = {"1h_max": "1h:1m", "1d_max": "1d:5m"}
 
 
 def _over(expression: str, figure: Figure) -> str:
-    """``figure`` of an expression that takes a window."""
+    """The query of ``figure`` from an expression with a window."""
     if figure.is_maximum:
         return f"max_over_time(({expression.format(window='5m')})[{_STEP[figure.statistic]}])"
     if figure.statistic in DEVIATIONS:
@@ -59,7 +59,7 @@ def _over(expression: str, figure: Figure) -> str:
 
 
 def _rule(name: str, figure: Figure) -> str:
-    """``figure`` of a recording rule that holds the use at each moment."""
+    """The query of ``figure`` from a recording rule of current use."""
     if figure.statistic in AVERAGES:
         return f"avg_over_time({name}[{figure.statistic}])"
     if figure.is_maximum:

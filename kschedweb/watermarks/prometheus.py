@@ -1,7 +1,6 @@
-"""Instant queries to a Prometheus, or to what speaks its HTTP API (Thanos, Mimir, VictoriaMetrics).
+"""Instant queries to Prometheus, or to servers with its HTTP API (Thanos, Mimir, VictoriaMetrics).
 
-All queries of a run go out together, a few at a time, under one deadline. Nothing that the server sends can do more
-than fail its own query.
+All queries of a run share one deadline, and a few run at a time. Invalid answers only make their own query fail.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ from kschedweb.web.errors import ApplicationError
 from kschedweb.web.redaction import redact_text
 
 CONNECT_SECONDS = 5.0
-TOGETHER = 4  # queries at a time: a run must not be what makes Prometheus slow
+TOGETHER = 4  # queries at a time, so that a run does not slow Prometheus down
 LARGEST_BODY = 64 * 1024 * 1024
 LONGEST_WORDS = 300
 MOST_WARNINGS = 5
 
 
 class PrometheusError(ApplicationError):
-    """Prometheus did not answer as it should. ``setting`` says which setting to look at, ``query`` for the query."""
+    """Prometheus did not answer correctly. ``setting`` is the setting to check, "query" for the query."""
 
     status = 502
 
@@ -50,7 +49,7 @@ class Vector:
     """The answer to one instant query."""
 
     labels: list[dict[str, str]]
-    values: NDArray[np.float64]  # one a series; NaN and infinities as the server sent them
+    values: NDArray[np.float64]  # one per series, with NaN and infinities
     warnings: list[str] = field(default_factory=list)  # Prometheus' own words
     skew: float = 0.0  # seconds that the server's clock is ahead of ours
 
@@ -59,10 +58,10 @@ Answers = dict[str, "Vector | PrometheusError"]
 
 
 def ask(endpoint: Endpoint, secret: Secret, queries: Mapping[str, str], *, at: float, seconds: float) -> Answers:
-    """The answer to each of ``queries`` as of ``at`` (seconds of the epoch), or what was wrong with it.
+    """The answer or the error of each of ``queries`` at the time ``at`` (seconds of the epoch).
 
-    Those that are not answered when ``seconds`` are over have failed. Raises ``ApplicationError`` where the
-    certificate authority is no such thing.
+    Queries without an answer after ``seconds`` have failed. Raises ``ApplicationError`` for an invalid certificate
+    authority.
     """
     context = tls_context(secret) if endpoint.scheme == "https" else None
     headers = {"Host": endpoint.host_header, "User-Agent": f"kschedweb/{__version__}", "Accept-Encoding": "gzip"}
@@ -103,7 +102,7 @@ def _unpacked(answer: WireResponse) -> bytes:
 
 
 def clock_skew(date: str, asked: float) -> float:
-    """How far the time in an answer's ``Date`` lies outside of the time between the question and now, in seconds."""
+    """Seconds by which the ``Date`` of an answer is outside the time between query and now."""
     try:
         told = parsedate_to_datetime(date).timestamp()
     except ValueError:
@@ -112,7 +111,7 @@ def clock_skew(date: str, asked: float) -> float:
 
 
 def vector_read(status: int, media_type: str, body: bytes) -> Vector:
-    """The vector in an answer. Raises ``PrometheusError`` with Prometheus' own words where it gave any."""
+    """The vector in an answer. Raises ``PrometheusError`` with Prometheus' own message if there is one."""
     try:
         answer = json.loads(body)
     except (ValueError, RecursionError):
@@ -146,7 +145,7 @@ def _series(result: list[Any]) -> Iterator[tuple[dict[str, str], float]]:
 
 
 def _words(text: object) -> str:
-    """What the server says, fit to be shown: one short line without what looks like a secret."""
+    """The server's message in displayable form: one short line without secrets."""
     if not isinstance(text, str):
         return ""
     line = " ".join("".join(letter if letter.isprintable() else " " for letter in text[:2000]).split())
@@ -174,7 +173,7 @@ def _refusal(status: int, media_type: str) -> PrometheusError:
 
 
 def _unanswered(error: WireError, seconds: float) -> PrometheusError:
-    """What went wrong on the line, in words that say nothing of what is behind it."""
+    """The error for a failed connection, which reveals nothing about what is behind the address."""
     match error.failure:
         case Failure.CERTIFICATE:
             return PrometheusError(

@@ -1,4 +1,4 @@
-"""Reading what was collected. Everybody who is logged in sees it.
+"""Reads collected figures. Everyone who is signed in sees them.
 
 - ``source_get(cluster)``: the settings, and how the last run went.
 - ``current(cluster, at=None)``: the engine's ``Watermarks`` as they were known at a time, now without one.
@@ -31,20 +31,20 @@ from kschedweb.watermarks.figures import KINDS, MAXIMA, NODE, NOW, STATISTICS, W
 from kschedweb.watermarks.models import Resolution, Sample, Series, WatermarkSource
 from kschedweb.watermarks.storage import combine, names_of, unpack
 
-CARRIED = 900  # seconds: a value that the newest sample lacks is taken from samples up to so much older
-MANY = 500  # workloads that a collection over time holds at least, before it leaves out those that are gone
+CARRIED = 900  # seconds; a missing value is taken from samples up to this much older
+MANY = 500  # workloads that a collection over time keeps in any case, before removed ones are left out
 FINEST_FIRST = tuple(Resolution)
 
 
 def source_get(cluster: Cluster) -> WatermarkSource:
-    """The source of ``cluster``; an unsaved one of kind ``none`` where nothing was set yet."""
+    """The source of ``cluster``; an unsaved one of kind ``none`` if there is none."""
     found = WatermarkSource.objects.select_related("cluster").filter(cluster=cluster).first()
     return found or WatermarkSource(cluster=cluster)
 
 
 @dataclass(frozen=True)
 class Table:
-    """What is known about all nodes or all workloads at one time."""
+    """The figures of all nodes or all workloads at one time."""
 
     kind: str
     names: tuple[str, ...]
@@ -55,7 +55,7 @@ class Table:
 
     @property
     def updated(self) -> Floats:
-        """[objects] the oldest of the values each object has; NaN where it has none."""
+        """The time of each object's oldest value; NaN without values. Shape [objects]."""
         oldest = np.full(len(self.names), np.inf)
         for times in self.times.values():
             oldest = np.fmin(oldest, times)
@@ -63,10 +63,9 @@ class Table:
 
 
 def table(cluster: Cluster, kind: str, at: float | None = None) -> Table | None:
-    """What was known about the objects of ``kind`` at ``at`` (seconds of the epoch; ``None``: now).
+    """The figures of the objects of ``kind`` at ``at`` (seconds of the epoch; ``None``: now).
 
-    A value that the newest sample lacks comes from one up to 15 minutes older, with its own time. ``None`` where
-    nothing had been collected.
+    A missing value comes from a sample up to 15 minutes older, with that time. ``None`` if nothing was collected.
     """
     series = {row.pk: (row.resource, row.statistic) for row in Series.objects.filter(cluster=cluster, kind=kind)}
     for resolution in FINEST_FIRST:
@@ -113,16 +112,16 @@ def _aligned(values: NDArray[np.float32], members: UUID, wanted: UUID) -> Floats
 
 @lru_cache(maxsize=256)
 def _places(members: UUID, wanted: UUID) -> NDArray[np.int64]:
-    """Where each object of ``wanted`` is in ``members``; -1 where it is not."""
+    """The index of each object of ``wanted`` in ``members``; -1 if it is missing."""
     known = {name: place for place, name in enumerate(names_of(members))}
     return np.array([known.get(name, -1) for name in names_of(wanted)], dtype=np.int64)
 
 
 def current(cluster: Cluster, at: float | None = None) -> Watermarks | None:
-    """The figures as the engine takes them, as they were known at ``at``; ``None`` where there are none.
+    """The figures for the engine, as known at ``at``; ``None`` if there are none.
 
-    ``source`` says where they come from. The nodes are those of the newest snapshot when they were collected: use
-    ``aligned`` for another one. A node's ``updated`` is the time of the oldest of its figures.
+    ``source`` is their origin. The nodes are those of the newest snapshot at the time of collection: use ``aligned``
+    for another one. A node's ``updated`` is the time of its oldest figure.
     """
     nodes, workloads = tables(cluster, at)
     if nodes is None:
@@ -132,9 +131,9 @@ def current(cluster: Cluster, at: float | None = None) -> Watermarks | None:
 
 
 def tables(cluster: Cluster, at: float | None = None) -> tuple[Table | None, Table | None]:
-    """What was known of nodes and of workloads; of workloads nothing that is a quarter of an hour older than the nodes.
+    """The tables of nodes and workloads; workloads that are a quarter of an hour older than the nodes are left out.
 
-    A source that stopped to tell about workloads would otherwise leave them as they were for ever.
+    Otherwise the figures of workloads would stay forever if the source stopped to provide them.
     """
     nodes, workloads = table(cluster, NODE, at), table(cluster, WORKLOAD, at)
     if nodes and workloads and workloads.at <= nodes.at - CARRIED:
@@ -154,7 +153,7 @@ def _by_workload(found: Table | None) -> dict[str, dict[str, dict[str, float]]]:
 
 
 def version(cluster: Cluster, at: float | None = None) -> str:
-    """Names what ``current(cluster, at)`` answers from; "" where there is nothing."""
+    """A version of the answer of ``current(cluster, at)``; "" if there are no figures."""
     rows = Sample.objects.filter(series__cluster=cluster)
     if at is not None:
         rows = rows.filter(at__lte=int(at))
@@ -169,21 +168,21 @@ def version(cluster: Cluster, at: float | None = None) -> str:
 class History:
     """One figure of many objects over time."""
 
-    times: Floats  # [times] seconds of the epoch, ascending: the end of the span that a row of values is about
+    times: Floats  # [times] seconds of the epoch, ascending: the end of each row's span
     names: tuple[str, ...]
     values: NDArray[np.float32]  # [times, names] NaN where nothing was collected
-    origins: tuple[str, ...]  # where the values come from, without repetition
-    resolution: int  # seconds that a row stands for, at least
+    origins: tuple[str, ...]  # distinct origins of the values
+    resolution: int  # least span of a row in seconds
 
 
 def history(
     cluster: Cluster, kind: str, resource: str, statistic: str, start: float, end: float, points: int = 300
 ) -> History:
-    """The values of one figure in (``start``, ``end``], in at most ``points`` rows of equal spans.
+    """The values of a figure in (``start``, ``end``], in at most ``points`` rows of equal spans.
 
-    Read from the finest samples that give no more than ``points`` rows, from coarser ones where those are gone already
-    and from finer ones where the newest are not rolled up yet. Spans without a sample have no row. The names are those
-    of all objects that had a sample, the newest set first.
+    They come from the finest samples with at most ``points`` rows; from coarser ones where those are deleted, and from
+    finer ones where the newest are not rolled up yet. Spans without a sample have no row. The names are those of all
+    objects with a sample, the newest set first.
     """
     found = Series.objects.filter(cluster=cluster, kind=kind, resource=resource, statistic=statistic).first()
     rows = _rows(found, start, end, points) if found else []
@@ -221,10 +220,10 @@ def _rows(series: Series, start: float, end: float, points: int) -> list[Sample]
 
 
 def collected(cluster: Cluster, start: float, end: float) -> Collected | None:
-    """All figures of the nodes that were known at ``end``, and of all workloads, from ``start`` on; ``None`` for none.
+    """All figures of the nodes known at ``end``, and of all workloads, from ``start`` on; ``None`` if there are none.
 
-    They are those of spans of five minutes, wider where there are very many objects, each known at its span's end.
-    What was rolled up to an hour that began before ``start`` is there, too.
+    Spans are five minutes, or longer with very many objects, and have the values known at their ends. An hourly roll-up
+    that began before ``start`` is included.
     """
     last = current(cluster, end)
     if last is None:
@@ -236,7 +235,7 @@ def collected(cluster: Cluster, start: float, end: float) -> Collected | None:
     }
     if not rows:
         return None
-    most = max(len(last.workloads), MANY)  # workloads that there were and those that are
+    most = max(len(last.workloads), MANY)  # past and present workloads
     objects = sum(len(last.names) if kind == NODE else most for kind, _, _ in rows)
     begin = start - int(Resolution.HOUR)
     spans = max(2, min(round((end - begin) / int(Resolution.FIVE_MINUTES)), MOST_TIMES, MOST_VALUES // objects))
@@ -254,7 +253,7 @@ def collected(cluster: Cluster, start: float, end: float) -> Collected | None:
 
 
 def _spread(found: History, rows: NDArray[np.int64], times: int, names: Sequence[str]) -> Floats:
-    """``found`` as [times, names], each of its rows at its place; of several at one place the last that is known."""
+    """``found`` as [times, names], each row at its place; of several at one place, the last known value."""
     places = {name: place for place, name in enumerate(found.names)}
     columns = np.array([places.get(name, len(places)) for name in names], dtype=np.int64)
     spread = np.full((times, len(names)), np.nan)
@@ -267,7 +266,7 @@ def _spread(found: History, rows: NDArray[np.int64], times: int, names: Sequence
 def samples_matrix(
     cluster: Cluster, figure: Figure, resolution: Resolution, start: float, end: float, names: Sequence[str]
 ) -> tuple[Floats, Floats]:
-    """Times [times] and values [times, names] of the samples of one resolution in (``start``, ``end``]."""
+    """Times [times] and values [times, names] of samples of one resolution in (``start``, ``end``]."""
     rows = list(
         Sample.objects.filter(
             series__cluster=cluster,
@@ -312,13 +311,13 @@ class Freshness:
     updated: datetime | None  # when the newest figures were collected
     age: float | None  # seconds
     stale: bool  # older than three intervals of the source
-    error: str  # what was wrong with the last run, "" where nothing was
+    error: str  # error of the last run, or ""
     nodes: int  # nodes with a figure
     workloads: int
 
 
 def freshness(cluster: Cluster, now: float) -> Freshness:
-    """How old the figures of ``cluster`` are at ``now`` (seconds of the epoch)."""
+    """The age of the figures of ``cluster`` at ``now`` (seconds of the epoch)."""
     source = source_get(cluster)
     nodes, workloads = tables(cluster, now)
     newest = max((found.at for found in (nodes, workloads) if found), default=None)

@@ -1,4 +1,4 @@
-"""Every change of where figures come from, and every collection."""
+"""Changes of sources, and collections."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 logger = structlog.get_logger(__name__)
 
 TEST_SECONDS = 30.0  # a person waits for the answer
-SHARE = 0.75  # of the interval, for asking the source; the rest is for storing
+SHARE = 0.75  # share of the interval for queries; the rest is for storing
 
 
 def source_test(*, user: User | None, cluster: Cluster, settings: Settings) -> Report:
-    """Ask the source as ``settings`` say and report what came, without keeping anything.
+    """Query the source with ``settings`` and report the result, without storing anything.
 
-    Raises ``ApplicationError`` where the settings themselves are wrong.
+    Raises ``ApplicationError`` for invalid settings.
     """
     settings_check(settings)
     secret = secret_of(cluster, settings)
@@ -48,10 +48,10 @@ def source_test(*, user: User | None, cluster: Cluster, settings: Settings) -> R
 
 
 def source_save(*, user: User | None, cluster: Cluster, settings: Settings, force: bool = False) -> Report | None:
-    """Set where the figures of ``cluster`` come from; they are collected from the next moment on.
+    """Save the source of ``cluster``; collection starts at once.
 
-    The source is asked first. Where that fails nothing is saved and ``ApplicationError`` says where, unless ``force``
-    says to save all the same. ``None`` where there is nothing to ask.
+    The source is tested first. If that fails, nothing is saved and ``ApplicationError`` has the fields, unless
+    ``force``. Returns ``None`` if there is nothing to test.
     """
     settings_check(settings)
     secret = secret_of(cluster, settings)
@@ -73,7 +73,7 @@ def source_save(*, user: User | None, cluster: Cluster, settings: Settings, forc
             credential_save(cluster=cluster, secret=secret, model=WatermarkCredential)
         else:
             WatermarkCredential.objects.filter(cluster=cluster).delete()
-        # A run that is going on is of the old settings: its figures are not kept, and the next one begins at once.
+        # An active run has the old settings: its figures are dropped, and the next run begins at once.
         kept |= {"changed_by": user, "changed_at": timezone.now(), "slot": 0, "running_since": None, "error": ""}
         WatermarkSource.objects.update_or_create(cluster=cluster, defaults=kept)
         audit.record(
@@ -90,7 +90,7 @@ def source_save(*, user: User | None, cluster: Cluster, settings: Settings, forc
 
 
 def report_errors(report: Report) -> list[FieldProblem]:
-    """What was wrong with a test, at the fields that say it."""
+    """The errors of a test at their fields."""
     found: dict[str, str] = {}
     for name, query in report.failed.items():
         path = f"queries.{name}" if query.setting == "query" else query.setting
@@ -99,7 +99,7 @@ def report_errors(report: Report) -> list[FieldProblem]:
 
 
 def _collect(cluster: Cluster, settings: Any, secret: Secret, *, at: float, seconds: float) -> Collected:
-    """One collection as ``settings`` (or a source's row) say."""
+    """One collection with ``settings``, which may be a source's row."""
     inventory = inventory_of(cluster)
     if settings.kind == SourceKind.METRICS:
         if cluster.source not in CONNECTED:
@@ -113,9 +113,9 @@ def _collect(cluster: Cluster, settings: Any, secret: Secret, *, at: float, seco
 
 
 def run_claim(*, cluster_id: Any, now: float, due_only: bool = True) -> WatermarkSource | None:
-    """Begin a run, for exactly one caller; ``None`` if another one is going on, or none is due yet.
+    """Claim a run for exactly one caller; ``None`` if another run is active, or none is due.
 
-    A run that began two intervals ago is taken for dead: none lasts longer than one.
+    A run that began two intervals ago is dead, because none lasts longer than one.
     """
     source = WatermarkSource.objects.select_related("cluster").filter(pk=cluster_id).first()
     if source is None or source.kind == SourceKind.NONE:
@@ -133,7 +133,7 @@ def run_claim(*, cluster_id: Any, now: float, due_only: bool = True) -> Watermar
 
 
 def run(*, source: WatermarkSource, now: float) -> Report:
-    """Collect once, as claimed. Whatever goes wrong ends up in the source's row; figures stay as they were then."""
+    """Do the claimed run. Errors are stored in the source's row, and the figures stay as they are."""
     at = int(now)
     report = Report(at=at)
     try:
@@ -185,7 +185,7 @@ def _finish(source: WatermarkSource, report: Report) -> None:
 
 
 def run_ask(*, user: User | None, cluster: Cluster) -> None:
-    """Collect now, in the background. Raises ``Conflict`` where there is nothing to collect, or a run is going on."""
+    """Start a collection in the background. Raises ``Conflict`` if there is no source, or a run is active."""
     source = selectors.source_get(cluster)
     if source.kind == SourceKind.NONE:
         raise Conflict(f"Cluster {cluster.name} has no source of figures yet: set one first.")
@@ -199,7 +199,7 @@ def _send(cluster: Cluster) -> None:
 
 
 def samples_forget(*, now: float | None = None) -> int:
-    """Delete what the sources' settings say to keep no longer, of all clusters that have one; how many samples."""
+    """Delete expired samples of all clusters with a source; returns their number."""
     deleted, now = 0, time.time() if now is None else now
     for source in WatermarkSource.objects.select_related("cluster"):
         keep = {

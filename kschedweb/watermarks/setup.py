@@ -1,4 +1,4 @@
-"""What a person sets about a source: checked before any server is asked, with secrets that may stay as they are."""
+"""Settings of a source, which are checked before any query; stored secrets may be kept."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from kschedweb.web.errors import ApplicationError, FieldProblem
 
 LONGEST_QUERY = 4000
 NUMBERS = ("interval", "keep_hours", "keep_days", "keep_long_days")
-# What each kind of credentials is made of, the secret last.
+# The fields of each kind of credentials, the secret last.
 NEEDED: dict[str, tuple[str, ...]] = {
     Authentication.NONE: (),
     Authentication.BEARER: ("token",),
     Authentication.BASIC: ("username", "password"),
 }
-# What a source's row keeps of the settings as it is.
+# Settings that a source's row stores unchanged.
 KEPT = ("kind", "address", "authentication", "node_label", "unit", "queries", *NUMBERS)
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a person sets: see ``WatermarkSource``. Secrets left empty keep what is stored."""
+    """The settings; see ``WatermarkSource``. Empty secrets keep the stored ones."""
 
     kind: str = SourceKind.NONE
     address: str = ""
@@ -39,7 +39,7 @@ class Settings:
     username: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
     ca: str = field(default="", repr=False)
-    forget_ca: bool = False  # go back to the system's certificate authorities
+    forget_ca: bool = False  # use the system's certificate authorities again
     node_label: str = "instance"
     unit: str = Unit.CAPACITY_PERCENT
     queries: Mapping[str, str] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Settings:
 
 
 def settings_check(settings: Settings) -> None:
-    """Raise ``ApplicationError`` with every field that cannot be right whatever the server says."""
+    """Raise ``ApplicationError`` with all invalid fields, without querying a server."""
     problems = [*_queries(settings), *_numbers(settings), *_texts(settings)]
     if settings.kind == SourceKind.PROMETHEUS:
         problems += _prometheus(settings)
@@ -96,7 +96,7 @@ def _prometheus(settings: Settings) -> Iterator[FieldProblem]:
 
 
 def secret_of(cluster: Cluster, settings: Settings) -> Secret:
-    """What opens the source: what was typed, else what is stored, as long as it goes to the same server."""
+    """The secret of the source: the entered one, else the stored one if the server is the same."""
     if settings.kind != SourceKind.PROMETHEUS:
         return Secret(server="")
     address = settings.address.strip()
@@ -110,7 +110,7 @@ def secret_of(cluster: Cluster, settings: Settings) -> Secret:
     if known is not None and _server(known.server) == _server(address):
         if not settings.forget_ca:
             typed = replace(typed, ca=typed.ca or known.ca)
-        # A password goes with its user name: another name needs another one.
+        # another user name needs another password
         if needed and typed.username in ("", known.username) and not getattr(typed, needed[-1]):
             typed = replace(typed, **{name: getattr(known, name) for name in needed})
     for name in needed:
@@ -122,7 +122,7 @@ def secret_of(cluster: Cluster, settings: Settings) -> Secret:
 
 
 def _server(address: str) -> tuple[str, str, int]:
-    """Scheme, host and port: what a secret was given for."""
+    """Scheme, host and port, for which a secret is valid."""
     try:
         return server_split(address)[:3]
     except AddressError as error:
@@ -130,19 +130,19 @@ def _server(address: str) -> tuple[str, str, int]:
 
 
 def is_secret(secret: Secret) -> bool:
-    """Whether there is anything in it to be kept encrypted."""
+    """Whether the secret has anything to encrypt."""
     return secret != Secret(server=secret.server)
 
 
 def stored_secret(cluster: Cluster) -> Secret | None:
-    """The sealed secret of the source of ``cluster``; ``None`` where it has none."""
+    """The stored secret of the source of ``cluster``; ``None`` if it has none."""
     if not WatermarkCredential.objects.filter(cluster=cluster).exists():
         return None
     return credential_open(cluster, model=WatermarkCredential)
 
 
 def endpoint_of(address: str, secret: Secret) -> Endpoint:
-    """The checked endpoint of a Prometheus; http:// will do where nothing secret goes there."""
+    """The checked endpoint of a Prometheus; http:// is allowed if no secret is sent."""
     try:
         carries = "the token" if secret.token else "the password"
         return endpoint_check(address, open=not (secret.token or secret.username), carries=carries)
@@ -151,5 +151,5 @@ def endpoint_of(address: str, secret: Secret) -> Endpoint:
 
 
 def address_error(error: AddressError) -> ApplicationError:
-    """The same at the field of this form."""
+    """``error`` at the field of this form."""
     return ApplicationError.at("address", error.detail)

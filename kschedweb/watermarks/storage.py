@@ -1,9 +1,8 @@
-"""Samples in the database: one row a figure and time, the values of all objects packed as float32.
+"""Samples in the database: a row for each figure and time, with the values of all objects packed as float32.
 
-Where the set of objects stays the same, a minute of 5,000 nodes is a row of 20 kB a figure, and a day of one figure
-is read without touching any other. Closed spans of 5 minutes and of 1 hour are rolled up into rows of their own:
-averages and deviations by the mean, maxima by the highest. A roll-up bears the time of its end, so that nothing at a
-time tells of what came later.
+A minute of 5,000 nodes is a row of 20 kB per figure, and a day of one figure is read without reading others. Completed
+spans of 5 minutes and 1 hour are rolled up into their own rows: averages and deviations by the mean, maxima by the
+maximum. A roll-up has the time of its end, so that no row contains later values.
 """
 
 from __future__ import annotations
@@ -29,30 +28,30 @@ from kschedweb.web.deletion import delete_batches
 Values = NDArray[np.float32]
 
 PACKED = np.dtype("<f4")
-BATCH = 100  # rows an INSERT: 20 kB each, and SQLite takes a limited number of values
+BATCH = 100  # rows per INSERT: 20 kB each, and SQLite limits the number of values
 FINER = {Resolution.FIVE_MINUTES: Resolution.COLLECTED, Resolution.HOUR: Resolution.FIVE_MINUTES}
-MOST_SPANS = 24  # rolled up at once: after a long pause the rest follows with the next samples
+MOST_SPANS = 24  # spans rolled up at once; after a long pause the rest follows with the next samples
 
 
 def pack(values: ArrayLike) -> bytes:
-    """``values`` as stored: little-endian float32."""
+    """``values`` as little-endian float32 bytes."""
     return np.ascontiguousarray(values, dtype=PACKED).tobytes()
 
 
 def unpack(content: bytes | memoryview) -> Values:
-    """What ``pack`` packed; read-only."""
+    """The reverse of ``pack``; the array is read-only."""
     return np.frombuffer(content, dtype=PACKED)
 
 
 @lru_cache(maxsize=64)
 def names_of(members: UUID) -> tuple[str, ...]:
-    """The names of a set of objects. Its id is made of them, so they are kept once read."""
+    """The names of a set of objects, cached because the id depends on them."""
     plain = zlib.decompress(Members.objects.values_list("names", flat=True).get(pk=members)).decode()
     return tuple(plain.split("\n")) if plain else ()
 
 
 def members_of(cluster: Cluster, kind: str, names: Sequence[str]) -> Members:
-    """The row that stands for ``names`` in this order, made where it is not there yet."""
+    """The row of ``names`` in this order, created if needed."""
     plain = "\n".join(names).encode()
     id = UUID(bytes=hashlib.sha256(cluster.pk.bytes + kind.encode() + b"\n" + plain).digest()[:16])
     found = Members.objects.filter(pk=id).only("pk").first()
@@ -60,7 +59,7 @@ def members_of(cluster: Cluster, kind: str, names: Sequence[str]) -> Members:
 
 
 def series_of(cluster: Cluster, figures: Iterable[Figure]) -> dict[Figure, Series]:
-    """The series of ``figures``, made where they are not there yet."""
+    """The series of ``figures``, created if needed."""
     wanted = set(figures)
 
     def read() -> dict[Figure, Series]:
@@ -91,10 +90,10 @@ def samples_store(
     origin: str,
     resolution: int = Resolution.COLLECTED,
 ) -> None:
-    """Keep what was found out about the objects ``names`` of ``kind`` at one time or several.
+    """Store values of the objects ``names`` of ``kind`` at one or several times.
 
-    ``rows`` are (seconds of the epoch, values by figure, one a name, NaN where there is none). Values of the same time
-    that are there already are replaced.
+    ``rows`` are (seconds of the epoch, values by figure), with one value per name, NaN if missing. Existing values of
+    the same time are replaced.
     """
     rows = list(rows)
     series = series_of(cluster, {figure for _, values in rows for figure in values})
@@ -118,7 +117,7 @@ def _write(samples: list[Sample]) -> None:
 
 
 def samples_rollup(*, cluster: Cluster, now: int) -> int:
-    """Roll up every span that is over at ``now`` and was not rolled up yet, oldest first; how many spans that were."""
+    """Roll up all spans that are complete at ``now``, oldest first; returns their number."""
     spans = 0
     for resolution in FINER:
         made, now = _roll(cluster, resolution, now)
@@ -127,7 +126,7 @@ def samples_rollup(*, cluster: Cluster, now: int) -> int:
 
 
 def _roll(cluster: Cluster, resolution: Resolution, now: int) -> tuple[int, int]:
-    """How many spans were rolled up, and the time up to which none is left."""
+    """The number of spans rolled up, and the time up to which none is left."""
     span = int(resolution)
     rows = Sample.objects.filter(series__cluster=cluster)
     source = rows.filter(resolution=FINER[resolution])
@@ -151,7 +150,7 @@ def _roll_span(cluster: Cluster, resolution: Resolution, end: int) -> None:
     rolled = []
     for series, samples in found.items():
         last = samples[-1]
-        # Where the set of objects changed within the span, the samples of the newest set count.
+        # If the set of objects changed within the span, the samples of the newest set count.
         values = [unpack(row.values) for row in samples if row.members_id == last.members_id]
         rolled.append(
             Sample(
@@ -167,16 +166,16 @@ def _roll_span(cluster: Cluster, resolution: Resolution, end: int) -> None:
 
 
 def combine(rows: Sequence[NDArray[Any]] | NDArray[Any], *, maximum: bool) -> NDArray[np.float64]:
-    """One value an object out of several times: the mean, or the highest; NaN where no time has any."""
+    """The mean or maximum of each object over several times; NaN if it has no value."""
     stacked = np.asarray(rows, dtype=np.float64)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a column without any value is expected to give NaN
+        warnings.simplefilter("ignore", RuntimeWarning)  # a column without values gives NaN
         found: NDArray[np.float64] = np.nanmax(stacked, axis=0) if maximum else np.nanmean(stacked, axis=0)
     return found
 
 
 def samples_prune(*, cluster: Cluster, keep: Mapping[Resolution, int], now: int) -> int:
-    """Delete what is older than ``keep`` (seconds by resolution) allows, and sets of objects that nothing names."""
+    """Delete samples older than ``keep`` (seconds by resolution), and unused sets of objects."""
     series = list(Series.objects.filter(cluster=cluster).values_list("pk", flat=True))
     deleted = 0
     for resolution, seconds in keep.items():

@@ -1,6 +1,6 @@
-"""Collecting in the background: beat looks every few seconds whose turn it is, and each cluster is a task of its own.
+"""Background collection: every few seconds beat looks for due clusters, each of which is collected by its own task.
 
-A run is claimed in the database, so that two beats, a task delivered twice or a worker that died do no harm.
+Runs are claimed in the database, so that two beats, a task delivered twice or a dead worker do no harm.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ logger = structlog.get_logger(__name__)
 
 @app.task(name="kschedweb.watermarks.tasks.collect_due", ignore_result=True)  # type: ignore[untyped-decorator]
 def collect_due() -> int:
-    """Send a task for each cluster whose interval has begun anew; how many."""
+    """Send a task for each due cluster; returns their number."""
     close_old_connections()
     now = time.time()
     sources = WatermarkSource.objects.exclude(kind=SourceKind.NONE).values_list("pk", "interval", "slot")
@@ -33,7 +33,7 @@ def collect_due() -> int:
 
 @app.task(name="kschedweb.watermarks.tasks.collect", ignore_result=True)  # type: ignore[untyped-decorator]
 def collect(cluster_id: str, due_only: bool = True) -> bool:
-    """Collect the figures of one cluster; False where another run does it, or none is due."""
+    """Collect the figures of one cluster; False if another run is active, or none is due."""
     close_old_connections()
     now = time.time()
     source = services.run_claim(cluster_id=cluster_id, now=now, due_only=due_only)

@@ -10,13 +10,13 @@ from kschedweb.watermarks.figures import DEVIATIONS, Figure
 from kschedweb.watermarks.inventory import Inventory
 from kschedweb.watermarks.models import Unit
 
-# A machine that is said to use more of itself, or less of its memory, is measured in another unit.
+# Use above the first or memory below the second share suggests another unit.
 MOST_PERCENT, LEAST_PERCENT = 200.0, 1.0
 MOST_RATIO = 1.5
 
 
 def _of_machine(values: Floats, resource: str, unit: str, inventory: Inventory) -> Floats:
-    """``values`` as percent of what they are said to be a share of: capacity, or allocatable."""
+    """``values`` as percent of the base of ``unit``: capacity or allocatable."""
     if unit in (Unit.CAPACITY_RATIO, Unit.ALLOCATABLE_RATIO):
         return values * 100
     if unit == Unit.ABSOLUTE:
@@ -26,7 +26,7 @@ def _of_machine(values: Floats, resource: str, unit: str, inventory: Inventory) 
 
 
 def convert(values: Floats, resource: str, unit: str, inventory: Inventory) -> Floats:
-    """``values`` [nodes] of ``unit`` as percent of allocatable; NaN where the node does not say how large it is."""
+    """``values`` [nodes] of ``unit`` as percent of allocatable; NaN if the node's size is unknown."""
     percent = _of_machine(values, resource, unit, inventory)
     if unit in (Unit.ALLOCATABLE_PERCENT, Unit.ALLOCATABLE_RATIO):
         return percent
@@ -34,7 +34,7 @@ def convert(values: Floats, resource: str, unit: str, inventory: Inventory) -> F
     with np.errstate(divide="ignore", invalid="ignore"):
         if unit == Unit.ABSOLUTE:
             return _finite(values * 100 / allocatable)
-        # A node that does not say what it has in all is taken to have what it can give.
+        # a node without capacity counts with its allocatable
         return _finite(percent * np.where(np.isnan(capacity), allocatable, capacity) / allocatable)
 
 
@@ -43,7 +43,7 @@ def _finite(values: Floats) -> Floats:
 
 
 def looks_like(values: Floats, figure: Figure, unit: str) -> str:
-    """What ``values`` seem to be, for a person to compare with what was chosen; "" where that cannot be told."""
+    """The apparent unit of ``values``, to compare with the chosen one; "" if unclear."""
     known = values[~np.isnan(values)]
     if unit == Unit.ABSOLUTE or figure.statistic in DEVIATIONS or not known.size or not known.any():
         return ""
@@ -51,9 +51,9 @@ def looks_like(values: Floats, figure: Figure, unit: str) -> str:
 
 
 def unit_problem(values: Floats, figure: Figure, unit: str, inventory: Inventory) -> tuple[str, str]:
-    """What the values look like, and why they cannot be of ``unit``: two empty texts where nothing is strange.
+    """The apparent unit of the values, and why they cannot be of ``unit``; both "" if nothing is wrong.
 
-    A machine may idle below 1 % of its CPU, so that a guess without a reason is one to ask about.
+    A machine may idle below 1 % of its CPU, so an apparent unit without a reason is only a hint.
     """
     percent = _of_machine(values, figure.resource, unit, inventory)
     known = percent[~np.isnan(percent)]

@@ -1,4 +1,4 @@
-"""The page of where a cluster's figures come from."""
+"""The page of a cluster's source of figures."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @require_safe
 @requires(Action.VIEW)
 def source(request: PageRequest, name: str) -> HttpResponse:
-    """How figures are collected and how the last collection went."""
+    """The settings of the source, and the last collection."""
     cluster = cluster_get(name)
     return _page(request, cluster, form_of(selectors.source_get(cluster)))
 
@@ -44,7 +44,7 @@ def source(request: PageRequest, name: str) -> HttpResponse:
 @require_POST
 @requires(Action.ADMINISTER)
 def change(request: PageRequest, name: str) -> HttpResponse:
-    """Fill in a preset, test what was entered, or save it."""
+    """Fill in a preset, test the settings, or save them."""
     cluster = cluster_get(name)
     do = request.POST.get("do", "")
     if do in PRESETS:
@@ -75,7 +75,7 @@ def change(request: PageRequest, name: str) -> HttpResponse:
 @require_POST
 @requires(Action.EDIT)
 def run(request: PageRequest, name: str) -> HttpResponse:
-    """Collect once more, now."""
+    """Start a collection."""
     cluster = cluster_get(name)
     services.run_ask(user=request.user, cluster=cluster)
     messages.info(request, "The figures are being collected: load this page again in a moment.")

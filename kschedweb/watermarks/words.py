@@ -1,4 +1,4 @@
-"""What a collection found, in words: the same on the page before saving, on the page of the last run, and over REST."""
+"""Words for the report of a collection, for the test, the last run, and REST."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kschedweb.web.units import memory
 
 
 def figure_named(name: str) -> Figure:
-    """The figure called ``kind/resource/statistic``, also of those that no query is asked for."""
+    """The figure ``kind/resource/statistic``, also if it has no query."""
     return BY_NAME.get(name) or Figure(*name.split("/", 2))
 
 
@@ -22,7 +22,7 @@ def value_text(figure: Figure, value: float) -> str:
 
 
 def found_text(name: str, query: Mapping[str, Any]) -> str:
-    """One line: how many series came, how many are the cluster's, and what the first ones say."""
+    """One line: the number of series, those of the cluster, and the first values."""
     figure = figure_named(name)
     node = figure.kind == NODE
     series, matched = query["series"], query["matched"]
@@ -43,7 +43,7 @@ def _s(count: int, figure: Figure) -> str:
 
 
 def report_rows(report: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A row a figure for the page: what was asked, what came, what was wrong."""
+    """A row for each figure: query, result and error."""
     return [
         {
             "figure": name,

@@ -6,7 +6,7 @@ import time
 
 
 class SteadyClock:
-    """Seconds of the epoch that never go back: the system's clock when it was made, and steady time since then."""
+    """Monotonic seconds of the epoch: the system's clock at creation, plus monotonic time since then."""
 
     def __init__(self) -> None:
         self._base = time.time() - time.monotonic()

@@ -1,4 +1,4 @@
-"""What has to be known of pods to write about them: fed from the watch, read by the threads that write."""
+"""Facts about pods for writing to them: the watch updates them, and writing threads read them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Json = dict[str, Any]
 
 
 class Named(Protocol):
-    """Which pod is meant, by all three."""
+    """A pod, identified by all three."""
 
     @property
     def namespace(self) -> str: ...
@@ -31,13 +31,13 @@ UNKNOWN = PodFacts()
 
 
 class KnownPods:
-    """Facts by uid. One thread tells, any number read."""
+    """Facts by uid. One thread writes, any number read."""
 
     def __init__(self) -> None:
         self._facts: dict[str, PodFacts] = {}
 
     def saw(self, raw: Mapping[str, Any]) -> None:
-        """The pod came or changed; ``raw`` as the API server sends it."""
+        """Add or update a pod; ``raw`` is from the API server."""
         metadata, status, spec = raw["metadata"], raw.get("status") or {}, raw.get("spec") or {}
         self._facts[metadata.get("uid", "")] = PodFacts(
             metadata.get("resourceVersion", ""),
@@ -51,10 +51,10 @@ class KnownPods:
         self._facts.pop(uid, None)
 
     def keep(self, uids: set[str]) -> None:
-        """A whole list was read: what is not in it is gone."""
+        """Remove pods that are not in ``uids``, after a whole list."""
         for uid in self._facts.keys() - uids:
             self.gone(uid)
 
     def of(self, uid: str) -> PodFacts:
-        """What is known; nothing of a pod that was never seen."""
+        """The known facts; empty for an unknown pod."""
         return self._facts.get(uid, UNKNOWN)

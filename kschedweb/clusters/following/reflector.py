@@ -1,7 +1,8 @@
-"""One kind of a cluster's objects, followed: a list, then every change, for as long as it takes.
+"""Follows one kind of a cluster's objects: a list, then every change.
 
-As client-go's reflector does: a first list from the API server's cache, a watch with bookmarks from there on, a new
-watch at the same place where the line broke, a new list where the place is no longer known, growing rests in between.
+It works as client-go's reflector: a first list from the API server's cache, then a watch with bookmarks; a new watch
+from the same resource version if the connection breaks, a new list if that version has expired, with backoff in
+between.
 """
 
 from __future__ import annotations
@@ -28,20 +29,20 @@ Json = dict[str, Any]
 
 FIRST_REST, FACTOR, LONGEST_REST, QUIET = 0.8, 2.0, 30.0, 120.0  # seconds; with jitter up to twice as long
 WATCH_SECONDS = (240.0, 360.0)  # the server ends a watch after a random time between these
-IDLE_SECONDS = 90.0  # bookmarks come about once a minute: who is silent for longer is gone
-SHORT_SECONDS = 1.0  # a watch that ends sooner and says nothing is an error
-MOST_BREAKS = 5  # in a row without an event, then a list shows whether the server is there at all
+IDLE_SECONDS = 90.0  # bookmarks come about once a minute; longer silence means a dead connection
+SHORT_SECONDS = 1.0  # a watch that ends sooner without an event is an error
+MOST_BREAKS = 5  # consecutive breaks without an event, after which a list is tried
 MOST_REFUSALS = 3  # 403 and 404 may pass while a server starts
-# kube-scheduler does not look at pods that have ended either; to a watch they are deleted.
+# kube-scheduler also leaves out finished pods; in the watch they appear as deleted
 FIELD_SELECTORS: Mapping[str, str] = {"Pod": "status.phase!=Succeeded,status.phase!=Failed"}
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """All objects of ``kind``: whatever else was known is gone, as ``gone`` says (metadata only) of what was listed.
+    """All objects of ``kind``; other known ones are gone. ``gone`` has those known from earlier lists (metadata only).
 
-    ``reason`` is why it was read: start, expired (the watch's place), broken (the line), error. ``problem`` says why
-    the kind cannot be read, with no objects then.
+    ``reason`` is why the list was read: start, expired (resource version), broken (connection), error. ``problem`` says
+    why the kind cannot be read; then there are no objects.
     """
 
     kind: str
@@ -54,7 +55,7 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """``raw`` is there now, or is different from before."""
+    """``raw`` was added or changed."""
 
     kind: str
     raw: Json
@@ -62,7 +63,7 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """``raw``, as it last was, is gone."""
+    """``raw``, in its last state, was deleted."""
 
     kind: str
     raw: Json
@@ -80,7 +81,7 @@ Message = Listed | Changed | Removed | Bookmark
 
 
 class Backoff:
-    """Rests that double from 0.8 s to 30 s, each up to twice as long by chance; quiet for two minutes starts anew."""
+    """Delays that double from 0.8 s to 30 s, with random jitter up to a factor of 2; reset after two quiet minutes."""
 
     def __init__(
         self, clock: Callable[[], float] = time.monotonic, chance: Callable[[], float] = random.random
@@ -89,7 +90,7 @@ class Backoff:
         self._next, self._at = FIRST_REST, -QUIET
 
     def rest(self) -> float:
-        """Seconds to rest now."""
+        """The next delay in seconds."""
         now = self._clock()
         if now - self._at > QUIET:
             self._next = FIRST_REST
@@ -99,9 +100,9 @@ class Backoff:
 
 
 class Reflector:
-    """Follows ``kind`` and tells ``sink`` in its own thread: a ``Listed`` first, then what happens, in order.
+    """Follows ``kind`` in its own thread and sends messages to ``sink``: first a ``Listed``, then changes in order.
 
-    ``open_client`` gives a client for each list, so that new credentials are taken up. ``end`` stops it.
+    ``open_client`` returns a client for each list, so that new credentials are used. ``end`` stops it.
     """
 
     def __init__(
@@ -130,12 +131,12 @@ class Reflector:
 
     @property
     def age(self) -> float:
-        """Seconds since the server last said anything about this kind."""
+        """Seconds since the last message of the server about this kind."""
         return time.monotonic() - self._heard
 
     @property
     def state(self) -> dict[str, Any]:
-        """Seconds since the server said anything, lists by reason, and what is wrong, as the Live page shows it."""
+        """The state for the Live page: seconds since the last message, lists by reason, and the problem."""
         return {
             "age": round(self.age, 1),
             "relists": dict(self.relists),
@@ -147,7 +148,7 @@ class Reflector:
         self._thread.start()
 
     def end(self) -> None:
-        """Stop, from any thread, also while it waits for the server. ``join`` waits for the end."""
+        """Stop from any thread, also while waiting for the server. ``join`` waits for the end."""
         self._stop.set()
         with self._lock:
             if self._client is not None:
@@ -187,7 +188,7 @@ class Reflector:
         enough = 1 if self.kind.optional and code == 404 else MOST_REFUSALS  # few clusters have these
         if self._refusals < enough or self.synced or self.kind.needed:
             return
-        # The scheduler goes on without what it may not see, or what this cluster does not have.
+        # The scheduler works without kinds that it may not read or that this cluster does not serve.
         self.synced = True
         words = "are not served by this cluster" if code == 404 else "may not be listed with these credentials"
         self._sink(Listed(self.kind.name, [], "", self._reason, problem=f"{self.kind.resource} {words}"))
@@ -198,7 +199,7 @@ class Reflector:
         try:
             items, version = self._read(client)
         except ClusterError as error:
-            # The place is no longer known, or the server is behind it: what etcd says counts.
+            # the version has expired, or the server's cache is older: read from etcd
             if not (isinstance(error, Gone) or error.code == 504) or not self._version:
                 raise
             self._unavailable = True
@@ -213,7 +214,7 @@ class Reflector:
 
     def _read(self, client: Client) -> tuple[list[Json], str]:
         at: dict[str, object] = {} if self._unavailable else {"resourceVersion": self._version or "0"}
-        # Without a limit the list comes from the API server's cache; only a read of what is newest is paged.
+        # without a limit, the list comes from the API server's cache; only consistent reads are paged
         limit = {} if self._unavailable else {"limit": 0}
         items: list[Json] = []
         version = ""
@@ -228,7 +229,7 @@ class Reflector:
     # Watching.
 
     def _watch(self, client: Client) -> str:
-        """Follow until only a new list helps; the reason for it."""
+        """Watch until a new list is needed; returns the reason."""
         breaks = 0
         while not self._stop.is_set():
             began = time.monotonic()
@@ -248,7 +249,7 @@ class Reflector:
         raise Stopped
 
     def _follow(self, client: Client) -> tuple[bool, ClusterError | None]:
-        """One watch from where the last one ended: whether it said anything, and what it ended with."""
+        """One watch from the last resource version; returns whether it had events, and its error."""
         heard = False
         try:
             for event in self._events(client):
@@ -288,7 +289,7 @@ class Reflector:
 
 
 def _busy(error: ClusterError | None) -> bool:
-    """Whether the server is away or has too much to do: then a list would help nobody."""
+    """Whether the server is away or overloaded, so that a list would not help."""
     return error is not None and (error.code == 429 or not error.reached)
 
 

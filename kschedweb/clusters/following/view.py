@@ -1,6 +1,6 @@
-"""A cluster in memory, kept up to date by its own reflectors, for read-only use.
+"""A read-only cluster in memory, which reflectors keep up to date.
 
-Threads: one a reflector, which bring events, and those that ask; a lock lets one at a time at what is known.
+Each reflector has a thread that brings events, and other threads read; a lock serialises them.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from kschedweb.engine.state.snapshot import Snapshot
     from kschedweb.engine.state.watermarks.table import Watermarks
 
-# The API server says something at least once a minute, and a watch ends after six.
+# The API server sends something at least once a minute, and a watch ends after six.
 STALE = 120.0  # seconds
 NEEDED = frozenset(kind.name for kind in KINDS if kind.needed)
 
 
 class View:
-    """What is known of a cluster. ``clock`` is monotonic seconds, ``now`` seconds of the epoch that never go back."""
+    """The view of a cluster. ``clock`` is in monotonic seconds, ``now`` in monotonic seconds of the epoch."""
 
     def __init__(
         self,
@@ -44,47 +44,47 @@ class View:
         self._loop = LiveLoop(configuration)
         self._clock, self._now = clock, now or SteadyClock()
         self._lock = RLock()
-        self._heard: dict[str, float] = {}  # kind -> when something was heard of it last
+        self._heard: dict[str, float] = {}  # kind -> time of its last message
         self._listed: set[str] = set()
 
     def replace(self, kind: str, items: Iterable[Json]) -> None:
-        """A whole list of ``kind``."""
+        """Replace all objects of ``kind``."""
         with self._lock:
             self._loop.replace(kind, items, self._now())
             self._listed.add(kind)
             self.heard(kind)
 
     def apply(self, kind: str, raw: Json) -> None:
-        """An object came or changed."""
+        """Add or update an object."""
         with self._lock:
             self._loop.apply(kind, raw, self._now())
             self.heard(kind)
 
     def delete(self, kind: str, raw: Json) -> None:
-        """An object is gone."""
+        """Delete an object."""
         with self._lock:
             self._loop.delete(kind, raw, self._now())
             self.heard(kind)
 
     def heard(self, kind: str) -> None:
-        """The cluster said something of ``kind``: what is known of it is true now."""
+        """Record a message about ``kind``: its objects are up to date now."""
         self._heard[kind] = self._clock()
 
     def measured(self, watermarks: Watermarks | None) -> None:
-        """What nodes and workloads use was measured anew; ``None``: what the objects' annotations say counts."""
+        """Set new watermarks; with ``None``, those in the objects' annotations count."""
         with self._lock:
             self._loop.measured(watermarks, self._now())
 
     @contextmanager
     def reading(self) -> Iterator[Snapshot]:
-        """The cluster as it is now; nothing changes while it is read. Copy what is to be changed."""
+        """A context with the current cluster, which does not change meanwhile. Copy it before changes."""
         with self._lock:
             snapshot = self._loop.snapshot
             snapshot.now = self._now()
             yield snapshot
 
     def pod(self, uid: str) -> Pod | None:
-        """The pod as it was last heard of."""
+        """The last known state of the pod."""
         with self._lock:
             return self._loop.pod(uid)
 
@@ -95,7 +95,7 @@ class View:
 
     @property
     def trouble(self) -> str:
-        """Why nothing should be decided by it now, "" where nothing is wrong."""
+        """Why the view must not be used for decisions now; "" if it can be."""
         if not self.synced:
             return "the cluster is still being read"
         age = self._clock() - min(self._heard[kind] for kind in NEEDED)
@@ -103,7 +103,7 @@ class View:
 
 
 def follow(cluster: Cluster, view: View) -> Callable[[], None]:
-    """Have reflectors keep ``view`` true; returns what stops them."""
+    """Start reflectors that update ``view``; returns a function that stops them."""
 
     def take(message: Message) -> None:
         if isinstance(message, Listed):
@@ -125,7 +125,7 @@ def follow(cluster: Cluster, view: View) -> Callable[[], None]:
 
 
 def follow_kinds(cluster: Cluster, sink: Callable[[Message], object]) -> list[Reflector]:
-    """Reflectors at work for every kind that decisions need. Raises ApplicationError where it may not be asked."""
+    """Start reflectors for every kind that decisions need. Raises ApplicationError if the server is not allowed."""
     opens = opener(cluster).open
     reflectors = [Reflector(opens, kind, sink) for kind in KINDS if kind.name in kinds_watched()]
     for reflector in reflectors:

@@ -1,7 +1,7 @@
-"""Reading JSON and YAML from strangers: within limits, without aliases, exactly as it stands.
+"""Reads untrusted JSON and YAML exactly, within limits and without aliases.
 
-Both give what JSON can say (mappings with text keys, lists, text, whole numbers of 64 bits, finite numbers, booleans,
-null), so that nothing depends on which of the two somebody sent.
+Both result in JSON values (mappings with text keys, lists, text, 64-bit integers, finite numbers, booleans, null), so
+that the format does not matter.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ MAGIC = {
     b"%PDF": "PDF",
     b"\x7fELF": "ELF",
 }
-# An escape that could make text no database takes: half a surrogate pair, or NUL.
+# an escape that some databases refuse: a lone surrogate, or NUL
 SUSPICIOUS = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
 
 
 class DocumentError(ApplicationError):
-    """A text that is refused as a whole; the message says where and why."""
+    """A refused text; the message says where and why."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How large a text may be: bytes (of YAML, which is slower to read, fewer), levels of nesting, and values."""
+    """Limits of a text: bytes (fewer for YAML, which is slower to read), levels of nesting, and values."""
 
     size: int
     depth: int
@@ -48,7 +48,7 @@ class Limits:
 
 
 def documents_read(data: str | bytes, limits: Limits) -> list[Any]:
-    """The documents in ``data``: JSON (one or several, one after the other) or YAML (separated by ``---``)."""
+    """The documents in ``data``: JSON (one or several, concatenated) or YAML (separated by ``---``)."""
     if len(data) > limits.size:
         raise DocumentError(
             f"The text is larger than {size_text(limits.size)}, which is the most that is taken.", status=413
@@ -72,7 +72,7 @@ def documents_read(data: str | bytes, limits: Limits) -> list[Any]:
 
 
 def text_decode(data: bytes) -> str:
-    """``data`` as text: UTF-8, or UTF-16 with its mark, as some shells write it."""
+    """``data`` as text: UTF-8, or UTF-16 with a BOM, as some shells write it."""
     for magic, name in MAGIC.items():
         if data.startswith(magic):
             raise DocumentError(f"This is a {name} file: unpack it and send the JSON or YAML inside.")
@@ -104,16 +104,16 @@ def _fraction(text: str) -> float:
 
 
 def json_decoder() -> json.JSONDecoder:
-    """Reads JSON strictly: no key twice, no number that others cannot hold."""
+    """A strict JSON decoder: no repeated keys, no numbers beyond 64 bits."""
     return json.JSONDecoder(
         object_pairs_hook=_mapping, parse_constant=_no_constant, parse_int=_whole, parse_float=_fraction
     )
 
 
 def measured(value: Any, limits: Limits, depth: int, text: str, start: int, end: int) -> int:
-    """How many values ``value`` consists of, which was read from ``text[start:end]`` inside of ``depth`` levels.
+    """The number of values in ``value``, which was read from ``text[start:end]`` at nesting ``depth``.
 
-    Raises DocumentError where it goes beyond ``limits``, or holds text that cannot be stored.
+    Raises DocumentError if it exceeds ``limits``, or has text that cannot be stored.
     """
     strings = SUSPICIOUS.search(text, start, end) is not None
     if not strings and not isinstance(value, (dict, list)):
@@ -153,9 +153,9 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _measure(found: list[Any], limits: Limits, *, strings: bool) -> int:
-    """How many values there are.
+    """The number of values.
 
-    Refuses what is nested too deep, holds too many values, or (where asked) text that cannot be stored.
+    Raises DocumentError for too deep nesting, too many values, or (with ``strings``) text that cannot be stored.
     """
     level: list[Any] = found
     count = 0
@@ -177,7 +177,7 @@ def _inside(value: dict[str, Any] | list[Any]) -> Iterable[Any]:
 
 
 def _text_check(value: Any) -> None:
-    """Refuse text, or a mapping with a key, that no database takes."""
+    """Refuse text, or a mapping with a key, that some databases refuse."""
     if isinstance(value, dict):
         value = "".join(value)
     if isinstance(value, str) and ("\x00" in value or any("\ud800" <= character <= "\udfff" for character in value)):

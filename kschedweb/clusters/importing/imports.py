@@ -1,7 +1,6 @@
 """Clusters from files: kubectl's lists, multi-document YAML, exports of kube-scheduler-simulator.
 
-A text that cannot be read at all is refused as a whole. In one that can be read, an object that is not understood is
-left out and listed with its reason.
+An unreadable text is refused as a whole. In a readable text, invalid objects are left out and listed with the reason.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ from kschedweb.web.errors import ApplicationError
 Json = dict[str, Any]
 
 DEPTH = 64
-LEAST_VALUES, BYTES_A_VALUE = 1_000_000, 12  # values that are taken in any case, and how long they must be else
+LEAST_VALUES, BYTES_A_VALUE = 1_000_000, 12  # values that are always allowed, and bytes per value beyond these
 MOST_OBJECTS = 200_000
-PIECE = 256 * 1024  # bytes that are read at a time
+PIECE = 256 * 1024  # bytes read at a time
 NAME = re.compile(r"[a-z0-9]([-a-z0-9.:]{0,251}[a-z0-9])?")
 NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
-# The keys of a simulator's export, and the kind of what is listed under each.
+# The keys of a simulator's export, and the kind of the objects under each.
 SIMULATOR = {
     "pods": "Pod",
     "nodes": "Node",
@@ -42,24 +41,24 @@ SCHEDULER_CONFIG = "schedulerConfig"
 
 
 class ImportFailed(ApplicationError):
-    """A file that is refused as a whole; nothing of it is kept."""
+    """A refused file; nothing of it is stored."""
 
 
 @dataclass
 class Import:
-    """What the files held: objects ready to be stored, and what was left out with its reason."""
+    """The content of the files: objects to store, and left out ones with reasons."""
 
     objects: list[Json] = field(default_factory=list)
     problems: list[dict[str, str]] = field(default_factory=list)
     left_out: int = 0
 
     def problem(self, name: str, reason: str) -> None:
-        """An object that is left out."""
+        """Record an object that is left out."""
         self.left_out += 1
         self.remark(name, reason)
 
     def remark(self, name: str, reason: str) -> None:
-        """Something that a person should know about an object."""
+        """Record a remark on an object."""
         if len(self.problems) < MOST_PROBLEMS:
             self.problems.append({"object": name[:320], "reason": reason[:500]})
 
@@ -69,15 +68,15 @@ Heard = Callable[[int], None]
 
 
 def most_values(limit: int) -> int:
-    """How many values a text of at most ``limit`` bytes may hold: they take more memory than the text itself."""
+    """The limit of values in a text of at most ``limit`` bytes: they need more memory than the text itself."""
     return max(LEAST_VALUES, limit // BYTES_A_VALUE)
 
 
 def files_read(files: Iterable[tuple[str, Content]], *, limit: int, heard: Heard | None = None) -> Import:
-    """The objects of all ``files`` (name, content), of at most ``limit`` bytes together.
+    """The objects of all ``files`` (name, content), which have at most ``limit`` bytes together.
 
-    JSON is read object by object, so that no more than what is kept is held. ``heard`` is told how many bytes were
-    read. Raises ``ImportFailed`` where a file cannot be read, or all of them hold nothing that a scheduler reads.
+    JSON is read object by object, so that only stored parts are in memory. ``heard`` gets the number of bytes read.
+    Raises ``ImportFailed`` if a file cannot be read, or if no file has an object that a scheduler reads.
     """
     result, seen, size = Import(), set[tuple[str, str, str]](), 0
 
@@ -128,7 +127,7 @@ def _items(pieces: Iterator[str], limits: Limits, result: Import) -> Iterator[Js
 
 
 def _short(pieces: Iterator[str], limits: Limits, size: int) -> str:
-    """All of a text that is held as a whole."""
+    """The whole text, which is kept in memory."""
     found = []
     for piece in pieces:
         found.append(piece)
@@ -142,7 +141,7 @@ def _short(pieces: Iterator[str], limits: Limits, size: int) -> str:
 
 
 class _Documents:
-    """JSON documents whose lists are taken apart while they are read."""
+    """Reads JSON documents and expands their lists while reading."""
 
     def __init__(self, cursor: JsonCursor, result: Import) -> None:
         self._cursor, self._result = cursor, result
@@ -186,7 +185,7 @@ class _Documents:
             yield from unfolded([read], self._result)
 
     def _rest(self, read: Json, late: list[Json], lists: set[str]) -> Iterator[Json]:
-        """What is left of a mapping whose ``lists`` are read; it may say of which kind they are behind them."""
+        """The rest of a mapping whose ``lists`` were read; their kind may come after them."""
         kind = str(read.get("kind") or "")
         if kind and (lists != {"items"} or not kind.endswith("List")):
             raise DocumentError(f"A mapping of kind {kind[:80]} holds a list of objects, which it cannot.")
@@ -208,7 +207,7 @@ def _first(result: Import) -> str:
 
 
 def unfolded(documents: list[Any], result: Import) -> Iterator[Json]:
-    """The single objects in ``documents``: lists taken apart, a simulator's export given its kinds."""
+    """The single objects in ``documents``: lists are expanded, and objects of a simulator's export get their kinds."""
     pending = list(reversed(documents))
     while pending:
         document = pending.pop()
@@ -241,9 +240,9 @@ def _simulator(document: Json, result: Import) -> list[Any]:
 
 
 def _kind_of_items(key: str, read: Json) -> str | None:
-    """The kind of the objects listed under ``key`` of a mapping, "" where that is not known; ``None`` for no such list.
+    """The kind of the objects under ``key`` of a mapping, "" if not known yet; ``None`` if it is not such a list.
 
-    ``read`` is what stands before it.
+    ``read`` is the part of the mapping before it.
     """
     kind = read.get("kind")
     if key != "items":
@@ -254,7 +253,7 @@ def _kind_of_items(key: str, read: Json) -> str | None:
 
 
 def _with_kind(item: Any, kind: str) -> Any:
-    """``item`` with the kind that its list gives it; a plain ``List`` gives none."""
+    """``item`` with the kind of its list; a plain ``List`` has none."""
     if isinstance(item, dict) and kind and not item.get("kind"):
         known = BY_NAME.get(kind)
         return {"apiVersion": known.api_version if known else "", **item, "kind": kind}
@@ -262,7 +261,7 @@ def _with_kind(item: Any, kind: str) -> Any:
 
 
 def _take(item: Json, result: Import, seen: set[tuple[str, str, str]]) -> None:
-    """Keep ``item`` in ``result``, or list why not."""
+    """Add ``item`` to ``result``, or record why not."""
     if len(result.objects) + result.left_out >= MOST_OBJECTS:
         raise ImportFailed(f"There are more than {MOST_OBJECTS:,} objects in it.", status=413)
     name = _reference(item)
@@ -291,7 +290,7 @@ def _take(item: Json, result: Import, seen: set[tuple[str, str, str]]) -> None:
 
 
 def _unfit(item: Json) -> str:
-    """Why ``item`` is no object that a scheduler reads, "" if it is one."""
+    """Why a scheduler does not read ``item``; "" if it does."""
     kind = item.get("kind")
     if not isinstance(kind, str) or not kind:
         return "has no kind"

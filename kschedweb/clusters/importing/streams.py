@@ -1,4 +1,4 @@
-"""Text that comes in pieces: decoded, and JSON read value by value, so that no more of it is held than one value."""
+"""Decodes text in chunks and reads JSON value by value, so that at most one value is in memory."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any, NoReturn
 from kschedweb.clusters.importing.documents import MAGIC, DocumentError, Limits, json_decoder, measured, size_text
 
 BYTE_ORDERS = (b"\xff\xfe", b"\xfe\xff")
-LARGEST = 8 * 1024 * 1024  # characters of one value; no object in Kubernetes has as many
-LONGEST_WORD = 16  # characters before the end of a piece at which a word, a number or an escape may be cut off
-CLOSED = '"{['  # what a value begins with whose end is seen
+LARGEST = 8 * 1024 * 1024  # characters of one value; no Kubernetes object is as large
+LONGEST_WORD = 16  # characters at the end of a chunk in which a word, a number or an escape may be cut off
+CLOSED = '"{['  # first characters of values with a visible end
 
 
 def decoded(pieces: Iterable[bytes], limits: Limits) -> Iterator[str]:
-    """The text in ``pieces``: UTF-8, or UTF-16 with its mark, without a byte order mark.
+    """The text in ``pieces``, UTF-8 or UTF-16 with a BOM, without the BOM.
 
-    Raises DocumentError for what is no text, or more than ``limits`` allow.
+    Raises DocumentError for data that is not text, or exceeds ``limits``.
     """
     pieces = iter(pieces)
     head = b""
@@ -51,20 +51,20 @@ def decoded(pieces: Iterable[bytes], limits: Limits) -> Iterator[str]:
 
 
 class JsonCursor:
-    """Stands at a place in JSON text and reads on from there; what was read is dropped.
+    """A cursor in JSON text, which drops the text before it.
 
-    Raises DocumentError, with line and column, where the text is not JSON or goes beyond ``limits``.
+    Raises DocumentError, with line and column, if the text is not JSON or exceeds ``limits``.
     """
 
     def __init__(self, pieces: Iterator[str], limits: Limits) -> None:
         self._pieces, self._limits = pieces, limits
         self._text, self._at = "", 0
-        self._line, self._column = 1, 0  # of the beginning of ``_text``, which is dropped piece by piece
+        self._line, self._column = 1, 0  # position of the beginning of ``_text``
         self._values = 0
         self._decoder = json_decoder()
 
     def peek(self) -> str:
-        """The next character that is no white space, "" at the end."""
+        """The next character that is not white space; "" at the end."""
         while True:
             rest = self._text[self._at : self._at + 64]
             self._at += len(rest) - len(rest.lstrip(" \t\r\n"))
@@ -74,7 +74,7 @@ class JsonCursor:
                 return ""
 
     def value(self, depth: int = 0) -> Any:
-        """The value that begins here, inside of ``depth`` mappings and lists."""
+        """Read the value that begins here, at nesting ``depth``."""
         begins = self.peek()
         while True:
             try:
@@ -85,7 +85,7 @@ class JsonCursor:
             except RecursionError:
                 self.too_deep()
             else:
-                # A number may go on in the next piece.
+                # a number may continue in the next chunk
                 if begins in CLOSED or end + LONGEST_WORD < len(self._text) or not self._more():
                     break
         text, start, self._at = self._text, self._at, end
@@ -94,7 +94,7 @@ class JsonCursor:
         return found
 
     def elements(self) -> Iterator[None]:
-        """Stand at each element of the list that begins here; the caller reads it."""
+        """Stop at each element of the list that begins here; the caller reads it."""
         self._at += 1
         if self.peek() == "]":
             self._at += 1
@@ -105,7 +105,7 @@ class JsonCursor:
                 return
 
     def entries(self) -> Iterator[str]:
-        """Stand at the value of each key, which is given, of the mapping that begins here; the caller reads it."""
+        """Yield each key of the mapping that begins here, and stop at its value; the caller reads it."""
         self._at += 1
         seen = set[str]()
         if self.peek() == "}":
@@ -126,7 +126,7 @@ class JsonCursor:
                 return
 
     def count(self, values: int) -> None:
-        """So many values were read in another way."""
+        """Count values that were read in another way."""
         self._values += values
         if self._values > self._limits.nodes:
             raise DocumentError(f"The text holds more than {self._limits.nodes:,} values.", status=413)
@@ -142,11 +142,11 @@ class JsonCursor:
         return found
 
     def _is_wrong(self, error: json.JSONDecodeError) -> bool:
-        """Whether what follows cannot mend it: a text that is cut off is wrong only at its end."""
+        """Whether more text cannot correct the error: a text that is cut off is wrong only at its end."""
         return not error.msg.startswith("Unterminated string") and len(self._text[error.pos :].strip()) > LONGEST_WORD
 
     def _more(self, wanted: int = 1) -> bool:
-        """Have at least ``wanted`` more characters, as far as there are; False at the end of the text."""
+        """Read at least ``wanted`` more characters if possible; False at the end of the text."""
         if len(self._text) - self._at > LARGEST:
             raise DocumentError(
                 f"A value is larger than {size_text(LARGEST)} (it begins in line {self._place(self._at)[0]}).",

@@ -1,4 +1,4 @@
-"""Files on their way to a cluster: kept in pieces as they came, until a job has read them."""
+"""Uploaded files, stored in chunks until a job has read them."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.models import User
 
-PIECE = 512 * 1024  # bytes of a file that are kept in one row
-LEVEL = 1  # of zlib: it takes a hundredth of a second a piece
-MOST = 5  # uploads of one person that wait to be read
-LARGE = 1024 * 1024  # bytes; what is larger is read by a job, or one at a time
-ABANDONED = timedelta(hours=1)  # after which what no job will read goes
+PIECE = 512 * 1024  # bytes of a file per row
+LEVEL = 1  # of zlib; a chunk takes a hundredth of a second
+MOST = 5  # unread uploads per user
+LARGE = 1024 * 1024  # bytes; larger files are read by a job, or one at a time
+ABANDONED = timedelta(hours=1)  # age after which uploads without job are deleted
 Files = Iterable[tuple[str, Iterable[bytes]]]
 
 _turn = Lock()
 
 
 def pieces(file: IO[bytes]) -> Iterator[bytes]:
-    """What is in ``file``, piece by piece."""
+    """The content of ``file`` in chunks."""
     while piece := file.read(PIECE):
         yield piece
 
 
 def looked_at(files: Files) -> tuple[Files, bool]:
-    """``files``, and whether they are large together; what was read of them to tell is given again."""
+    """``files``, and whether they are large together; chunks that were read for that are yielded again."""
     waiting, seen = iter(files), list[tuple[str, Iterable[bytes]]]()
     size = 0
     for name, content in waiting:
@@ -54,7 +54,7 @@ def looked_at(files: Files) -> tuple[Files, bool]:
 
 
 def upload_keep(*, user: User | None, name: str, replace: bool, files: Files, limit: int) -> Upload:
-    """Keep ``files`` (name, content) of at most ``limit`` bytes for the cluster ``name``, in short transactions."""
+    """Store ``files`` (name, content) of at most ``limit`` bytes for the cluster ``name``, in short transactions."""
     uploads_forget()
     if Upload.objects.filter(created_by=user).count() >= MOST:
         raise Conflict(f"{MOST} of your imports wait to be read: wait for one of them, or cancel its job.")
@@ -76,13 +76,13 @@ def upload_keep(*, user: User | None, name: str, replace: bool, files: Files, li
 def _placed(files: Files) -> Iterator[tuple[int, str, bytes]]:
     for place, (file, content) in enumerate(files):
         name = file.replace("\0", "")[:255]
-        yield place, name, b""  # an empty file is one too
+        yield place, name, b""  # an empty file also counts
         for piece in content:
             yield place, name, piece
 
 
 def upload_files(upload: Upload) -> Files:
-    """What ``upload_keep`` was given, one piece in memory at a time."""
+    """The files of ``upload``, with one chunk in memory at a time."""
     rows = upload.pieces.order_by("number").values_list("place", "file", "number")
     for (_, file), found in groupby(list(rows), key=lambda row: row[:2]):
         yield file, (_content(upload, number) for _, _, number in found)
@@ -94,20 +94,20 @@ def _content(upload: Upload, number: int) -> bytes:
 
 @transaction.atomic
 def upload_drop(upload: Upload) -> None:
-    """Delete ``upload``, and the cluster that was begun for it where that holds nothing."""
+    """Delete ``upload``, and the cluster that was created for it if that is empty."""
     if upload.cluster is not None:
         cluster_drop(upload.cluster)
     upload.delete()
 
 
 def cluster_drop(cluster: Cluster) -> None:
-    """Delete a cluster that was begun for files, unless it holds something."""
+    """Delete a cluster that was created for files, if it is empty."""
     begun = Cluster.objects.filter(pk=cluster.pk, source=Source.IMPORT)
     begun.exclude(snapshots__complete=True).delete()
 
 
 def uploads_forget() -> int:
-    """Drop what processes that died left behind; how many uploads."""
+    """Delete the uploads of processes that died; returns their number."""
     before = timezone.now() - ABANDONED
     left = [*Upload.objects.filter(job__state__in=ENDED), *Upload.objects.filter(job=None, created_at__lt=before)]
     for upload in left:
@@ -117,13 +117,13 @@ def uploads_forget() -> int:
 
 
 def _half_saved(before: Any) -> QuerySet[Snapshot]:
-    """Snapshots whose rows nobody goes on to save: that takes seconds."""
+    """Snapshots whose saving was interrupted: saving takes only seconds."""
     return Snapshot.objects.filter(complete=False, taken_at__lt=before)
 
 
 @contextmanager
 def one_large_at_a_time(size: int) -> Iterator[None]:
-    """Hold a file of so many bytes in memory, in a request; Unavailable where this process holds a large one."""
+    """A context for a request with a file in memory; raises Unavailable if this process has another large one."""
     if size <= LARGE:
         yield
         return

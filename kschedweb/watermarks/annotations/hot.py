@@ -1,4 +1,4 @@
-"""crane's hot values: how many pods came to a node lately, by the events that schedulers leave."""
+"""crane's hot values: the number of pods recently bound to each node, from the events of schedulers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def hot_values(client: Client, now: float) -> dict[str, int]:
 
 
 def hot_of(bindings: Collection[Binding], now: float) -> dict[str, int]:
-    """The same from bindings in any order; they are recorded in the order of their times, as a controller would."""
+    """As ``hot_values``, from bindings in any order, which are recorded in order of time as by a controller."""
     records, longest = BindingRecords(), max(rule.seconds for rule in RULES)
     for binding in sorted(bindings, key=lambda binding: binding.time):
         records.add(binding.node, binding.time)
@@ -32,7 +32,7 @@ def hot_of(bindings: Collection[Binding], now: float) -> dict[str, int]:
 
 
 def _binding(item: Any) -> Binding | None:
-    """What one event says; ``None`` for one that does not speak of a binding."""
+    """The binding of an event; ``None`` for other events."""
     if not isinstance(item, dict) or not isinstance(item.get("message"), str):
         return None
     count = item.get("count")
@@ -48,7 +48,7 @@ def _binding(item: Any) -> Binding | None:
 
 
 def _seconds(text: object) -> int:
-    """Whole seconds of the epoch; 0 for what is no time, which is too long ago to count."""
+    """Whole seconds of the epoch; 0, which is too long ago to count, for invalid text."""
     try:
         time = datetime.fromisoformat(text) if isinstance(text, str) else None
     except ValueError:

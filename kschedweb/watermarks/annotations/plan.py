@@ -1,4 +1,4 @@
-"""What to write on which object, given what stands there: only what changed, or grew old."""
+"""Plans the writes of annotations: only changed or outdated texts."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from kschedweb.engine.state.watermarks.lint.crane import CRANE_KEYS, PERIODS
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.watermarks.inventory import Inventory
 
-MOVED = 0.01  # of the machine: what a usage changes less than is written no sooner than crane would
-HOT_PERIOD = 180.0  # seconds: crane writes hot values as often as its quickest metric
+MOVED = 0.01  # share of the machine; smaller changes are written only as often as crane writes
+HOT_PERIOD = 180.0  # seconds; crane writes hot values as often as its most frequent metric
 
 Texts = dict[str, str | None]
-TextsOf = Callable[[str, Mapping[str, str]], Texts]  # (name as watermarks have it, annotations there) -> changes
+TextsOf = Callable[[str, Mapping[str, str]], Texts]  # (name in watermarks, current annotations) -> changes
 
 
 @dataclass
 class Plan:
-    """The changes to make, and how many objects need none, or are not in the cluster any more."""
+    """The changes to make, and the numbers of objects that need none or are gone."""
 
     changes: list[Patch] = field(default_factory=list)
     unchanged: int = 0
     gone: int = 0
 
     def add(self, kind: Kind, found: Found, names: Iterable[str], texts_of: TextsOf) -> None:
-        """Plan the objects of ``kind`` called ``names``; ``found`` are the annotations of those that are there."""
+        """Plan the objects ``names`` of ``kind``; ``found`` has the annotations of existing ones."""
         for name in names:
             key = place_of(name)
             if key not in found:
@@ -52,7 +52,7 @@ class Plan:
 
 
 def place_of(name: str) -> str:
-    """``namespace/name`` of what watermarks call ``namespace/Kind/name``; ``/name`` of a node."""
+    """``namespace/name`` for the watermarks name ``namespace/Kind/name``; ``/name`` for a node."""
     namespace, _, rest = name.partition("/")
     return f"{namespace}/{rest.partition('/')[2]}" if rest else f"/{name}"
 
@@ -66,7 +66,7 @@ def by_kind(names: Iterable[str]) -> dict[Kind, list[str]]:
 
 
 class OwnForm:
-    """kschedweb's own annotation. ``renew``: seconds after which a text is written anew though nothing moved."""
+    """kschedweb's own annotation. ``renew``: seconds after which an unchanged text is written again."""
 
     def __init__(self, watermarks: Watermarks, updated: float, renew: float) -> None:
         self.nodes = node_uses(watermarks)
@@ -85,9 +85,9 @@ class OwnForm:
 
 
 class CraneForm:
-    """crane-scheduler's annotations: fractions of the machine, and how many pods came lately.
+    """crane-scheduler's annotations: fractions of the machine, and hot values.
 
-    ``hot`` holds the nodes with a hot value above 0, ``None`` where nobody knows. ``now``: seconds of the epoch.
+    ``hot`` has the nodes with a hot value above 0; ``None`` if unknown. ``now`` is in seconds of the epoch.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class CraneForm:
         return texts
 
     def _hot_value(self, value: int, there: str | None) -> Texts:
-        """A node without the annotation is not hot, so that no node gets one for being cold."""
+        """The text for a hot value, if needed: a missing annotation means 0, so it is not written for 0."""
         if there is None and not value:
             return {}
         renew = HOT_PERIOD if value else math.inf
@@ -117,7 +117,7 @@ class CraneForm:
         return {crane.HOT_VALUE: crane.write_hot_value(value, self._now, self._zone)}
 
     def _due(self, there: str | None, value: float, time: float, period: float, least: float) -> bool:
-        """Whether to write ``value`` of ``time`` over what is there: it moved, grew old, or is no such text."""
+        """Whether to replace the text ``there`` by ``value`` of ``time``: it changed, is outdated, or is invalid."""
         try:
             old = crane.read(there or "", self._zone)
         except crane.CraneError:
@@ -127,7 +127,7 @@ class CraneForm:
 
 
 def together(forms: Iterable[OwnForm | CraneForm]) -> TextsOf:
-    """What all ``forms`` write on a node, which then is one request."""
+    """The changes of all ``forms`` to a node in one request."""
 
     def texts_of(name: str, there: Mapping[str, str]) -> Texts:
         return {key: text for form in forms for key, text in form.of_node(name, there).items()}
@@ -136,7 +136,7 @@ def together(forms: Iterable[OwnForm | CraneForm]) -> TextsOf:
 
 
 def fractions(watermarks: Watermarks, inventory: Inventory) -> dict[str, dict[str, float]]:
-    """crane's metrics by node: what is used of the machine, where that is known of both."""
+    """crane's metrics by node: use as a fraction of the machine, where both are known."""
     places = {name: place for place, name in enumerate(inventory.nodes)}
     rows = np.array([places.get(name, -1) for name in watermarks.names], dtype=np.intp)
     found: dict[str, dict[str, float]] = {}
@@ -151,7 +151,7 @@ def fractions(watermarks: Watermarks, inventory: Inventory) -> dict[str, dict[st
 
 
 def removals(kind: Kind, found: Found, *, own: bool, crane_too: bool) -> list[Patch]:
-    """What takes the annotations of one form or both away from all objects of ``kind``."""
+    """The changes that remove the annotations of one form or both from all objects of ``kind``."""
     keys = ({KEY} if own else set()) | (CRANE_KEYS if crane_too and kind.name == "Node" else set())
     return [
         Patch(kind, name, dict.fromkeys(sorted(keys & there.keys())))

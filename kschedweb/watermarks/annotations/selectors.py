@@ -1,4 +1,4 @@
-"""Reading how a cluster is annotated, and what is wrong with that."""
+"""Reads the annotation settings of clusters, and findings on annotations."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ Texts = dict[str, dict[str, str]]
 
 
 def annotating_get(cluster: Cluster) -> Annotating:
-    """The settings of ``cluster`` and its last run; an unsaved row where nothing was ever set."""
+    """The settings of ``cluster`` with its last run; an unsaved row if there are none."""
     found = Annotating.objects.select_related("cluster", "changed_by").filter(cluster=cluster).first()
     return found or Annotating(cluster=cluster)
 
 
 @lru_cache(maxsize=1)
 def time_zones() -> tuple[str, ...]:
-    """The names of all time zones that this system knows."""
+    """The names of all time zones of this system."""
     return tuple(sorted(available_timezones()))
 
 
@@ -39,13 +39,13 @@ def permissions_missing(annotating: Annotating) -> list[str]:
 
 
 def written_since(annotating: Annotating, time: datetime) -> bool:
-    """Whether the last run wrote something, and after ``time``."""
+    """Whether the last run wrote something after ``time``."""
     return annotating.ran_at is not None and annotating.ran_at > time and bool(annotating.outcome.get("patched"))
 
 
 @dataclass(frozen=True)
 class Lint:
-    """What the annotations of one snapshot are like; ``own``, ``workloads`` and ``crane`` count annotated objects."""
+    """Findings on the annotations of a snapshot; ``own``, ``workloads`` and ``crane`` count annotated objects."""
 
     taken_at: datetime
     time_zone: str
@@ -61,14 +61,14 @@ class Lint:
 
 
 def lint_get(cluster: Cluster, time_zone: str) -> Lint | None:
-    """The findings about the newest snapshot, as of when it was taken; ``None`` where there is no snapshot."""
+    """The findings on the newest snapshot at its time; ``None`` if there is no snapshot."""
     snapshot = snapshot_current(cluster)
     return _lint(snapshot.pk, snapshot.taken_at, time_zone) if snapshot else None
 
 
 @lru_cache(maxsize=16)
 def _lint(snapshot: UUID, taken_at: datetime, time_zone: str) -> Lint:
-    """Snapshots are immutable, so that what was found in one is kept."""
+    """The findings on a snapshot, cached because snapshots are immutable."""
     nodes, workloads = texts_of(snapshot_objects(Snapshot(pk=snapshot)))
     findings = lint(nodes, workloads, taken_at.timestamp(), ZoneInfo(time_zone))
     return Lint(
@@ -83,7 +83,7 @@ def _lint(snapshot: UUID, taken_at: datetime, time_zone: str) -> Lint:
 
 
 def texts_of(objects: list[dict[str, Any]]) -> tuple[Texts, Texts]:
-    """The annotations of nodes and of workloads, by the names that watermarks give them."""
+    """The annotations of nodes and of workloads by their names in watermarks."""
     nodes: Texts = {}
     workloads: Texts = {}
     for raw in objects:

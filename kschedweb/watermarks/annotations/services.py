@@ -1,4 +1,4 @@
-"""Switching annotations on and off, writing them, and taking them away."""
+"""Switches annotations on and off, writes and removes them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ logger = structlog.get_logger(__name__)
 NODE = BY_NAME["Node"]
 CHECK_PATIENCE = 15.0  # seconds; a person waits for the answer
 REMOVAL_SECONDS = 1500.0
-MARGIN = 30.0  # seconds that reading may take beside writing
+MARGIN = 30.0  # seconds for reading beside writing
 Step = Callable[[int, int], None]
 
 
@@ -64,9 +64,9 @@ def annotating_save(
     renew: int,
     remove: bool = False,
 ) -> tuple[Annotating, Job | None]:
-    """Set what is written to ``cluster``. With ``remove``, a job takes away what was written in a form now off.
+    """Save what is written to ``cluster``. With ``remove``, a job removes the annotations of forms that are now off.
 
-    Raises ``ApplicationError`` where something is refused, or the credentials may not patch nodes.
+    Raises ``ApplicationError`` for invalid settings, or if the credentials may not patch nodes.
     """
     before = annotating_get(cluster)
     _check(cluster, own=own, crane=crane, time_zone=time_zone)
@@ -99,7 +99,7 @@ def _check(cluster: Cluster, *, own: bool, crane: bool, time_zone: str) -> None:
 
 
 def _permissions(cluster: Cluster, *, own: bool) -> list[dict[str, Any]]:
-    """What may be patched, asked now; empty where the cluster does not let these credentials ask."""
+    """The current permissions to patch; empty if the credentials may not make access reviews."""
     try:
         with _client(cluster, CHECK_PATIENCE) as client:
             found = patch_permissions(client)
@@ -122,7 +122,7 @@ def _client(cluster: Cluster, patience: float) -> Client:
 
 
 def write_start(*, user: User | None, cluster: Cluster) -> Job:
-    """Start a job that writes now, beside what happens after each collection."""
+    """Start a job that writes now; annotations are also written after each collection."""
     if not annotating_get(cluster).writes:
         raise Conflict(f"Nothing is written to cluster {cluster.name}: switch annotations on first.")
     return job_start(
@@ -134,9 +134,9 @@ def write_start(*, user: User | None, cluster: Cluster) -> Job:
 
 
 def annotations_update(*, cluster: Cluster, seconds: float, step: Step = lambda done, total: None) -> Annotating | None:
-    """Write the current figures of ``cluster`` where they changed, for no longer than ``seconds``.
+    """Write the changed figures of ``cluster``, for at most ``seconds``.
 
-    ``None`` where that is off, or another run is at it. What goes wrong is kept in the row and never raised.
+    ``None`` if annotations are off or another run is active. Errors are stored in the row and never raised.
     """
     now = timezone.now()
     rows = Annotating.objects.filter(Q(own=True) | Q(crane=True), cluster=cluster)
@@ -176,7 +176,7 @@ def _update(annotating: Annotating, seconds: float, step: Step) -> dict[str, Any
 
 
 def _plan(client: Client, annotating: Annotating, watermarks: Watermarks) -> tuple[Plan, list[tuple[str, str]]]:
-    """What to write, and what could not be found out."""
+    """The plan, and what could not be read."""
     plan, trouble = Plan(), list[tuple[str, str]]()
     forms: list[OwnForm | CraneForm] = []
     wanted: dict[Kind, list[str]] = {}
@@ -211,7 +211,7 @@ def _crane_form(
 def annotations_remove(
     *, cluster: Cluster, own: bool, crane: bool, step: Step = lambda done, total: None
 ) -> dict[str, Any]:
-    """Take the annotations of one form or both off every object of ``cluster``. Raises ``ClusterError``."""
+    """Remove the annotations of one form or both from every object of ``cluster``. Raises ``ClusterError``."""
     annotating = annotating_get(cluster)
     changes: list[Patch] = []
     total = WriteReport()

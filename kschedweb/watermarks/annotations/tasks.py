@@ -1,4 +1,4 @@
-"""Writing annotations after a collection, and when a person asks for it."""
+"""Tasks that write annotations after a collection or on request."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ WRITE_SECONDS = 600.0
 
 @app.task(name="watermarks.annotate", ignore_result=True)  # type: ignore[untyped-decorator]
 def annotate(cluster: str, seconds: float) -> None:
-    """Write the figures of the cluster with this id where that is on, for no longer than ``seconds``."""
+    """Write the figures of the cluster with this id if that is on, for at most ``seconds``."""
     if found := Cluster.objects.filter(pk=cluster).first():
         services.annotations_update(cluster=found, seconds=seconds)
 
 
 @job_task(name="watermarks.write_annotations", restartable=True)
 def write(progress: Progress, *, cluster: str) -> dict[str, Any]:
-    """The same as a job that a person can follow."""
+    """Write the figures as a job with progress."""
     annotating = services.annotations_update(
         cluster=_cluster(cluster), seconds=WRITE_SECONDS, step=_step(progress, "Writing annotations")
     )
@@ -35,7 +35,7 @@ def write(progress: Progress, *, cluster: str) -> dict[str, Any]:
 
 @job_task(name="watermarks.remove_annotations", restartable=True)
 def remove(progress: Progress, *, cluster: str, own: bool, crane: bool) -> dict[str, Any]:
-    """Take away what was written."""
+    """Remove annotations."""
     step = _step(progress, "Removing annotations")
     return services.annotations_remove(cluster=_cluster(cluster), own=own, crane=crane, step=step)
 

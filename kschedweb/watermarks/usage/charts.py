@@ -1,4 +1,4 @@
-"""The charts of recorded use. Each knows its sentence and its table; charts.ts gives it the theme's colours."""
+"""The charts of recorded use, each with a sentence and a table; charts.ts adds the theme's colours."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from kschedweb.web.figures import Chart
 if TYPE_CHECKING:
     from kschedweb.watermarks.usage.selectors import NodeUse
 
-MOST_LINES = 60  # of a table or a heatmap: what a person still reads
+MOST_LINES = 60  # readable rows of a table or a heatmap
 CLOCK = {"type": "date", "title": {"text": "time (UTC)", "standoff": 12}, "tickangle": 0, "nticks": 9}
 MOST_TIMES = 8  # columns of the heatmap's table
 
 
 def moment(seconds: float) -> str:
-    """Seconds of the epoch as a chart and a table show them, in UTC."""
+    """Seconds of the epoch as text in UTC for charts and tables."""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"
 
 
 def number(value: float, digits: int = 1) -> float | None:
-    """``value`` rounded, ``None`` for NaN: JSON knows no NaN."""
+    """``value`` rounded; ``None`` for NaN, which JSON does not have."""
     return None if np.isnan(value) else round(float(value), digits)
 
 
@@ -42,14 +42,14 @@ def numbers(values: Floats, digits: int = 1) -> list[float | None]:
 
 
 def thinned(count: int, most: int) -> list[int]:
-    """At most ``most`` of ``count`` places, evenly apart, the last one always among them."""
+    """At most ``most`` of ``count`` positions, evenly spaced, including the last."""
     if count <= most:
         return list(range(count))
     return [int(place) for place in np.unique(np.linspace(0, count - 1, most).round())]
 
 
 def skew_chart(asked: UsageQuery, names: Sequence[str], times: Sequence[float], skew: Skew, address: str) -> Chart:
-    """The hottest, mean and coldest node over time, and beneath how far apart nodes are.
+    """The hottest, mean and coldest node over time, and below the skew.
 
     A click on a time opens ``address``, the distribution, at that time.
     """
@@ -107,7 +107,7 @@ SKEW_HEAD = (
 
 
 def skew_rows(names: Sequence[str], times: Sequence[float], skew: Skew) -> list[list[object]]:
-    """A row a time, in the order of SKEW_HEAD."""
+    """A row for each time, with the columns of SKEW_HEAD."""
     columns = [
         [moment(time) for time in times],
         numbers(skew.points),
@@ -136,7 +136,7 @@ def _skew_summary(skew: Skew) -> str:
 def heatmap_chart(
     asked: UsageQuery, times: Sequence[float], rows: Sequence[HeatmapRow], total: int, address: str
 ) -> Chart:
-    """Nodes over time, one line a node or a group of neighbours in the order; a click on a group shows its nodes."""
+    """Nodes over time, a row for each node or group of neighbours; a click on a group shows its nodes."""
     at = [moment(time) for time in times]
     grouped = any(row.last > row.first for row in rows)
     links = {row.label: f"{address}&{urlencode(_inside(row))}" for row in rows}
@@ -184,12 +184,12 @@ def heatmap_chart(
 
 
 def _inside(row: HeatmapRow) -> dict[str, str | int]:
-    """The filter that shows the nodes of a line: a group's one by one, or one alone."""
+    """The filter for the nodes of a row."""
     return {"first": row.first, "last": row.last} if row.last > row.first else {"search": row.label}
 
 
 def distribution_chart(asked: UsageQuery, found: Distribution) -> Chart:
-    """How many nodes lie in each bar of 5 points, with a box of the quartiles above."""
+    """The number of nodes in each bar of 5 points, with a box of the quartiles above."""
     edges = found.edges.tolist()
     spans = [f"{low:.0f}–{high:.0f}" for low, high in pairwise(edges)]
     by_share = dict(zip(SHARES, found.quantiles.tolist(), strict=True))
@@ -239,7 +239,7 @@ def distribution_chart(asked: UsageQuery, found: Distribution) -> Chart:
 
 
 def nodes_chart(asked: UsageQuery, uses: Sequence[NodeUse]) -> Chart | None:
-    """Every node as a point: what is requested of it across, what it uses upwards; on the line both are equal."""
+    """Each node as a point: requests on the x axis, use on the y axis; both are equal on the line."""
     known = [use for use in uses if use.known and use.allocatable]
     if not known:
         return None
@@ -288,7 +288,7 @@ MOST_BARS = 20
 
 
 def workloads_chart(asked: UsageQuery, uses: Sequence[NodeUse]) -> Chart | None:
-    """The first workloads of the order, what each requests beside what it uses, in cores or GiB."""
+    """The first workloads of the order, with requests beside use, in cores or GiB."""
     known = [use for use in uses if use.known][:MOST_BARS]
     if not known:
         return None

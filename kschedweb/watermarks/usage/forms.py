@@ -1,4 +1,4 @@
-"""What an address asks of recorded use: which figure, over which time, of which nodes. The same for pages and REST."""
+"""The parameters of recorded use, for pages and REST: figure, time and nodes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _moment(label: str) -> forms.DateTimeField:
 
 
 class AskedForm(forms.Form):
-    """The filters above every chart. Whatever is left out has a default; times are in UTC."""
+    """The filters above every chart. All fields have defaults; times are in UTC."""
 
     resource = _choice(RESOURCES, "Resource")
     statistic = _choice(STATISTICS, "Figure")
@@ -65,7 +65,7 @@ class AskedForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["from"] = _moment("From (UTC)")  # a word of Python, so no attribute
+        self.fields["from"] = _moment("From (UTC)")  # a Python keyword, so not an attribute
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
@@ -81,13 +81,13 @@ class AskedForm(forms.Form):
 
 
 class WorkloadForm(AskedForm):
-    """The same about workloads, of which fewer figures are collected."""
+    """The filters for workloads, which have fewer figures."""
 
     statistic = _choice({key: STATISTICS[key] for key in WORKLOAD_STATISTICS}, "Figure")
 
 
 def asked(form: AskedForm, now: datetime | None = None) -> UsageQuery:
-    """What ``form`` asks; a field that is wrong counts as left out, so that a page has something to show beside it."""
+    """The query of ``form``; invalid fields have their defaults, so that a page can show something."""
     form.is_valid()
     given = {name: value for name, value in form.cleaned_data.items() if value not in ("", None)}
     given = {name: value for name, value in given.items() if name not in form.errors}

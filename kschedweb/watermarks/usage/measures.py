@@ -1,6 +1,6 @@
-"""What recorded use says about a cluster: how far apart its nodes are, how they are spread, who is hottest.
+"""Measures of recorded use: skew, distribution, and the hottest and coldest nodes.
 
-Pure functions on arrays: rows are times, columns nodes, values percent of allocatable, NaN where nothing is known.
+All are functions of arrays: rows are times, columns nodes, values percent of allocatable, NaN if unknown.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from kschedweb.engine.state.columns import Floats
 
 Ints = NDArray[np.int64]
 
-SHARES = (0, 5, 25, 50, 75, 95, 100)  # percent of the nodes that lie at or below a quantile
+SHARES = (0, 5, 25, 50, 75, 95, 100)  # percent of the nodes at or below a quantile
 BIN = 5.0  # points of a histogram's bar
 MOST_BARS = 80
 
 
 @dataclass(frozen=True)
 class Skew:
-    """How far apart nodes are at each time: [times], NaN where fewer than one node is known."""
+    """Skew of nodes at each time: [times], NaN if no node is known."""
 
     top: Floats  # percent, the hottest node
     bottom: Floats  # percent, the coldest node
@@ -30,7 +30,7 @@ class Skew:
     deviation: Floats  # of the population, in points
     hottest: Ints  # column of the hottest node, -1: none
     coldest: Ints
-    known: Ints  # how many nodes have a figure
+    known: Ints  # number of nodes with a figure
 
     @property
     def points(self) -> Floats:
@@ -39,7 +39,7 @@ class Skew:
 
     @property
     def variation(self) -> Floats:
-        """Coefficient of variation in percent of the mean; NaN where nothing is used."""
+        """Coefficient of variation in percent; NaN if the mean is 0."""
         return 100 * np.divide(self.deviation, self.mean, out=np.full_like(self.mean, np.nan), where=self.mean > 0)
 
     def last(self) -> int | None:
@@ -77,7 +77,7 @@ def skew(values: Floats) -> Skew:
 
 @dataclass(frozen=True)
 class Distribution:
-    """How nodes are spread at one time: how many lie in each bar, and the quantiles of ``SHARES``."""
+    """The distribution of nodes at one time: the number in each bar, and the quantiles of ``SHARES``."""
 
     edges: Floats  # [bars + 1] percent
     counts: Ints  # [bars]
@@ -88,9 +88,9 @@ class Distribution:
 
 
 def distribution(values: Floats) -> Distribution | None:
-    """The spread of ``values`` [nodes]; ``None`` where no node is known.
+    """The distribution of ``values`` [nodes]; ``None`` if no node is known.
 
-    Bars are 5 points wide from 0 to 100, or to the bar that holds the highest value; above 400 they are wider.
+    Bars are 5 points wide, from 0 to 100 or to the highest value; above 400 they are wider.
     """
     found = values[~np.isnan(values)]
     if not found.size:
@@ -98,7 +98,7 @@ def distribution(values: Floats) -> Distribution | None:
     highest = max(100.0, float(found.max()))
     width = BIN * np.ceil(highest / (MOST_BARS * BIN))
     edges = width * np.arange(np.ceil(highest / width) + 1)
-    # Use is never below 0, but a source may round it there.
+    # sources may round use to slightly below 0
     counts, _ = np.histogram(np.maximum(found, 0.0), edges)
     quantiles = np.percentile(found, SHARES)
     return Distribution(edges, counts, quantiles, float(found.mean()), float(found.std()), int(found.size))
@@ -106,7 +106,7 @@ def distribution(values: Floats) -> Distribution | None:
 
 @dataclass(frozen=True)
 class HeatmapRow:
-    """A line of the heatmap: one node, or several in a row of the order; positions in the order, from 1."""
+    """A row of the heatmap: one node, or consecutive ones in the order; positions are from 1."""
 
     label: str
     first: int
@@ -117,14 +117,14 @@ class HeatmapRow:
 
 
 def ordered(names: Sequence[str], mean: Floats, by_name: bool = False) -> Ints:
-    """Columns in the order that a heatmap lists them: highest ``mean`` first, unknown ones last; or by name."""
+    """Columns in the order of a heatmap: highest ``mean`` first, unknown ones last; or by name."""
     if by_name:
         return np.array(sorted(range(len(names)), key=lambda column: names[column]), dtype=np.int64)
     return np.argsort(np.where(np.isnan(mean), np.inf, -mean), kind="stable")
 
 
 def means(values: Floats, axis: int = 0) -> Floats:
-    """Means of what is known along ``axis``; NaN where nothing is."""
+    """Means of known values along ``axis``; NaN if none is known."""
     here = ~np.isnan(values)
     count = here.sum(axis=axis)
     total = np.where(here, values, 0.0).sum(axis=axis)
@@ -132,7 +132,7 @@ def means(values: Floats, axis: int = 0) -> Floats:
 
 
 def lines(names: Sequence[str], values: Floats, order: Ints, first: int, last: int, most: int) -> list[HeatmapRow]:
-    """The places ``first`` to ``last`` (from 1) of ``order`` as at most ``most`` lines, each of nodes side by side."""
+    """Positions ``first`` to ``last`` (from 1) of ``order`` as at most ``most`` rows of neighbouring nodes."""
     places = np.arange(first - 1, min(last, len(order)))
     rows = []
     for part in np.array_split(places, min(most, len(places))) if places.size else []:
@@ -148,7 +148,7 @@ def lines(names: Sequence[str], values: Floats, order: Ints, first: int, last: i
 
 @dataclass(frozen=True)
 class Extreme:
-    """A node among the hottest or coldest: percent now, and over the time that is shown."""
+    """One of the hottest or coldest nodes: percent now, and over the shown time."""
 
     name: str
     now: float

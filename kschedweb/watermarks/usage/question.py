@@ -1,4 +1,4 @@
-"""A question about recorded use, as the forms make it and the selectors answer it."""
+"""Queries of recorded use, which forms make and selectors answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kschedweb.watermarks.figures import RESOURCE_WORDS, WORDS
 
 @dataclass(frozen=True)
 class UsageQuery:
-    """A sound question: every field has its value, and the time its beginning and its end."""
+    """A valid query: every field has a value, and the time has beginning and end."""
 
     resource: str
     statistic: str
@@ -38,9 +38,9 @@ class UsageQuery:
 
     @property
     def unit(self) -> str:
-        """What a value's number is followed by."""
+        """The unit after a number."""
         return "points" if self.is_deviation else "%"
 
     def ended_at(self, end: datetime) -> UsageQuery:
-        """The same question about the same length of time, ended at ``end``."""
+        """The query for a time of the same length that ends at ``end``."""
         return replace(self, start=end - (self.end - self.start), end=end)

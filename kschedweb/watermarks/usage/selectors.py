@@ -1,4 +1,4 @@
-"""What the pages and REST resources of recorded use read."""
+"""Reads recorded use for pages and REST."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ UNFINISHED = ("", "Running", "Pending", "Unknown")
 
 @dataclass(frozen=True)
 class Seen:
-    """Recorded use of nodes over the asked time. ``asked`` is the question that was answered in the end."""
+    """Recorded use of nodes over the requested time. ``asked`` is the answered query."""
 
     asked: UsageQuery
-    late: bool  # nothing in the asked time: what is shown ended with the newest figures
+    late: bool  # whether the requested time was empty and an earlier time is shown
     names: tuple[str, ...]
     times: Floats
     values: Floats  # [times, nodes]
@@ -45,7 +45,7 @@ class Seen:
         return self.skew.last()
 
     def nearest(self, moment: datetime | None) -> int | None:
-        """The last time with a figure at or before ``moment``, or the first one after it; the newest without one."""
+        """The last time with a figure up to ``moment``, or else the first one after it; by default the newest."""
         if moment is None:
             return self.last
         known = np.flatnonzero(self.skew.known)
@@ -56,9 +56,9 @@ class Seen:
 
 
 def seen(cluster: Cluster, asked: UsageQuery, freshness: Freshness | None = None, points: int = POINTS) -> Seen:
-    """The use of ``cluster``'s nodes that ``asked`` asks for, in at most ``points`` times.
+    """The use of ``cluster``'s nodes for ``asked``, at at most ``points`` times.
 
-    Where a time that ends now holds nothing and older figures are there, the same length of time before their end.
+    If a time that ends now is empty but older figures exist, the same length of time up to their end is used.
     """
     found = _history(cluster, asked, points)
     if found.times.size or freshness is None or freshness.updated is None or asked.range == "":
@@ -86,7 +86,7 @@ def _history(cluster: Cluster, asked: UsageQuery, points: int) -> Seen:
 
 @dataclass(frozen=True)
 class NodeUse:
-    """What is asked for and what is used; CPU in millicores, memory in bytes."""
+    """Requests and use; CPU in millicores, memory in bytes."""
 
     name: str
     requested: float
@@ -107,19 +107,19 @@ class NodeUse:
 
     @property
     def ratio(self) -> float:
-        """How many times its use is asked for; NaN where it is not known, infinite where nothing is used."""
+        """Requests divided by use; NaN if the use is unknown, infinite if it is 0."""
         if not self.known:
             return float("nan")
         return self.requested / self.used if self.used > 0 else float("inf")
 
     @property
     def unused(self) -> float:
-        """What is asked for and not used; negative where more is used than asked for."""
+        """Requests minus use."""
         return self.requested - self.used
 
     @property
     def requested_share(self) -> float:
-        """Percent of allocatable."""
+        """Requests in percent of allocatable."""
         return 100 * self.requested / self.allocatable if self.allocatable else float("nan")
 
     @property
@@ -144,7 +144,7 @@ ORDERS: Mapping[str, Callable[[NodeUse], float | str]] = {
 
 
 def arranged(uses: list[NodeUse], ordering: str) -> list[NodeUse]:
-    """``uses`` by one of ORDERS, downwards with a "-" in front; what is not known comes last either way."""
+    """``uses`` sorted by one of ORDERS, descending after a "-"; unknown values come last in either case."""
     key = ORDERS[ordering.lstrip("-")]
 
     def unknown(use: NodeUse) -> bool:
@@ -157,7 +157,7 @@ def arranged(uses: list[NodeUse], ordering: str) -> list[NodeUse]:
 
 
 def node_uses(snapshot: Snapshot, asked: UsageQuery) -> list[NodeUse]:
-    """Every node of ``snapshot`` with what its pods request and what it uses by the newest figures."""
+    """Every node of ``snapshot`` with the requests of its pods and its use by the newest figures."""
     resource = asked.resource
     rows = NodeRow.objects.filter(snapshot=snapshot)
     if asked.search:
@@ -172,16 +172,16 @@ def node_uses(snapshot: Snapshot, asked: UsageQuery) -> list[NodeUse]:
 
 
 def workload_uses(snapshot: Snapshot, asked: UsageQuery) -> list[NodeUse]:
-    """Every workload of ``snapshot`` with pods on nodes: what they request in all, and what they use."""
+    """Every workload of ``snapshot`` with pods on nodes: their total requests and use."""
     resource = asked.resource
-    # A pod's figure in cores becomes millicores, as requests are counted.
+    # converts cores to millicores, the unit of requests
     unit = 1000 if resource == "cpu" else 1
     figures = _newest(selectors.table(snapshot.cluster, WORKLOAD), asked)
     rows = PodRow.objects.filter(snapshot=snapshot, phase__in=UNFINISHED).exclude(node="").order_by()
     inventory = inventory_of(snapshot.cluster)
     pods_of, requested_by = np.zeros((2, len(inventory.workloads) + 1))
     for namespace, pod, request in rows.values_list("namespace", "name", f"{resource}_request"):
-        # Pods without a workload are counted in the last place, which is left out.
+        # pods without a workload are counted at the last index, which is dropped
         place = inventory.owners.get((namespace, pod), WITHOUT_OWNER)
         pods_of[place] += 1
         requested_by[place] += request
@@ -198,14 +198,14 @@ def workload_uses(snapshot: Snapshot, asked: UsageQuery) -> list[NodeUse]:
 
 @dataclass(frozen=True)
 class Total:
-    """Requests and use of many together, of those whose use is known."""
+    """Total requests and use of those whose use is known."""
 
     known: int
     all: int
     requested: float
     used: float
     allocatable: float
-    greediest: NodeUse | None  # who leaves most unused
+    greediest: NodeUse | None  # the one with most unused requests
 
     @property
     def ratio(self) -> float:
@@ -213,7 +213,7 @@ class Total:
 
     @property
     def requested_share(self) -> float:
-        """Percent of what nodes have."""
+        """Requests in percent of the nodes' allocatable."""
         return 100 * self.requested / self.allocatable if self.allocatable else float("nan")
 
     @property
@@ -234,7 +234,7 @@ def total(uses: list[NodeUse]) -> Total:
 
 
 def _newest(table: Table | None, asked: UsageQuery) -> dict[str, tuple[float, float]]:
-    """Value and time of the asked figure by object."""
+    """Value and time of the requested figure by object."""
     key = (asked.resource, asked.statistic)
     if table is None or key not in table.figures:
         return {}
@@ -249,7 +249,7 @@ PREFERRED = ("1h", "15m", "5m", "1d", "10m")  # the first that was collected is 
 
 @dataclass(frozen=True)
 class Present:
-    """What nodes use by the newest figures: percent of allocatable."""
+    """The use of nodes by the newest figures, in percent of allocatable."""
 
     statistic: str
     origin: str
@@ -269,19 +269,19 @@ class Present:
 
     @property
     def skew(self) -> measures.Skew:
-        """Of CPU, of one time."""
+        """The skew of CPU at one time."""
         return measures.skew(np.array([list(self.cpu.values())]))
 
 
 def stale_before(cluster: Cluster, origin: str, now: datetime) -> datetime | None:
-    """Figures from before this moment are stale; ``None`` for the demo's, which no source renews."""
+    """Figures from before this time are stale; ``None`` for the demo's, which no source renews."""
     if origin == "demo":
         return None
     return now - timedelta(seconds=STALE * selectors.source_get(cluster).interval)
 
 
 def present(cluster: Cluster, now: datetime) -> Present | None:
-    """What the nodes of ``cluster`` use, to stand beside what is requested; ``None`` where nothing was collected."""
+    """The use of the nodes of ``cluster``, to show beside requests; ``None`` if nothing was collected."""
     table = selectors.table(cluster, NODE)
     if table is None:
         return None
@@ -295,7 +295,7 @@ def present(cluster: Cluster, now: datetime) -> Present | None:
 
 
 def _by_name(table: Table, key: tuple[str, str]) -> dict[str, float]:
-    """Known values only."""
+    """The known values by name."""
     values = table.figures.get(key)
     if values is None:
         return {}

@@ -35,15 +35,15 @@ if TYPE_CHECKING:
 
 PAGE_SIZE = 50
 MOST = 8  # hottest and coldest nodes in a table
-SINGLE, GROUPS = 100, 50  # lines of the heatmap: as many nodes one by one, or as many groups of nodes
-# Carried from one of these pages to the next, and by the filter form along with what it asks itself.
+SINGLE, GROUPS = 100, 50  # rows of the heatmap: at most this many single nodes, or else groups
+# parameters that these pages and their filter form keep
 SHARED = ("cluster", "policy", "resource", "statistic", "range", "from", "to", "search")
 KEPT = ("policy", "range", "ordering", "namespace")
 
 
 @dataclass(frozen=True)
 class Page:
-    """What every page here begins with."""
+    """The common state of these pages."""
 
     request: HttpRequest
     cluster: Cluster
@@ -54,7 +54,7 @@ class Page:
 
     @property
     def shared(self) -> str:
-        """The choices that every page here understands, as a query string; it always names the cluster."""
+        """The common parameters of these pages as a query string, which always names the cluster."""
         kept = {name: value for name in SHARED if (value := self.request.GET.get(name))}
         return urlencode({**kept, "cluster": self.cluster.name})
 
@@ -62,12 +62,12 @@ class Page:
         return f"{reverse(name)}?{self.shared}"
 
     def name(self, what: str) -> str:
-        """Of a downloaded file."""
+        """The name of a download."""
         return f"{self.cluster.name}-{what}-{self.asked.resource}-{self.asked.statistic}"
 
     @cached_property
     def stale_before(self) -> datetime | None:
-        """Figures from before this moment are stale; ``None`` for the demo's, which no source renews."""
+        """Figures from before this time are stale; ``None`` for the demo's, which no source renews."""
         return stale_before(self.cluster, self.freshness.origin, timezone.now())
 
     def render(self, template: str, context: dict[str, Any]) -> HttpResponse:
@@ -86,7 +86,7 @@ class Page:
 
 
 def _page(request: HttpRequest, form_class: type[AskedForm] = AskedForm) -> Page | HttpResponse:
-    """The beginnings of a page, or the page that says why there is nothing to see yet."""
+    """The state of a page, or the page that says why there is nothing to show yet."""
     scope = cluster_scope_of(request)
     if scope.cluster is None:
         return render(request, "dashboard/nothing.html", {"noun": "watermarks"})
@@ -102,7 +102,7 @@ def _page(request: HttpRequest, form_class: type[AskedForm] = AskedForm) -> Page
 @require_safe
 @requires(Action.VIEW)
 def skew(request: HttpRequest) -> HttpResponseBase:
-    """How far apart nodes are, over time and now; who is hottest and who coldest."""
+    """The skew over time and now, with the hottest and coldest nodes."""
     page = _page(request)
     if not isinstance(page, Page):
         return page
@@ -123,7 +123,7 @@ def skew(request: HttpRequest) -> HttpResponseBase:
 
 
 def _now(found: Seen, at: int) -> dict[str, Any]:
-    """The numbers of one time."""
+    """The measures of one time."""
     skew = found.skew
     return {
         "time": charts.moment(found.times[at]),
@@ -142,7 +142,7 @@ def _now(found: Seen, at: int) -> dict[str, Any]:
 @require_safe
 @requires(Action.VIEW)
 def heatmap(request: HttpRequest) -> HttpResponseBase:
-    """Every node over time; many nodes in groups of neighbours, each of which opens."""
+    """Every node over time; many nodes are grouped, and groups can be opened."""
     page = _page(request)
     if not isinstance(page, Page):
         return page
@@ -172,7 +172,7 @@ def heatmap(request: HttpRequest) -> HttpResponseBase:
 
 
 def _mean_of(found: Seen, means: np.ndarray, order: np.ndarray, place: int) -> tuple[str, float] | None:
-    """Name and mean of the node at ``place`` of what is known of ``order``, whose means are ``means``."""
+    """Name and mean of the known node at ``place`` of ``order``; ``means`` has the means."""
     known = np.flatnonzero(~np.isnan(means))
     if not known.size:
         return None
@@ -187,7 +187,7 @@ def _by_node(found: Seen, order: np.ndarray) -> Iterator[Sequence[object]]:
 @require_safe
 @requires(Action.VIEW)
 def distribution(request: HttpRequest) -> HttpResponseBase:
-    """How nodes are spread at one time."""
+    """The distribution of nodes at one time."""
     page = _page(request)
     if not isinstance(page, Page):
         return page
@@ -213,7 +213,7 @@ def distribution(request: HttpRequest) -> HttpResponseBase:
 
 
 def _step(found: Seen, at: int, step: int) -> str:
-    """The neighbouring time with figures, as an address names it; "" at the end."""
+    """The neighbouring time with figures for an address; "" at the end."""
     known = np.flatnonzero(found.skew.known)
     place = int(np.searchsorted(known, at)) + step
     return charts.moment(found.times[known[place]]).replace(" ", "T") if 0 <= place < len(known) else ""
@@ -225,14 +225,14 @@ USE_HEAD = ("name", "zone", "pods", "allocatable", "requested", "used", "ratio",
 @require_safe
 @requires(Action.VIEW)
 def nodes(request: HttpRequest) -> HttpResponseBase:
-    """What is requested on each node, against what it uses."""
+    """Requests and use of each node."""
     return _uses(request, "nodes")
 
 
 @require_safe
 @requires(Action.VIEW)
 def workloads(request: HttpRequest) -> HttpResponseBase:
-    """What each workload requests, against what it uses."""
+    """Requests and use of each workload."""
     return _uses(request, "workloads")
 
 
@@ -264,7 +264,7 @@ def _workloads(page: Page, snapshot: Snapshot) -> list[NodeUse]:
 
 
 def _line(use: NodeUse) -> list[object]:
-    """``use`` in the order of USE_HEAD; CPU in millicores, memory in bytes."""
+    """A row with the columns of USE_HEAD; CPU in millicores, memory in bytes."""
     return [
         use.name,
         use.zone,

@@ -1,4 +1,4 @@
-"""manage.py load_demo: the demo cluster, where it is not there yet."""
+"""manage.py load_demo: creates the demo cluster if it does not exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""manage.py rotate_keys: every stored credential under the first of KSCHEDWEB_ENCRYPTION_KEYS."""
+"""manage.py rotate_keys: encrypts every stored credential with the first of KSCHEDWEB_ENCRYPTION_KEYS."""
 
 from __future__ import annotations
 
