@@ -92,7 +92,6 @@ def wire(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
     """A site whose web process runs as in docker-compose.yml, to be asked over kept-alive connections."""
     with databases() as (postgres, broker), ExitStack() as ending:
         deployment = Deployment(tmp_path_factory.mktemp("wire"), postgres.url, broker.url)
-        deployment.migrate()
         backstage, web = deployment.backstage(), Web(deployment, "wire")
         ending.callback(backstage.close)
         ending.callback(web.server.stop)

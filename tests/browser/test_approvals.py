@@ -71,7 +71,7 @@ def test_a_new_request_announces_itself_and_nothing_moves(live: LiveScheduler, p
     row = page.locator(".mail-row").first
     before = row.bounding_box()
     seed_approvals.request(live, "late")
-    page.get_by_role("link", name="1 new, show").wait_for(timeout=5000)
+    page.get_by_role("link", name="1 new, show").wait_for()
     assert row.bounding_box() == before
     assert page.locator(".mail-row").count() == 3
     page.get_by_role("link", name="1 new, show").click()

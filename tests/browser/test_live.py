@@ -186,10 +186,10 @@ def make_scheduler(page: Page) -> None:
     page.get_by_label("Scheduling:").check()
     page.locator("#id_policy").select_option("careful")
     page.get_by_role("button", name="Make it").click()
-    expect(page.locator("#live-rights")).to_contain_text("have every right that mode scheduling needs", timeout=30_000)
+    expect(page.locator("#live-rights")).to_contain_text("have every right that mode scheduling needs")
     page.locator(".page-head").get_by_role("link", name=NAME).click()
-    expect(page.locator("#live-now")).to_contain_text("leads", timeout=30_000)
-    expect(page.locator("#live-now .badge").first).to_have_text("Scheduling", timeout=30_000)
+    expect(page.locator("#live-now")).to_contain_text("leads")
+    expect(page.locator("#live-now .badge").first).to_have_text("Scheduling")
 
 
 def open_decision(page: Page) -> str:

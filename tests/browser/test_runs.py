@@ -44,7 +44,7 @@ def test_from_a_scenario_to_the_plugin_that_moved_a_pod(
     expect(page).to_have_url(re.compile(r"at=0.001"))
     page.locator("[data-speed]").select_option("5")
     page.locator("[data-play]").click()
-    expect(page.locator("[data-clock]")).to_have_text("10 min", timeout=15_000)
+    expect(page.locator("[data-clock]")).to_have_text("10 min")
     expect(page.locator("#pods-title")).to_have_text("Pods at the end")
 
     page.get_by_label("State").select_option(label="preempted (2)")
@@ -107,7 +107,7 @@ def test_a_saved_report_opens_from_a_disk_without_a_network(
     page = page_as("viewer", width=width, dark=dark)
     page.goto(f"/comparisons/{comparison.pk}/")
     title = page.locator("h1").inner_text()
-    expect(page.locator("[data-figure]:not(.js-plotly-plot):visible")).to_have_count(0, timeout=30_000)
+    expect(page.locator("[data-figure]:not(.js-plotly-plot):visible")).to_have_count(0)
     page.get_by_text("Report", exact=True).click()
     with page.expect_download() as download:
         page.get_by_role("link", name="Page with figures").click()

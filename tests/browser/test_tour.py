@@ -43,6 +43,7 @@ def new_page(browser: Browser, run: MadeRun) -> Iterator[Callable[[], Page]]:
     assert not problems, "\n".join(problems)
 
 
+@pytest.mark.nightly
 def test_the_tour_leads_to_a_comparison_that_a_colleague_can_open(run: MadeRun, new_page: Callable[[], Page]) -> None:
     username, password = run.first_login()
     known = {

@@ -13,6 +13,7 @@ from playwright.sync_api import expect
 
 from kschedweb.live.schedulers.models import Candidate
 from tests.support import seed_live
+from tests.support.browser import PATIENCE
 from tests.support.processes import wait_until
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from kschedweb.live.schedulers.models import LiveScheduler
 
 COLOR = "element => getComputedStyle(element).color"
-PATIENCE = 60_000  # milliseconds; only a failing test waits so long
 
 
 @pytest.fixture
@@ -62,12 +62,12 @@ def test_a_page_that_lost_its_server_is_not_green(page: Page, live: LiveSchedule
     wait_until(seen, PATIENCE / 1000, "the state has a colour")
     page.context.set_offline(True)
     note = page.locator(".notice", has_text="The server does not answer.")
-    expect(note).to_be_visible(timeout=PATIENCE)
+    expect(note).to_be_visible()
     expect(state).not_to_have_css("color", green)
     expect(page.get_by_text("s ago", exact=False).first).to_be_visible()
 
     page.context.set_offline(False)
-    expect(note).to_have_count(0, timeout=PATIENCE)
+    expect(note).to_have_count(0)
     expect(page.locator(".badge", has_text="Scheduling").first).to_have_css("color", green)
 
 
@@ -87,13 +87,13 @@ def test_a_leader_that_fell_silent_turns_the_page_amber(page: Page, live: LiveSc
     page.goto(f"/live/{live.pk}/")
     expect(page.locator(".badge", has_text="Scheduling").first).to_be_visible()
     Candidate.objects.update(heartbeat=Now() - timedelta(seconds=6))
-    expect(page.locator(".badge.amber", has_text="Silent").first).to_be_visible(timeout=PATIENCE)
+    expect(page.locator(".badge.amber", has_text="Silent").first).to_be_visible()
 
 
 def test_a_stream_that_ended_says_so_and_comes_back(page: Page, live: LiveScheduler) -> None:
     page.goto(f"/live/{live.pk}/")
     page.context.set_offline(True)
     note = page.get_by_text("News of this page come late")
-    expect(note).to_be_visible(timeout=PATIENCE)
+    expect(note).to_be_visible()
     page.context.set_offline(False)
-    expect(note).to_have_count(0, timeout=PATIENCE)
+    expect(note).to_have_count(0)

@@ -193,7 +193,7 @@ def test_a_body_that_is_not_as_long_as_it_says_harms_nobody_else(
         f"Cookie: {cookies}\r\nX-CSRFToken: {site.session.cookies['csrftoken']}\r\nReferer: {site.url}\r\n"
         f"Content-Type: text/csv\r\nContent-Length: {said}\r\n\r\n"
     )
-    with socket.create_connection(("127.0.0.1", run.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", run.port), timeout=60) as connection:
         connection.sendall(head.encode() + sent)
         connection.shutdown(socket.SHUT_WR)
         while connection.recv(1 << 16):

@@ -59,7 +59,7 @@ def test_from_the_skew_to_saved_weights(
     axe(page, themes=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
-    expect(page.locator("#policy-effect")).to_contain_text("pending pods would change node", timeout=20_000)
+    expect(page.locator("#policy-effect")).to_contain_text("pending pods would change node")
     page.fill("#comment", "Fill the lowest nodes first")
     page.get_by_role("button", name="Save as a revision").click()
     expect(page.get_by_text("Saved as revision 2.")).to_be_visible()

@@ -40,7 +40,10 @@ def own_broker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Redi
     server.stop()
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP], ids=["gone", "silent"])
+@pytest.mark.parametrize(
+    "how",
+    [pytest.param(signal.SIGKILL, id="gone"), pytest.param(signal.SIGSTOP, id="silent", marks=pytest.mark.nightly)],
+)
 def test_a_job_asked_for_while_the_broker_is_away_is_kept_and_starts_once_it_is_back(
     own_broker: Redis,
     worker_process: WorkerProcess,

@@ -49,6 +49,7 @@ def test_after_kill_9_a_restartable_job_starts_over_and_another_says_that_its_wo
     assert again.result == {"counted": 3, "attempt": 2}
 
 
+@pytest.mark.nightly
 def test_a_killed_child_does_not_run_its_job_twice(worker_process, send, tick, ended, tmp_path):
     job = start("tests.count_again", 100, 0.2)
     with worker_process() as process:

@@ -85,9 +85,8 @@ def test_compose_is_again_what_it_was_when_the_backup_was_made(tmp_path: Path) -
     secrets.mkdir()
     with databases() as (postgres, broker):
         with psycopg.connect(postgres.url, autocommit=True) as connection:
-            connection.execute("CREATE DATABASE kschedweb")
+            connection.execute("CREATE DATABASE kschedweb TEMPLATE postgres")
         deployment = Deployment(tmp_path, postgres.url.replace("/postgres", "/kschedweb"), broker.url)
-        deployment.migrate()
         for name in ("secret_key", "encryption_keys", "postgres_password", "database_url"):
             (secrets / name).write_text(f"the {name}")
         path = os.pathsep.join((str(tmp_path / "bin"), str(postgres.bin), os.environ["PATH"]))

@@ -75,7 +75,7 @@ def test_calls_that_go_wrong(
         place_all(
             site, lambda: met.append(stack.enter_context(site.proxy.fault(method, pattern, fault(), chance=chance)))
         )
-        assert len(met[0].seen) > 5
+        assert met[0].seen
 
 
 @pytest.mark.parametrize("how", ["cut", *(pytest.param(how, marks=nightly) for how in ("expired", "silent"))])

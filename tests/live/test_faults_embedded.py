@@ -5,6 +5,8 @@ from __future__ import annotations
 import secrets
 from pathlib import Path
 
+import pytest
+
 from tests.support.backstage import Backstage
 from tests.support.controlplane import ControlPlane
 from tests.support.faultproxy import FaultProxy
@@ -15,6 +17,7 @@ from tests.support.site import made_run
 WAITING, PLAIN = 20, 300
 
 
+@pytest.mark.nightly
 def test_killed_with_twenty_approvals_waiting_it_loses_none(assets: Path, tmp_path: Path) -> None:
     settings = {
         "KSCHEDWEB_SECRET_KEY": secrets.token_urlsafe(48),

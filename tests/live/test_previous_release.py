@@ -17,7 +17,8 @@ from tests.support.livesite import DOCUMENT, HELD, Deployment, Live, pid_of
 from tests.support.processes import free_port, wait_until
 from tests.support.site import PASSWORD, Site
 
-pytestmark = pytest.mark.live
+# Before a release: the full tier.
+pytestmark = [pytest.mark.live, pytest.mark.nightly]
 
 Json = dict[str, Any]
 NAME = "upgraded"  # the live scheduler
@@ -79,7 +80,6 @@ def upgrade(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     old_root = previous.checkout(folder / "previous")
     with ControlPlane(assets, folder, audit=AUDIT_POLICY).started() as plane, databases() as (postgres, broker):
         deployment = Deployment(folder, postgres.url, broker.url)
-        deployment.migrate()
         plane.create_nodes([seed.node("one"), seed.node("two")])
         made = Upgrade(plane, deployment, old_root)
         with contextlib.closing(made):

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from django.conf import settings
+from playwright.sync_api import expect
 
 from tests.support.needs import missing
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from tests.support.site import Site
 
+PATIENCE = 60_000  # milliseconds; only a failing test waits so long
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = [
     "--no-sandbox",
@@ -38,6 +40,7 @@ REPORT_VIOLATIONS = """document.addEventListener('securitypolicyviolation', even
 def browser_type_launch_args(migrated_rows: str) -> dict[str, Any]:
     if not CHROMIUM.exists():
         missing("install Debian's chromium")
+    expect.set_options(timeout=PATIENCE)
     # Playwright keeps an event loop in this thread, which Django would take for asynchronous code.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
     return {"executable_path": str(CHROMIUM), "headless": True, "args": FLAGS}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import os
 import secrets
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -19,6 +22,7 @@ from psycopg import sql
 
 from tests.support.needs import missing
 from tests.support.processes import Server, free_port, wait_until
+from tests.support.site import ROOT, clean_environment
 
 
 @contextmanager
@@ -53,21 +57,26 @@ class Redis(Server):
 
 
 class PostgreSQL(Server):
-    """A PostgreSQL server with an empty database; what was committed outlives ``kill`` (of the process alone)."""
+    """A PostgreSQL server in ``folder``; what was committed outlives ``kill`` (of the process alone).
 
-    def __init__(self, folder: Path) -> None:
+    Its database holds what the stopped server ``origin`` held, or nothing.
+    """
+
+    def __init__(self, folder: Path, origin: PostgreSQL | None = None) -> None:
         found = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
         if not found:
             missing("install postgresql")
         self.port, self.bin = free_port(), found[-1]
         self.url = f"postgres://kschedweb@127.0.0.1:{self.port}/postgres"
         self._data = folder / "data"
+        folder.chmod(0o700)
         # PostgreSQL refuses to run as root.
         plain = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.getuid() == 0 else []
         if plain:
             shutil.chown(folder, "postgres", "postgres")
         initdb = [str(self.bin / "initdb"), "-D", str(self._data), "-U", "kschedweb", "--auth=trust", "--no-sync"]
-        subprocess.run([*plain, *initdb, "-E", "UTF8"], check=True, capture_output=True, cwd="/")
+        make = ["cp", "-a", str(origin._data), str(self._data)] if origin else [*plain, *initdb, "-E", "UTF8"]
+        subprocess.run(make, check=True, capture_output=True, cwd="/")
         command = [*plain, str(self.bin / "postgres"), "-D", str(self._data), "-h", "127.0.0.1", "-p", str(self.port)]
         options = ["-k", str(folder), "-c", "fsync=off", "-c", "max_connections=100"]
         super().__init__([*command, *options], folder / "postgres.log", cwd=Path("/"))
@@ -102,14 +111,28 @@ class PostgreSQL(Server):
             self.process.wait(10)
 
 
+@functools.cache
+def migrated() -> PostgreSQL:
+    """A stopped server with the tables of this release: migrations take seconds, and many tests begin with them."""
+    folder = tempfile.mkdtemp(prefix="kschedweb-migrated-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    server = PostgreSQL(Path(folder))
+    server.start()
+    env = clean_environment(DATABASE_URL=server.url, KSCHEDWEB_SECRET_KEY="for-this-command-only")
+    command = [sys.executable, "manage.py", "migrate", "--noinput", "--verbosity", "0"]
+    subprocess.run(command, cwd=ROOT, env=env, check=True, timeout=300)
+    server.stop()
+    return server
+
+
 @contextmanager
 def databases() -> Iterator[tuple[PostgreSQL, Redis]]:
-    """Both, started, in a folder that the user ``postgres`` can reach."""
+    """Both, started, in a folder that the user ``postgres`` can reach; PostgreSQL has the tables of this release."""
     with tempfile.TemporaryDirectory(prefix="kschedweb-databases-") as name:
         folder = Path(name)
         folder.chmod(0o755)
-        (folder / "postgres").mkdir(mode=0o700)
-        servers = PostgreSQL(folder / "postgres"), Redis(folder)
+        (folder / "postgres").mkdir()
+        servers = PostgreSQL(folder / "postgres", migrated()), Redis(folder)
         try:
             for server in servers:
                 server.start()

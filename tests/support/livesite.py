@@ -76,9 +76,6 @@ class Deployment:
         if done.returncode:
             raise RuntimeError(done.stderr[-2000:])
 
-    def migrate(self) -> None:
-        self.manage("migrate", "--noinput", "--verbosity", "0")
-
     def service(self, name: str, label: str, port: int = 0) -> Server:
         """A service of docker-compose.yml, not started yet; ``label`` tells it from others, ``port`` is the site's."""
         compose = yaml.safe_load((self.root / "docker-compose.yml").read_text(encoding="utf-8"))
@@ -375,7 +372,6 @@ def live_site(assets: Path, folder: Path, audit: Json = AUDIT_POLICY) -> Iterato
         databases() as (postgres, broker),
     ):
         deployment = Deployment(folder, postgres.url, broker.url)
-        deployment.migrate()
         site = LiveSite(plane, proxy, deployment, postgres, broker)
         try:
             site.connect()

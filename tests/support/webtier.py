@@ -70,7 +70,6 @@ def web_tier(folder: Path, **settings: str) -> Iterator[WebTier]:
     """PostgreSQL, Redis, and a migrated site with one web process that is ready."""
     with databases() as (postgres, redis), contextlib.ExitStack() as stack:
         deployment = Deployment(folder, postgres.url, redis.url)
-        deployment.migrate()
         port = free_port()
         more = {"DATABASE_URL": f"{postgres.url}?application_name=web", "KSCHEDWEB_DATABASE_POOL": str(POOL)}
         web = deployment.web(port, **{**more, **settings})

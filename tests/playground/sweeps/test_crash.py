@@ -18,7 +18,7 @@ from tests.jobs.conftest import WorkerProcess
 from tests.support import seed_demo, seed_sweeps
 from tests.support.processes import wait_until
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgresql, pytest.mark.redis]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgresql, pytest.mark.redis, pytest.mark.nightly]
 
 TRIALS = 200
 SPACE = [
