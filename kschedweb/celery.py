@@ -35,6 +35,10 @@ class Application(Celery):  # type: ignore[misc]
             options.setdefault("transport_options", QUICK)
         return super().connection_for_write(url, *args, **options)
 
+    def broker_is_back(self) -> None:
+        """Somebody has just talked to it: the next message is tried."""
+        self._away_until = 0.0
+
     def send_task(self, name: str, args: Any = None, kwargs: Any = None, **options: Any) -> Any:
         """Raises Unavailable where the broker cannot be reached; whoever asks soon after that is told so at once."""
         if self.relay is not None:

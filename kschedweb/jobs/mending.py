@@ -20,6 +20,7 @@ class MendStep(bootsteps.StartStopStep):  # type: ignore[misc]
     requires = {"celery.worker.consumer.tasks:Tasks"}
 
     def start(self, consumer: Any) -> None:
+        consumer.app.broker_is_back()
         mend_jobs()
 
 

@@ -96,5 +96,5 @@ def test_what_cannot_be_kept_says_that_the_broker_is_away(
         with pytest.raises(Unavailable, match="The message broker cannot be reached"):
             app.send_task("watermarks.annotate", ["x", 1.0])
     own_broker.start()
-    app._away_until = 0.0
+    app.broker_is_back()
     app.send_task("watermarks.annotate", ["x", 1.0])

@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 import time
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 import structlog
 from django.utils import timezone
 
+from kschedweb.celery import app
 from kschedweb.jobs import mending, services, tasks
 from kschedweb.jobs.models import Job, State
 from tests.jobs import sample_tasks
@@ -116,3 +118,10 @@ def test_a_starting_worker_mends_what_the_last_process_left(worker, ended, setti
     mending.mend_jobs()
     assert ended(queued).state == State.SUCCEEDED
     assert ended(cut_off).error == services.WORKER_STOPPED
+
+
+def test_a_worker_that_has_connected_mends_though_the_broker_was_away_a_moment_ago(worker, ended, monkeypatch):
+    job = Job.objects.create(kind="tests.count", title="Kept", params={"to": 1}, undelivered=True)
+    monkeypatch.setattr(app, "_away_until", time.monotonic() + 600)
+    mending.MendStep(None).start(SimpleNamespace(app=app))
+    assert ended(job).state == State.SUCCEEDED

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.typing import PageRequest
 
+SIZES = ("nodes", "pods")  # a cluster's own, which stand before what else is counted
 MOST_NEW = 1000  # counted one by one; beyond it "more than 1,000 new"
 MOST_EXPORTED = 100_000
 HEAD = (
@@ -184,7 +185,8 @@ def _counts(found: LiveScheduler, depths: dict[str, int]) -> list[tuple[str, int
     """Pods by queue; of what is no scheduler, whatever it counts."""
     if found.mode == Mode.SCHEDULING:
         return [(charts.WORDS.get(name, name), depths.get(name, 0)) for name in charts.QUEUES]
-    return [(name, count) for name, count in depths.items() if count or name in ("nodes", "pods")]
+    ordered = [*(name for name in SIZES if name in depths), *sorted(depths.keys() - set(SIZES))]
+    return [(name, depths[name]) for name in ordered if depths[name] or name in SIZES]
 
 
 def _figures(found: LiveScheduler) -> dict[str, Any]:
