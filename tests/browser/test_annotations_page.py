@@ -48,6 +48,7 @@ def test_a_wrong_time_zone_is_seen_and_set_right(
     axe(page)
 
 
+@pytest.mark.nightly
 def test_what_cannot_be_switched_on_is_said_beside_the_switch(
     live_server: Any, page_as: Callable[..., Any], axe: Callable[[Any], None]
 ) -> None:

@@ -78,6 +78,7 @@ def test_a_new_request_announces_itself_and_nothing_moves(live: LiveScheduler, p
     page.locator(".mail-row", has_text="default/late").wait_for()
 
 
+@pytest.mark.nightly
 def test_time_runs_down_while_the_page_is_open(live: LiveScheduler, page_as: PageAs) -> None:
     page = page_as("viewer")
     page.goto("/approvals/")
@@ -101,6 +102,7 @@ def test_one_is_denied_without_javascript(live: LiveScheduler, page_as: PageAs, 
     assert states() == {"web-0": State.WAITING, "web-1": State.WAITING, "web-2": State.DENIED}
 
 
+@pytest.mark.nightly
 def test_an_admin_makes_an_endpoint_and_sees_its_secret_once(
     live_server: Any, page_as: PageAs, axe: Any, settings: Any
 ) -> None:

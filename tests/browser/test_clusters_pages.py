@@ -14,7 +14,7 @@ from kschedweb.clusters.models import Cluster, Source
 from tests.clusters.conftest import node, pod
 
 
-@pytest.mark.parametrize("javascript", [True, False])
+@pytest.mark.parametrize("javascript", [True, pytest.param(False, marks=pytest.mark.nightly)])
 def test_the_form_shows_the_chosen_way_and_keeps_no_secret(
     live_server: Any, page_as: Callable[..., Any], axe: Callable[[Any], None], javascript: bool
 ) -> None:

@@ -65,6 +65,7 @@ def test_a_classic_decision_leads_from_a_cell_to_its_arithmetic_and_from_a_head_
     assert "kind: Service" in page.locator("details pre").inner_text()
 
 
+@pytest.mark.nightly
 def test_the_chart_takes_its_colours_from_the_theme_and_changes_with_it(page_as: PageAs) -> None:
     page = page_as("viewer")
     page.goto(NOTEBOOK)
@@ -96,6 +97,7 @@ def test_the_palette_finds_a_pod_by_keyboard_alone(page_as: PageAs) -> None:
     assert "cube-builder is pending" in page.locator("h1").inner_text()
 
 
+@pytest.mark.nightly
 def test_single_keys_can_be_turned_off(page_as: PageAs) -> None:
     page = page_as("viewer")
     page.goto("/")
@@ -120,6 +122,7 @@ def test_node_names_are_suggested_while_typing(page_as: PageAs) -> None:
     assert "node(s) had untolerated taint(s)" in page.locator(".verdicts .decisive").inner_text()
 
 
+@pytest.mark.nightly
 def test_the_choosers_change_the_page_and_stay_in_the_address(page_as: PageAs) -> None:
     page = page_as("viewer")
     page.goto("/pods/?pending=true")
@@ -129,6 +132,7 @@ def test_the_choosers_change_the_page_and_stay_in_the_address(page_as: PageAs) -
     assert set(page.locator("tbody td[data-label=Namespace]").all_inner_texts()) == {"ml"}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_what_a_search_finds_fits_a_phone_and_axe_finds_nothing(
     page_as: PageAs, axe: Callable[[Page], None], dark: bool
@@ -139,6 +143,7 @@ def test_what_a_search_finds_fits_a_phone_and_axe_finds_nothing(
     axe(page)
 
 
+@pytest.mark.nightly
 def test_the_drawer_opens_on_a_phone(page_as: PageAs) -> None:
     page = page_as("viewer", width=390)
     page.goto("/")
@@ -148,6 +153,7 @@ def test_the_drawer_opens_on_a_phone(page_as: PageAs) -> None:
     page.wait_for_url("**/nodes/**")
 
 
+@pytest.mark.nightly
 def test_everything_reads_without_javascript(page_as: PageAs) -> None:
     page = page_as("viewer", javascript=False)
     page.goto(f"{NOTEBOOK}?stage=feasible")

@@ -16,6 +16,7 @@ from tests.browser.test_every_page import OVERFLOW
 from tests.support import seed_moves
 
 
+@pytest.mark.nightly
 def test_a_classic_policy_is_held_against_a_profile(
     live_server: Any,
     admin: User,

@@ -103,6 +103,7 @@ def test_playing_asks_the_server_for_nothing_and_the_address_keeps_the_time(page
     assert asked(page)["speed"] == "20"
 
 
+@pytest.mark.nightly
 def test_nodes_change_their_groups_while_the_player_passes_what_is_written(page_as: PageAs, editor: User) -> None:
     zone = "topology.kubernetes.io/zone"
     relabel: list[Any] = [
@@ -163,6 +164,7 @@ def test_from_all_nodes_to_a_group_a_node_and_its_pods_by_keys_alone(page_as: Pa
     page.wait_for_url("**/pods/default/web-**")
 
 
+@pytest.mark.nightly
 def test_tables_groups_and_search_follow_each_other(page_as: PageAs, demo: None) -> None:
     page = page_as("viewer")
     ready(page, "/nodes/?cluster=demo")
@@ -193,6 +195,7 @@ def test_tables_groups_and_search_follow_each_other(page_as: PageAs, demo: None)
     assert f"{pods} pod" in page.locator("h1").inner_text()
 
 
+@pytest.mark.nightly
 def test_two_runs_are_looked_at_alike_under_one_player(page_as: PageAs, editor: User) -> None:
     comparison = seed_runs.comparison(editor)
     page = page_as("viewer")
@@ -211,6 +214,7 @@ def test_two_runs_are_looked_at_alike_under_one_player(page_as: PageAs, editor: 
     assert captions.last.inner_text().startswith("After 11 ms 6 nodes have CPU")
 
 
+@pytest.mark.nightly
 def test_the_map_takes_the_theme_and_the_width_that_it_is_given(page_as: PageAs, editor: User) -> None:
     run = seed_runs.run(editor)
     page = page_as("viewer", width=390)
@@ -238,6 +242,7 @@ NAMES = """node => {
 }"""
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("show", ["cpu", "state"])
 def test_names_of_nodes_can_be_read_on_every_colour(page_as: PageAs, editor: User, show: str) -> None:
     run, page = seed_runs.run(editor), page_as("viewer")

@@ -71,6 +71,7 @@ def test_an_error_typed_into_the_yaml_shows_at_its_line(
     expect(page.locator("[id='f-general-parallelism']")).to_have_value("8")
 
 
+@pytest.mark.nightly
 def test_the_form_follows_the_yaml_and_takes_part_in_what_cannot_be_read(
     page_as: Callable[..., Page], expect: Callable[..., Any]
 ) -> None:
@@ -90,6 +91,7 @@ def test_the_form_follows_the_yaml_and_takes_part_in_what_cannot_be_read(
     expect(weight).to_have_value("7")
 
 
+@pytest.mark.nightly
 def test_what_is_typed_while_an_answer_is_put_in_is_kept(
     page_as: Callable[..., Page], expect: Callable[..., Any]
 ) -> None:
@@ -111,6 +113,7 @@ def test_what_is_typed_while_an_answer_is_put_in_is_kept(
     expect(weight).to_have_value("7")
 
 
+@pytest.mark.nightly
 def test_the_slider_and_the_number_say_the_same(page_as: Callable[..., Page], expect: Callable[..., Any]) -> None:
     page = page_as("editor")
     page.goto(PAGE)
@@ -123,6 +126,7 @@ def test_the_slider_and_the_number_say_the_same(page_as: Callable[..., Page], ex
     expect(page.locator(".cm-content")).not_to_contain_text("weight")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [
@@ -168,6 +172,7 @@ def test_a_lost_update_shows_the_difference(
     expect(page.get_by_text("Saved as revision 3.")).to_be_visible()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("width", [1440, 390])
 def test_the_faces_of_policy_pages_that_have_no_address_of_their_own_are_accessible_and_fit(
     page_as: Callable[..., Page], axe: Callable[[Page], None], editor: User, width: int

@@ -19,7 +19,12 @@ pytestmark = pytest.mark.django_db(transaction=True)
     ("key", "name", "answer"),
     [
         ("spread-two-constraints", "Spread: two constraints", "mypod goes to node4, the only node that can run it"),
-        ("watermarks-of-the-article", "Watermarks: the article's example", "mypod goes to node-b: 40 of 100"),
+        pytest.param(
+            "watermarks-of-the-article",
+            "Watermarks: the article's example",
+            "mypod goes to node-b: 40 of 100",
+            marks=pytest.mark.nightly,
+        ),
     ],
 )
 def test_a_card_leads_to_the_answer_and_on_to_the_decision(

@@ -99,6 +99,7 @@ def test_a_link_is_copied(page_as: Callable[..., Any], editor: User) -> None:
     assert page.evaluate("navigator.clipboard.readText()") == page.url
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("width", "dark"), [(1440, False), (390, True)])
 def test_a_saved_report_opens_from_a_disk_without_a_network(
     page_as: Callable[..., Any], axe: Callable[[Any], None], editor: User, tmp_path: Path, width: int, dark: bool

@@ -82,6 +82,7 @@ PAGE = """<main><section><h2>First</h2><button type=button>Run</button><a href='
 <label>Name <input></label><label>Letter <select><option>a</option></select></label></section></main>"""
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "step",
     [
@@ -104,6 +105,7 @@ def test_what_the_page_does_not_have_ends_the_tour(browser: Browser, step: str) 
     page.close()
 
 
+@pytest.mark.nightly
 def test_a_name_that_two_things_have_ends_the_tour(browser: Browser) -> None:
     page = browser.new_page()
     page.set_content(PAGE)

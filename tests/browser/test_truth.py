@@ -47,7 +47,7 @@ def page(browser: Browser, live_server: LiveServer, frontend: Path, client_as: A
     context.close()
 
 
-@pytest.mark.parametrize("address", ["/live/{}/", "/live/"])
+@pytest.mark.parametrize("address", ["/live/{}/", pytest.param("/live/", marks=pytest.mark.nightly)])
 def test_a_page_that_lost_its_server_is_not_green(page: Page, live: LiveScheduler, address: str) -> None:
     page.goto(address.format(live.pk))
     state = page.locator(".badge", has_text="Scheduling").first
@@ -71,6 +71,7 @@ def test_a_page_that_lost_its_server_is_not_green(page: Page, live: LiveSchedule
     expect(page.locator(".badge", has_text="Scheduling").first).to_have_css("color", green)
 
 
+@pytest.mark.nightly
 def test_the_age_of_a_heartbeat_grows_on_the_page(page: Page, live: LiveScheduler) -> None:
     Candidate.objects.update(heartbeat=Now())
     page.goto(f"/live/{live.pk}/")

@@ -168,6 +168,7 @@ def test_lines_that_cannot_be_used_are_told_of_with_their_numbers_and_the_rest_i
     assert names == {"default/first", "default/late", "default/early"}
 
 
+@pytest.mark.nightly
 def test_more_pods_than_a_run_takes_end_the_run_with_its_reason_and_the_worker_goes_on(
     page: Page, site: Site, scenario: str
 ) -> None:
@@ -183,6 +184,7 @@ def test_more_pods_than_a_run_takes_end_the_run_with_its_reason_and_the_worker_g
     assert play(site, scenario)[1] == ""
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("said", "sent"), [(1 << 30, GOOD), (len(PACKED) // 2, PACKED)], ids=["longer", "shorter"])
 def test_a_body_that_is_not_as_long_as_it_says_harms_nobody_else(
     page: Page, run: MadeRun, site: Site, scenario: str, said: int, sent: bytes

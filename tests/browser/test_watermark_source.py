@@ -25,7 +25,7 @@ CPU = (
 )
 
 
-@pytest.mark.parametrize(("width", "dark"), [(1440, False), (390, True)], ids=["wide", "narrow"])
+@pytest.mark.parametrize(("width", "dark"), [(1440, False), (390, True)])
 def test_a_prometheus_is_connected_corrected_and_collected(
     page_as: Callable[..., Any],
     axe: Callable[[Any], None],

@@ -145,6 +145,7 @@ def test_one_leads_from_the_skew_to_a_time_a_group_and_a_node(page_as: PageAs) -
     assert page.locator("main").get_by_text("1 node", exact=False).count()
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("demo")
 def test_the_filters_are_in_the_address_and_a_range_forgets_an_absolute_time(page_as: PageAs) -> None:
     page = page_as("viewer")
@@ -163,6 +164,7 @@ def test_the_filters_are_in_the_address_and_a_range_forgets_an_absolute_time(pag
     assert heading(page).startswith("Node skew is")
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("demo")
 @pytest.mark.parametrize("path", ["", "heatmap/", "distribution/", "nodes/", "workloads/"])
 def test_without_javascript_every_number_is_in_a_table(page_as: PageAs, path: str) -> None:
@@ -177,6 +179,7 @@ def test_without_javascript_every_number_is_in_a_table(page_as: PageAs, path: st
     page.wait_for_url("**resource=memory**")
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("demo")
 def test_the_download_is_the_current_filter(page_as: PageAs) -> None:
     page = page_as("viewer")

@@ -76,6 +76,7 @@ def test_from_the_skew_to_saved_weights(
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.nightly
 def test_the_curves_follow_the_sliders_and_the_address_keeps_them(
     page_as: Callable[..., Page], expect: Callable[..., Any]
 ) -> None:
@@ -94,6 +95,7 @@ def test_the_curves_follow_the_sliders_and_the_address_keeps_them(
     expect(page.locator("#id_average")).to_have_value("40")
 
 
+@pytest.mark.nightly
 def test_without_javascript_the_curves_are_tables(page_as: Callable[..., Page], expect: Callable[..., Any]) -> None:
     page = page_as("viewer", javascript=False)
     page.goto("/watermarks/policies/?cluster=demo")

@@ -1,4 +1,4 @@
-"""At least two thousand scenarios nobody wrote, in each run: no difference to the real scheduler is allowed.
+"""Scenarios nobody wrote, more than twenty thousand in the full tier: no difference to the real one is allowed.
 
 ``HUNT_SEED`` repeats a run, ``HUNT_COUNT`` sets how many are asked.
 """

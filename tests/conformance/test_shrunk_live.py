@@ -18,7 +18,9 @@ from tests.conformance.reference import Reference
 
 
 @pytest.mark.live
-@pytest.mark.parametrize("kind", ["mixed", "amounts", "volumes", "claims"])
+@pytest.mark.parametrize(
+    "kind", ["mixed", "volumes", *(pytest.param(kind, marks=pytest.mark.nightly) for kind in ("amounts", "claims"))]
+)
 @settings(
     max_examples=15,
     deadline=None,

@@ -52,7 +52,13 @@ def test_a_recorded_cluster_is_filled_as_the_real_scheduler_filled_it(line: dict
     assert placed(openb(shared), line["config"]) == theirs
 
 
-@pytest.mark.parametrize("config", [DEFAULT, PACKING], ids=["default", "packing with GPUs weighed"])
+@pytest.mark.parametrize(
+    "config",
+    [
+        pytest.param(DEFAULT, id="default", marks=pytest.mark.nightly),
+        pytest.param(PACKING, id="packing with GPUs weighed"),
+    ],
+)
 def test_a_recorded_cluster_is_filled_as_the_real_scheduler_fills_it(
     config: dict, shared: Path, oracle: Callable[[str, str], Any]
 ) -> None:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from celery.contrib.testing.worker import start_worker
@@ -20,12 +21,22 @@ from tests.conftest import ROOT
 from tests.support.needs import missing
 from tests.support.processes import free_port, running, wait_until
 
+if TYPE_CHECKING:
+    from pytest_django import DjangoDbBlocker
+
+
+@pytest.fixture(scope="module")
+def one_worker(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    with (
+        django_db_blocker.unblock(),
+        start_worker(app, pool="threads", concurrency=2, perform_ping_check=False, shutdown_timeout=20),
+    ):
+        yield
+
 
 @pytest.fixture
-def worker(transactional_db: None) -> Iterator[None]:
-    """A real Celery worker on a thread of this process, as `make run` has one."""
-    with start_worker(app, pool="threads", concurrency=2, perform_ping_check=False, shutdown_timeout=20):
-        yield
+def worker(transactional_db: None, one_worker: None) -> None:
+    """A real Celery worker on a thread of this process, as `make run` has one; the tests of a module share it."""
 
 
 @pytest.fixture

@@ -69,6 +69,7 @@ def test_a_killed_child_does_not_run_its_job_twice(worker_process, send, tick, e
         assert ended(job, 30).result == {"counted": 2, "attempt": 2}
 
 
+@pytest.mark.nightly
 def test_work_apart_takes_no_place_in_the_worker_and_outlives_tasks_that_end(worker_process, send, ended):
     apart, others = start("tests.count_apart", 1000, 0.1), [start("tests.count", 1, 0.0) for _ in range(5)]
     with worker_process():

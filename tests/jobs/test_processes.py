@@ -51,7 +51,10 @@ def there(pid: int) -> bool:
     return False
 
 
-@pytest.mark.parametrize("pool", POOLS, ids=["threads", "prefork"])
+@pytest.mark.parametrize(
+    "pool",
+    [pytest.param(POOLS[0], id="threads"), pytest.param(POOLS[1], id="prefork", marks=pytest.mark.nightly)],
+)
 def test_too_much_memory_ends_one_job_with_a_sentence_and_nothing_else(
     worker_process: WorkerProcess, send: Callable[[Job], None], ended: Ended, pool: tuple[str, ...]
 ) -> None:
@@ -74,7 +77,7 @@ def test_too_much_memory_ends_one_job_with_a_sentence_and_nothing_else(
         assert ended(beside, 60).state == State.CANCELLED
 
 
-@pytest.mark.parametrize("whom", ["process", "nursery"])
+@pytest.mark.parametrize("whom", ["process", pytest.param("nursery", marks=pytest.mark.nightly)])
 def test_a_killed_process_ends_its_job_with_a_sentence_and_is_not_begun_again(
     worker_process: WorkerProcess, send: Callable[[Job], None], ended: Ended, whom: str
 ) -> None:
@@ -118,6 +121,7 @@ def test_a_process_does_one_job_after_the_other_and_logs_the_id_of_the_request(
     assert all("request-7" in line for line in lines)
 
 
+@pytest.mark.nightly
 def test_processes_end_with_their_worker_however_it_ends(
     worker_process: WorkerProcess, send: Callable[[Job], None]
 ) -> None:

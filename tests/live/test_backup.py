@@ -58,6 +58,7 @@ def run(tmp_path: Path) -> Iterator[MadeRun]:
     run.stop()
 
 
+@pytest.mark.nightly
 def test_make_run_is_again_what_it_was_when_the_backup_was_made(run: MadeRun, tmp_path: Path) -> None:
     data = {"KSCHEDWEB_DATA_DIR": str(tmp_path / "data")}
     run.site.login("admin", PASSWORD)

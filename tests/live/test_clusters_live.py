@@ -302,6 +302,7 @@ def test_watching_catches_up_where_only_other_kinds_moved(plane: ControlPlane) -
         assert versions(reader.kind_watch(client, PODS, before)) == versions(before)
 
 
+@pytest.mark.nightly
 def test_a_forgotten_place_is_listed_anew(plane: ControlPlane, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(reader, "PAGE", 1)
     with Client.open(secret(plane)) as client:
@@ -359,6 +360,7 @@ def test_pages_are_followed_and_a_refresh_sends_only_what_changed(plane: Control
     assert reader.changed(first, second)
 
 
+@pytest.mark.nightly
 def test_a_server_that_stops_midway_leaves_the_last_snapshot(plane: ControlPlane, assets: Path, tmp_path: Path) -> None:
     from tests.support.controlplane import ControlPlane
 

@@ -59,6 +59,7 @@ class Account:
         return token, end
 
 
+@pytest.mark.nightly
 def test_a_token_that_the_kubelet_replaced_is_read_anew(
     control_plane: ControlPlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, db: None
 ) -> None:

@@ -162,7 +162,9 @@ def pasted(plane: ControlPlane, live: LiveScheduler, address: str, secret: str) 
         yield Pasted(plane, watch)
 
 
-@pytest.mark.parametrize("whole_nodes", [False, True], ids=["names", "whole nodes"])
+@pytest.mark.parametrize(
+    "whole_nodes", [pytest.param(False, id="names"), pytest.param(True, id="whole nodes", marks=pytest.mark.nightly)]
+)
 def test_kube_scheduler_places_pods_by_use(
     plane: ControlPlane, live: LiveScheduler, tmp_path: Path, whole_nodes: bool
 ) -> None:
@@ -182,6 +184,7 @@ def test_kube_scheduler_places_pods_by_use(
         )
 
 
+@pytest.mark.nightly
 def test_a_pod_is_bound_here_where_that_is_switched_on(
     plane: ControlPlane, live: LiveScheduler, tmp_path: Path
 ) -> None:
@@ -213,6 +216,7 @@ def test_a_pod_is_bound_here_where_that_is_switched_on(
         wait_until(lambda: refusal() == "kschedweb: the pod is another scheduler's: somebody-else", 10, "the refusal")
 
 
+@pytest.mark.nightly
 def test_while_it_is_down_pods_are_placed_without_it_or_wait_and_nobody_reads_the_secret(
     plane: ControlPlane, live: LiveScheduler, tmp_path: Path
 ) -> None:

@@ -126,6 +126,7 @@ def test_api_server_or_its_store_killed_and_started_again(site: LiveSite, server
     site.check(server_killed=server == "apiserver")
 
 
+@pytest.mark.nightly
 def test_redis_and_the_database_gone_one_after_the_other(site: LiveSite) -> None:
     """First Redis alone, then both, then the database alone: only approvals have to wait for the database."""
     plain, late = names("plain", COUNT), names("late", HELD_COUNT)

@@ -80,6 +80,7 @@ def test_killed_at_each_step_of_reserve_permit_and_bind(site: LiveSite) -> None:
     assert len({write.holder for write in history.leases if site.name in write.lease}) >= 5
 
 
+@pytest.mark.nightly
 def test_leader_paused_beyond_its_term_binds_nothing_when_it_wakes(site: LiveSite) -> None:
     site.pods(names("held", HELD_COUNT), labels=HELD)
     rows = site.waiting(HELD_COUNT)

@@ -191,6 +191,7 @@ def test_another_takes_over_at_once_when_the_leader_is_stopped(site: LiveSite) -
     site.workers.remove(first)
 
 
+@pytest.mark.nightly
 def test_a_prometheus_reads_the_metrics_under_kube_schedulers_names(site: LiveSite, tmp_path: Path) -> None:
     port = free_port()
     for worker in list(site.workers):
@@ -217,6 +218,7 @@ def test_a_prometheus_reads_the_metrics_under_kube_schedulers_names(site: LiveSi
         reads('scheduler_queue_incoming_pods_total{event="PodAdd",queue="active"}', 8)
 
 
+@pytest.mark.nightly
 def test_pods_go_on_being_bound_when_a_token_is_replaced_and_the_old_one_ends(site: LiveSite) -> None:
     account = Account(site.plane)
     token, end = account.token()
@@ -249,6 +251,7 @@ def test_pods_go_on_being_bound_when_a_token_is_replaced_and_the_old_one_ends(si
     site.check()
 
 
+@pytest.mark.nightly
 def test_a_denial_answers_a_new_leader_until_the_pod_changes(site: LiveSite) -> None:
     """Whatever has the pod tried anew; here a process that knows nothing but the rows."""
     site.begin("denied", workers=1)

@@ -37,6 +37,7 @@ def test_a_single_entry_is_read_and_locks_its_address_alone(behind_proxy: list[S
         assert attempt(site, "admin", PASSWORD, "203.0.113.9") == 302
 
 
+@pytest.mark.nightly
 def test_trying_names_over_all_processes_ends_at_the_limit_of_the_address(behind_proxy: list[Site]) -> None:
     statuses = [
         attempt(behind_proxy[number % 2], f"name-{number}", "Summer-2026", "203.0.113.10") for number in range(LIMIT)

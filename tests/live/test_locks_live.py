@@ -177,6 +177,7 @@ def test_beside_client_go_one_leads(fields: Callable[[str], Field], client_go: s
     at_once(live, MIXED)
 
 
+@pytest.mark.nightly
 def test_nobody_leads_beside_another_while_the_lock_is_migrated(fields: Callable[[str], Field]) -> None:
     """From the old lock by way of the pair to Leases and back, with leaders paused beyond their term, and killed."""
 

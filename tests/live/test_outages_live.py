@@ -104,6 +104,7 @@ def test_without_the_database_all_is_said_soon_and_streams_go_on(
     loops.run(listen())
 
 
+@pytest.mark.nightly
 def test_a_database_that_says_nothing_any_more_holds_nobody(tier: WebTier, live: str, everything_back: None) -> None:
     site = tier.person("reader")
     assert site.rest("GET", "live/").status_code == 200
@@ -118,7 +119,7 @@ def test_a_database_that_says_nothing_any_more_holds_nobody(tier: WebTier, live:
     assert {answer.status_code for answer in crowd(tier, site.session.cookies)} == {200}
 
 
-@pytest.mark.parametrize("how", ["gone", "silent"])
+@pytest.mark.parametrize("how", ["gone", pytest.param("silent", marks=pytest.mark.nightly)])
 def test_without_redis_pages_rest_and_votes_go_on(tier: WebTier, live: str, everything_back: None, how: str) -> None:
     approver = tier.person("approver", "approver")
     request = tier.backstage("hold", live=live, pod=f"held-while-{how}")
@@ -178,6 +179,7 @@ os._exit(0)
 """
 
 
+@pytest.mark.nightly
 def test_a_process_whose_pool_never_recovers_is_not_alive(tier: WebTier, everything_back: None) -> None:
     environment = tier.deployment.environment(DJANGO_SETTINGS_MODULE="kschedweb.settings")
     command = [sys.executable, "-c", STUCK]

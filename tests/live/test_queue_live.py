@@ -221,6 +221,7 @@ def plane(control_plane: ControlPlane) -> Iterator[ControlPlane]:
     control_plane.call("DELETE", f"{CLASSES}/urgent")
 
 
+@pytest.mark.nightly
 def test_the_same_pods_are_tried_again_when_the_same_things_happen(plane: ControlPlane) -> None:
     plane.create_nodes(CLUSTER)
     with kube_scheduler(plane, CONFIG, verbosity=5) as path:

@@ -152,6 +152,7 @@ def test_what_happened_is_recorded_and_played_with_its_times_and_names(
         assert arrivals[name].duration == pytest.approx(life, abs=1e-5)
 
 
+@pytest.mark.nightly
 def test_a_worker_killed_in_the_middle_loses_nothing_and_another_goes_on(
     plane: ControlPlane,
     watched: Cluster,

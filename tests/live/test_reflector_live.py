@@ -216,6 +216,7 @@ def test_a_server_that_goes_away_is_found_again(
     wait_until(lambda: not reflector.problem, 10, "no problem any more", 0.02)
 
 
+@pytest.mark.nightly
 def test_a_server_that_has_forgotten_the_place_is_listed_anew(
     plane: ControlPlane, proxy: FaultProxy, through: tuple[Reflector, Followed], tmp_path: Path
 ) -> None:

@@ -72,6 +72,7 @@ def read_again(site: LiveSite) -> None:
     wait_until(looked, 30, "the rows were read again", 0.2)
 
 
+@pytest.mark.nightly
 def test_a_saved_revision_changes_nothing_and_a_roll_out_does_without_a_restart(
     site: LiveSite, gate: tuple[str, list[str]]
 ) -> None:

@@ -128,6 +128,7 @@ def test_health_check_of_each_service_passes(deployment: Deployment, service: st
     wait_until(lambda: deployment.healthy(service), 90, f"{service} healthy", 1)
 
 
+@pytest.mark.nightly
 def test_worker_s_health_check_fails_where_no_worker_is(deployment: Deployment) -> None:
     service = OURS["worker"]["healthcheck"]["test"][1]
     absent = deployment.fill(service).replace("worker@", "nobody@")
@@ -192,6 +193,7 @@ def winners(site: Site, pods: list[dict[str, Any]]) -> dict[str, str]:
     return found
 
 
+@pytest.mark.nightly
 def test_beat_and_a_worker_collect_watermarks_once_an_interval(
     site: Site, deployment: Deployment, tmp_path: Path
 ) -> None:

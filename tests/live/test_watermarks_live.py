@@ -208,6 +208,7 @@ def test_windows_of_a_recorded_day_equal_the_curves(cluster: Cluster, tmp_path: 
     assert found.workloads["default/StatefulSet/db"]["cpu"]["15m"] == pytest.approx(1, rel=0.02)
 
 
+@pytest.mark.nightly
 def test_exporters_are_scraped_and_trouble_is_survived_and_told(cluster: Cluster, tmp_path: Path) -> None:
     begun = time.time()
     shares = {"node-a": 0.2, "node-b": 0.5, "node-c": 0.8}

@@ -80,9 +80,9 @@ class ControlPlane:
             self.start_apiserver()
             yield self
         finally:
-            # The API server must end before etcd, or it lingers on its port.
-            self.apiserver.stop()
-            self.etcd.stop()
+            # Nobody needs what they hold any more, and the API server would wait for watches that are still open.
+            self.apiserver.kill()
+            self.etcd.kill()
 
     def start_apiserver(self) -> None:
         """Start the API server, for the first time or again, and wait until it answers."""

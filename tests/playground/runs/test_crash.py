@@ -45,6 +45,7 @@ def under_way(run: Run) -> bool:
     return job.state == State.RUNNING and 0 < job.done < job.total
 
 
+@pytest.mark.nightly
 def test_a_run_whose_worker_is_killed_is_played_again_by_another_and_nothing_is_there_twice(
     editor: User, worker_process: WorkerProcess, send: Send
 ) -> None:
