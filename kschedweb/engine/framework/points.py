@@ -3,10 +3,14 @@
 Asking whether something follows a protocol takes longer than most of what is asked in a cycle.
 """
 
+# mypy: disable-error-code="type-abstract"
+# What is looked for is a protocol.
+
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar, cast
 
 from kschedweb.engine.framework.interface import (
     AskingPlugin,
@@ -28,6 +32,21 @@ from kschedweb.engine.framework.interface import (
     Scoped,
     ScorePlugin,
 )
+
+Protocol = TypeVar("Protocol")
+_FOLLOWS: dict[tuple[type, type], bool] = {}  # (class, protocol)
+
+
+def _following(protocol: type[Protocol], plugins: Iterable[object]) -> list[Protocol]:
+    """Those of ``plugins`` that follow ``protocol``; of each class one is asked."""
+    found: list[Protocol] = []
+    for one in plugins:
+        asked = (type(one), protocol)
+        if asked not in _FOLLOWS:
+            _FOLLOWS[asked] = isinstance(one, protocol)
+        if _FOLLOWS[asked]:
+            found.append(cast(Protocol, one))
+    return found
 
 
 @dataclass(slots=True)
@@ -56,30 +75,26 @@ class Points:
     preparing: dict[str, Preparing] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, named: Mapping[str, Sequence[Plugin]]) -> Points:
+    def of(cls, named: Mapping[str, Iterable[Plugin]]) -> Points:
         """Of plugins by the names that profiles give to extension points."""
-
-        def at(point: str) -> Sequence[Plugin]:
-            return named.get(point, ())
-
         points = cls(
-            [one for one in at("preEnqueue") if isinstance(one, PreEnqueuePlugin)],
-            [one for one in at("queueSort") if isinstance(one, QueueSortPlugin)],
-            [one for one in at("preFilter") if isinstance(one, PreFilterPlugin)],
-            [one for one in at("filter") if isinstance(one, FilterPlugin)],
-            [one for one in at("postFilter") if isinstance(one, PostFilterPlugin)],
-            [one for one in at("preScore") if isinstance(one, PreScorePlugin)],
-            [one for one in at("score") if isinstance(one, ScorePlugin)],
-            [one for one in at("reserve") if isinstance(one, ReservePlugin)],
-            [one for one in at("permit") if isinstance(one, PermitPlugin)],
-            [one for one in at("preBind") if isinstance(one, PreBindPlugin)],
-            [one for one in at("bind") if isinstance(one, BindPlugin)],
-            [one for one in at("postBind") if isinstance(one, PostBindPlugin)],
+            _following(PreEnqueuePlugin, named.get("preEnqueue", ())),
+            _following(QueueSortPlugin, named.get("queueSort", ())),
+            _following(PreFilterPlugin, named.get("preFilter", ())),
+            _following(FilterPlugin, named.get("filter", ())),
+            _following(PostFilterPlugin, named.get("postFilter", ())),
+            _following(PreScorePlugin, named.get("preScore", ())),
+            _following(ScorePlugin, named.get("score", ())),
+            _following(ReservePlugin, named.get("reserve", ())),
+            _following(PermitPlugin, named.get("permit", ())),
+            _following(PreBindPlugin, named.get("preBind", ())),
+            _following(BindPlugin, named.get("bind", ())),
+            _following(PostBindPlugin, named.get("postBind", ())),
         )
-        points.extensions = [one for one in points.pre_filter if isinstance(one, PreFilterExtensions)]
-        points.normalizing = {one.name: one for one in points.score if isinstance(one, NormalizeScorePlugin)}
+        points.extensions = _following(PreFilterExtensions, points.pre_filter)
+        points.normalizing = {one.name: one for one in _following(NormalizeScorePlugin, points.score)}
         looking = (*points.pre_filter, *points.filter, *points.pre_score, *points.score)
-        points.scoped = {one.name: one for one in looking if isinstance(one, Scoped)}
-        points.asking = {one.name: one for one in points.permit if isinstance(one, AskingPlugin)}
-        points.preparing = {one.name: one for one in points.pre_bind if isinstance(one, Preparing)}
+        points.scoped = {one.name: one for one in _following(Scoped, looking)}
+        points.asking = {one.name: one for one in _following(AskingPlugin, points.permit)}
+        points.preparing = {one.name: one for one in _following(Preparing, points.pre_bind)}
         return points
