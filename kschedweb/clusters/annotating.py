@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -11,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kschedweb.clusters.connecting.access import allowed, is_served
-from kschedweb.clusters.connecting.client import JSON, Client, ClusterError, Stopped
+from kschedweb.clusters.connecting.client import JSON, Client, ClusterError, Stopped, pause
 from kschedweb.clusters.kinds import BY_NAME, Kind
 from kschedweb.clusters.reader import object_key
 
@@ -162,7 +161,7 @@ class _Writing:
                 worth_it = error.passing or error.code == CONFLICT
                 if attempt == ATTEMPTS or not worth_it or time.monotonic() > self._until:
                     raise
-                self._pace.rest(error.wait or 0.2 * 2**attempt * random.uniform(0.5, 1.0))  # noqa: S311
+                self._pace.rest(error.wait or pause(attempt))
         raise AssertionError
 
     def _failed(self, change: Patch, place: tuple[str, str], error: ClusterError | Stopped) -> None:

@@ -6,13 +6,19 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 from pytest_django import Settings
 
+from kschedweb.clusters import demo
+from kschedweb.clusters.connecting import client
+from kschedweb.clusters.signals import demo_loaded
+
 Json = dict[str, Any]
+DEMO = cache(demo.cluster)
 Answer = Callable[["Request"], tuple[int, dict[str, str], bytes]]
 
 
@@ -87,8 +93,9 @@ class OddServer:
 
 
 @pytest.fixture
-def odd_server(settings: Settings) -> Iterator[OddServer]:
-    """Reachable by the allowlist, over plain http."""
+def odd_server(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[OddServer]:
+    """Reachable by the allowlist, over plain http; it is asked again at once."""
+    monkeypatch.setattr(client, "PAUSE_SECONDS", 0.02)
     settings.CLUSTER_ALLOW_INSECURE = True
     settings.CLUSTER_ALLOWLIST = ["127.0.0.0/8"]
     server = OddServer()
@@ -98,3 +105,10 @@ def odd_server(settings: Settings) -> Iterator[OddServer]:
     server.server.shutdown()
     server.server.server_close()
     thread.join()
+
+
+@pytest.fixture
+def plain_demo(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The demo is its objects alone, which are made once: nobody records what they use."""
+    monkeypatch.setattr(demo, "cluster", DEMO)
+    monkeypatch.setattr(demo_loaded, "receivers", [])

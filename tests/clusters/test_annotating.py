@@ -37,11 +37,6 @@ def asked(server: OddServer) -> Counter[str]:
     return Counter(request.path for request in server.requests)
 
 
-@pytest.fixture(autouse=True)
-def short_rests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(annotating.random, "uniform", lambda least, most: 0.05)
-
-
 def test_each_object_is_merged_into_once(odd_server: OddServer) -> None:
     outcome = write(odd_server, [*nodes(3), Patch(DEPLOYMENT, "shop/web", {"use": None})])
     assert outcome == {"patched": 4, "gone": 0, "left": 0, "failures": 0, "failed": []}

@@ -112,7 +112,7 @@ def test_a_name_that_is_taken_is_kept_unless_replacing_is_asked_for(api_as: ApiA
     assert client.get("/api/v1/clusters/first/snapshots/").json()["results"][0]["id"] == again.json()["snapshot"]["id"]
 
 
-def test_files_never_replace_a_cluster_that_was_not_imported(api_as: ApiAs) -> None:
+def test_files_never_replace_a_cluster_that_was_not_imported(api_as: ApiAs, plain_demo: None) -> None:
     services.demo_load()
     answer = send(api_as("editor"), "demo&replace=true", JSON)
     assert answer.status_code == 409
@@ -142,7 +142,7 @@ def test_an_announced_length_beyond_the_limit_is_refused_unread(api_as: ApiAs, s
 READS = ["clusters/", "clusters/first/", "clusters/first/snapshots/", "clusters/first/nodes/", "clusters/first/pods/"]
 
 
-def test_nodes_and_pods_are_filtered_and_ordered(api_as: ApiAs) -> None:
+def test_nodes_and_pods_are_filtered_and_ordered(api_as: ApiAs, plain_demo: None) -> None:
     services.demo_load()
     client = api_as("viewer")
 
@@ -173,7 +173,7 @@ def test_nodes_and_pods_are_filtered_and_ordered(api_as: ApiAs) -> None:
     assert found("pods/?scheduler=none") == []
 
 
-def test_cursor_pages_go_through_all_pods_once(api_as: ApiAs) -> None:
+def test_cursor_pages_go_through_all_pods_once(api_as: ApiAs, plain_demo: None) -> None:
     services.demo_load()
     client, address, seen = api_as("viewer"), "/api/v1/clusters/demo/pods/?limit=100", []
     while address:

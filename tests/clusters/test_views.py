@@ -27,7 +27,7 @@ TEXT = json.dumps([node(), pod()])
 
 
 @pytest.fixture
-def demo() -> Cluster:
+def demo(plain_demo: None) -> Cluster:
     return services.demo_load()
 
 
@@ -39,7 +39,7 @@ def test_an_empty_list_teaches_what_to_do(client_as: ClientAs) -> None:
     assert elements(offered["viewer"], ".empty")
 
 
-def test_the_demo_is_one_click_away(client_as: ClientAs) -> None:
+def test_the_demo_is_one_click_away(client_as: ClientAs, plain_demo: None) -> None:
     answer = client_as("editor").post("/clusters/load-demo/")
     assert answer["Location"] == "/clusters/demo/"
     assert Cluster.objects.get().name == "demo"

@@ -36,6 +36,7 @@ READ_SECONDS = 30.0
 ANSWER_SECONDS = 120.0  # for one whole answer, however slow
 PAGE = 500
 ATTEMPTS = 4
+PAUSE_SECONDS = 0.4  # before the second attempt, at most
 UNAUTHORIZED = 401
 LARGEST_BODY = 256 * 1024 * 1024
 CONNECTIONS = 16
@@ -60,6 +61,11 @@ class Keys(Protocol):
 
     def refused(self, secret: Secret) -> bool:
         """Report that the server refused ``secret``; returns whether there is another one now."""
+
+
+def pause(attempt: int) -> float:
+    """How many seconds to wait after ``attempt`` failed: twice as long each time, and not the same for all callers."""
+    return PAUSE_SECONDS * 2 ** (attempt - 1) * random.uniform(0.5, 1.0)  # noqa: S311
 
 
 class Client:
@@ -273,7 +279,7 @@ class Client:
             except ClusterError as error:
                 if attempt == ATTEMPTS or not error.passing or not self._left(1):
                     raise
-                self.stop.wait(error.wait or 0.2 * 2**attempt * random.uniform(0.5, 1.0))  # noqa: S311
+                self.stop.wait(error.wait or pause(attempt))
         raise AssertionError
 
     def _left(self, seconds: float) -> float:
