@@ -14,19 +14,21 @@ import pytest
 from tests.conftest import ROOT
 
 Json = dict[str, Any]
+ENGINE = ["-m", "kschedweb.engine", "explain"]
 PACKAGES = ROOT / "tests" / "support"
 
 
-def installed(package: str, target: Path) -> Path:
-    """Where the package is installed, and nothing else."""
-    options = ["--quiet", "--no-index", "--no-build-isolation", "--no-deps", "--disable-pip-version-check"]
-    run([sys.executable, "-m", "pip", "install", *options, "--target", str(target), str(PACKAGES / package)])
-    return target
+pytestmark = pytest.mark.xdist_group("thirdparty")  # installed once
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return installed("racklimit", tmp_path_factory.mktemp("site-packages"))
+    """Where both packages are installed, and nothing else."""
+    target = tmp_path_factory.mktemp("site-packages")
+    options = ["--quiet", "--no-index", "--no-build-isolation", "--no-deps", "--disable-pip-version-check"]
+    packages = [str(PACKAGES / name) for name in ("racklimit", "headroom")]
+    run([sys.executable, "-m", "pip", "install", *options, "--target", str(target), *packages])
+    return target
 
 
 def run(command: list[str], folder: Path | None = None, given: str = "") -> str:
@@ -107,18 +109,18 @@ def test_the_command_line_validates_its_arguments(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "why"),
+    ("command", "module", "why"),
     [
-        ("", "No module named 'odd_plugin'"),
-        ("SPEC = 5", "is no PluginSpec"),
-        ("SPEC = 1 / 0", "division by zero"),
-        (
-            "from kschedweb.engine.plugins.nodename import SPEC",
-            "two",
-        ),
+        (ENGINE, "", "No module named 'odd_plugin'"),
+        (ENGINE, "SPEC = 5", "is no PluginSpec"),
+        (ENGINE, "SPEC = 1 / 0", "division by zero"),
+        (ENGINE, "from kschedweb.engine.plugins.nodename import SPEC", "two"),
+        (["manage.py", "check"], "SPEC = 5", "is no PluginSpec"),
     ],
 )
-def test_a_plugin_that_cannot_be_used_is_named_in_one_line(tmp_path: Path, module: str, why: str) -> None:
+def test_a_plugin_that_cannot_be_used_is_named_in_one_line(
+    tmp_path: Path, command: list[str], module: str, why: str
+) -> None:
     information = tmp_path / "odd-1.0.dist-info"
     information.mkdir()
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: odd\nVersion: 1.0\n")
@@ -126,14 +128,13 @@ def test_a_plugin_that_cannot_be_used_is_named_in_one_line(tmp_path: Path, modul
     if module:
         (tmp_path / "odd_plugin.py").write_text(module)
     environment = os.environ | {"PYTHONPATH": str(tmp_path)}
-    for command in (["-m", "kschedweb.engine", "explain"], ["manage.py", "check"]):
-        done = subprocess.run(
-            [sys.executable, *command], cwd=ROOT, env=environment, input=SCENARIO, capture_output=True, text=True
-        )
-        assert done.returncode
-        assert done.stdout == ""
-        assert f"the plugin Odd (odd_plugin:SPEC) cannot be used: {why}" in done.stderr
-        assert done.stderr.count("\n") == 1
+    done = subprocess.run(
+        [sys.executable, *command], cwd=ROOT, env=environment, input=SCENARIO, capture_output=True, text=True
+    )
+    assert done.returncode
+    assert done.stdout == ""
+    assert f"the plugin Odd (odd_plugin:SPEC) cannot be used: {why}" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_without_the_package_the_plugin_is_unknown() -> None:
@@ -142,16 +143,8 @@ def test_without_the_package_the_plugin_is_unknown() -> None:
     assert "RackLimit" in answer["errors"][0]
 
 
-def test_the_site_shows_it_in_forms_profiles_and_explanations(folder: Path) -> None:
-    """within.py, in a process that has the package."""
-    output = run([sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "tests/thirdparty/within.py"], folder)
-    assert "6 passed" in output
-
-
-def test_a_load_aware_plugin_of_two_files_is_everywhere(tmp_path: Path) -> None:
-    """within_headroom.py, in a process that has the package."""
-    folder = installed("headroom", tmp_path)
-    output = run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "tests/thirdparty/within_headroom.py"], folder
-    )
-    assert "6 passed" in output
+def test_the_site_shows_both_in_forms_profiles_explanations_and_wherever_load_counts(folder: Path) -> None:
+    """within.py and within_headroom.py, in a process that has the packages."""
+    files = ["tests/thirdparty/within.py", "tests/thirdparty/within_headroom.py"]
+    output = run([sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", *files], folder)
+    assert "12 passed" in output
