@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 pytest_plugins = [f"tests.support.{name}" for name in ("controlplane", "browser", "folders", "kubectl", "place")]
 
 # How long an example takes says nothing about the code on a busy machine.
-hypothesis_settings.register_profile("kschedweb", deadline=None, derandomize=not tiers.NIGHTLY)
+hypothesis_settings.register_profile(
+    "kschedweb", deadline=None, max_examples=tiers.count(40, 100), derandomize=not tiers.NIGHTLY
+)
 hypothesis_settings.load_profile("kschedweb")
 
 ROOT = Path(__file__).resolve().parent.parent

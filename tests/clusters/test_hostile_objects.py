@@ -14,6 +14,7 @@ from kschedweb.clusters import demo
 from kschedweb.clusters.importing.imports import ImportFailed, files_read
 from kschedweb.clusters.models import Snapshot
 from kschedweb.clusters.rows import pod_row, rows_of
+from tests.support import tiers
 from tests.support.hostile import places
 
 Json = dict[str, Any]
@@ -56,7 +57,7 @@ def bent(draw: st.DrawFn) -> Json:
     return item
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=tiers.count(120, 1000), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(bent(), min_size=1, max_size=4))
 def test_no_object_breaks_an_import(items: list[Json]) -> None:
     whole = [originals()[0] | {"kind": "Node", "apiVersion": "v1"}, *items]

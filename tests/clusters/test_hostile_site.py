@@ -43,7 +43,7 @@ def ends_well(answer: Any, *, page: bool) -> None:
         assert answer.json()["detail"]
 
 
-@settings(deadline=None, max_examples=tiers.count(20, 300), suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=tiers.count(8, 300), suppress_health_check=list(HealthCheck))
 @given(items=st.lists(bent(), min_size=5, max_size=5))
 def test_no_bent_object_breaks_rest_or_a_page(
     client_as: Callable[[str], Client], api_as: Callable[[str], APIClient], items: list[Json]

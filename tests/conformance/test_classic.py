@@ -8,6 +8,7 @@ from kschedweb.engine.scenario.classic import ClassicScenario
 from tests.conformance.classic import comparable, recorded, sequences
 
 NUMBER, SEQUENCES = 240, 41
+pytestmark = pytest.mark.xdist_group("classic")  # all answers are given at once, in one process
 
 
 @pytest.mark.parametrize("number", range(NUMBER))

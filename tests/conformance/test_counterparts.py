@@ -21,7 +21,7 @@ from kschedweb.engine.scenario.classic import ClassicScenario
 from tests.conformance.making.classic import ClassicMaker
 from tests.support import tiers
 
-COUNT = tiers.count(60, 600)
+COUNT = tiers.count(20, 600)
 SEED = tiers.seed()
 MOST = 20 * COUNT  # until a node is rejected, which few pods bring about for some predicates
 # What has come into pods since.

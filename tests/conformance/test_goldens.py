@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 
@@ -10,16 +12,24 @@ from tests.conformance.hunting import same
 from tests.conformance.make_goldens import SCENARIOS, parsed, written
 from tests.conformance.reference import engine_answer
 
+REGRESSIONS = "regressions.jsonl"
 NAME = re.compile(r'"name":\s?"([^"]*)"')
 
 
-def goldens() -> list[object]:
-    """Every line, parsed by its own test: a process that runs a few of them would wait for all."""
-    return [
-        pytest.param(file, line, id=f"{file.partition('.')[0]}-{found[1] if (found := NAME.search(line)) else ''}")
-        for file in SCENARIOS
-        for line in written(file)
-    ]
+def goldens() -> Sequence[object]:
+    """Every line, parsed by its own test: a process that runs a few of them would wait for all.
+
+    Of the scenarios of each kind that were drawn, every second one is left to the full tier.
+    """
+    found, kinds = [], Counter[str]()
+    for file in SCENARIOS:
+        for line in written(file):
+            name = match[1] if (match := NAME.search(line)) else ""
+            kind = f"{file} {name.rstrip('-0123456789')}"
+            kinds[kind] += 1
+            marks = [] if file == REGRESSIONS or kinds[kind] % 2 else [pytest.mark.nightly]
+            found.append(pytest.param(file, line, id=f"{file.partition('.')[0]}-{name}", marks=marks))
+    return found
 
 
 @pytest.mark.parametrize(("file", "text"), goldens())

@@ -51,7 +51,7 @@ def beside(items: list[Json]) -> list[Any]:
     return [item for item in originals() if reference(item) not in taken] + items
 
 
-@settings(thorough, max_examples=tiers.count(200, 5000))
+@settings(thorough, max_examples=tiers.count(80, 5000))
 @given(st.lists(bent(), min_size=5, max_size=5))
 def test_no_bent_object_breaks_the_engine(items: list[Json]) -> None:
     snapshot = decide(beside(items))
@@ -59,7 +59,7 @@ def test_no_bent_object_breaks_the_engine(items: list[Json]) -> None:
         assert REASON.fullmatch(reason), f"{name}: {reason}"
 
 
-@settings(thorough, max_examples=tiers.count(50, 1000))
+@settings(thorough, max_examples=tiers.count(20, 1000))
 @given(st.lists(bent(), min_size=5, max_size=5))
 def test_no_bent_object_breaks_a_simulation(items: list[Json]) -> None:
     """Neither there from the beginning nor coming in later."""
@@ -94,7 +94,7 @@ def bound(pod: Json) -> bool:
     return isinstance(spec, dict) and bool(spec.get("nodeName"))
 
 
-@settings(thorough, max_examples=tiers.count(150, 5000))
+@settings(thorough, max_examples=tiers.count(60, 5000))
 @given(bent(), st.sampled_from(["explain", "schedule"]))
 def test_the_command_line_answers_or_names_the_object_in_one_line(item: Json, command: str) -> None:
     status, out, error = run(command, scenario_of(item))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from kschedweb.engine import Pod, Scheduler
 from kschedweb.engine.cycle.request import SearchRequest
 from tests.engine.builders import node, pod, scheduler
+from tests.support import tiers
 
 ZONE, HOSTNAME = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 
@@ -66,7 +67,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=tiers.count(60, 500))
 @given(STEPS, st.booleans())
 def test_a_scheduler_that_remembers_decides_as_one_that_does_not(
     steps: list[tuple[int, int, str]], service: bool

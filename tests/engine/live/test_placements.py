@@ -24,6 +24,7 @@ from tests.conformance.make_goldens import read
 from tests.engine.builders import node, pod
 from tests.engine.live.loops import live, versioned
 from tests.engine.live.store import Store
+from tests.support import tiers
 
 NOW, END = 1_700_000_000.0, 900.0
 SIMPLE = {"preempt", "watermarks"}
@@ -188,7 +189,7 @@ class Played:
                 return
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tiers.count(25, 200), deadline=None)
 @given(arrivals(), CHANGES)
 def test_a_simulation_of_the_same_events_comes_to_the_same(pods: list[Event], others: list[Event]) -> None:
     configuration = load(default_document()).configuration

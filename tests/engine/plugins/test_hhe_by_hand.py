@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from kschedweb.engine import Pod, Snapshot
 from kschedweb.engine.scenario import Scenario
 from tests.engine.builders import CONFIGURATION, node
+from tests.support import tiers
 
 NOW = 100_000
 WINDOWS = ("15m", "1h", "1d")
@@ -127,7 +128,7 @@ def _mean(parts: list[tuple[int, Fraction]]) -> Fraction:
     return sum((weight * score for weight, score in parts), Fraction(0)) / sum(weight for weight, _ in parts)
 
 
-@settings(max_examples=300)
+@settings(max_examples=tiers.count(120, 1000))
 @given(clusters())
 def test_the_plugin_computes_as_one_would_by_hand(scenario: dict[str, Any]) -> None:
     found = Scenario.parse(json.dumps(scenario)).explain()["pods"][0]["scores"]["HheWaterLevelBalance"]["raw"]

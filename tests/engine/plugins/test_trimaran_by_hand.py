@@ -16,6 +16,7 @@ from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.releases import CURRENT
 from kschedweb.engine.state.columns import ALL
 from kschedweb.engine.state.watermarks.table import Watermarks
+from tests.support import tiers
 from tests.support import trimaran_by_hand as by_hand
 from tests.support.trimaran_by_hand import Json, Machine
 
@@ -114,7 +115,7 @@ CASES: dict[str, tuple[str, Json, Callable[[Machine, Json], float]]] = {
 
 @pytest.mark.parametrize("case", CASES)
 @given(clusters())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tiers.count(25, 200), deadline=None)
 def test_scores_are_those_worked_out_by_hand(case: str, cluster: tuple[list[Machine], Json]) -> None:
     (plugin, args, formula), (listed, raw) = CASES[case], cluster
     found = scored(plugin, args, listed, raw)
@@ -125,7 +126,7 @@ def test_scores_are_those_worked_out_by_hand(case: str, cluster: tuple[list[Mach
 
 
 @given(clusters(), st.sets(st.sampled_from(["n0", "n1", "n2"])))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tiers.count(25, 200), deadline=None)
 def test_peaks_is_as_worked_out_by_hand(cluster: tuple[list[Machine], Json], modelled: set[str]) -> None:
     listed, raw = cluster
     models = dict.fromkeys(modelled, MODEL)

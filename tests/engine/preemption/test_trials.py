@@ -14,6 +14,7 @@ from kschedweb.engine.cycle.request import SearchRequest
 from kschedweb.engine.framework.handle import CycleHandle
 from kschedweb.engine.state.nominator import Nominator
 from tests.engine.builders import node, pod, scheduler
+from tests.support import tiers
 
 
 class Unknown:
@@ -93,7 +94,7 @@ def outcomes(objects: list[dict], waiting: list[dict], nominated: dict[str, dict
     return said
 
 
-@settings(max_examples=25)
+@settings(max_examples=tiers.count(10, 100))
 @given(st.integers(0, 2**32))
 def test_all_at_once_and_one_by_one_come_to_the_same(seed: int) -> None:
     objects, waiting = crowd(random.Random(seed))
@@ -103,7 +104,7 @@ def test_all_at_once_and_one_by_one_come_to_the_same(seed: int) -> None:
         assert outcomes(objects, waiting) == at_once
 
 
-@settings(max_examples=25)
+@settings(max_examples=tiers.count(10, 100))
 @given(st.integers(0, 2**32))
 def test_nominated_pods_are_heeded_and_then_forgotten(seed: int) -> None:
     draw = random.Random(seed)

@@ -13,6 +13,7 @@ from kschedweb.engine.queue import QueuedPod
 from kschedweb.engine.queue.backoff import WINDOW
 from tests.engine.builders import node
 from tests.engine.queue.queues import FIT, queue, waiting
+from tests.support import tiers
 
 PLUGINS = (FIT, "InterPodAffinity", "TaintToleration", "NodeAffinity")
 BOUND, NODE = waiting("bound", on="one"), Node.read(node("one"))
@@ -132,4 +133,4 @@ class QueueMachine(RuleBasedStateMachine):
 
 
 TestQueue = QueueMachine.TestCase
-TestQueue.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+TestQueue.settings = settings(max_examples=tiers.count(60, 500), stateful_step_count=40, deadline=None)

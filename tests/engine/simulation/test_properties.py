@@ -24,6 +24,7 @@ from kschedweb.engine.simulation import (
     SimulationError,
 )
 from tests.engine.builders import CONFIGURATION, node, pod
+from tests.support import tiers
 
 END = 2000.0
 NODES = [node(name) for name in "abc"]
@@ -77,7 +78,7 @@ def simulate(events: list[Event], cycle: float) -> Simulation | None:
     return simulation
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tiers.count(60, 500), deadline=None)
 @given(arrivals(), HAPPENINGS, st.sampled_from([0.0, 0.001, 5.0]))
 def test_no_pod_is_lost_or_in_two_places_and_no_node_overfull(
     pods: list[Event], others: list[Event], cycle: float
@@ -99,14 +100,14 @@ def test_no_pod_is_lost_or_in_two_places_and_no_node_overfull(
     assert all(one.waited > cycle - 1e-6 for one in result.bound)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=tiers.count(20, 100), deadline=None)
 @given(arrivals(), HAPPENINGS)
 def test_the_same_input_gives_the_same_result(pods: list[Event], others: list[Event]) -> None:
     first, second = simulate(pods + others, 0.001), simulate(pods + others, 0.001)
     assert (first and first.result) == (second and second.result)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=tiers.count(20, 100), deadline=None)
 @given(arrivals(), HAPPENINGS)
 def test_a_snapshot_that_was_kept_up_equals_one_made_anew(pods: list[Event], others: list[Event]) -> None:
     simulation = simulate(pods + others, 0.001)

@@ -65,7 +65,7 @@ def jam(seed: int) -> Prepared:
     return Prepared([*nodes, *CLASSES], events, drawn.choice([None, 9500.0]), Settings(sample=45.0, cycle=cycle))
 
 
-@settings(max_examples=tiers.count(8, 100), deadline=None, phases=EXPLICIT)
+@settings(max_examples=tiers.count(4, 100), deadline=None, phases=EXPLICIT)
 @given(
     seed=st.integers(0, 100_000),
     world=st.sampled_from([jam, jam, queue, crowd]),
@@ -81,15 +81,15 @@ def test_the_outcome_is_the_same_to_the_last_byte(seed: int, world: Callable[[in
 
 def test_a_month_of_waiting_costs_no_tries(made: Tried) -> None:
     day = 86400.0
-    events: list[Event] = [PodArrives(0.1 * n, pod(f"big-{n}", requests={"cpu": "9"})) for n in range(50)]
+    events: list[Event] = [PodArrives(0.1 * n, pod(f"big-{n}", requests={"cpu": "9"})) for n in range(12)]
     events += [PodArrives(n * day, pod(f"small-{n}", requests={"cpu": "100m"})) for n in range(1, 31)]
     prepared = Prepared([node("a"), node("b")], events, None, Settings(sample=3600.0))
     outcome = run(prepared, configuration())
     assert made() < 200
-    waits = outcome.attempts[:50]
+    waits = outcome.attempts[:12]
     assert 30 * day / 331 - 2 <= waits.min() <= waits.max() <= 30 * day / 330 + 2
     # The first thirty small ones came between; what is said last is true of the cluster as it was then.
-    assert {outcome.texts[code].count("Insufficient cpu") for code in outcome.message[:50].tolist()} == {1}
+    assert {outcome.texts[code].count("Insufficient cpu") for code in outcome.message[:12].tolist()} == {1}
 
 
 def test_what_is_said_follows_the_cluster_though_no_try_is_made(made: Tried) -> None:

@@ -196,7 +196,13 @@ def test_pods_are_counted_by_verdict_and_by_rule() -> None:
     assert found["rules"] == [{**rule, "pods": 2, "moves": 2}]
 
 
-@pytest.mark.parametrize("number", range(240))
+def _numbers() -> list[Any]:
+    """Of the 240, every third run of all profiles, each alone and in sequence; the others in the full tier."""
+    runs = 2 * len(PROFILES)
+    return [pytest.param(one, marks=[pytest.mark.nightly] if one // runs % 3 else []) for one in range(240)]
+
+
+@pytest.mark.parametrize("number", _numbers())
 def test_moves_are_what_both_explanations_come_to(number: int) -> None:
     """On every recorded classic scenario, each with one of several profiles, against plain data looked at slowly.
 

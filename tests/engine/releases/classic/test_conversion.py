@@ -22,6 +22,7 @@ from kschedweb.engine.releases.classic.catalogue import (
 from kschedweb.engine.releases.classic.conversion import Conversion, convert
 from tests.conformance.making.policies import PolicyMaker
 from tests.engine.releases.classic.support import POLICY
+from tests.support import tiers
 
 EDITIONS = [
     Edition(),
@@ -86,7 +87,7 @@ def known(draw: st.DrawFn) -> tuple[Policy, Edition]:
     return policy, edition
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=tiers.count(80, 500), deadline=None)
 @given(known())
 def test_what_comes_out_is_valid_and_tells_of_every_item_once(made: tuple[Policy, Edition]) -> None:
     policy, edition = made
@@ -108,7 +109,7 @@ def test_what_comes_out_is_valid_and_tells_of_every_item_once(made: tuple[Policy
     assert sum(found.counts.values()) == len(found.notes)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=tiers.count(40, 200), deadline=None)
 @given(known())
 def test_weights_are_those_of_the_policy(made: tuple[Policy, Edition]) -> None:
     policy, edition = made
@@ -124,7 +125,7 @@ def test_weights_are_those_of_the_policy(made: tuple[Policy, Edition]) -> None:
             assert note.plugins == (SCORED_BY[note.name],)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=tiers.count(20, 100), deadline=None)
 @given(known())
 def test_the_same_policy_gives_the_same_profile(made: tuple[Policy, Edition]) -> None:
     assert convert(*made) == convert(*made)

@@ -21,9 +21,13 @@ def at(x: float, a: float, b: float) -> float:
 
 def binomial(x: float, a: int, b: int) -> float:
     """I_x(a, b) for whole shapes: the chance of at least a hits in a + b - 1 tries, in whole numbers."""
-    part, whole, tries = Fraction(x).numerator, Fraction(x).denominator, a + b - 1
-    hits = sum(math.comb(tries, hit) * part**hit * (whole - part) ** (tries - hit) for hit in range(a, tries + 1))
-    return float(Fraction(hits, whole**tries))
+    (part, whole), tries = Fraction(x).as_integer_ratio(), a + b - 1
+    rest, hits = whole - part, 0
+    term = math.comb(tries, a) * part**a * rest**b // rest
+    for hit in range(a, tries + 1):
+        hits += term
+        term = term * (tries - hit) * part // ((hit + 1) * rest)  # without remainder
+    return hits / whole**tries
 
 
 SHAPES = [(1, 1), (2, 3), (30, 2), (300, 100), (5, 400), (1000, 1000)]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from kschedweb.engine.studies.capacity.shapes import node_shape
 from kschedweb.engine.studies.capacity.sizing import enlarged, size
 from tests.engine.studies.clusters import HOSTNAME, ZONE, Json, configuration, node, pod, snapshot
+from tests.support import tiers
 
 
 def _daemon_set(name: str, cpu: str, **spec: object) -> Json:
@@ -17,7 +18,7 @@ def _daemon_set(name: str, cpu: str, **spec: object) -> Json:
 
 
 @given(count=st.integers(0, 30), asked=st.integers(1, 4), room=st.integers(0, 4))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=tiers.count(12, 100), deadline=None)
 def test_equal_pods_need_as_many_nodes_as_arithmetic_says(count: int, asked: int, room: int) -> None:
     cluster = snapshot(node("old", cpu=str(room)), [pod(f"p{at}", cpu=str(asked)) for at in range(count)])
     found = size(cluster, configuration(), cluster.pending, node_shape(node("new", cpu="4")))

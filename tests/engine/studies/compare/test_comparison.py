@@ -23,6 +23,7 @@ from kschedweb.engine.studies.play.run import run
 from kschedweb.engine.studies.prepare.prepared import Prepared
 from tests.engine.builders import node, pod
 from tests.engine.studies.worlds import configuration, crowd
+from tests.support import tiers
 
 PACKING = "MostAllocated"
 
@@ -100,7 +101,7 @@ def test_where_no_plugin_prefers_the_new_node_that_is_said() -> None:
     assert change == PlacementChange("default/one", "b", "a", said=NOT_SCORED)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=tiers.count(3, 30), deadline=None)
 @given(seed=st.integers(0, 10_000))
 def test_every_difference_has_a_reason_that_the_explanation_bears_out(seed: int) -> None:
     prepared = crowd(seed, pods=25)

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kschedweb.engine.studies import DocumentError, DocumentProblem, json_schema, read
+from tests.support import tiers
 
 SCHEMA = jsonschema.Draft202012Validator(json_schema())
 WHOLE: dict[str, Any] = {
@@ -90,7 +91,7 @@ VALUES = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=tiers.count(120, 1000), deadline=None)
 @given(st.sampled_from(places(WHOLE)[1:]), VALUES, st.booleans())
 def test_a_value_in_the_wrong_place_is_told_where_it_stands(place: tuple[Any, ...], value: Any, extra: bool) -> None:
     raw = copy.deepcopy(WHOLE)
@@ -116,7 +117,7 @@ def test_a_value_in_the_wrong_place_is_told_where_it_stands(place: tuple[Any, ..
         assert first in (place[0], "unheardOf"), f"{problem} is told elsewhere than {place}"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=tiers.count(80, 500), deadline=None)
 @given(st.sampled_from(places(WHOLE)[1:]), VALUES)
 def test_what_the_reader_takes_the_schema_takes_too(place: tuple[Any, ...], value: Any) -> None:
     raw = copy.deepcopy(WHOLE)
@@ -131,7 +132,7 @@ def test_what_the_reader_takes_the_schema_takes_too(place: tuple[Any, ...], valu
         SCHEMA.validate(raw)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tiers.count(60, 500), deadline=None)
 @given(
     st.recursive(VALUES, lambda inner: st.dictionaries(st.sampled_from([*WHOLE, "x"]), inner, max_size=4), max_leaves=8)
 )

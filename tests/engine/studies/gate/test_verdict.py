@@ -31,6 +31,7 @@ from kschedweb.engine.studies.play.run import run
 from tests.engine.builders import node, pod
 from tests.engine.studies.gates import PACKED, cluster, renamed
 from tests.engine.studies.worlds import configuration, crowd
+from tests.support import tiers
 from tests.support.hostile import bent, originals
 
 Json = dict[str, Any]
@@ -261,7 +262,7 @@ def test_progress_hears_of_both_runs_and_may_end_them() -> None:
     assert dict.fromkeys(heard) == {f"Under {DEFAULTS}:": None, "Under policy:": None}
 
 
-@settings(max_examples=8)
+@settings(max_examples=tiers.count(4, 50))
 @given(st.integers(0, 10_000))
 def test_a_verdict_says_of_every_pod_what_the_runs_say(seed: int) -> None:
     """Whatever happens in a run: drains, failures, preemption."""
@@ -282,7 +283,11 @@ def test_a_verdict_says_of_every_pod_what_the_runs_say(seed: int) -> None:
     assert [one.passed for one in found.checks] == [one.value == 0 for one in found.checks]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=tiers.count(15, 200),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
 @given(st.lists(bent(), min_size=3, max_size=3), st.sampled_from(["all", "pending"]))
 def test_no_bent_object_of_a_dump_breaks_a_verdict(items: list[Json], place: str) -> None:
     """Each is judged with the others, or named among the notes; or the whole is refused."""

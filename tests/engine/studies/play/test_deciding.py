@@ -27,11 +27,12 @@ from kschedweb.engine.studies.prepare.history import Played
 from kschedweb.engine.studies.prepare.prepared import Prepared
 from tests.engine.builders import node, pod
 from tests.engine.studies.worlds import configuration, crowd, queue
+from tests.support import tiers
 
 PACKING = "MostAllocated"
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=tiers.count(8, 100), deadline=None)
 @given(seed=st.integers(0, 10_000), chosen=st.integers(0, 10_000), strategy=st.sampled_from(["", "MostAllocated"]))
 def test_the_last_try_of_a_pod_comes_to_what_it_came_to_in_the_run(seed: int, chosen: int, strategy: str) -> None:
     prepared = crowd(seed)
@@ -51,7 +52,7 @@ def test_the_last_try_of_a_pod_comes_to_what_it_came_to_in_the_run(seed: int, ch
         assert decided.explanation.chosen is None
 
 
-@settings(max_examples=6, deadline=None, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=tiers.count(2, 30), deadline=None, phases=[Phase.explicit, Phase.generate])
 @given(seed=st.integers(0, 10_000), world=st.sampled_from([crowd, queue]), strategy=st.sampled_from(["", PACKING]))
 def test_the_log_shows_a_try_as_a_replay_does(seed: int, world: Callable[[int], Prepared], strategy: str) -> None:
     prepared, config = world(seed), configuration(strategy)
@@ -75,7 +76,7 @@ def test_the_log_shows_a_try_as_a_replay_does(seed: int, world: Callable[[int], 
         ]
 
 
-@settings(max_examples=9, deadline=None, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=tiers.count(3, 30), deadline=None, phases=[Phase.explicit, Phase.generate])
 @given(seed=st.integers(0, 10_000), use=st.sampled_from(["", "recorded", "estimated", "history"]), order=st.randoms())
 def test_decisions_in_any_order_show_what_each_shows_alone(seed: int, use: str, order: random.Random) -> None:
     prepared, config = queue(seed), configuration(PACKING)
@@ -162,7 +163,7 @@ def with_estimate(prepared: Prepared, use: str) -> Prepared:
     return replace(prepared, use=lambda: EstimatedUse(found))
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=tiers.count(2, 30), deadline=None)
 @given(seed=st.integers(0, 10_000))
 def test_a_try_is_found_without_the_outcome_too(seed: int) -> None:
     prepared = crowd(seed)

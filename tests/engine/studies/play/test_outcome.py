@@ -35,7 +35,7 @@ def walked(outcome: Outcome, time: float) -> list[int]:
     return places
 
 
-@settings(max_examples=tiers.count(8, 100), deadline=None)
+@settings(max_examples=tiers.count(4, 100), deadline=None)
 @given(seed=SEEDS)
 def test_bytes_and_back_are_the_same(seed: int) -> None:
     outcome = run(crowd(seed), configuration())
@@ -51,7 +51,7 @@ def test_bytes_and_back_are_the_same(seed: int) -> None:
     np.testing.assert_array_equal(again.node_log.allocatable, outcome.node_log.allocatable)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=tiers.count(4, 100), deadline=None)
 @given(seed=SEEDS)
 def test_the_same_scenario_gives_the_same_outcome(seed: int) -> None:
     prepared = crowd(seed)
@@ -61,7 +61,7 @@ def test_the_same_scenario_gives_the_same_outcome(seed: int) -> None:
     assert first == again == alone
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=tiers.count(4, 100), deadline=None)
 @given(seed=SEEDS, times=st.lists(st.floats(-1, 2100), min_size=1, max_size=8), keyframe=st.sampled_from([3, 7, 4096]))
 def test_a_seek_finds_what_a_walk_through_all_moves_finds(seed: int, times: list[float], keyframe: int) -> None:
     outcome = run(crowd(seed), configuration())
@@ -71,7 +71,7 @@ def test_a_seek_finds_what_a_walk_through_all_moves_finds(seed: int, times: list
             assert outcome.placed(time).tolist() == walked(outcome, time)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=tiers.count(4, 100), deadline=None)
 @given(seed=SEEDS)
 def test_loads_are_the_sums_over_the_pods_that_are_there(seed: int) -> None:
     outcome = run(crowd(seed), configuration())
