@@ -30,6 +30,8 @@ from kschedweb.settings import DATABASES, STORAGES  # noqa: E402
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 ALLOWED_HOSTS = ["localhost", "127.0.0.1", "testserver"]
+# Each test has clients of its own, and each of those would read the whole folder of static files.
+WHITENOISE_AUTOREFRESH = True
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
 if DATABASES["default"]["ENGINE"] == "kschedweb.web.sqlite":
     # A file, since a worker thread beside a live server opens a connection of its own.
