@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -118,6 +120,25 @@ def keep_migrated_rows(request: pytest.FixtureRequest, migrated_rows: str, djang
     # Beside Playwright's event loop Django makes a second connection, which does not know them.
     connection._test_serialized_contents = migrated_rows  # type: ignore[attr-defined]
     request.config.stash[LOST] = "" if connection.in_atomic_block else migrated_rows
+
+
+@pytest.fixture(scope="module")
+def rows_of_module(
+    django_db_setup: None, django_db_blocker: DjangoDbBlocker
+) -> Iterator[Callable[[], AbstractContextManager[None]]]:
+    """``with rows_of_module():`` a fixture of the module writes rows that all its tests find; they go with the module.
+
+    For modules without transactional tests: each test's own transaction lies inside the module's.
+    """
+    from django.db import transaction
+
+    with contextlib.ExitStack() as opened:
+        with django_db_blocker.unblock():
+            opened.enter_context(transaction.atomic())
+        yield django_db_blocker.unblock
+        with django_db_blocker.unblock():
+            transaction.set_rollback(True)
+            opened.close()
 
 
 @pytest.fixture(autouse=True)

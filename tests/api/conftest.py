@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from django.test import override_settings
 
 from kschedweb.accounts import services as accounts
 from kschedweb.accounts.models import Token, User
@@ -33,6 +36,9 @@ from tests.support.routes import Choose
 
 if TYPE_CHECKING:
     from pytest_django import Settings
+
+
+WEBHOOK_HOSTS = ["192.0.2.9"]  # of no machine
 
 
 @dataclass(frozen=True)
@@ -77,8 +83,20 @@ def pod(name: str, cpu: str, node_name: str = "") -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec, "status": {"phase": "Pending"}}
 
 
+@pytest.fixture(scope="module")
+def seeded(rows_of_module: Callable[[], AbstractContextManager[None]]) -> Seed:
+    """Made once a module, whose tests each undo what they change."""
+    with rows_of_module(), override_settings(CLUSTER_ALLOWLIST=WEBHOOK_HOSTS):
+        return _seeded()
+
+
 @pytest.fixture
-def seed(db: None, settings: Settings) -> Seed:
+def seed(seeded: Seed, db: None, settings: Settings) -> Seed:
+    settings.CLUSTER_ALLOWLIST = WEBHOOK_HOSTS
+    return seeded
+
+
+def _seeded() -> Seed:
     admin = person("admin")
     token, key = accounts.token_create(user=admin, name="seed", scope=Action.ADMINISTER, days=1)
     objects = [
@@ -98,7 +116,6 @@ def seed(db: None, settings: Settings) -> Seed:
     sweep = seed_sweeps.everything(1, admin)
     live = seed_live.scheduler(admin)
     decision, approval = seed_live.explained(live), seed_approvals.request(live)
-    settings.CLUSTER_ALLOWLIST = ["192.0.2.9"]  # of no machine
     webhook, secret = webhooks.endpoint_save(
         user=admin, name="seed", url="https://192.0.2.9/hooks", events=list(webhooks.EVENTS)
     )

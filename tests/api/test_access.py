@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -58,9 +59,12 @@ def undone() -> Iterator[None]:
 
 
 def call(client: Client, address: str) -> Any:
-    """GET, or POST where that is the only way in."""
+    """GET, or POST where that is the only way in, with the cookies that this client came with."""
+    cookies = copy(client.cookies)
     answer = client.get(address)
-    return client.post(address) if answer.status_code == 405 else answer
+    answer = client.post(address) if answer.status_code == 405 else answer
+    client.cookies = cookies
+    return answer
 
 
 def refused(answer: HttpResponse) -> bool:
@@ -103,13 +107,15 @@ def test_what_changes_something_is_not_for_viewers() -> None:
 
 
 def test_strangers_are_sent_to_the_login_and_rest_is_closed_to_them(choose: Choose) -> None:
+    client = Client()
     for route in pages(choose):
         with undone():
-            answer = call(Client(), route.address)
+            answer = call(client, route.address)
         assert (answer.status_code, answer.get("Location", "")[:7]) == (302, "/login/"), route
+    caller = APIClient()
     for route, method in operations(choose):
         with undone():
-            answer = APIClient().generic(method.upper(), route.address)
+            answer = caller.generic(method.upper(), route.address)
         assert answer.status_code == 401, f"{method} {route}"
         assert answer["Content-Type"] == "application/problem+json", f"{method} {route}"
 
@@ -118,13 +124,13 @@ def test_strangers_are_sent_to_the_login_and_rest_is_closed_to_them(choose: Choo
 def test_a_page_opens_for_the_roles_of_its_action_only(
     client_as: Callable[[str], Client], choose: Choose, role: str
 ) -> None:
-    found = []
+    found, client = [], client_as(role)
     for route in pages(choose):
         action = route.view.action_required
         if not tells(role, action):
             continue
         with undone():
-            answer = call(client_as(role), route.address)
+            answer = call(client, route.address)
             if wrong(answer, route, action in ALLOWED[role]):
                 found.append(f"{route} {answer.status_code}")
     assert not found, "\n".join(found)
@@ -134,13 +140,13 @@ def test_a_page_opens_for_the_roles_of_its_action_only(
 def test_a_rest_operation_is_open_to_the_roles_of_its_action_only(
     api_as: Callable[[str], APIClient], choose: Choose, role: str
 ) -> None:
-    found = []
+    found, client = [], api_as(role)
     for route, method in operations(choose):
         action = action_of(route.view.cls, method.upper())
         if not tells(role, action):
             continue
         with undone():
-            answer = api_as(role).generic(method.upper(), route.address)
+            answer = client.generic(method.upper(), route.address)
             if wrong(answer, route, action in ALLOWED[role]):
                 found.append(f"{method} {route} {answer.status_code}")
     assert not found, "\n".join(found)
