@@ -39,14 +39,16 @@ def bound(name: str) -> int:
 
 
 def counted(client: Client, places: addresses.Places) -> Iterator[tuple[str, int]]:
-    """Queries by address, each visited twice so that what is kept in memory is there."""
+    """Queries by address; one that exceeds its bound is visited again, since what is kept in memory is there now."""
     visits = {f"page {name}": path for name, path in addresses.pages(places).items() if name != "login"}
     visits |= {f"REST {name}": path for name, path in addresses.resources(places).items()}
     for name, path in visits.items():
-        first = client.get(path)
-        assert first.status_code == 200, f"{path}: {first.status_code} {first.content[:500]!r}"
         with CaptureQueriesContext(connection) as queries:
-            client.get(path)
+            answer = client.get(path)
+        assert answer.status_code == 200, f"{path}: {answer.status_code} {answer.content[:500]!r}"
+        if len(queries) > bound(name):
+            with CaptureQueriesContext(connection) as queries:
+                client.get(path)
         yield name, len(queries)
 
 
