@@ -74,14 +74,14 @@ def test_answers_are_sent_without_waiting_for_more(site: Running) -> None:
 
 
 def test_a_head_that_does_not_end_is_answered_408(site: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "HEAD_WITHIN", 0.5)
+    monkeypatch.setattr(server, "HEAD_WITHIN", 0.2)
     begun = site[1]()
     begun.sendall(CALL[:30])
     assert whole(begun).startswith(b"HTTP/1.1 408 Request Timeout\r\n")
 
 
 def test_a_connection_on_which_nothing_comes_is_closed(site: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "HEAD_WITHIN", 0.5)
+    monkeypatch.setattr(server, "HEAD_WITHIN", 0.2)
     assert whole(site[1]()) == b""
 
 
@@ -89,13 +89,13 @@ def test_a_second_head_that_drips_is_answered_408(site: Running, monkeypatch: py
     connection = site[1]()
     connection.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
     wait_until(lambda: b"200 OK" in connection.recv(65536, socket.MSG_PEEK), 10, "the first answer")
-    monkeypatch.setattr(server, "HEAD_WITHIN", 1.0)
+    monkeypatch.setattr(server, "HEAD_WITHIN", 0.5)
 
     def drip() -> None:
         with contextlib.suppress(OSError):
             for letter in CALL[:-1]:
                 connection.sendall(bytes([letter]))
-                if done.wait(0.2):
+                if done.wait(0.1):
                     return
 
     done = threading.Event()
@@ -111,7 +111,7 @@ def test_a_second_head_that_drips_is_answered_408(site: Running, monkeypatch: py
 def test_a_body_that_does_not_come_is_answered_408_as_problem_details(
     site: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(handler, "BODY_PAUSE", 0.5)
+    monkeypatch.setattr(handler, "BODY_PAUSE", 0.2)
     begun = site[1]()
     begun.sendall(CALL + b"{")
     answer = whole(begun)
@@ -121,14 +121,14 @@ def test_a_body_that_does_not_come_is_answered_408_as_problem_details(
 
 def test_a_body_that_drips_has_as_long_as_its_size_allows(monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that never pauses for long still has to come to its end."""
-    monkeypatch.setattr(handler, "BODY_PAUSE", 5.0)
+    monkeypatch.setattr(handler, "BODY_PAUSE", 1.0)
     monkeypatch.setattr(handler, "BODY_RATE", 1_000_000)
     parts = 0
 
     async def receive() -> Any:
         nonlocal parts
         parts += 1
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0.02)
         return {"type": "http.request", "body": b"x", "more_body": True}
 
     with pytest.raises(TimeoutError):
