@@ -14,6 +14,7 @@ from rest_framework.test import APIRequestFactory
 
 from kschedweb.jobs.models import Job
 from kschedweb.web.pagination import CursorPagination, encode, keys_of
+from tests.support.tiers import count
 
 pytestmark = [pytest.mark.django_db, pytest.mark.databases]
 
@@ -32,7 +33,7 @@ def page(queryset, address: str = "/", limit: int = 2) -> tuple[list[Job], str |
 
 
 @given(rows=ROWS, order=ORDERS, limit=st.integers(1, 5))
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=count(60, 600), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_walking_forth_and_back_sees_every_row_once_in_order(rows, order, limit):
     Job.objects.all().delete()
     Job.objects.bulk_create(

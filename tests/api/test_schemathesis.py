@@ -18,7 +18,7 @@ from schemathesis.config import SchemathesisConfig
 from tests.support import tiers
 
 SEED = tiers.seed()
-EXAMPLES = tiers.count(3, 30)
+EXAMPLES = tiers.count(2, 30)
 
 CONFIG = {
     "seed": SEED,

@@ -40,22 +40,26 @@ def test_readme_documents_exactly_the_variables_that_the_code_reads() -> None:
     assert from_files == {name for name, mark in rows if mark}
 
 
+WRONG = [
+    ("KSCHEDWEB_DEBUG", "perhaps"),
+    ("KSCHEDWEB_HTTPS", "2"),
+    ("KSCHEDWEB_UPLOAD_LIMIT_MIB", "0"),
+    ("KSCHEDWEB_UPLOAD_LIMIT_MIB", "many"),
+    ("KSCHEDWEB_ENCRYPTION_KEYS", "short"),
+    ("KSCHEDWEB_SECRET_KEY", ""),
+    ("KSCHEDWEB_SECRET_KEY_FILE", "somewhere"),
+    ("DATABASE_URL", "mongo://host/name"),
+    ("DATABASE_URL", "postgres://user:password@host:port/name"),
+    ("REDIS_URL", "memory://"),
+]
+MIGRATE, BEAT = ("manage.py", "migrate"), ("-m", "celery", "-A", "kschedweb", "beat")
+
+
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("KSCHEDWEB_DEBUG", "perhaps"),
-        ("KSCHEDWEB_HTTPS", "2"),
-        ("KSCHEDWEB_UPLOAD_LIMIT_MIB", "0"),
-        ("KSCHEDWEB_UPLOAD_LIMIT_MIB", "many"),
-        ("KSCHEDWEB_ENCRYPTION_KEYS", "short"),
-        ("KSCHEDWEB_SECRET_KEY", ""),
-        ("KSCHEDWEB_SECRET_KEY_FILE", "somewhere"),
-        ("DATABASE_URL", "mongo://host/name"),
-        ("DATABASE_URL", "postgres://user:password@host:port/name"),
-        ("REDIS_URL", "memory://"),
-    ],
+    ("command", "name", "value"),
+    [(MIGRATE, *wrong) for wrong in WRONG]
+    + [pytest.param(BEAT, *wrong, marks=pytest.mark.nightly if number else ()) for number, wrong in enumerate(WRONG)],
 )
-@pytest.mark.parametrize("command", [("manage.py", "migrate"), ("-m", "celery", "-A", "kschedweb", "beat")])
 def test_wrong_value_stops_the_start_with_its_name(command: tuple[str, ...], name: str, value: str) -> None:
     done = start(*command, **{name: value})
     assert done.returncode == 2

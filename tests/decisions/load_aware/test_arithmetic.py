@@ -15,6 +15,7 @@ from kschedweb.decisions.presenters.base import Presenter
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.state.watermarks.crane import METRICS
 from tests.decisions.load_cases import clusters, decided
+from tests.support.tiers import count
 
 metric = st.sampled_from((*METRICS, "gpu_usage"))
 period = st.sampled_from(("0s", "1m0s", "15m0s", "3h0m0s"))
@@ -102,7 +103,7 @@ def test_every_load_aware_policy_is_worked_out() -> None:
 
 
 @pytest.mark.parametrize("plugin", policies())
-@settings(max_examples=100)
+@settings(max_examples=count(30, 100))
 @given(data=st.data())
 def test_the_steps_come_to_the_score_of_the_engine(plugin: str, data: st.DataObject) -> None:
     arguments = data.draw(st.fixed_dictionaries({}, optional=ARGUMENTS[plugin]), label="arguments")
