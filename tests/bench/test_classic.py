@@ -41,7 +41,9 @@ def scenario(kind: str) -> str:
     return json.dumps({**found, "classic": True}).replace(workloads.ZONE, BETA_ZONE)
 
 
-@pytest.mark.parametrize("kind", ["basic", "mixed", pytest.param("node affinity", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize(
+    "kind", ["mixed", *(pytest.param(kind, marks=pytest.mark.nightly) for kind in ("basic", "node affinity"))]
+)
 def test_every_node_scored(kind: str, assets: Path, compare: Callable[..., None]) -> None:
     command = assets / "oracle-classic"
     if not command.exists():

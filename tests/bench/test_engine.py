@@ -23,7 +23,7 @@ Json = dict[str, Any]
 Oracle = Callable[[str, str], Any]
 # How many times as fast as kube-scheduler scoring every node: about half of the least that two busy cores have shown.
 LIMITS = {"basic": 60, "mixed": 8}
-COMMIT = {"basic", "zone spread", "mixed"}  # the others are told apart by the full tier
+COMMIT = {"basic", "mixed"}  # the others are told apart by the full tier
 KINDS = list(workloads.KINDS)
 nightly = pytest.mark.nightly
 RUNS = 3
