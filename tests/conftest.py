@@ -124,14 +124,16 @@ def keep_migrated_rows(request: pytest.FixtureRequest, migrated_rows: str, djang
 
 @pytest.fixture(scope="module")
 def rows_of_module(
-    django_db_setup: None, django_db_blocker: DjangoDbBlocker
+    request: pytest.FixtureRequest, django_db_setup: None, django_db_blocker: DjangoDbBlocker
 ) -> Iterator[Callable[[], AbstractContextManager[None]]]:
     """``with rows_of_module():`` a fixture of the module writes rows that all its tests find; they go with the module.
 
-    For modules without transactional tests: each test's own transaction lies inside the module's.
+    Each test's own transaction lies inside the module's, so that none of them may commit.
     """
     from django.db import transaction
 
+    committing = [item.name for item in request.session.items if item.path == request.path and _transactional(item)]
+    assert not committing, f"move to another module: {committing}"
     with contextlib.ExitStack() as opened:
         with django_db_blocker.unblock():
             opened.enter_context(transaction.atomic())

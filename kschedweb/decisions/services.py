@@ -143,6 +143,11 @@ def outcomes(
 def forget() -> None:
     """Clear the caches; for tests, which use primary keys again."""
     snapshots.forget()
+    forget_answers()
+
+
+def forget_answers() -> None:
+    """Clear what depends on policies, not the engine's snapshots; for tests that share a snapshot."""
     for cache in (_schedulers, _cases, _rooms, _outcomes):
         cache.clear()
 

@@ -29,7 +29,9 @@ def lines(response: Any) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize("address", ["/", "/nodes/", "/pods/"])
-def test_without_a_cluster_a_page_teaches_how_to_start(client_as: Callable[[str], Client], address: str) -> None:
+def test_without_a_cluster_a_page_teaches_how_to_start(
+    client_as: Callable[[str], Client], no_cluster: None, address: str
+) -> None:
     assert elements(client_as("viewer").get(address), ".empty a[href=/clusters/connect/]")
 
 

@@ -1,9 +1,10 @@
-"""A demo cluster for each test, generated once, and policies that score in other ways."""
+"""A demo cluster, stored once a module, and policies that score in other ways."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Any
 
@@ -13,6 +14,7 @@ from django.utils import timezone
 from kschedweb.clusters import demo as generator
 from kschedweb.clusters.models import Cluster, Snapshot, Source
 from kschedweb.clusters.services import snapshot_store
+from kschedweb.decisions import services
 from kschedweb.policies.dialect import Kind
 from kschedweb.policies.models import Policy, Revision
 from kschedweb.policies.selectors import policy_get, revision_get
@@ -50,18 +52,33 @@ def demo_objects() -> list[Json]:
 
 @pytest.fixture
 def stored(db: None) -> Callable[..., Snapshot]:
-    """``stored(objects, name="demo")``: a cluster with one snapshot of these objects."""
+    """``stored(objects, name="demo")``: a cluster with one snapshot of these objects, instead of one of that name."""
 
-    def make(objects: list[Json], name: str = "demo") -> Snapshot:
-        cluster = Cluster.objects.create(name=name, source=Source.DEMO, refreshed_at=timezone.now())
-        return snapshot_store(cluster=cluster, objects=objects, problems=[])
+    return _store
 
-    return make
+
+def _store(objects: list[Json], name: str = "demo") -> Snapshot:
+    Cluster.objects.filter(name=name).delete()
+    cluster = Cluster.objects.create(name=name, source=Source.DEMO, refreshed_at=timezone.now())
+    return snapshot_store(cluster=cluster, objects=objects, problems=[])
+
+
+@pytest.fixture(scope="module")
+def stored_demo(rows_of_module: Callable[[], AbstractContextManager[None]]) -> Snapshot:
+    with rows_of_module():
+        return _store(list(_objects()), "demo")
 
 
 @pytest.fixture
-def demo(stored: Callable[..., Snapshot], demo_objects: list[Json]) -> Snapshot:
-    return stored(demo_objects)
+def demo(stored_demo: Snapshot, db: None) -> Snapshot:
+    services.forget_answers()  # each test's policies have the primary keys of the test before
+    return Snapshot.objects.get(pk=stored_demo.pk)
+
+
+@pytest.fixture
+def no_cluster(db: None) -> None:
+    """Nothing of what is stored for the module."""
+    Cluster.objects.all().delete()
 
 
 @pytest.fixture

@@ -19,6 +19,12 @@ from kschedweb.web.errors import NotFound, Unprocessable
 from .conftest import HEAD, MOST, Json
 
 
+@pytest.fixture
+def demo(stored: Callable[..., Snapshot], demo_objects: list[Json]) -> Snapshot:
+    """Each test's own, since one of them commits."""
+    return stored(demo_objects)
+
+
 def test_an_explanation_is_the_engines_own(demo: Snapshot, demo_objects: list[Json], revision: Revision) -> None:
     configuration = load(HEAD).configuration
     assert configuration is not None

@@ -111,7 +111,7 @@ def test_pods_are_suggested_by_the_server(viewer: Client) -> None:
     assert "ml/notebook" in text(viewer.get(ADDRESS + "pods/", {"cluster": "demo", "pod": "notebook"}))
 
 
-def test_without_a_cluster_there_are_curves_all_the_same(client_as: Callable[[str], Client]) -> None:
+def test_without_a_cluster_there_are_curves_all_the_same(client_as: Callable[[str], Client], no_cluster: None) -> None:
     page = client_as("viewer").get(ADDRESS)
     assert page.context["contest"] is None
     assert elements(page, "[data-figure=score-curves]")

@@ -23,6 +23,12 @@ FIT = {"pod": {"workload": "kube-system/Deployment/coredns"}, "limit": 30}
 FORM = {"ask": "1", "copies": "60", "cpu": "7", "node_cpu": "8"}
 
 
+@pytest.fixture
+def demo(stored: Callable[..., Snapshot], demo_objects: list[Any]) -> Snapshot:
+    """Each test's own, since one of them commits."""
+    return stored(demo_objects)
+
+
 def post(api: Any, kind: str, asked: dict[str, Any]) -> Any:
     return api.post(f"/api/v1/capacity/{kind}/", {"cluster": "demo", **asked}, format="json")
 

@@ -29,7 +29,7 @@ def test_a_page_without_a_question_shows_its_form(client_as: Callable[..., Any],
         assert not elements(answer, ".field-error")
 
 
-def test_without_a_cluster_nothing_can_be_asked(client_as: Callable[..., Any], db: None) -> None:
+def test_without_a_cluster_nothing_can_be_asked(client_as: Callable[..., Any], no_cluster: None) -> None:
     assert client_as("viewer").get("/capacity/").status_code == 200
 
 
