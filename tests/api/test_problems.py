@@ -183,7 +183,7 @@ JSON = st.recursive(
 
 @given(body=JSON | st.dictionaries(st.sampled_from(["name", "scope", "days", "username", "role"]), JSON))
 @settings(
-    max_examples=tiers.count(60, 2000), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=tiers.count(40, 2000), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_no_body_whatever_makes_the_server_fail(client, body):
     text = json.dumps(body)

@@ -127,7 +127,7 @@ def test_empty_document_is_filled() -> None:
 
 
 @pytest.mark.parametrize("style", ["indented", "flat", "flow", "json", "json, indented"])
-@settings(max_examples=tiers.count(50, 750), deadline=None)
+@settings(max_examples=tiers.count(30, 750), deadline=None)
 @given(before=DOCUMENTS, after=DOCUMENTS)
 @example(before={"x": "1e3"}, after={"x": "1e3"})  # PyYAML writes this text as it would a number of go-yaml
 def test_the_text_says_what_it_was_told_to(style: str, before: dict[str, Any], after: dict[str, Any]) -> None:
@@ -138,7 +138,7 @@ def test_the_text_says_what_it_was_told_to(style: str, before: dict[str, Any], a
         assert changed == text
 
 
-@settings(max_examples=tiers.count(66, 1000), deadline=None)
+@settings(max_examples=tiers.count(33, 1000), deadline=None)
 @given(before=DOCUMENTS, value=VALUES, data=st.data())
 def test_whole_line_comments_outside_the_changed_value_survive(
     before: dict[str, Any], value: Any, data: st.DataObject

@@ -192,7 +192,7 @@ def one_value(field: Field, number: int, text: str) -> str:
 
 
 @pytest.mark.parametrize("text", [PLAIN, DETAILED])
-@settings(max_examples=tiers.count(40, 600), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=tiers.count(20, 600), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(draws=CHANGES)
 def test_the_form_reads_back_what_was_put_into_it(text: str, draws: dict[int, tuple[int, str]]) -> None:
     sent = changed_values(shown(text), draws)

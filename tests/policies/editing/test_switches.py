@@ -39,7 +39,7 @@ def plugin_sets(draw: st.DrawFn) -> dict[str, Any]:
     return result
 
 
-@settings(max_examples=tiers.count(100, 1500), deadline=None)
+@settings(max_examples=tiers.count(50, 1500), deadline=None)
 @given(plugins=plugin_sets())
 def test_the_merge_is_the_engine_s(plugins: dict[str, Any]) -> None:
     configuration = load({**HEADER, "profiles": [{"schedulerName": "a", "plugins": plugins}]}).configuration
@@ -52,7 +52,7 @@ def test_the_merge_is_the_engine_s(plugins: dict[str, Any]) -> None:
     assert {plugin.name: plugin.weight for plugin in points["score"]} == mine["score"]
 
 
-@settings(max_examples=tiers.count(133, 2000), deadline=None)
+@settings(max_examples=tiers.count(66, 2000), deadline=None)
 @given(
     plugins=plugin_sets(),
     name=st.sampled_from(NAMES),
@@ -77,7 +77,7 @@ def without(points: dict[str, int], name: str) -> dict[str, int]:
     return {key: value for key, value in points.items() if key != name}
 
 
-@settings(max_examples=tiers.count(100, 1500), deadline=None)
+@settings(max_examples=tiers.count(50, 1500), deadline=None)
 @given(name=st.sampled_from(NAMES), weight=st.none() | st.integers(1, 100), data=st.data())
 def test_back_to_default_leaves_nothing_behind(name: str, weight: int | None, data: st.DataObject) -> None:
     changed = with_plugin({}, name, data.draw(st.frozensets(st.sampled_from(points_of(name)))), weight)
