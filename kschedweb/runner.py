@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import ImproperlyConfigured
+from django.core.management import call_command
 
 from kschedweb import server
 from kschedweb.web import env
@@ -42,6 +43,7 @@ def main() -> None:
         listener = server.listen(host, port)
         make_secrets(Path(env.text("KSCHEDWEB_DATA_DIR") or ROOT / ".data"))
         prepare()
+        call_command("ensure_admin")
         serve(host, listener)
 
 
@@ -63,15 +65,13 @@ def make_secrets(folder: Path) -> None:
 
 
 def prepare() -> None:
-    """Bring the database up to date; the demo cluster and a first person where they are missing."""
+    """Bring the database up to date, with the demo and the ready scenarios where they are missing."""
     import django
-    from django.core.management import call_command
 
     django.setup()
     call_command("migrate", verbosity=0, interactive=False)
     call_command("load_demo")
     call_command("load_scenarios")
-    call_command("ensure_admin")
 
 
 def serve(host: str, listener: socket.socket) -> None:

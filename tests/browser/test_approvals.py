@@ -52,6 +52,7 @@ def test_requests_are_walked_approved_and_denied_by_keys(live: LiveScheduler, pa
     assert ApprovalRequest.objects.get(name="web-0").reason == "denied by approver: no dead code today"
 
 
+@pytest.mark.nightly
 def test_several_are_ticked_by_keys_and_approved_together(live: LiveScheduler, page_as: PageAs) -> None:
     page = page_as("approver", dark=True)
     page.goto("/approvals/")

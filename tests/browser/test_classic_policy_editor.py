@@ -24,6 +24,7 @@ priorities:
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db(transaction=True)
 def test_a_person_edits_a_classic_policy_on_either_side(
     page_as: Callable[..., Page], axe: Callable[[Page], None]

@@ -36,6 +36,7 @@ def test_the_form_shows_the_chosen_way_and_keeps_no_secret(
         axe(page)
 
 
+@pytest.mark.nightly
 def test_pasting_objects_leads_to_the_cluster(
     live_server: Any, page_as: Callable[..., Any], axe: Callable[[Any], None]
 ) -> None:

@@ -85,6 +85,7 @@ def test_the_chart_takes_its_colours_from_the_theme_and_changes_with_it(page_as:
     assert page.locator("html").get_attribute("data-theme") == "dark"
 
 
+@pytest.mark.nightly
 def test_the_palette_finds_a_pod_by_keyboard_alone(page_as: PageAs) -> None:
     page = page_as("viewer")
     page.goto("/")
@@ -111,6 +112,7 @@ def test_single_keys_can_be_turned_off(page_as: PageAs) -> None:
     assert not page.locator("#shortcuts").is_visible()
 
 
+@pytest.mark.nightly
 def test_node_names_are_suggested_while_typing(page_as: PageAs) -> None:
     page = page_as("viewer")
     page.goto(NOTEBOOK)

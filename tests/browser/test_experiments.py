@@ -13,6 +13,7 @@ from kschedweb.playground.experiments.services import experiment_run
 from tests.browser.test_every_page import OVERFLOW, keep
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("width", "dark"), [(1440, False), (390, True)])
 def test_policies_are_compared_on_a_made_up_day(
     live_server: Any, page_as: Callable[..., Any], axe: Callable[[Any], None], width: int, dark: bool

@@ -62,6 +62,7 @@ def test_the_page_says_at_every_time_what_the_server_says(
             assert cells(page)
 
 
+@pytest.mark.nightly
 def test_playing_asks_the_server_for_nothing_and_the_address_keeps_the_time(page_as: PageAs, editor: User) -> None:
     run = seed_runs.run(editor)
     page = page_as("viewer")

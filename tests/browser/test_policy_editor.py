@@ -156,6 +156,7 @@ def test_completion_knows_the_schema(
     expect(page.locator(".cm-tooltip-autocomplete li", has_text=offered).first).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_a_lost_update_shows_the_difference(
     page_as: Callable[..., Page], expect: Callable[..., Any], editor: User
 ) -> None:
@@ -187,6 +188,7 @@ def test_the_faces_of_policy_pages_that_have_no_address_of_their_own_are_accessi
         assert page.evaluate("document.documentElement.scrollWidth") <= width, address
 
 
+@pytest.mark.nightly
 def test_a_viewer_reads_and_cannot_edit(page_as: Callable[..., Page], axe: Callable[[Page], None]) -> None:
     page = page_as("viewer")
     page.goto(PAGE)

@@ -89,6 +89,7 @@ def test_a_run_that_is_cancelled_says_so_at_once(page_as: Callable[..., Any], ed
     expect(page.locator("#job")).to_contain_text("Stopping")
 
 
+@pytest.mark.nightly
 def test_a_link_is_copied(page_as: Callable[..., Any], editor: User) -> None:
     comparison = seed_runs.comparison(editor)
     page = page_as("viewer")

@@ -105,6 +105,7 @@ def test_what_takes_too_long_is_ended_with_a_sentence(
         assert ended(endless, 90).error == processes.TOO_LONG
 
 
+@pytest.mark.nightly
 def test_a_process_does_one_job_after_the_other_and_logs_the_id_of_the_request(
     worker_process: WorkerProcess, send: Callable[[Job], None], ended: Ended, tmp_path: Path
 ) -> None:

@@ -110,12 +110,14 @@ def compare(site: Site, cluster: str, plane: ControlPlane, oracle: Callable[[str
         assert actual == expected, expected["pod"]
 
 
+@pytest.mark.nightly
 def test_counts_are_those_of_the_api_server(site: Site, imported: str) -> None:
     counts = site.ask("GET", f"clusters/{imported}/")["counts"]
     assert counts["Node"] == 1523
     assert counts["Pod"] == 2000
 
 
+@pytest.mark.nightly
 def test_decisions_equal_the_scheduler_s_before_and_after_the_strategy_is_switched_in_the_form(
     site: Site, imported: str, recorded: ControlPlane, oracle: Callable[[str, str], Any], browser: Browser
 ) -> None:

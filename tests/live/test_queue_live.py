@@ -261,6 +261,7 @@ def simulated() -> tuple[dict[str, set[str]], dict[str, str]]:
     return tried, {life.pod.name: life.pod.node_name for life in simulation.pods.lives.values()}
 
 
+@pytest.mark.nightly
 def test_a_pod_after_errors_is_tried_when_its_backoff_has_ended(plane: ControlPlane) -> None:
     """That there is no node counts as an error: such a pod waits longer each time, and is not taken early."""
     with kube_scheduler(plane, CONFIG, verbosity=5) as path:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -145,10 +149,26 @@ class MadeRun:
         return found[1], found[2]
 
 
+@functools.cache
+def prepared() -> Path:
+    """A data folder as the first `make run` leaves it, without a person: made once, as it takes seconds."""
+    folder = Path(tempfile.mkdtemp(prefix="kschedweb-prepared-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    env = clean_environment(
+        DJANGO_SETTINGS_MODULE="kschedweb.settings",
+        KSCHEDWEB_DATA_DIR=str(folder),
+        KSCHEDWEB_SECRET_KEY="for-this-command-only",
+    )
+    command = [sys.executable, "-c", "from kschedweb import runner; runner.prepare()"]
+    subprocess.run(command, cwd=ROOT, env=env, check=True, capture_output=True, timeout=300)
+    return folder
+
+
 @contextlib.contextmanager
 def made_run(folder: Path, **settings: str) -> Iterator[MadeRun]:
-    """A site started by `make run` in a new data folder under ``folder``."""
+    """A site started by `make run` on a copy of ``prepared`` under ``folder``."""
     run = MadeRun(folder, **settings)
+    shutil.copytree(prepared(), folder / "data")
     try:
         run.start()
         yield run
