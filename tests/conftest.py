@@ -15,7 +15,7 @@ import pytest
 from hypothesis import settings as hypothesis_settings
 from pytest_django.plugin import blocking_manager_key
 
-from tests.support import tiers
+from tests.support import once, tiers
 from tests.support.needs import missing
 
 if TYPE_CHECKING:
@@ -42,6 +42,11 @@ LOST = pytest.StashKey[str]()  # the rows to restore, where the last test emptie
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="benchmarks in full size, minutes each")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        once.share()
 
 
 @pytest.fixture(scope="session")

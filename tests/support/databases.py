@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import functools
 import os
 import secrets
 import shutil
@@ -21,6 +19,7 @@ import redis
 from psycopg import sql
 
 from tests.support.needs import missing
+from tests.support.once import made_once
 from tests.support.processes import Server, free_port, wait_until
 from tests.support.site import ROOT, clean_environment
 
@@ -59,10 +58,10 @@ class Redis(Server):
 class PostgreSQL(Server):
     """A PostgreSQL server in ``folder``; what was committed outlives ``kill`` (of the process alone).
 
-    Its database holds what the stopped server ``origin`` held, or nothing.
+    Its database holds what the data of a stopped server, ``origin``, hold, or nothing.
     """
 
-    def __init__(self, folder: Path, origin: PostgreSQL | None = None) -> None:
+    def __init__(self, folder: Path, origin: Path | None = None) -> None:
         found = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
         if not found:
             missing("install postgresql")
@@ -75,7 +74,7 @@ class PostgreSQL(Server):
         if plain:
             shutil.chown(folder, "postgres", "postgres")
         initdb = [str(self.bin / "initdb"), "-D", str(self._data), "-U", "kschedweb", "--auth=trust", "--no-sync"]
-        make = ["cp", "-a", str(origin._data), str(self._data)] if origin else [*plain, *initdb, "-E", "UTF8"]
+        make = ["cp", "-a", str(origin), str(self._data)] if origin else [*plain, *initdb, "-E", "UTF8"]
         subprocess.run(make, check=True, capture_output=True, cwd="/")
         command = [*plain, str(self.bin / "postgres"), "-D", str(self._data), "-h", "127.0.0.1", "-p", str(self.port)]
         options = ["-k", str(folder), "-c", "fsync=off", "-c", "max_connections=100"]
@@ -111,18 +110,18 @@ class PostgreSQL(Server):
             self.process.wait(10)
 
 
-@functools.cache
-def migrated() -> PostgreSQL:
-    """A stopped server with the tables of this release: migrations take seconds, and many tests begin with them."""
-    folder = tempfile.mkdtemp(prefix="kschedweb-migrated-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    server = PostgreSQL(Path(folder))
+def migrated() -> Path:
+    """The data of a stopped server that has the tables of this release: many tests begin with them."""
+    return made_once("migrated", _migrate) / "data"
+
+
+def _migrate(folder: Path) -> None:
+    server = PostgreSQL(folder)
     server.start()
     env = clean_environment(DATABASE_URL=server.url, KSCHEDWEB_SECRET_KEY="for-this-command-only")
     command = [sys.executable, "manage.py", "migrate", "--noinput", "--verbosity", "0"]
     subprocess.run(command, cwd=ROOT, env=env, check=True, timeout=300)
     server.stop()
-    return server
 
 
 @contextmanager

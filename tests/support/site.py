@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
-import functools
 import os
 import re
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -20,6 +17,7 @@ from urllib.parse import urljoin
 
 import requests
 
+from tests.support.once import made_once
 from tests.support.processes import free_port, wait_until
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -149,11 +147,12 @@ class MadeRun:
         return found[1], found[2]
 
 
-@functools.cache
 def prepared() -> Path:
-    """A data folder as the first `make run` leaves it, without a person: made once, as it takes seconds."""
-    folder = Path(tempfile.mkdtemp(prefix="kschedweb-prepared-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    """A data folder as the first `make run` leaves it, without a person."""
+    return made_once("prepared", _prepare)
+
+
+def _prepare(folder: Path) -> None:
     env = clean_environment(
         DJANGO_SETTINGS_MODULE="kschedweb.settings",
         KSCHEDWEB_DATA_DIR=str(folder),
@@ -161,7 +160,6 @@ def prepared() -> Path:
     )
     command = [sys.executable, "-c", "from kschedweb import runner; runner.prepare()"]
     subprocess.run(command, cwd=ROOT, env=env, check=True, capture_output=True, timeout=300)
-    return folder
 
 
 @contextlib.contextmanager
