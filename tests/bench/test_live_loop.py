@@ -11,7 +11,7 @@ from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.config import Configuration, default_document
 from kschedweb.engine.live import Bind, LiveLoop
 from kschedweb.engine.releases import load
-from tests.bench.conftest import timed
+from tests.bench.conftest import worked
 
 Json = dict[str, Any]
 NODES, PODS, NOW = 1000, 5000, 1_700_000_000.0
@@ -83,8 +83,8 @@ def test_a_live_loop_costs_little_more_than_scheduling(report: Callable[..., Non
     assert configuration is not None
     lines = [json.dumps(pod(number)).encode() for number in range(PODS)]
     found: dict[str, list[str]] = {}
-    reference = timed(lambda: found.update(alone=alone(configuration, lines)))
-    milliseconds = timed(lambda: found.update(live=live(configuration, lines)))
+    reference = worked(lambda: found.update(alone=alone(configuration, lines)))
+    milliseconds = worked(lambda: found.update(live=live(configuration, lines)))
     assert found["live"] == found["alone"]
     remark = (
         f"{PODS / milliseconds * 1000:,.0f} pods a second with three events each; {milliseconds / reference:.1f} times "

@@ -14,14 +14,14 @@ from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.state.columns import ALL
 from kschedweb.engine.state.watermarks.table import Watermarks
 from tests.bench import workloads
-from tests.bench.conftest import timed
+from tests.bench.conftest import worked
 from tests.support import trimaran_by_hand as by_hand
 from tests.support.trimaran_by_hand import Machine
 
 NODES, PODS_A_NODE, PLACED = 5000, 10, 20
 NOW = 1_790_000_000.0
 KEYS = ("5m", "15m", "1h", "1d", "1h_max", "1d_max", "15m_std")
-LIMIT = 10.0  # milliseconds a pod
+LIMIT = 20.0  # milliseconds of a core a pod
 FASTER = 20  # than by hand, at least
 MODEL = {"k0": 300.0, "k1": 50.0, "k2": 0.01}
 RESOURCES = {"requests": {"cpu": "100m", "memory": "500Mi"}, "limits": {"cpu": "300m", "memory": "800Mi"}}
@@ -86,10 +86,10 @@ def test_scoring_by_real_use(
     milliseconds = []
     for number in range(PLACED):
         snapshot.place_pod(Pod.read(pod(f"placed-{number}")), snapshot.names[number])
-        milliseconds.append(timed(lambda: plugin.score(Cycle(snapshot, wanted), ALL)))
+        milliseconds.append(worked(lambda: plugin.score(Cycle(snapshot, wanted), ALL)))
     remark = ""
     if name in BY_HAND:
-        slow = timed(lambda: [BY_HAND[name](machine, raw) for machine in machines])
+        slow = worked(lambda: [BY_HAND[name](machine, raw) for machine in machines])
         times = slow / float(np.median(milliseconds))
         remark = f"{times:,.0f} times as fast as node by node"
         assert times >= FASTER, remark
