@@ -33,7 +33,7 @@ def page(queryset, address: str = "/", limit: int = 2) -> tuple[list[Job], str |
 
 
 @given(rows=ROWS, order=ORDERS, limit=st.integers(1, 5))
-@settings(max_examples=count(60, 600), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=count(25, 600), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_walking_forth_and_back_sees_every_row_once_in_order(rows, order, limit):
     Job.objects.all().delete()
     Job.objects.bulk_create(
@@ -68,7 +68,7 @@ def last_previous(queryset, limit: int) -> str | None:
 
 
 def test_many_rows_that_share_the_first_field_end(db):
-    Job.objects.bulk_create(Job(kind="x", title="same") for _ in range(2500))
+    Job.objects.bulk_create(Job(kind="x", title="same") for _ in range(1100))
     queryset = Job.objects.order_by("title")
     address: str | None = "/"
     seen: set[uuid.UUID] = set()
@@ -76,7 +76,7 @@ def test_many_rows_that_share_the_first_field_end(db):
         rows, address, _ = page(queryset, address, 500)
         assert seen.isdisjoint(row.pk for row in rows)
         seen |= {row.pk for row in rows}
-    assert len(seen) == 2500
+    assert len(seen) == 1100
 
 
 def test_a_previous_page_whose_rows_are_gone_is_the_first_page(db):

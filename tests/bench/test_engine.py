@@ -17,12 +17,13 @@ from kschedweb.engine.releases import load
 from tests.bench import growth, workloads
 from tests.bench.conftest import timed, worked
 from tests.conftest import ROOT
-from tests.support import openb
+from tests.support import openb, tiers
 
 Json = dict[str, Any]
 Oracle = Callable[[str, str], Any]
 # How many times as fast as kube-scheduler scoring every node: about half of the least that two busy cores have shown.
 LIMITS = {"basic": 60, "mixed": 8}
+PENDING = {"mixed": tiers.count(150, 300)}
 COMMIT = {"basic", "mixed"}  # the others are told apart by the full tier
 KINDS = list(workloads.KINDS)
 nightly = pytest.mark.nightly
@@ -52,7 +53,7 @@ def ours(scenario: str, enough: float = 0.0) -> Json:
     "kind", [kind if kind in COMMIT else pytest.param(kind, marks=nightly) for kind in workloads.KINDS]
 )
 def test_every_node_scored(kind: str, oracle: Oracle, compare: Callable[..., None], long: bool) -> None:
-    whole = workloads.scenario(kind, pending=500 if long else 300)
+    whole = workloads.scenario(kind, pending=500 if long else PENDING.get(kind, 300))
     scenario = json.dumps(whole)
     theirs, limit = oracle("bench", scenario), LIMITS.get(kind, 30)
     mine = ours(scenario, limit * theirs["PodsPerSecond"])
@@ -70,7 +71,7 @@ def test_every_node_scored_beside_a_sample(oracle: Oracle, compare: Callable[...
 
 
 def test_preemption(oracle: Oracle, compare: Callable[..., None]) -> None:
-    scenario = json.dumps(workloads.preemption())
+    scenario = json.dumps(workloads.preemption(pending=tiers.count(150, 500)))
     theirs = oracle("bench", scenario)
     mine = ours(scenario, 10 * theirs["PodsPerSecond"])
     # Every node is as good as the other, and kube-scheduler takes any: who has to go is compared by number.

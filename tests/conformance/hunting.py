@@ -26,7 +26,7 @@ from tests.conformance.shrinking import shrink
 from tests.support import tiers
 
 SEED = tiers.seed()
-COUNT = tiers.count(400, 20_000)
+COUNT = tiers.count(300, 20_000)
 BATCH = 96
 # Without these a part of a scenario is not what it was.
 KEPT = frozenset(

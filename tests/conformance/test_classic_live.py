@@ -17,7 +17,7 @@ from tests.conformance.making.classic import ClassicMaker
 from tests.engine.releases.classic.support import POLICY
 from tests.support import tiers
 
-COUNT = tiers.count(336, 3000)
+COUNT = tiers.count(224, 3000)
 
 
 @pytest.mark.live
