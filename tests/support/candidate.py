@@ -85,9 +85,12 @@ class Candidate:
 
     @property
     def leads(self) -> bool:
-        """Whether it led a moment ago."""
-        looks = list(self.looks())
-        return bool(looks) and looks[-1].leading and clock() - looks[-1].end < 0.3
+        """Whether it led for certain until a moment ago."""
+        match [*self.looks()][-2:]:
+            case [before, last]:
+                lasting = before.leading and last.leading and before.epoch == last.epoch
+                return lasting and clock() - last.end < 0.3
+        return False
 
     def spans(self) -> list[tuple[float, float]]:
         """From when to when it led for certain: from the end of the first look of a term to the beginning of the last.
