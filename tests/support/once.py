@@ -13,18 +13,19 @@ from pathlib import Path
 VARIABLE = "TESTS_SHARED_FOLDER"
 
 
-def share() -> None:
-    """Make the folder of this run, which goes with this process: to be called before there are others."""
+def share() -> str:
+    """Make the folder of this run, which goes with this process, and which those that it starts from now on share."""
     folder = tempfile.mkdtemp(prefix="kschedweb-shared-")
     # PostgreSQL does not run as root and has its files here.
     Path(folder).chmod(0o755)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     os.environ[VARIABLE] = folder
+    return folder
 
 
 def made_once(name: str, make: Callable[[Path], object]) -> Path:
     """The folder ``name``, which ``make`` has filled, in this process or in another one."""
-    folder = Path(os.environ[VARIABLE]) / name
+    folder = Path(os.environ.get(VARIABLE) or share()) / name
     with folder.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.exists():
