@@ -33,6 +33,10 @@ class Look:
     leading: bool
     epoch: str
 
+    def goes_on(self, before: Look) -> bool:
+        """Whether it led in one term from ``before`` until now."""
+        return self.leading and before.leading and self.epoch == before.epoch
+
 
 class Candidate:
     """One process: ours, or with ``client_go`` (the program) one of Kubernetes 1.19."""
@@ -86,11 +90,8 @@ class Candidate:
     @property
     def leads(self) -> bool:
         """Whether it led for certain until a moment ago."""
-        match [*self.looks()][-2:]:
-            case [before, last]:
-                lasting = before.leading and last.leading and before.epoch == last.epoch
-                return lasting and clock() - last.end < 0.3
-        return False
+        looks = list(self.looks())
+        return len(looks) > 1 and looks[-1].goes_on(looks[-2]) and clock() - looks[-1].end < 0.3
 
     def spans(self) -> list[tuple[float, float]]:
         """From when to when it led for certain: from the end of the first look of a term to the beginning of the last.
@@ -100,7 +101,7 @@ class Candidate:
         found: list[tuple[float, float]] = []
         before: Look | None = None
         for look in self.looks():
-            if look.leading and before is not None and before.leading and before.epoch == look.epoch:
+            if before is not None and look.goes_on(before):
                 found[-1] = (found[-1][0], look.begin)
             elif look.leading:
                 found.append((look.end, look.begin))
