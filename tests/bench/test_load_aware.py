@@ -21,7 +21,7 @@ from tests.support.trimaran_by_hand import Machine
 NODES, PODS_A_NODE, PLACED = 5000, 10, 20
 NOW = 1_790_000_000.0
 KEYS = ("5m", "15m", "1h", "1d", "1h_max", "1d_max", "15m_std")
-LIMIT = 20.0  # milliseconds of a core a pod
+LIMIT = 10.0  # milliseconds of a core a pod
 FASTER = 20  # than by hand, at least
 MODEL = {"k0": 300.0, "k1": 50.0, "k2": 0.01}
 RESOURCES = {"requests": {"cpu": "100m", "memory": "500Mi"}, "limits": {"cpu": "300m", "memory": "800Mi"}}
