@@ -19,7 +19,7 @@ from tests.support.processes import wait_until
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
     from pytest_django.live_server_helper import LiveServer
 
     from kschedweb.accounts.models import User
@@ -99,3 +99,22 @@ def test_a_stream_that_ended_says_so_and_comes_back(page: Page, live: LiveSchedu
     expect(note).to_be_visible()
     page.context.set_offline(False)
     expect(note).to_have_count(0)
+
+
+def test_what_is_new_is_shown_once_though_the_part_that_told_of_it_renews_itself(
+    page: Page, live: LiveScheduler
+) -> None:
+    held: list[Route] = []
+    errors: list[str] = []
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.route("**/live/*/?*", lambda route: held.append(route))
+    page.goto(f"/live/{live.pk}/")
+    seed_live.decision(live, "web-new")
+    new = page.get_by_role("link", name="1 new decision, show")
+    new.click()
+    page.locator("#live-now").dispatch_event("refresh")
+    page.wait_for_timeout(500)  # so long it would renew itself, and take away what was clicked
+    held[0].continue_()
+    expect(page.get_by_role("region", name="Decisions").get_by_role("row", name="web-new")).to_be_visible()
+    expect(new).to_have_count(0)
+    assert errors == []
