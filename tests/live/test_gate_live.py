@@ -24,7 +24,6 @@ PODS = "/api/v1/namespaces/default/pods"
 def test_the_dump_of_a_real_cluster_is_judged_as_it_is(
     control_plane: ControlPlane, kubectl_program: Path, tmp_path: Path
 ) -> None:
-    control_plane.wipe()
     control_plane.create_nodes(node(f"n{number}") for number in range(3))
     pods = [pod(f"p{number}", requests={"cpu": "500m", "memory": "1Gi"}) for number in range(6)]
     control_plane.create_all(PODS, pods)

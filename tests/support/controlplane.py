@@ -199,9 +199,16 @@ def assets() -> Path:
     return Path(folder)
 
 
+@pytest.fixture(scope="module")
+def control_plane(api_server: ControlPlane) -> Iterator[ControlPlane]:
+    """The API server of this pytest process, which each module finds without nodes, pods and volumes."""
+    yield api_server
+    api_server.wipe()
+
+
 @pytest.fixture(scope="session")
-def control_plane(assets: Path) -> Iterator[ControlPlane]:
-    """The API server of this pytest process: ``reader`` may read everything, the others nothing yet."""
+def api_server(assets: Path) -> Iterator[ControlPlane]:
+    """``reader`` may read everything, the others nothing yet."""
     with (
         tempfile.TemporaryDirectory(prefix="kschedweb-control-plane-") as folder,
         ControlPlane(assets, Path(folder)).started() as plane,
