@@ -9,14 +9,18 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from random import SystemRandom
+
+CHANCE = SystemRandom()  # hypothesis begins the other one at the same number in every process
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 that nothing listened on a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A port of 127.0.0.1 that nothing listened on a moment ago, below those that connections are given."""
+    while True:
+        port = CHANCE.randrange(10_000, 32_000)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def wait_until(true: Callable[[], bool], seconds: float, what: str, step: float = 0.1) -> None:
