@@ -24,7 +24,7 @@ from tests.support.needs import missing
 Json = dict[str, Any]
 NODES, BOUND, PENDING = 5000, 1000, 300 if tiers.NIGHTLY else 150
 # How many times as fast. Of "mixed" no two pods are alike, so that nothing of one can be remembered for the next.
-LIMITS = {"basic": 30, "node affinity": 25, "mixed": 10}
+LIMITS = {"basic": 30, "node affinity": 25, "mixed": 15}
 BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
 SERVICE = {
     "apiVersion": "v1",
