@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 
 from kschedweb.live.schedulers.models import Candidate
 from tests.support import seed_live
-from tests.support.browser import PATIENCE
+from tests.support.browser import PATIENCE, watch
 from tests.support.processes import wait_until
 
 if TYPE_CHECKING:
@@ -102,11 +102,11 @@ def test_a_stream_that_ended_says_so_and_comes_back(page: Page, live: LiveSchedu
 
 
 def test_what_is_new_is_shown_once_though_the_part_that_told_of_it_renews_itself(
-    page: Page, live: LiveScheduler
+    page: Page, live: LiveScheduler, live_server: LiveServer
 ) -> None:
     held: list[Route] = []
-    errors: list[str] = []
-    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    problems: list[str] = []
+    watch(page, live_server.url, problems)
     page.route("**/live/*/?*", lambda route: held.append(route))
     page.goto(f"/live/{live.pk}/")
     seed_live.decision(live, "web-new")
@@ -117,4 +117,4 @@ def test_what_is_new_is_shown_once_though_the_part_that_told_of_it_renews_itself
     held[0].continue_()
     expect(page.get_by_role("region", name="Decisions").get_by_role("row", name="web-new")).to_be_visible()
     expect(new).to_have_count(0)
-    assert errors == []
+    assert problems == []
