@@ -50,7 +50,6 @@ profiles:
 @pytest.fixture
 def cluster(control_plane: ControlPlane, tmp_path: Path) -> Iterator[ControlPlane]:
     """Five nodes whose kubelet is kwok."""
-    control_plane.wipe()
     control_plane.create_nodes(seed.node(f"node-{number}", cpu=str(4 + number)) for number in range(5))
     with kwok(control_plane, tmp_path / "kwok"):
         yield control_plane

@@ -73,7 +73,6 @@ def pod(name: str, on: str = "") -> Json:
 @pytest.fixture
 def plane(control_plane: ControlPlane, settings: Settings) -> Iterator[ControlPlane]:
     settings.CLUSTER_ALLOWLIST = ["127.0.0.1"]
-    control_plane.wipe()  # what is counted here is all there is
     control_plane.create_nodes([node(number) for number in range(len(USE))])
     control_plane.grant("limited", rules(rights(Needs(EXTENDER, binds=True))))
     yield control_plane

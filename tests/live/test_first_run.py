@@ -32,7 +32,7 @@ LISTS = ("/api/v1/namespaces", "/api/v1/nodes", "/api/v1/services", "/api/v1/pod
 
 
 @pytest.fixture(scope="module")
-def recorded(control_plane: ControlPlane, shared: Path) -> Iterator[ControlPlane]:
+def recorded(control_plane: ControlPlane, shared: Path) -> ControlPlane:
     """The nodes and the first 2,000 pods, of which the engine placed the first 1,000."""
     nodes, pods = openb.nodes(shared), openb.pods(shared, 2000)
     assert len(nodes) == 1523
@@ -43,14 +43,12 @@ def recorded(control_plane: ControlPlane, shared: Path) -> Iterator[ControlPlane
     placed = {placement.pod.partition("/")[2]: placement.node for placement in placements}
     assert sum(map(bool, placed.values())) > 900
 
-    control_plane.wipe()
     control_plane.create_nodes(nodes)
     # As they would be while waiting: the status is the API server's own.
     control_plane.create_all("/api/v1/namespaces/default/pods", ({**pod, "status": {}} for pod in pods))
     bound = [(name, node) for name, node in placed.items() if node]
     control_plane.parallel(lambda item: control_plane.bind("default", *item), bound)
-    yield control_plane
-    control_plane.wipe()
+    return control_plane
 
 
 @pytest.fixture(scope="module")

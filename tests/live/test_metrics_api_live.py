@@ -148,7 +148,6 @@ def plane(control_plane: ControlPlane, settings: DjangoSettings) -> Iterator[Con
     settings.CLUSTER_ALLOWLIST = ["127.0.0.1"]
     amounts = {"cpu": "4", "memory": "1Gi", "pods": "110"}
     ready = {"conditions": [{"type": "Ready", "status": "True"}]}
-    control_plane.wipe()  # what is counted here is all there is
     control_plane.create_nodes(
         [
             {

@@ -171,7 +171,6 @@ def test_main_trip_goes_through_all_processes(site: Site, deployment: Deployment
 
 
 def test_worker_reads_a_cluster_that_the_web_process_connected(site: Site, control_plane: ControlPlane) -> None:
-    control_plane.wipe()
     control_plane.create_nodes([seed.node("one"), seed.node("two")])
     form = {"name": "live", "source": "token", "server": control_plane.url, "ca": control_plane.ca}
     connected = site.ask("POST", "clusters/", {**form, "token": control_plane.tokens["reader"]})
@@ -181,7 +180,6 @@ def test_worker_reads_a_cluster_that_the_web_process_connected(site: Site, contr
     control_plane.create_nodes([seed.node("three")])
     site.wait_for_job(site.ask("POST", "clusters/live/refresh/")["id"])
     assert site.ask("GET", "clusters/live/")["counts"]["Node"] == 3
-    control_plane.wipe()
 
 
 def winners(site: Site, pods: list[dict[str, Any]]) -> dict[str, str]:

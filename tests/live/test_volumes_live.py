@@ -80,7 +80,6 @@ def plane(control_plane: ControlPlane) -> Iterator[ControlPlane]:
     """Nodes with local volumes of all sizes, no two alike, and claims for some of them."""
     random = Random(SEED)
     names = [f"n{number}" for number in range(NODES)]
-    control_plane.wipe()
     control_plane.create_nodes([node(name) for name in names])
     control_plane.call("POST", CLASSES, CLASS)
     for number, size in enumerate(random.sample(range(1, 30), 9)):
