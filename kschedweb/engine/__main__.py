@@ -1,11 +1,12 @@
 """The engine's command line.
 
-python -m kschedweb.engine explain [--mode each|sequence] [--extenders] < scenarios.jsonl
-python -m kschedweb.engine schedule [--summary] [--extenders] < scenarios.jsonl
-python -m kschedweb.engine validate < config.yaml
+python -m kschedweb.engine explain [--mode each|sequence] [--extenders] [--release 1.37] < scenarios.jsonl
+python -m kschedweb.engine schedule [--summary] [--extenders] [--release 1.37] < scenarios.jsonl
+python -m kschedweb.engine validate [--release 1.37] [--feature-gates VolumeLimitScaling=false] < config.yaml
 python -m kschedweb.engine convert [--classic '{"version": "1.9"}'] < policy.yaml
 python -m kschedweb.engine gate --policy policy.yaml --snapshot cluster.json [--max-moved 10%] … (docs/gate.md)
 
+The release is the scenario's own ("release", "featureGates") where it names one, else --release, else the newest.
 A scenario marked "classic" is answered by kube-scheduler 1.13's predicates and priorities (docs/classic.md).
 Extenders are asked over HTTP only with --extenders; without it a decision that they have a say in is not made up.
 Bad input ends it with status 2 and one line on stderr that says where. What an API server would refuse, such as an
@@ -27,7 +28,7 @@ import numpy as np
 
 from kschedweb.engine.config.specs import PluginError
 from kschedweb.engine.extenders.transport import transport
-from kschedweb.engine.releases import cli_validate
+from kschedweb.engine.releases import RELEASES, ReleaseError, cli_validate, read_gates, released
 from kschedweb.engine.releases.classic import PolicyError, load_policy
 from kschedweb.engine.releases.classic.conversion import convert
 from kschedweb.engine.scenario import Scenario, ScenarioError, read_text
@@ -45,11 +46,11 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if options.command in ("validate", "convert"):
             text = sys.stdin.read()
-            _write(cli_validate(text) if options.command == "validate" else _converted(text, options.classic))
+            _write(_validated(text, options) if options.command == "validate" else _converted(text, options.classic))
             return 0
         if options.command == "gate":
             return gate.answer(options)
-        for line, scenario in _scenarios():
+        for line, scenario in _scenarios(options):
             for remark in scenario.remarks:
                 _say(f"line {line}: {remark}")
             try:
@@ -90,7 +91,10 @@ def _parser() -> argparse.ArgumentParser:
     schedule.add_argument("--summary", action="store_true", help="throughput and latency instead of placements")
     for command in (explain, schedule):
         command.add_argument("--extenders", action="store_true", help="ask the extenders of the configurations")
-    commands.add_parser("validate", help="a KubeSchedulerConfiguration, defaulted, or its errors")
+    validate = commands.add_parser("validate", help="a KubeSchedulerConfiguration, defaulted, or its errors")
+    for command in (explain, schedule, validate):
+        command.add_argument("--release", help=f"the release of kube-scheduler: {', '.join(RELEASES)}")
+        command.add_argument("--feature-gates", default="", help="as kube-scheduler's: Name=true,Other=false")
     converting = commands.add_parser("convert", help="a v1 Policy as a KubeSchedulerConfiguration, and what differs")
     converting.add_argument(
         "--classic", default="true", help="what kube-scheduler was started with (docs/classic.md), JSON"
@@ -99,14 +103,25 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _scenarios() -> Iterator[tuple[int, Scenario | ClassicScenario]]:
+def _validated(text: str, options: argparse.Namespace) -> dict[str, Any]:
+    try:
+        return cli_validate(text, released(options.release or "", read_gates(options.feature_gates)))
+    except ReleaseError as error:
+        raise ScenarioError(str(error)) from None
+
+
+def _scenarios(options: argparse.Namespace) -> Iterator[tuple[int, Scenario | ClassicScenario]]:
     registries: Registries = {}
     for number, line in enumerate(sys.stdin, start=1):
         if line.strip():
             try:
                 raw = read_text(line)
-                yield number, ClassicScenario.of(raw, registries) if raw.get("classic") else Scenario.of(raw)
-            except ScenarioError as error:
+                if raw.get("classic"):
+                    yield number, ClassicScenario.of(raw, registries)
+                else:
+                    asked = {"release": options.release, "featureGates": read_gates(options.feature_gates)}
+                    yield number, Scenario.of({**asked, **raw})
+            except (ReleaseError, ScenarioError) as error:
                 raise ScenarioError(f"line {number}: {error}") from None
 
 

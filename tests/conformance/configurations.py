@@ -20,7 +20,7 @@ from kschedweb.engine.releases import CURRENT
 
 PLUGINS = tuple(CURRENT.own.specs)
 CONFIGURATION = CURRENT.schema.configuration
-POINTS = (*EXTENSION_POINTS, *CURRENT.schema.placement_points)
+POINTS = (*EXTENSION_POINTS, *CURRENT.schema.group_points)
 SCORERS = tuple(name for name, spec in CURRENT.own.specs.items() if "score" in spec.points)
 OTHER_PLUGINS = ("Nope", "EBSLimits", "GCEPDLimits", "", "*", "nodeName")
 NAMES: tuple[str, ...] = (

@@ -8,7 +8,7 @@ import numpy as np
 
 from kschedweb.decisions.classic.worked import MOST, ScoreContext, Worked, scaled
 from kschedweb.engine.objects.taints import PREFER_NO_SCHEDULE, tolerated
-from kschedweb.engine.plugins.imagelocality import LEAST, MOST_A_CONTAINER, normalized
+from kschedweb.engine.plugins.imagelocality import LEAST, MOST_AN_IMAGE, normalized
 from kschedweb.engine.releases.classic.objects import owner_uid
 from kschedweb.engine.releases.classic.priorities.node import AVOIDING, signatures
 from kschedweb.web.units import memory
@@ -83,8 +83,8 @@ def images(asked: ScoreContext) -> Worked:
         part = int(float(size) * (float(number) / float(len(snapshot))))
         total += part
         worked.step(image, f"{memory(size)} × {number} of {len(snapshot)} nodes", memory(part))
-    kept = min(max(total, LEAST), MOST_A_CONTAINER)
-    score = MOST * (kept - LEAST) // (MOST_A_CONTAINER - LEAST)
+    kept = min(max(total, LEAST), MOST_AN_IMAGE)
+    score = MOST * (kept - LEAST) // (MOST_AN_IMAGE - LEAST)
     worked.step("Between the bounds", _bounds(kept), score)
     return worked.unreduced(score)
 
@@ -96,17 +96,17 @@ def plain_images(asked: ScoreContext) -> Worked:
     for image in _images(asked.case.pod):
         total += sizes.get(image, 0)
         worked.step(image, "on the node" if image in sizes else "not on the node", memory(sizes.get(image, 0)))
-    if total < LEAST or total >= MOST_A_CONTAINER:
-        score = MOST if total >= MOST_A_CONTAINER else 0
+    if total < LEAST or total >= MOST_AN_IMAGE:
+        score = MOST if total >= MOST_AN_IMAGE else 0
         worked.step("Score", f"{memory(total)}: {'the most' if score else 'less than 23Mi'}", score)
         return worked.unreduced(score)
-    score = MOST * (total - LEAST) // (MOST_A_CONTAINER - LEAST) + 1
+    score = MOST * (total - LEAST) // (MOST_AN_IMAGE - LEAST) + 1
     worked.step("Score", f"{_bounds(total)} + 1", score)
     return worked.unreduced(score)
 
 
 def _bounds(size: int) -> str:
-    most, low = memory(MOST_A_CONTAINER), memory(LEAST)
+    most, low = memory(MOST_AN_IMAGE), memory(LEAST)
     return f"{MOST} × ({memory(size)} − {low}) ÷ ({most} − {low}), cut to a whole number"
 
 

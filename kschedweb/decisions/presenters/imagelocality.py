@@ -9,7 +9,7 @@ import numpy as np
 from kschedweb.decisions.parts import Arithmetic, Step
 from kschedweb.decisions.presenters.base import Presenter, instance
 from kschedweb.engine.framework.interface import Cycle
-from kschedweb.engine.plugins.imagelocality import LEAST, MOST_A_CONTAINER, counted, normalized
+from kschedweb.engine.plugins.imagelocality import LEAST, ImageLocality, counted, normalized
 from kschedweb.web.units import memory
 
 if TYPE_CHECKING:
@@ -20,8 +20,9 @@ class Images(Presenter):
     about = "Bytes of the pod's images already on the node, each scaled by the share of nodes that have it."
 
     def work(self, case: Case, node: int, result: Arithmetic) -> None:
+        plugin: ImageLocality = instance(case, self.plugin)
         snapshot, total = case.snapshot, 0
-        for image in case.pod.images:
+        for image in plugin.images(case.pod):
             size, holders = snapshot.images.get(normalized(image), (0, []))
             if node in holders:
                 part = counted(size, holders, len(snapshot))
@@ -30,8 +31,8 @@ class Images(Presenter):
                 result.steps.append(Step(image, shown, memory(part)))
             else:
                 result.steps.append(Step(image, "not on the node", "0"))
-        result.computed = int(instance(case, self.plugin).score(Cycle(snapshot, case.pod), np.array([node]))[0])
-        most = MOST_A_CONTAINER * case.pod.container_count
+        result.computed = int(plugin.score(Cycle(snapshot, case.pod), np.array([node]))[0])
+        most = plugin.most(case.pod)
         if most > LEAST:
             formula = (
                 f"100 × ({memory(min(max(total, LEAST), most))} − {memory(LEAST)}) ÷ ({memory(most)} − {memory(LEAST)})"

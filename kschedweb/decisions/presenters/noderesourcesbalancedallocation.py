@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 class Balance(Presenter):
-    about = "75 leaves the balance between the resources as it is; more brings them closer to equal use."
+    about = (
+        "How equal the shares of the resources are with the pod: 100 is even. Since 1.36 it is the change that counts: "
+        "75 leaves the balance as it is, more brings it closer to even."
+    )
 
     def work(self, case: Case, node: int, result: Arithmetic) -> None:
         plugin: NodeResourcesBalancedAllocation = instance(case, self.plugin)
@@ -35,7 +38,10 @@ class Balance(Presenter):
         was, becomes = (int(part[0]) for part in balance(fractions, counted))
         result.steps.append(Step("Balance", "100 × (1 − standard deviation), rounded down", f"{was} → {becomes}"))
         result.computed = int(plugin.score(cycle, rows)[0])
-        result.steps.append(Step("Change", f"50 + (50 + {becomes} − {was}) ÷ 2", str(result.computed)))
+        if plugin.by_improvement:
+            result.steps.append(Step("Change", f"50 + (50 + {becomes} − {was}) ÷ 2", str(result.computed)))
+        else:
+            result.steps.append(Step("With the pod", "the balance that comes of it", str(result.computed)))
 
 
 PRESENTER = Balance("NodeResourcesBalancedAllocation")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kschedweb.decisions.presenters.base import Presenter, by_the_highest
+from kschedweb.decisions.presenters.base import Presenter
 from kschedweb.decisions.words import Reading, listed
 
 if TYPE_CHECKING:
@@ -24,10 +24,7 @@ class Volumes(Presenter):
 
 
 class VolumeBinding(Volumes):
-    about = "Prefers storage classes and volumes that fit the claims tightest; 0 without a shape."
-
-    def normalization(self, raws: list[int], raw: int) -> str:
-        return by_the_highest(raws, raw)
+    about = "Prefers nodes with more free storage for the pod's claims; 0 where no claim waits for a node (since 1.37)."
 
 
 BINDING = VolumeBinding("VolumeBinding")

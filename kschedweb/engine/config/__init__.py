@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from kschedweb.engine.config.loading import DEFAULT_DOCUMENT, EMPTY, Loaded
 from kschedweb.engine.config.model import Configuration, Profile
-from kschedweb.engine.config.release import Release
+from kschedweb.engine.config.release import GateError, Release
 from kschedweb.engine.config.specs import PluginRef
 from kschedweb.engine.validation.fields import Problem
 
 __all__ = [
     "EMPTY",
     "Configuration",
+    "GateError",
     "Loaded",
     "PluginRef",
     "Problem",

@@ -74,7 +74,7 @@ def _enabled(point: str, plugin: Fields, path: str, release: Release) -> Iterato
     if spec.origin:
         said = f"{quote(name)} is not part of kube-scheduler: it runs here, and in a scheduler that is built with it"
         yield path, said
-    if spec.gate and not release.gates.get(spec.gate):
+    if spec.gate and not release.on(spec.gate):
         yield path, f"{quote(name)} does nothing unless the feature gate {spec.gate} is on"
     if weight is None:
         return
@@ -103,7 +103,7 @@ def _scoring(profile: Profile, path: str) -> Iterator[tuple[str, str]]:
 def _plugin_config(before: Fields, profile: Profile, path: str, release: Release) -> Iterator[tuple[str, str]]:
     running = {ref.name for refs in profile.points.values() for ref in refs}
     plugins = before["plugins"] or {}
-    groups = release.schema.placement_points if plugins else ()
+    groups = release.schema.group_points if plugins else ()
     running |= {plugin["name"] for point in groups for plugin in plugins[point]["enabled"] or ()}
     for index, config in enumerate(before["pluginConfig"] or ()):
         name, at = config["name"], f"{path}[{index}]"

@@ -6,6 +6,7 @@ from typing import Any
 
 from kschedweb.engine.config.schema import API_VERSION
 from kschedweb.engine.config.types import INT32, INT64, STRING, Field, ListOf, MapOf, Struct, text
+from kschedweb.engine.validation.fields import Problem, invalid, required
 
 
 def args_struct(kind: str, help: str, *fields: Field) -> Struct:
@@ -77,3 +78,19 @@ def weigh(resources: list[dict[str, Any]]) -> None:
     """Give the resources that have no weight the weight 1."""
     for resource in resources:
         resource["weight"] = resource["weight"] or 1
+
+
+def shape_problems(shape: list[dict[str, Any]], path: str) -> list[Problem]:
+    """What is wrong with the points of a scoring function."""
+    if not shape:
+        return [required(path, "at least one point must be specified")]
+    found: list[Problem] = []
+    use = [point["utilization"] for point in shape]
+    if (fall := next((i for i in range(1, len(use)) if use[i - 1] >= use[i]), None)) is not None:
+        found.append(invalid(f"{path}[{fall}].utilization", use[fall], "values must be sorted in increasing order"))
+    for index, point in enumerate(shape):
+        if not 0 <= point["utilization"] <= 100:
+            found.append(invalid(f"{path}[{index}].utilization", point["utilization"], "not in valid range [0, 100]"))
+        if not 0 <= point["score"] <= 10:
+            found.append(invalid(f"{path}[{index}].score", point["score"], "not in valid range [0, 10]"))
+    return found

@@ -37,7 +37,7 @@ def refusal(path: str, text: str) -> RefusedError:
 def decode_document(source: Source, release: Release) -> Fields:
     """Return the decoded configuration. Raises ``RefusedError``."""
     structs = _structs(release)
-    kind = object_kind(source.value, source.text, set(structs))
+    kind = object_kind(source.value, source.text, set(structs), release.scheme)
     try:
         decoded = decode(structs[kind], source.value)
     except DecodeError as error:
@@ -81,7 +81,7 @@ def _decode_args(configuration: Fields, release: Release) -> list[tuple[Problem,
             if (spec := release.registry.args(config["name"])) is None:
                 continue
             where = f"profiles[{i}].pluginConfig[{j}]"
-            decoded = _decode_one(config, spec.kind, where, structs)
+            decoded = _decode_one(config, spec.kind, where, structs, release.scheme)
             config["args"] = decoded.value
             if decoded.strict:
                 inner = ", ".join(problem.text for problem in decoded.strict)
@@ -92,12 +92,12 @@ def _decode_args(configuration: Fields, release: Release) -> list[tuple[Problem,
     return strict
 
 
-def _decode_one(config: Fields, kind: str, where: str, structs: dict[str, Struct]) -> Decoded:
+def _decode_one(config: Fields, kind: str, where: str, structs: dict[str, Struct], scheme: str) -> Decoded:
     raw, plugin = config["args"], config["name"]
     args = f"{where}.args"
     said = f"decoding .{where}: decoding args for plugin {plugin}"
     try:
-        found = object_kind(raw, json.dumps(raw, separators=(",", ":")), set(structs), default=kind)
+        found = object_kind(raw, json.dumps(raw, separators=(",", ":")), set(structs), scheme, default=kind)
         decoded = decode(structs[found], {} if raw is None else raw)
     except RefusedError as refused:
         raise refusal(args, f"{said}: {refused.errors[0]}") from refused
@@ -110,11 +110,11 @@ def _decode_one(config: Fields, kind: str, where: str, structs: dict[str, Struct
     return decoded
 
 
-def object_kind(raw: Any, text: str, known: set[str], *, default: str = "") -> str:
+def object_kind(raw: Any, text: str, known: set[str], scheme: str, *, default: str = "") -> str:
     """Return the kind of an object of this API group; ``default`` stands in where nothing is said.
 
-    ``text`` is the object as messages repeat it. Raises ``RefusedError`` for what is no object, or one of an
-    unknown kind or version.
+    ``text`` is the object as messages repeat it, ``scheme`` the place that they name. Raises ``RefusedError`` for what
+    is no object, or one of an unknown kind or version.
     """
     version, kind = _meta(raw)
     if version.count("/") > 1:
@@ -129,7 +129,7 @@ def object_kind(raw: Any, text: str, known: set[str], *, default: str = "") -> s
         raise refusal("apiVersion", f"Object 'apiVersion' is missing in '{shown}'")
     if version != API_VERSION or kind not in known:
         words = f"no kind {quote(kind)} is registered for version {quote(version)} in scheme"
-        raise refusal("kind" if version == API_VERSION else "apiVersion", f'{words} "pkg/runtime/scheme.go:111"')
+        raise refusal("kind" if version == API_VERSION else "apiVersion", f'{words} "{scheme}"')
     return kind
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kschedweb.engine.config import profiles, validation
@@ -27,6 +27,7 @@ kind: {KIND}
 profiles:
   - schedulerName: default-scheduler
 """
+LABEL_KEY, QUALIFIED_NAME = "a valid label key must", "a qualified name must"
 _EXTENDER_TIMEOUT = 5 * SECOND
 Fields = dict[str, Any]
 
@@ -72,7 +73,12 @@ def load(document: str | bytes | Mapping[str, Any] | None, release: Release) -> 
         problem = Problem("", str(error))
         return Loaded([problem.text], [problem], lines={"": error.line} if error.line else {})
     except RefusedError as refused:
-        return Loaded(refused.errors, refused.problems, lines=lines)
+        problems = [replace(problem, text=_in_words_of(release, problem.text)) for problem in refused.problems]
+        return Loaded([_in_words_of(release, text) for text in refused.errors], problems, lines=lines)
+
+
+def _in_words_of(release: Release, text: str) -> str:
+    return text.replace(LABEL_KEY, QUALIFIED_NAME) if release.behaviour.says_qualified_name else text
 
 
 def _load(source: Source, release: Release, lines: Mapping[str, int]) -> Loaded:

@@ -28,6 +28,7 @@ CHECK_ORDER = (
     "queueSort",
     "placementGenerate",
     "placementScore",
+    "podGroupPostFilter",
 )
 """The order in which kube-scheduler goes through the extension points while building a profile."""
 
@@ -60,7 +61,7 @@ def build(profile: Decoded, release: Release) -> Points:
     if len(lists.get("placementGenerate", ())) > 1:
         said = f"at most one placement generate plugin is allowed for profile with scheduler name {quote(name)}"
         raise BuildError("plugins.placementGenerate", said)
-    weights = _weights("score", plugins, registry, "score plugins: " if release.names_score_plugins else "")
+    weights = _weights("score", plugins, registry, "score plugins: " if release.behaviour.names_score_plugins else "")
     if "placementScore" in lists:
         _weights("placementScore", plugins, registry, "placement score plugins: ")
     return {

@@ -41,7 +41,7 @@ EXTENSION_POINTS = (
 )
 """The extension points a pod goes through, in that order."""
 
-PLACEMENT_POINTS = ("placementGenerate", "placementScore")
+GROUP_POINTS = ("placementGenerate", "placementScore", "podGroupPostFilter")
 """Extension points for pod groups, where a release has them; no plugin runs there unless feature gates are on."""
 
 POINT_HELP = {
@@ -60,6 +60,7 @@ POINT_HELP = {
     "multiPoint": "Plugins for every extension point that they implement: the defaults live here.",
     "placementGenerate": "Proposes sets of nodes for a pod group (feature gate TopologyAwareWorkloadScheduling).",
     "placementScore": "Ranks sets of nodes for a pod group (feature gate TopologyAwareWorkloadScheduling).",
+    "podGroupPostFilter": "Called when a pod group finds no place, to make room (feature gate GenericWorkload).",
 }
 
 PLUGIN = Struct(
@@ -212,14 +213,14 @@ EXTENDER = Struct(
 
 @dataclass(frozen=True)
 class Schema:
-    """The tables of a document; ``placement_points`` are the extension points for groups of pods that it may name."""
+    """The tables of a document; ``group_points`` are the extension points for groups of pods that it may name."""
 
-    placement_points: tuple[str, ...]
+    group_points: tuple[str, ...]
 
     @property
     def sets(self) -> tuple[str, ...]:
         """What a document may have a set of plugins for."""
-        return (*EXTENSION_POINTS, "multiPoint", *self.placement_points)
+        return (*EXTENSION_POINTS, "multiPoint", *self.group_points)
 
     @cached_property
     def plugins(self) -> Struct:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from kschedweb.engine.config.schema import EXTENSION_POINTS, PLACEMENT_POINTS
+from kschedweb.engine.config.schema import EXTENSION_POINTS, GROUP_POINTS
 from kschedweb.engine.config.types import Struct
 from kschedweb.engine.validation.fields import Problem
 
@@ -70,6 +70,10 @@ class Trial:
     title: str = ""
 
 
+def _as_it_is(release: Any) -> Mapping[str, Any]:
+    return {}
+
+
 @dataclass(frozen=True)
 class PluginSpec:
     """A plugin: what registers it, in a module of ``kschedweb.engine.plugins`` or of another package.
@@ -78,7 +82,7 @@ class PluginSpec:
     it from them, and is missing where nothing runs. ``gate`` names the feature gate without which it does nothing.
     ``origin`` names the scheduler that it comes from where that is not kube-scheduler, ``load_aware`` says that it
     weighs what nodes really use, ``trials`` how experiments try it then. ``rank`` is its place among those with an
-    origin, lowest first.
+    origin, lowest first. ``variant`` takes a ``Release`` and returns which of these fields are others in it.
     """
 
     name: str
@@ -91,6 +95,11 @@ class PluginSpec:
     load_aware: bool = False
     rank: int = 100
     trials: tuple[Trial, ...] = ()
+    variant: Callable[[Any], Mapping[str, Any]] = _as_it_is
+
+    def as_in(self, release: Any) -> PluginSpec:
+        """The plugin as it is in ``release``."""
+        return replace(self, **self.variant(release))
 
     @property
     def tried(self) -> tuple[Trial, ...]:
@@ -98,10 +107,16 @@ class PluginSpec:
         name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", self.name).lower()
         return self.trials or ((Trial(name),) if self.load_aware and "score" in self.points else ())
 
+    @property
+    def unknown_points(self) -> frozenset[str]:
+        """The extension points that it names and no release has."""
+        return self.points - {*EXTENSION_POINTS, *GROUP_POINTS}
+
     def check(self) -> None:
         """Raises ValueError where it names extension points that do not exist."""
-        if unknown := self.points - {*EXTENSION_POINTS, *PLACEMENT_POINTS}:
-            raise ValueError(f"plugin {self.name!r} names extension points that do not exist: {sorted(unknown)}")
+        if self.unknown_points:
+            unknown = sorted(self.unknown_points)
+            raise ValueError(f"plugin {self.name!r} names extension points that do not exist: {unknown}")
 
 
 class PluginError(Exception):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.state.columns import Ints
 
 MAX_NODE_SCORE = 100
+MAX_CUSTOM_SCORE = 10
 
 
 def default_normalize(scores: Ints, *, reverse: bool = False) -> Ints:
@@ -38,3 +41,27 @@ def rounded(values: NDArray[np.float64]) -> Ints:
     """To the nearest whole number, halves away from zero, as Go's math.Round."""
     whole = np.trunc(values)
     return (whole + np.where(np.abs(values - whole) >= 0.5, np.sign(values), 0.0)).astype(np.int64)
+
+
+def broken_line(shape: Sequence[Mapping[str, int]]) -> Ints:
+    """The score at each utilisation from 0 to 100, on straight lines between the points of ``shape``."""
+    points = [
+        (int(point["utilization"]), int(point["score"]) * (MAX_NODE_SCORE // MAX_CUSTOM_SCORE)) for point in shape
+    ]
+    curve = np.zeros(MAX_NODE_SCORE + 1, dtype=np.int64)
+    for utilization in range(MAX_NODE_SCORE + 1):
+        curve[utilization] = _interpolated(points, utilization)
+    return curve
+
+
+def _interpolated(points: list[tuple[int, int]], utilization: int) -> int:
+    previous: tuple[int, int] | None = None
+    for at, score in points:
+        if utilization <= at:
+            if previous is None:
+                return score
+            rise = (score - previous[1]) * (utilization - previous[0])
+            part = abs(rise) // (at - previous[0])
+            return previous[1] + (part if rise >= 0 else -part)
+        previous = at, score
+    return previous[1] if previous else 0

@@ -6,7 +6,7 @@ import itertools
 import marshal
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
@@ -26,6 +26,7 @@ from kschedweb.engine.objects.affinity import NodeAffinity, PodAffinity, read_po
 from kschedweb.engine.objects.resourceclaim import PodClaim, read_pod_claims
 from kschedweb.engine.objects.resources import (
     Amounts,
+    Counting,
     PodResources,
     read_limits,
     read_resources,
@@ -84,6 +85,15 @@ class Pod:
     occupied_nonzero: tuple[int, int]  # (milli-CPU, bytes) of that, with defaults for what is not asked for
     limits: Amounts  # what its containers together may use; without those that have no limit
     scoring_requests: Amounts  # what NodeResourcesFit scores with: with defaults, without pod-level resources
+
+    def counted(self, counting: Counting) -> Pod:
+        """The pod as a release counts what it takes from its node."""
+        if not self.resources.reported or counting == self.resources.counting:
+            return self
+        resources = replace(self.resources, counting=counting)
+        return replace(
+            self, resources=resources, occupied=resources.occupied, occupied_nonzero=resources.occupied_nonzero
+        )
 
     @property
     def key(self) -> str:

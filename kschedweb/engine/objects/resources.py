@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from kschedweb.engine.objects.access import Json, each, mapping, objects, text
@@ -35,14 +36,50 @@ def units(amounts: Amounts) -> Amounts:
     return {name: whole(name, amount) for name, amount in amounts.items()}
 
 
+@dataclass(frozen=True)
+class Counting:
+    """How releases count what a running pod takes.
+
+    ``by_sums``: the sums of what its containers ask for, have and were promised are compared, not each container's.
+    ``of_pod``: what the kubelet reports for the pod as a whole counts.
+    """
+
+    by_sums: bool
+    of_pod: bool = True
+
+
+COUNTING = Counting(by_sums=False)
+"""As the release counts that is meant where a document says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """What the kubelet reports that a container, or the pod, has and was promised; ``None`` where it does not say.
+
+    ``known``: it reports what the container has, be that nothing.
+    """
+
+    known: bool
+    actuated: Amounts | None
+    allocated: Amounts | None
+
+    @property
+    def both(self) -> tuple[Amounts, Amounts]:
+        return self.actuated or {}, self.allocated or {}
+
+
 @dataclass(frozen=True, slots=True)
 class Container:
-    """One container's share in nano-units: asked for, at most, and, once running, as the kubelet reports it."""
+    """One container's share in nano-units: asked for, at most, and, once running, as the kubelet reports it.
+
+    ``passing``: an init container that ends before the others start.
+    """
 
     name: str
     requests: Amounts
     sidecar: bool = False
-    running: tuple[Amounts, Amounts] | None = None  # actuated, allocated
+    passing: bool = False
+    running: Running | None = None
     limits: Amounts = field(default_factory=dict)  # only what has a limit
 
 
@@ -54,8 +91,14 @@ class PodResources:
     init_containers: tuple[Container, ...]
     overhead: Amounts
     pod_requests: Amounts | None = None
-    pod_running: tuple[Amounts, Amounts] | None = None
+    pod_running: Running | None = None
     resize_infeasible: bool = False
+    counting: Counting = COUNTING
+
+    @property
+    def reported(self) -> bool:
+        """Whether the kubelet reports anything, so that releases may count otherwise."""
+        return bool(self.pod_running or any(one.running for one in (*self.containers, *self.init_containers)))
 
     @property
     def pod_level_set(self) -> bool:
@@ -92,30 +135,63 @@ class PodResources:
         ``at_pod_level``: values set for the pod as a whole replace the sum. ``status``: a running container counts
         with what it really has. ``defaults``: what a container that does not name a resource is taken to ask for.
         """
-        total: Amounts = {}
-        for container in self.containers:
-            _add(total, self._effective(container, status, defaults))
-        sidecars: Amounts = {}
-        peak: Amounts = {}
-        for container in self.init_containers:
-            requests = self._effective(container, status and container.sidecar, defaults)
-            candidate = dict(sidecars)
-            _add(candidate, requests)
-            if container.sidecar:
-                _add(total, requests)
-                sidecars = candidate
-            _raise(peak, candidate)
-        _raise(total, peak)
+        if status and self.counting.by_sums:
+            total = self._greatest_sum(defaults)
+        else:
+            total = self._sum(self._larger if status else _asked, defaults)
         if at_pod_level and self.pod_level_set:
             total.update(self._at_pod_level(status))
         _add(total, self.overhead)
         return total
 
-    def _effective(self, container: Container, status: bool, defaults: Amounts | None) -> Amounts:
-        requests = container.requests
-        if status and container.running:
-            requests = self._running(requests, *container.running)
-        return {**defaults, **requests} if defaults else requests
+    def _sum(self, share: Callable[[Container], Amounts], defaults: Amounts | None) -> Amounts:
+        """The sum of the containers' shares, or what an init container needs beside those before it."""
+
+        def of(container: Container) -> Amounts:
+            return {**defaults, **share(container)} if defaults else share(container)
+
+        total: Amounts = {}
+        for container in self.containers:
+            _add(total, of(container))
+        sidecars: Amounts = {}
+        peak: Amounts = {}
+        for container in self.init_containers:
+            amounts = of(container)
+            candidate = dict(sidecars)
+            _add(candidate, amounts)
+            if container.sidecar:
+                _add(total, amounts)
+                sidecars = candidate
+            _raise(peak, candidate)
+        _raise(total, peak)
+        return total
+
+    def _larger(self, container: Container) -> Amounts:
+        """The larger of what the container asks for, has and was promised, up to 1.36."""
+        if container.running is None or not container.running.known or container.passing:
+            return container.requests
+        return self._running(container.requests, *container.running.both)
+
+    def _greatest_sum(self, defaults: Amounts | None) -> Amounts:
+        """The largest of the sums of what the containers ask for, have and were promised, since 1.37."""
+        whole = self.pod_running if self.counting.of_pod else None
+        if whole and whole.actuated is not None and whole.allocated is not None:
+            reported = whole.both
+        elif any(one.running for one in (*self.containers, *self.init_containers)):
+            reported = self._sum(self._actuated, defaults), self._sum(self._allocated, defaults)
+        else:
+            return self._sum(_asked, defaults)
+        return self._running(self._sum(_asked, defaults), *reported)
+
+    def _allocated(self, container: Container) -> Amounts:
+        if container.running and container.running.allocated is not None:
+            return container.running.allocated
+        return {} if self.resize_infeasible else container.requests
+
+    def _actuated(self, container: Container) -> Amounts:
+        if container.running and container.running.actuated is not None:
+            return container.running.actuated
+        return self._allocated(container)
 
     def _running(self, spec: Amounts, actuated: Amounts, allocated: Amounts) -> Amounts:
         effective: Amounts = {} if self.resize_infeasible else dict(spec)
@@ -124,9 +200,17 @@ class PodResources:
         return effective
 
     def _at_pod_level(self, status: bool) -> Amounts:
-        asked = self.pod_requests or {}
-        effective = self._running(asked, *self.pod_running) if status and self.pod_running else asked
-        return {name: effective.get(name, 0) for name in asked if pod_level(name)}
+        """What is set for the pod as a whole, larger where the kubelet reports more."""
+        asked, running = self.pod_requests or {}, self.pod_running
+        if not (status and self.counting.of_pod and running and running.known):
+            return {name: amount for name, amount in asked.items() if pod_level(name)}
+        effective = self._running(asked, *running.both)
+        names = effective if self.counting.by_sums else asked
+        return {name: effective.get(name, 0) for name in names if pod_level(name)}
+
+
+def _asked(container: Container) -> Amounts:
+    return container.requests
 
 
 def _add(total: Amounts, more: Amounts) -> None:
@@ -148,7 +232,7 @@ def read_resources(spec: Json, status: Json) -> PodResources:
         for item, at in each(status, key, "status.")
     }
     containers = tuple(_container(item, reported, at) for item, at in each(spec, "containers", "spec."))
-    inits = tuple(_container(item, reported, at) for item, at in each(spec, "initContainers", "spec."))
+    inits = tuple(_container(item, reported, at, init=True) for item, at in each(spec, "initContainers", "spec."))
     resources = PodResources(containers, inits, read_list(spec, "overhead", "spec."))
     pod_requests, pod_running = _pod_level(spec, status, resources)
     resize = next((c for c in objects(status, "conditions", "status.") if c.get("type") == "PodResizePending"), {})
@@ -157,25 +241,26 @@ def read_resources(spec: Json, status: Json) -> PodResources:
     )
 
 
-def _container(raw: Json, reported: dict[str, tuple[Json, str]], path: str) -> Container:
+def _container(raw: Json, reported: dict[str, tuple[Json, str]], path: str, *, init: bool = False) -> Container:
     asked, name = mapping(raw, "resources", path), text(raw, "name", path)
     limits = read_list(asked, "limits", f"{path}resources.")
     requests = read_list(asked, "requests", f"{path}resources.")
     running = _running(*reported.get(name, ({}, "")))
-    return Container(name, {**limits, **requests}, raw.get("restartPolicy") == "Always", running, limits)
+    sidecar = raw.get("restartPolicy") == "Always"
+    return Container(name, {**limits, **requests}, sidecar, init and not sidecar, running, limits)
 
 
-def _running(status: Json, path: str) -> tuple[Amounts, Amounts] | None:
-    """(actuated, allocated) amounts in the status of a container, or of the pod."""
-    if status.get("resources") is None:
-        return None
-    actuated = read_list(mapping(status, "resources", path), "requests", f"{path}resources.")
-    return actuated, read_list(status, "allocatedResources", path)
+def _running(status: Json, path: str) -> Running | None:
+    """What the status of a container, or of the pod, says; ``None`` where it says nothing."""
+    resources = mapping(status, "resources", path)
+    actuated = read_list(resources, "requests", f"{path}resources.") if resources.get("requests") is not None else None
+    given = status.get("allocatedResources") is not None
+    allocated = read_list(status, "allocatedResources", path) if given else None
+    known = status.get("resources") is not None
+    return Running(known, actuated, allocated) if known or given else None
 
 
-def _pod_level(
-    spec: Json, status: Json, resources: PodResources
-) -> tuple[Amounts | None, tuple[Amounts, Amounts] | None]:
+def _pod_level(spec: Json, status: Json, resources: PodResources) -> tuple[Amounts | None, Running | None]:
     if spec.get("resources") is None:
         return None, None
     asked = mapping(spec, "resources", "spec.")

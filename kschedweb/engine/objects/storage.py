@@ -176,21 +176,30 @@ class CSINode:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CSIDriver:
+    """``needed_on_node``: pods with its volumes go only to nodes where it is installed."""
+
     name: str
     storage_capacity: bool
+    needed_on_node: bool
 
     @classmethod
     def read(cls, raw: Json) -> CSIDriver:
         name = text(mapping(raw, "metadata"), "name", "metadata.")
-        return cls(name, boolean(mapping(raw, "spec"), "storageCapacity", "spec."))
+        spec = mapping(raw, "spec")
+        said = (boolean(spec, key, "spec.") for key in ("storageCapacity", "preventPodSchedulingIfMissing"))
+        return cls(name, *said)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CSIStorageCapacity:
-    """``largest`` is the size of the largest volume that can be made, ``None`` where it is not said."""
+    """``largest`` is the size of the largest volume that can be made, ``None`` where it is not said.
+
+    ``free`` is all that is left, ``None`` where that is not said.
+    """
 
     storage_class: str
     largest: int | None
+    free: int | None
     nodes: Selector
 
     @classmethod
@@ -200,7 +209,9 @@ class CSIStorageCapacity:
             nodes = label_selector(raw.get("nodeTopology"), "nodeTopology.")
         except SelectorError:
             nodes = NOTHING
-        return cls(text(raw, "storageClassName"), read(raw[given[0]], given[0]) if given else None, nodes)
+        largest = read(raw[given[0]], given[0]) if given else None
+        free = read(raw["capacity"], "capacity") if raw.get("capacity") is not None else None
+        return cls(text(raw, "storageClassName"), largest, free, nodes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,6 +5,7 @@ Plugins of other packages are found by entry points of the group ``kschedweb.plu
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -21,6 +22,11 @@ SPECS = tuple(
     if isinstance(value, PluginSpec)
 )
 """The plugins that come with kschedweb: those of kube-scheduler, and those with an origin."""
+
+
+def kube_scheduler(without: Collection[str] = ()) -> tuple[PluginSpec, ...]:
+    """kube-scheduler's own plugins, but for those of these names."""
+    return tuple(spec for spec in SPECS if not spec.origin and spec.name not in without)
 
 
 @cache

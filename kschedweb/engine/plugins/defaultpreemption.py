@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,10 @@ from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.config.types import INT32, Field
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.interface import Cycle, Handle, PostFilterResult
-from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, error, unschedulable
+from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, Status, error, unschedulable
 from kschedweb.engine.objects.access import mapping, objects
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.preemption.search import Preemption, Search
+from kschedweb.engine.preemption.search import Candidate, Preemption, Search
 from kschedweb.engine.validation.fields import Problem, child, invalid
 
 NEVER = "not eligible due to preemptionPolicy=Never."
@@ -27,7 +28,9 @@ NO_CANDIDATE = "no candidate node for preemption"
 class DefaultPreemption:
     name = "DefaultPreemption"
 
-    def __init__(self, args: dict[str, Any]) -> None:
+    def __init__(self, args: dict[str, Any], tells: bool = True, by_clock: bool = False) -> None:
+        """``tells``: where it makes room, its status says so; ``by_clock``: see ``by_importance``."""
+        self.tells, self.by_clock = tells, by_clock
         percentage, absolute = args.get("minCandidateNodesPercentage"), args.get("minCandidateNodesAbsolute")
         self.percentage = 10 if percentage is None else int(percentage)
         self.absolute = 100 if absolute is None else int(absolute)
@@ -37,7 +40,9 @@ class DefaultPreemption:
         if refusal:
             result = PostFilterResult(unschedulable(refusal))
         else:
-            result = self._preempt(Search(handle, cycle, diagnosis), diagnosis.nodes(Code.UNSCHEDULABLE), handle)
+            result = self._preempt(
+                Search(handle, cycle, diagnosis, self.by_clock), diagnosis.nodes(Code.UNSCHEDULABLE), handle
+            )
         said = tuple(f"preemption: {reason}" for reason in (result.status.message,) if reason)
         return replace(result, status=replace(result.status, reasons=said))
 
@@ -48,7 +53,7 @@ class DefaultPreemption:
             return PostFilterResult(error(failure)) if failure else self._hopeless(search)
         if not (handle.explains or search.extenders()):
             best = search.best(candidates)
-            return PostFilterResult(SUCCESS, best.node, best.victims)
+            return PostFilterResult(self._found(best), best.node, best.victims)
         try:
             left = search.ask_extenders(search.listed(candidates))
         except CycleError as problem:
@@ -56,7 +61,11 @@ class DefaultPreemption:
         if not left:
             return PostFilterResult(unschedulable(NO_CANDIDATE))
         found = Preemption.of(left)
-        return PostFilterResult(SUCCESS, found.chosen.node, found.chosen.victims, found)
+        return PostFilterResult(self._found(found.chosen), found.chosen.node, found.chosen.victims, found)
+
+    def _found(self, chosen: Candidate) -> Status:
+        said = f"found a potential placement for pod on node {chosen.node}, preempting {len(chosen.victims)} victims"
+        return Status(reasons=(said,)) if self.tells else SUCCESS
 
     @staticmethod
     def _hopeless(search: Search) -> PostFilterResult:
@@ -137,8 +146,15 @@ def problems(args: dict[str, Any], path: str) -> list[Problem]:
 
 SPEC = PluginSpec(
     "DefaultPreemption",
-    frozenset({"preEnqueue", "postFilter"}),
+    frozenset({"preEnqueue", "postFilter", "podGroupPostFilter"}),
     "Looks for pods of lower priority that could make room.",
     ArgsSpec(ARGS, set_defaults, problems),
     factory=DefaultPreemption,
+    variant=lambda release: {
+        "factory": partial(
+            DefaultPreemption,
+            tells=release.behaviour.tells_of_preemption,
+            by_clock=not release.behaviour.keeps_order_of_unstarted,
+        )
+    },
 )

@@ -6,6 +6,8 @@ nodes where kube-scheduler would allocate some, the verdict says that this is ou
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -53,7 +55,7 @@ from kschedweb.engine.state.devices.needs import (
 )
 from kschedweb.engine.state.nodematching import matches_any
 from kschedweb.engine.state.snapshot import Snapshot
-from kschedweb.engine.validation.fields import Problem, Typed, child, invalid
+from kschedweb.engine.validation.fields import Problem, Typed, child, forbidden, invalid
 from kschedweb.engine.validation.golang import SECOND, duration_text
 
 MISSING = error("not found")
@@ -61,6 +63,8 @@ NO_ACCESS = "no access"
 UNAVAILABLE = unresolvable("resourceclaim not available on the node", about=NO_ACCESS)
 NO_RESOURCE = unresolvable("cannot fit resource")
 STALE = unresolvable("cannot schedule extended resource claim")
+NOTHING_NEW = unschedulable("no new claims to deallocate")
+NO_HELP = unschedulable("still not schedulable")
 MAX_RESERVED = 256  # pods that the API server lets share a claim
 VERDICTS = "DynamicResources.verdicts"
 AVAILABLE_CODE, UNAVAILABLE_CODE, NO_RESOURCE_CODE, STALE_CODE, CHOICE_CODE, CLOCK_CODE = range(6)
@@ -69,8 +73,9 @@ AVAILABLE_CODE, UNAVAILABLE_CODE, NO_RESOURCE_CODE, STALE_CODE, CHOICE_CODE, CLO
 class DynamicResources:
     name = "DynamicResources"
 
-    def __init__(self, args: dict[str, Any]) -> None:
-        pass
+    def __init__(self, args: dict[str, Any], tells: bool = True) -> None:
+        """``tells``: its PostFilter says so where it cannot help."""
+        self.nothing_new, self.no_help = (NOTHING_NEW, NO_HELP) if tells else (unschedulable(), unschedulable())
 
     def events(self) -> list[EventHint]:
         changed = Action.ADD | Action.UPDATE
@@ -124,7 +129,7 @@ class DynamicResources:
         if needs is None:
             return PostFilterResult(MISSING)
         if needs.empty:
-            return PostFilterResult(unschedulable("no new claims to deallocate"))
+            return PostFilterResult(self.nothing_new)
         for claim in _in_the_way(cycle.snapshot, needs, self._unavailable(diagnosis)):
             if set(claim.reserved_for) <= {cycle.pod.uid}:
                 if not (handle.explains or handle.elsewhere):
@@ -135,7 +140,7 @@ class DynamicResources:
             if not handle.explains:
                 cycle.snapshot.resource_claims.delete(needs.earlier)
             return PostFilterResult(unschedulable("deletion of ResourceClaim completed"))
-        return PostFilterResult(unschedulable("still not schedulable"))
+        return PostFilterResult(self.no_help)
 
     def _unavailable(self, diagnosis: Diagnosis) -> Mask:
         """The nodes that were rejected because a claim cannot be used there."""
@@ -362,28 +367,55 @@ ARGS = args_struct(
 )
 
 
-def set_defaults(args: dict[str, Any]) -> None:
-    if args["filterTimeout"] is None:
-        args["filterTimeout"] = 10 * SECOND
-    if args["bindingTimeout"] is None:
-        args["bindingTimeout"] = 600 * SECOND
+NO_FILTER_TIMEOUT = "DRASchedulingFilterTimeout feature gate is disabled"
+NO_BINDING_TIMEOUT = "DRADeviceBindingConditions or DRAResourceClaimDeviceStatus feature gate is disabled"
 
 
-def problems(args: dict[str, Any], path: str) -> list[Problem]:
-    found: list[Problem] = []
-    if args["filterTimeout"] < 0:
-        shown = Typed(duration_text(args["filterTimeout"]))
-        found.append(invalid(child(path, "filterTimeout"), shown, "must be zero or positive"))
-    if args["bindingTimeout"] < SECOND:
-        shown = Typed(duration_text(args["bindingTimeout"]))
-        found.append(invalid(child(path, "bindingTimeout"), shown, "must be at least 1 second"))
-    return found
+def _args(release: Any) -> ArgsSpec:
+    """The arguments in ``release``: a time limit of a feature whose gate is off has no default and is refused."""
+    filters = release.on("DRASchedulerFilterTimeout")
+    binds = release.on("DRADeviceBindingConditions") and release.on("DRAResourceClaimDeviceStatus")
+    known = release.behaviour.devices_have_binding_timeout
+
+    def set_defaults(args: dict[str, Any]) -> None:
+        if filters and args["filterTimeout"] is None:
+            args["filterTimeout"] = 10 * SECOND
+        if binds and args["bindingTimeout"] is None:
+            args["bindingTimeout"] = 600 * SECOND
+
+    def problems(args: dict[str, Any], path: str) -> list[Problem]:
+        found = _time_limit(args, path, "filterTimeout", 0, "" if filters else NO_FILTER_TIMEOUT)
+        return found + (
+            _time_limit(args, path, "bindingTimeout", SECOND, "" if binds else NO_BINDING_TIMEOUT) if known else []
+        )
+
+    struct = ARGS if known else replace(ARGS, fields=ARGS.fields[:-1])
+    return ArgsSpec(struct, set_defaults, problems)
 
 
+def _time_limit(args: dict[str, Any], path: str, name: str, least: int, gated: str) -> list[Problem]:
+    if args[name] is None:
+        return []
+    if gated:
+        return [forbidden(child(path, name), gated)]
+    if args[name] >= least:
+        return []
+    words = "must be at least 1 second" if least else "must be zero or positive"
+    return [invalid(child(path, name), Typed(duration_text(args[name])), words)]
+
+
+POINTS = frozenset(
+    {"preEnqueue", "preFilter", "filter", "postFilter", "podGroupPostFilter", "score", "reserve", "preBind"}
+)
 SPEC = PluginSpec(
     "DynamicResources",
-    frozenset({"preEnqueue", "preFilter", "filter", "postFilter", "score", "reserve", "preBind"}),
+    POINTS,
     "Finds nodes whose devices satisfy the pod's resource claims, and allocates them.",
-    ArgsSpec(ARGS, set_defaults, problems),
+    ArgsSpec(ARGS),
     factory=DynamicResources,
+    variant=lambda release: {
+        "args": _args(release),
+        "points": POINTS if release.behaviour.devices_score else POINTS - {"score"},
+        "factory": partial(DynamicResources, tells=release.behaviour.tells_of_devices_left),
+    },
 )

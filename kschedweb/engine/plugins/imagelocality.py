@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,15 @@ from kschedweb.engine.state.columns import Ints, Rows
 
 MIB = 1024 * 1024
 LEAST = 23 * MIB
-MOST_A_CONTAINER = 1000 * MIB
+MOST_AN_IMAGE = 1000 * MIB
 
 
 class ImageLocality:
     name = "ImageLocality"
 
-    def __init__(self, args: dict[str, Any]) -> None:
-        pass
+    def __init__(self, args: dict[str, Any], volumes: bool = True, volumes_raise_threshold: bool = True) -> None:
+        """``volumes``: images of volumes count; ``volumes_raise_threshold``: for the best score more is needed then."""
+        self.volumes, self.volumes_raise_threshold = volumes, volumes_raise_threshold
 
     def scope(self, pod: Pod) -> Scope:
         return Scope.NODE
@@ -29,17 +31,25 @@ class ImageLocality:
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
         """The size of the pod's images on the node, each scaled by the share of nodes that have it; 0 to 100."""
         snapshot, pod = cycle.snapshot, cycle.pod
-        known = [snapshot.images[name] for image in pod.images if (name := normalized(image)) in snapshot.images]
+        known = [snapshot.images[name] for image in self.images(pod) if (name := normalized(image)) in snapshot.images]
         if not known:
             return np.zeros(cycle.size(rows), dtype=np.int64)
         sums = np.zeros(len(snapshot), dtype=np.int64)
         for size, holders in known:
             if holders:
                 sums[holders] += counted(size, holders, len(snapshot))
-        most = MOST_A_CONTAINER * pod.container_count
+        most = self.most(pod)
         if most <= LEAST:  # a pod without containers
             return np.zeros(cycle.size(rows), dtype=np.int64)
         return MAX_NODE_SCORE * (np.clip(sums, LEAST, most) - LEAST)[rows] // (most - LEAST)
+
+    def images(self, pod: Pod) -> tuple[str, ...]:
+        """The images of the pod that count: those of init containers first, those of volumes last."""
+        return pod.images if self.volumes else pod.images[: pod.container_count]
+
+    def most(self, pod: Pod) -> int:
+        """The bytes from which on the score is 100."""
+        return MOST_AN_IMAGE * (len(pod.images) if self.volumes_raise_threshold else pod.container_count)
 
 
 def counted(size: int, holders: list[int], nodes: int) -> int:
@@ -57,4 +67,11 @@ SPEC = PluginSpec(
     frozenset({"score"}),
     "Prefers nodes that already hold the pod's images.",
     factory=ImageLocality,
+    variant=lambda release: {
+        "factory": partial(
+            ImageLocality,
+            volumes=release.behaviour.image_volumes_are_images,
+            volumes_raise_threshold=release.behaviour.image_volumes_raise_threshold,
+        )
+    },
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdict
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status, error, unresolvable, unschedulable
 from kschedweb.engine.objects.affinity import PodTerm
+from kschedweb.engine.objects.labels import NOTHING
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.columns import Ints, Mask, Rows
 from kschedweb.engine.state.groups import Selection
@@ -72,7 +74,9 @@ class Watch:
 class InterPodAffinity:
     name = "InterPodAffinity"
 
-    def __init__(self, args: dict[str, Any]) -> None:
+    def __init__(self, args: dict[str, Any], by_value: bool = False) -> None:
+        """``by_value``: a term keeps its namespace selector beside the namespaces that it matches (up to 1.36)."""
+        self.by_value = by_value
         weight = args.get("hardPodAffinityWeight")
         self.hard_weight = 1 if weight is None else int(weight)
         self.ignore_preferred = bool(args.get("ignorePreferredTermsOfExistingPods"))
@@ -110,11 +114,23 @@ class InterPodAffinity:
 
         existing = TermTally(snapshot, lambda: pods.guards_about(pod.labels), weigh)
         nothing = TermTally(snapshot, list, lambda code: {})
-        required = [_merged(term, snapshot) for term in pod.pod_affinity.required]
-        anti = [_tally(snapshot, [_merged(term, snapshot)], term, 1) for term in pod.pod_affinity.anti_required]
+        required = [self._merged(term, snapshot) for term in pod.pod_affinity.required]
+        anti = [_tally(snapshot, [self._merged(term, snapshot)], term, 1) for term in pod.pod_affinity.anti_required]
         affinity = [_tally(snapshot, required, term, 1) for term in required]
         itself = bool(required) and all(_matches_group(term, pod.namespace, pod.labels) for term in required)
         return Watch(anti, existing), Watch(affinity, nothing), itself
+
+    def _merged(self, term: PodTerm, snapshot: Snapshot) -> PodTerm:
+        """The term with the namespaces that its namespace selector matches added by name.
+
+        Up to 1.36 the selector stays in the term, and is later matched against empty labels (specification 2.8).
+        """
+        if term.namespace_selector.empty or term.namespace_selector.nothing:
+            return term
+        known = snapshot.objects.namespaces
+        meant = term.namespaces | {name for name, labels in known.items() if term.namespace_selector.matches(labels)}
+        selector = term.namespace_selector if self.by_value else NOTHING
+        return replace(term, namespaces=meant, namespace_selector=selector)
 
     def add_pod(self, cycle: Cycle, pod: Pod, node: int) -> None:
         self._count(cycle, pod, node, 1)
@@ -125,7 +141,7 @@ class InterPodAffinity:
     def depends_on(self, cycle: Cycle, pod: Pod) -> bool:
         own, means_incoming = cycle.pod.pod_affinity, _incoming(cycle)
         return any(means_incoming(term) for term in pod.pod_affinity.anti_required) or any(
-            _matches_group(_merged(term, cycle.snapshot), pod.namespace, pod.labels)
+            _matches_group(self._merged(term, cycle.snapshot), pod.namespace, pod.labels)
             for term in (*own.required, *own.anti_required)
         )
 
@@ -138,12 +154,12 @@ class InterPodAffinity:
         for term in pod.pod_affinity.anti_required:
             if means_incoming(term):
                 state.existing.add(term.topology_key, node, 1, sign)
-        affinity = [_merged(term, cycle.snapshot) for term in own.required]
+        affinity = [self._merged(term, cycle.snapshot) for term in own.required]
         if affinity and all(_matches_group(term, pod.namespace, pod.labels) for term in affinity):
             for term in affinity:
                 state.affinity.add(term.topology_key, node, 1, sign)
         for term in own.anti_required:
-            if _matches_group(_merged(term, cycle.snapshot), pod.namespace, pod.labels):
+            if _matches_group(self._merged(term, cycle.snapshot), pod.namespace, pod.labels):
                 state.anti.add(term.topology_key, node, 1, sign)
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
@@ -196,7 +212,7 @@ class InterPodAffinity:
                     weights[term.topology_key] = weights.get(term.topology_key, 0) + self.hard_weight
             return weights
 
-        tallies = [_tally(snapshot, [_merged(term, snapshot)], term, weight) for term, weight in own.wishes]
+        tallies = [_tally(snapshot, [self._merged(term, snapshot)], term, weight) for term, weight in own.wishes]
         return Watch(tallies, TermTally(snapshot, lambda: pods.wishes_about(labels), weigh))
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
@@ -222,17 +238,6 @@ def _incoming(cycle: Cycle) -> Callable[[PodTerm], bool]:
     namespace, labels = cycle.pod.namespace, cycle.pod.labels
     of_namespace = cycle.snapshot.objects.namespace_labels(namespace)
     return lambda term: term.matches(namespace, labels, of_namespace)
-
-
-def _merged(term: PodTerm, snapshot: Snapshot) -> PodTerm:
-    """The term with the namespaces that its namespace selector matches added by name.
-
-    The selector stays in the term, and is later matched against empty labels, as in kube-scheduler (specification 2.8).
-    """
-    if term.namespace_selector.empty or term.namespace_selector.nothing:
-        return term
-    meant = {name for name, labels in snapshot.objects.namespaces.items() if term.namespace_selector.matches(labels)}
-    return replace(term, namespaces=term.namespaces | meant)
 
 
 def _matches_group(term: PodTerm, namespace: str, labels: dict[str, str]) -> bool:
@@ -323,4 +328,7 @@ SPEC = PluginSpec(
     "Places pods near to or away from other pods.",
     ArgsSpec(ARGS, set_defaults, problems),
     factory=InterPodAffinity,
+    variant=lambda release: {
+        "factory": partial(InterPodAffinity, by_value=release.behaviour.selects_namespaces_by_value)
+    },
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,41 +17,56 @@ from kschedweb.engine.state.columns import Rows
 
 REJECTED = unresolvable("node(s) didn't match Pod's required features")
 RESTART_ALL, HOST_USERS = "RestartAllContainersOnContainerExits", "UserNamespacesHostNetworkSupport"
+MOUNT_OPTIONS = "VolumeBindMountOptions"
 
 
 class NodeDeclaredFeatures:
     name = "NodeDeclaredFeatures"
 
-    def __init__(self, args: dict[str, Any]) -> None:
-        pass
+    def __init__(self, args: dict[str, Any], mounts: bool = True) -> None:
+        """``mounts``: options of bind mounts need a feature."""
+        self.mounts = mounts
 
     def events(self) -> list[EventHint]:
         return [
             EventHint(ClusterEvent(NODE, Action.ADD | Action.NODE_DECLARED_FEATURE), _after_node),
-            EventHint(ClusterEvent(POD, Action.UPDATE), _after_own_update),
+            EventHint(ClusterEvent(POD, Action.UPDATE), self._after_own_update),
         ]
 
     def scope(self, pod: Pod) -> Scope:
         return Scope.NODE
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
-        cycle.state[self.name] = needed = needed_features(mapping(cycle.pod.raw, "spec"))
+        cycle.state[self.name] = needed = self._needed(cycle.pod)
         return PreFilterResult() if needed else PreFilterResult(SKIP)
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
-        needed = cycle.state.get(self.name) or needed_features(mapping(cycle.pod.raw, "spec"))
+        needed = cycle.state.get(self.name) or self._needed(cycle.pod)
         lacking = np.array([not needed <= node.declared_features for node in cycle.snapshot.nodes], dtype=np.bool_)
         return Verdicts.where(lacking[rows], REJECTED)
 
+    def _needed(self, pod: Pod) -> frozenset[str]:
+        return needed_features(mapping(pod.raw, "spec"), self.mounts)
 
-def needed_features(spec: Json) -> frozenset[str]:
-    """The node features that a pod's spec requires."""
+    def _after_own_update(self, pod: Pod, change: ObjectChange) -> bool:
+        """Queue if the pod needs other features now."""
+        return bool(change.new.uid == pod.uid) and self._needed(change.old) != self._needed(change.new)
+
+
+def needed_features(spec: Json, mounts: bool = True) -> frozenset[str]:
+    """The node features that a pod's spec requires; ``mounts``: options of bind mounts require one."""
     needed = set()
-    for container in objects(spec, "initContainers") + objects(spec, "containers"):
+    containers = objects(spec, "initContainers") + objects(spec, "containers")
+    for container in containers:
         if any(rule.get("action") == "RestartAllContainers" for rule in objects(container, "restartPolicyRules")):
             needed.add(RESTART_ALL)
     if spec.get("hostNetwork") is True and spec.get("hostUsers") is False:
         needed.add(HOST_USERS)
+    mounted = [
+        mount for one in containers + objects(spec, "ephemeralContainers") for mount in objects(one, "volumeMounts")
+    ]
+    if mounts and any(mount.get("bindMountOptions") for mount in mounted):
+        needed.add(MOUNT_OPTIONS)
     return frozenset(needed)
 
 
@@ -58,17 +74,11 @@ def _after_node(pod: Pod, change: ObjectChange) -> bool:
     return change.old is None or bool(change.old.declared_features != change.new.declared_features)
 
 
-def _after_own_update(pod: Pod, change: ObjectChange) -> bool:
-    """Queue if the pod needs other features now."""
-    if change.new.uid != pod.uid:
-        return False
-    before, after = (needed_features(mapping(one.raw, "spec")) for one in (change.old, change.new))
-    return before != after
-
-
 SPEC = PluginSpec(
     "NodeDeclaredFeatures",
     frozenset({"preFilter", "filter"}),
     "Refuses nodes that lack a feature the pod depends on.",
+    gate="NodeDeclaredFeatures",
     factory=NodeDeclaredFeatures,
+    variant=lambda release: {"factory": partial(NodeDeclaredFeatures, mounts=release.behaviour.mounts_need_features)},
 )

@@ -8,7 +8,7 @@ import numpy as np
 
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.events import NODE_ADD, EventHint
-from kschedweb.engine.framework.interface import Cycle, Scope, Verdicts
+from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.status import unresolvable
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.columns import Rows
@@ -29,6 +29,10 @@ class NodeName:
     def scope(self, pod: Pod) -> Scope:
         return Scope.NODE
 
+    def pre_filter(self, cycle: Cycle) -> PreFilterResult:
+        named = cycle.pod.node_name
+        return PreFilterResult(nodes=frozenset({named})) if named else PreFilterResult()
+
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         if not cycle.pod.node_name:
             return Verdicts.uniform(cycle.size(rows))
@@ -40,7 +44,8 @@ class NodeName:
 
 SPEC = PluginSpec(
     "NodeName",
-    frozenset({"filter"}),
+    frozenset({"preFilter", "filter"}),
     "Refuses every node but the one that the pod names.",
     factory=NodeName,
+    variant=lambda release: {} if release.behaviour.node_filters_have_pre_filter else {"points": frozenset({"filter"})},
 )

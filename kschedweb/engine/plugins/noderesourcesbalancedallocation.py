@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,8 @@ from kschedweb.engine.validation.fields import Problem, child, duplicate, invali
 class NodeResourcesBalancedAllocation:
     name = "NodeResourcesBalancedAllocation"
 
-    def __init__(self, args: dict[str, Any]) -> None:
+    def __init__(self, args: dict[str, Any], by_improvement: bool = True) -> None:
+        self.by_improvement = by_improvement
         self.resources = [item["name"] for item in args.get("resources") or [{"name": CPU}, {"name": MEMORY}]]
 
     def scope(self, pod: Pod) -> Scope:
@@ -31,10 +33,17 @@ class NodeResourcesBalancedAllocation:
         return SUCCESS if self._wanted(cycle.pod) else SKIP
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """From 50 to 100; 75 where the pod does not change the balance; 0 for a pod without requests."""
+        """From 50 to 100; 75 where the pod does not change the balance; 0 for a pod without requests.
+
+        Up to 1.35 it is the balance with the pod itself, from 0 to 100.
+        """
         if not self._wanted(cycle.pod):  # enabled for score only, so PreScore did not skip it
             return np.zeros(cycle.size(rows), dtype=np.int64)
+        before: Ints
+        after: Ints
         before, after = balance(*self.fractions(cycle, rows))
+        if not self.by_improvement:
+            return after
         change: Ints = after - before
         return 50 + (50 + change) // 2
 
@@ -133,4 +142,7 @@ SPEC = PluginSpec(
     "Prefers nodes whose resources would be used in more equal shares.",
     ArgsSpec(ARGS, set_defaults, problems),
     factory=NodeResourcesBalancedAllocation,
+    variant=lambda release: {
+        "factory": partial(NodeResourcesBalancedAllocation, by_improvement=release.behaviour.balances_by_improvement)
+    },
 )

@@ -5,11 +5,12 @@ Strategies: LeastAllocated, MostAllocated, RequestedToCapacityRatio.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from kschedweb.engine.config.args import RESOURCE, SHAPE_POINT, args_struct, default_resources, weigh
+from kschedweb.engine.config.args import RESOURCE, SHAPE_POINT, args_struct, default_resources, shape_problems, weigh
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.config.types import STRING, Field, ListOf, Struct, text
 from kschedweb.engine.framework.events import (
@@ -23,7 +24,7 @@ from kschedweb.engine.framework.events import (
     has_place,
 )
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
-from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, rounded, share_of
+from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, broken_line, rounded, share_of
 from kschedweb.engine.framework.status import SUCCESS, Code, Status, error
 from kschedweb.engine.objects.access import mapping
 from kschedweb.engine.objects.node import Node
@@ -38,7 +39,6 @@ from kschedweb.engine.validation.labels import name_complaints
 
 TOO_MANY_PODS, PODS = "Too many pods", "pods"
 MISSING = error('error reading "PreFilterNodeResourcesFit" from cycleState: not found')
-MAX_CUSTOM_SCORE = 10
 LEAST, MOST, RATIO = "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"
 
 
@@ -54,7 +54,9 @@ class Failure(NamedTuple):
 class NodeResourcesFit:
     name = "NodeResourcesFit"
 
-    def __init__(self, args: dict[str, Any]) -> None:
+    def __init__(self, args: dict[str, Any], delegates: bool = True) -> None:
+        """``delegates``: an extended resource that a DeviceClass provides is left to DynamicResources."""
+        self.delegates = delegates
         self.ignored = frozenset(args.get("ignoredResources") or ())
         self.ignored_groups = frozenset(args.get("ignoredResourceGroups") or ())
         strategy = args.get("scoringStrategy") or {}
@@ -85,7 +87,7 @@ class NodeResourcesFit:
         for name, wanted in self._checked(cycle.state[self.name]):
             allocatable = snapshot.amounts(snapshot.allocatable, name)[rows]
             short = wanted > allocatable - snapshot.amounts(snapshot.requested, name)[rows]
-            if name in snapshot.objects.devices.extended_resources:
+            if self.delegates and name in snapshot.objects.devices.extended_resources:
                 short &= allocatable > 0  # elsewhere DynamicResources decides
             failures.append(Failure(f"Insufficient {name}", short, wanted > allocatable, name))
         failures = [failure for failure in failures if failure.short.any()]
@@ -145,30 +147,6 @@ def requested_after(cycle: Cycle, rows: Rows, name: str) -> tuple[Ints, Ints]:
     else:
         used = snapshot.amounts(snapshot.requested, name)[rows]
     return used + wanted, allocatable
-
-
-def broken_line(shape: list[dict[str, int]]) -> Ints:
-    """The score at each utilisation from 0 to 100, on straight lines between the points of ``shape``."""
-    points = [
-        (int(point["utilization"]), int(point["score"]) * (MAX_NODE_SCORE // MAX_CUSTOM_SCORE)) for point in shape
-    ]
-    curve = np.zeros(MAX_NODE_SCORE + 1, dtype=np.int64)
-    for utilization in range(MAX_NODE_SCORE + 1):
-        curve[utilization] = _interpolated(points, utilization)
-    return curve
-
-
-def _interpolated(points: list[tuple[int, int]], utilization: int) -> int:
-    previous: tuple[int, int] | None = None
-    for at, score in points:
-        if utilization <= at:
-            if previous is None:
-                return score
-            rise = (score - previous[1]) * (utilization - previous[0])
-            part = abs(rise) // (at - previous[0])
-            return previous[1] + (part if rise >= 0 else -part)
-        previous = at, score
-    return previous[1] if previous else 0
 
 
 def combined(failures: list[Failure]) -> Verdicts:
@@ -304,7 +282,7 @@ def set_defaults(args: dict[str, Any]) -> None:
     weigh(strategy["resources"])
 
 
-def problems(args: dict[str, Any], path: str) -> list[Problem]:
+def problems(args: dict[str, Any], path: str, ratio_only_where_it_is_used: bool = True) -> list[Problem]:
     found: list[Problem] = []
     for index, name in enumerate(args["ignoredResources"] or ()):
         at = f"{child(path, 'ignoredResources')}[{index}]"
@@ -314,7 +292,12 @@ def problems(args: dict[str, Any], path: str) -> list[Problem]:
         if "/" in group:
             found.append(invalid(at, group, "resource group name can't contain '/'"))
         found += [invalid(at, group, text) for text in name_complaints(group)]
-    return found + _strategy_problems(args["scoringStrategy"], child(path, "scoringStrategy"))
+    strategy, at = args["scoringStrategy"], child(path, "scoringStrategy")
+    found += _strategy_problems(strategy, at)
+    if ratio_only_where_it_is_used:
+        return found + _ratio_problems(strategy, f"{at}.requestedToCapacityRatio")
+    ratio = strategy["requestedToCapacityRatio"]
+    return found if ratio is None else found + shape_problems(ratio["shape"] or [], f"{at}.shape")
 
 
 def _strategy_problems(strategy: dict[str, Any], path: str) -> list[Problem]:
@@ -326,30 +309,25 @@ def _strategy_problems(strategy: dict[str, Any], path: str) -> list[Problem]:
         if not 0 < resource["weight"] <= 100:
             detail = f"resource weight of {resource['name']} not in valid range (0, 100]"
             found.append(invalid(f"{path}.resources[{index}].weight", resource["weight"], detail))
-    ratio, at = strategy["requestedToCapacityRatio"], f"{path}.requestedToCapacityRatio"
-    if kind != RATIO:
-        if ratio is not None:
-            found.append(forbidden(at, "must be nil when type is not RequestedToCapacityRatio"))
-    elif ratio is None:
-        found.append(required(at, "must be specified when type is RequestedToCapacityRatio"))
-    else:
-        found += _shape_problems(ratio["shape"] or [], f"{at}.shape")
     return found
 
 
-def _shape_problems(shape: list[dict[str, Any]], path: str) -> list[Problem]:
-    if not shape:
-        return [required(path, "at least one point must be specified")]
-    found: list[Problem] = []
-    use = [point["utilization"] for point in shape]
-    if (fall := next((i for i in range(1, len(use)) if use[i - 1] >= use[i]), None)) is not None:
-        found.append(invalid(f"{path}[{fall}].utilization", use[fall], "values must be sorted in increasing order"))
-    for index, point in enumerate(shape):
-        if not 0 <= point["utilization"] <= 100:
-            found.append(invalid(f"{path}[{index}].utilization", point["utilization"], "not in valid range [0, 100]"))
-        if not 0 <= point["score"] <= 10:
-            found.append(invalid(f"{path}[{index}].score", point["score"], "not in valid range [0, 10]"))
-    return found
+def _ratio_problems(strategy: dict[str, Any], path: str) -> list[Problem]:
+    ratio = strategy["requestedToCapacityRatio"]
+    if strategy["type"] != RATIO:
+        said = "must be nil when type is not RequestedToCapacityRatio"
+        return [] if ratio is None else [forbidden(path, said)]
+    if ratio is None:
+        return [required(path, "must be specified when type is RequestedToCapacityRatio")]
+    return shape_problems(ratio["shape"] or [], f"{path}.shape")
+
+
+def _variant(release: Any) -> dict[str, Any]:
+    checked = partial(problems, ratio_only_where_it_is_used=release.behaviour.ratio_only_where_it_is_used)
+    return {
+        "args": ArgsSpec(ARGS, set_defaults, checked, when_created=True),
+        "factory": partial(NodeResourcesFit, delegates=release.on("DRAExtendedResource")),
+    }
 
 
 SPEC = PluginSpec(
@@ -358,4 +336,5 @@ SPEC = PluginSpec(
     "Refuses nodes without enough free resources, and scores nodes by their use.",
     ArgsSpec(ARGS, set_defaults, problems, when_created=True),
     factory=NodeResourcesFit,
+    variant=_variant,
 )

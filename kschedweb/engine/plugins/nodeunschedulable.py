@@ -6,7 +6,7 @@ from typing import Any
 
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.events import NODE, POD, Action, ClusterEvent, EventHint, ObjectChange
-from kschedweb.engine.framework.interface import Cycle, Scope, Verdicts
+from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.status import unresolvable
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.taints import NO_SCHEDULE, Taint, tolerated
@@ -32,6 +32,9 @@ class NodeUnschedulable:
     def scope(self, pod: Pod) -> Scope:
         return Scope.NODE
 
+    def pre_filter(self, cycle: Cycle) -> PreFilterResult:
+        return PreFilterResult()
+
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         if not cycle.snapshot.unschedulable.any() or tolerated(CORDONED, cycle.pod.tolerations):
             return Verdicts.uniform(cycle.size(rows))
@@ -50,7 +53,8 @@ def _after_toleration(pod: Pod, change: ObjectChange) -> bool:
 
 SPEC = PluginSpec(
     "NodeUnschedulable",
-    frozenset({"filter"}),
+    frozenset({"preFilter", "filter"}),
     "Refuses cordoned nodes unless the pod tolerates that.",
     factory=NodeUnschedulable,
+    variant=lambda release: {} if release.behaviour.node_filters_have_pre_filter else {"points": frozenset({"filter"})},
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,8 +34,9 @@ NO_LIMIT = -1
 class NodeVolumeLimits:
     name = "NodeVolumeLimits"
 
-    def __init__(self, args: dict[str, Any]) -> None:
-        pass
+    def __init__(self, args: dict[str, Any], drivers_needed: bool = True) -> None:
+        """``drivers_needed``: where a driver asks for it, its absence from a node rejects that node."""
+        self.drivers_needed = drivers_needed
 
     def events(self) -> list[EventHint]:
         return [
@@ -66,8 +68,12 @@ class NodeVolumeLimits:
             if problem is not None:
                 codes[nodes] = len(statuses)
                 statuses.append(problem)
-            elif in_tree and handles:
-                _count(snapshot, handles, codes, statuses)
+            elif handles:
+                if in_tree:
+                    _count(snapshot, handles, codes, statuses)
+                for driver in sorted({driver for driver, _ in handles}) if self.drivers_needed else ():
+                    codes[nodes & _lacks(snapshot, driver)] = len(statuses)
+                    statuses.append(unschedulable(f"{driver} CSI driver is not installed on the node"))
         return Verdicts(codes[rows], statuses)
 
 
@@ -109,6 +115,20 @@ def _count(snapshot: Snapshot, handles: set[Handle], codes: Codes, statuses: lis
 def _has_csi_node(snapshot: Snapshot) -> Mask:
     known = snapshot.objects.storage.csi_nodes
     return snapshot.related("has CSINode", lambda: np.array([name in known for name in snapshot.names], dtype=np.bool_))
+
+
+def _lacks(snapshot: Snapshot, driver: str) -> Mask:
+    """The nodes without the driver ``driver``; none where it does not ask that pods wait for it."""
+    storage = snapshot.objects.storage
+    known = storage.drivers.get(driver)
+    if known is None or not known.needed_on_node:
+        return np.zeros(len(snapshot), dtype=np.bool_)
+
+    def compute() -> Mask:
+        nodes = (storage.csi_nodes.get(name) for name in snapshot.names)
+        return np.array([node is None or driver not in node.topology for node in nodes], dtype=np.bool_)
+
+    return snapshot.related(("lacks driver", driver), compute)
 
 
 def _limited(snapshot: Snapshot) -> Mask:
@@ -170,4 +190,5 @@ SPEC = PluginSpec(
     frozenset({"preFilter", "filter"}),
     "Refuses nodes that can attach no further volume of a CSI driver.",
     factory=NodeVolumeLimits,
+    variant=lambda release: {"factory": partial(NodeVolumeLimits, drivers_needed=release.on("VolumeLimitScaling"))},
 )

@@ -8,7 +8,7 @@ import numpy as np
 
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.events import NODE, POD, Action, ClusterEvent, EventHint, ObjectChange
-from kschedweb.engine.framework.interface import Cycle, Scope, Verdicts
+from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.scoring import default_normalize
 from kschedweb.engine.framework.status import SUCCESS, CycleError, Status, unresolvable
 from kschedweb.engine.objects.pod import Pod
@@ -34,6 +34,9 @@ class TaintToleration:
 
     def scope(self, pod: Pod) -> Scope:
         return Scope.NODE
+
+    def pre_filter(self, cycle: Cycle) -> PreFilterResult:
+        return PreFilterResult()
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         return Verdicts.where(~tolerates(cycle.snapshot, cycle.pod)[rows], REJECTED)
@@ -77,7 +80,10 @@ def _after_toleration(pod: Pod, change: ObjectChange) -> bool:
 
 SPEC = PluginSpec(
     "TaintToleration",
-    frozenset({"filter", "preScore", "score"}),
+    frozenset({"preFilter", "filter", "preScore", "score"}),
     "Refuses nodes with taints the pod does not tolerate, and prefers nodes with fewer soft taints.",
     factory=TaintToleration,
+    variant=lambda release: (
+        {} if release.behaviour.node_filters_have_pre_filter else {"points": frozenset({"filter", "preScore", "score"})}
+    ),
 )

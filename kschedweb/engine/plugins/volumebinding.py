@@ -1,16 +1,17 @@
 """VolumeBinding rejects nodes that the pod's volumes cannot reach, or where a claim gets no volume.
 
-The plugin scores only if the feature gate StorageCapacityScoring is on.
+Where the feature gate StorageCapacityScoring is on it prefers nodes with more free storage for the claims.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.config.args import SHAPE_POINT, args_struct
+from kschedweb.engine.config.args import SHAPE_POINT, args_struct, shape_problems
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.config.types import INT64, Field, ListOf
 from kschedweb.engine.framework.events import (
@@ -28,6 +29,7 @@ from kschedweb.engine.framework.events import (
 )
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.preparation import Preparation, SelectNode, TakeVolume
+from kschedweb.engine.framework.scoring import broken_line
 from kschedweb.engine.framework.status import SKIP, SUCCESS, Status, error, unresolvable
 from kschedweb.engine.objects.access import mapping, objects
 from kschedweb.engine.objects.pod import Pod
@@ -43,6 +45,7 @@ from kschedweb.engine.state.columns import Ints, Mask, Rows
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.volumes.claims import VolumeChoice, assume, bind, give_back
 from kschedweb.engine.state.volumes.matching import migrated, reaches_bound
+from kschedweb.engine.state.volumes.scoring import storage_scores
 from kschedweb.engine.state.volumes.search import Search, chosen, search
 from kschedweb.engine.state.volumes.storage import MissingClaim, Storage, VolumeError, check_owner
 from kschedweb.engine.validation.fields import Problem, Typed, child, invalid
@@ -53,6 +56,7 @@ CHOICES, ASSUMED = "VolumeBinding.choices", "VolumeBinding.assumed"
 NO_ACCESS = "node(s) didn't match PersistentVolume's node affinity"
 NO_VOLUME = "node(s) didn't find available persistent volumes to bind"
 NO_SPACE = "node(s) did not have enough free storage"
+DEFAULT_SHAPE = ({"utilization": 0, "score": 10}, {"utilization": 100, "score": 0})
 NO_SUCH_VOLUME = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 
 
@@ -68,8 +72,8 @@ class State:
 class VolumeBinding:
     name = "VolumeBinding"
 
-    def __init__(self, args: dict[str, Any]) -> None:
-        pass
+    def __init__(self, args: dict[str, Any], scores: bool = True) -> None:
+        self.curve = broken_line(args.get("shape") or DEFAULT_SHAPE) if scores else None
 
     def events(self) -> list[EventHint]:
         changed = Action.ADD | Action.UPDATE
@@ -150,10 +154,14 @@ class VolumeBinding:
         ]
 
     def pre_score(self, cycle: Cycle, rows: Rows) -> Status:
-        return SKIP
+        return SKIP if self.curve is None else SUCCESS
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        return np.zeros(cycle.size(rows), dtype=np.int64)
+        """How much of the storage would be used, on the line of ``shape``: the mean over storage classes; 0 to 100."""
+        state: State | None = cycle.state.get(self.name)
+        if self.curve is None or state is None or not state.delayed:
+            return np.zeros(cycle.size(rows), dtype=np.int64)
+        return storage_scores(cycle.snapshot, state.delayed, self.curve)[rows]
 
 
 def _claims(storage: Storage, pod: Pod) -> list[Claim]:
@@ -300,7 +308,11 @@ ARGS = args_struct(
         default=600,
         minimum=0,
     ),
-    Field("shape", ListOf(SHAPE_POINT), "Only with the feature gate StorageCapacityScoring, which is off by default."),
+    Field(
+        "shape",
+        ListOf(SHAPE_POINT),
+        "The score by the use of storage, with the feature gate StorageCapacityScoring: on by default since 1.37.",
+    ),
 )
 
 
@@ -309,16 +321,36 @@ def set_defaults(args: dict[str, Any]) -> None:
         args["bindTimeoutSeconds"] = 600
 
 
+def set_defaults_with_shape(args: dict[str, Any]) -> None:
+    set_defaults(args)
+    args["shape"] = args["shape"] or [dict(point) for point in DEFAULT_SHAPE]
+
+
 def problems(args: dict[str, Any], path: str) -> list[Problem]:
-    found: list[Problem] = []
-    if args["bindTimeoutSeconds"] < 0:
-        detail = "invalid BindTimeoutSeconds, should not be a negative value"
-        found.append(invalid(child(path, "bindTimeoutSeconds"), args["bindTimeoutSeconds"], detail))
+    found = _timeout_problems(args, path)
     if args["shape"] is not None:
         points = [{f.name.capitalize(): point[f.name] for f in SHAPE_POINT.fields} for point in args["shape"]]
         detail = "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"
         found.append(invalid(child(path, "shape"), Typed(points), detail))
     return found
+
+
+def problems_with_shape(args: dict[str, Any], path: str) -> list[Problem]:
+    return _timeout_problems(args, path) + shape_problems(args["shape"], child(path, "shape"))
+
+
+def _timeout_problems(args: dict[str, Any], path: str) -> list[Problem]:
+    found: list[Problem] = []
+    if args["bindTimeoutSeconds"] < 0:
+        detail = "invalid BindTimeoutSeconds, should not be a negative value"
+        found.append(invalid(child(path, "bindTimeoutSeconds"), args["bindTimeoutSeconds"], detail))
+    return found
+
+
+def _variant(release: Any) -> dict[str, Any]:
+    scores = release.on("StorageCapacityScoring")
+    shaped = ArgsSpec(ARGS, set_defaults_with_shape, problems_with_shape)
+    return {"factory": partial(VolumeBinding, scores=scores)} | ({"args": shaped} if scores else {})
 
 
 SPEC = PluginSpec(
@@ -327,4 +359,5 @@ SPEC = PluginSpec(
     "Finds nodes where the pod's volumes exist or can be made, and binds them.",
     ArgsSpec(ARGS, set_defaults, problems),
     factory=VolumeBinding,
+    variant=_variant,
 )

@@ -14,7 +14,11 @@ def budgets(snapshot: Snapshot) -> list[Budget]:
 
 
 def split(pods: list[Pod], known: list[Budget]) -> tuple[list[Pod], list[Pod]]:
-    """Split ``pods``, in their order, into (those whose eviction would violate a budget, the others)."""
+    """Split ``pods``, in their order, into (those whose eviction would violate a budget, the others).
+
+    Since 1.37 kube-scheduler stops at the first budget that a pod violates, in an order that is left to chance. Here
+    the budgets that a pod does not violate come first.
+    """
     allowed = [budget.allowed for budget in known]
     violating: list[Pod] = []
     others: list[Pod] = []

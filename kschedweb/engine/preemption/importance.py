@@ -8,22 +8,27 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.preemption.gosort import sort_slice
 
 
-def by_importance(pods: list[Pod]) -> list[Pod]:
-    """Higher priority first, then those that have run longer; ties as kube-scheduler's sort leaves them."""
+def by_importance(pods: list[Pod], by_clock: bool) -> list[Pod]:
+    """Higher priority first, then those that have run longer; ties as kube-scheduler's sort leaves them.
+
+    ``by_clock``: the clock is read for each pod that has not started, so that the first one seems to be older (up to
+    1.36).
+    """
     ordered = list(pods)
-    sort_slice(ordered, more_important)
+    sort_slice(ordered, _more_important_by_clock if by_clock else more_important)
     return ordered
 
 
 def more_important(one: Pod, other: Pod) -> bool:
-    """Whether ``one`` stays rather than ``other``.
-
-    Of two pods that have not started, ``one`` stays. kube-scheduler reads the clock for each of them, so that the one
-    it looks at first seems to have started earlier.
-    """
+    """Whether ``one`` stays rather than ``other``; of two pods that have not started neither does."""
     if one.priority != other.priority:
         return one.priority > other.priority
-    return one.started < other.started or one.started == other.started == math.inf
+    return one.started < other.started
+
+
+def _more_important_by_clock(one: Pod, other: Pod) -> bool:
+    unstarted = one.priority == other.priority and one.started == other.started == math.inf
+    return unstarted or more_important(one, other)
 
 
 def earliest_start(victims: tuple[Pod, ...]) -> float:

@@ -73,8 +73,8 @@ def disturbance(candidate: Candidate) -> tuple[float, ...]:
 class Search:
     """The search for nodes where evictions make room for the pod of ``cycle``."""
 
-    def __init__(self, handle: Handle, cycle: Cycle, diagnosis: Diagnosis) -> None:
-        self._handle, self._cycle, self._diagnosis = handle, cycle, diagnosis
+    def __init__(self, handle: Handle, cycle: Cycle, diagnosis: Diagnosis, by_clock: bool) -> None:
+        self._handle, self._cycle, self._diagnosis, self._by_clock = handle, cycle, diagnosis, by_clock
         self._beyond_room = handle.filters_beyond_room(cycle.pod)
         self._crowded = handle.crowded(cycle)
         # If a filter does not say which pods its answers depend on, any pod that moves may change them.
@@ -171,13 +171,14 @@ class Search:
         return [pod for pod in pods if pod.priority < priority]
 
     def _split(self, victims: list[Pod]) -> tuple[list[Pod], list[Pod]]:
-        return split(by_importance(victims), budgets(self._cycle.snapshot))
+        return split(by_importance(victims, self._by_clock), budgets(self._cycle.snapshot))
 
     def _outcome(self, node: int, violating: list[Pod], others: list[Pod], gone: list[Pod]) -> TrialResult:
         if not gone:
             return TrialResult(refusal=error(no_victim(self._cycle.snapshot.names[node])))
         kept_by_budget = sum(pod in violating for pod in gone) if violating else 0
-        return TrialResult(tuple(by_importance(gone) if violating and others else gone), kept_by_budget)
+        ordered = by_importance(gone, self._by_clock) if violating and others else gone
+        return TrialResult(tuple(ordered), kept_by_budget)
 
     def _dry_run(self, node: int) -> TrialResult:
         """Take out all pods of lower priority, then let back in those that fit, in order of importance."""

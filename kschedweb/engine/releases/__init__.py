@@ -5,13 +5,49 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kschedweb.engine.config import Loaded, Release, loading
+from kschedweb.engine.config import GateError, Loaded, Release, loading
 from kschedweb.engine.config import json_schema as schemas
 from kschedweb.engine.objects.access import Json
+from kschedweb.engine.releases.v1_34 import V1_34
+from kschedweb.engine.releases.v1_35 import V1_35
 from kschedweb.engine.releases.v1_36 import V1_36
+from kschedweb.engine.releases.v1_37 import V1_37
 
+RELEASES = {release.name: release for release in (V1_34, V1_35, V1_36, V1_37)}
+"""The releases that there are by name ("1.36"), the oldest first."""
 CURRENT = V1_36
 """The release of documents that say nothing of one."""
+
+
+BOOLEANS = {"true": True, "false": False}
+
+
+class ReleaseError(ValueError):
+    """A release or feature gates that there are not; the text says which there are."""
+
+
+def released(name: str, gates: Mapping[str, bool] | None = None) -> Release:
+    """The release ``name`` ("1.36"; "" for the newest) with these feature gates on or off. Raises ReleaseError."""
+    if not isinstance(name, str) or (name and name not in RELEASES):
+        raise ReleaseError(f"release: must be one of {', '.join(RELEASES)}")
+    release = RELEASES[name] if name else CURRENT
+    if not isinstance(gates or {}, Mapping) or not all(isinstance(on, bool) for on in (gates or {}).values()):
+        raise ReleaseError("featureGates: must be names with true or false")
+    try:
+        return release.with_gates(gates) if gates else release
+    except GateError as error:
+        raise ReleaseError(f"featureGates: {error}") from None
+
+
+def read_gates(text: str) -> dict[str, bool]:
+    """Feature gates as kube-scheduler's flag takes them: ``A=true,B=false``. Raises ReleaseError."""
+    found = {}
+    for part in filter(None, (one.strip() for one in text.split(","))):
+        name, _, state = part.partition("=")
+        if state.lower() not in BOOLEANS:
+            raise ReleaseError(f"feature gates: {part!r} must be Name=true or Name=false")
+        found[name.strip()] = BOOLEANS[state.lower()]
+    return found
 
 
 def load(document: str | bytes | Mapping[str, Any] | None, release: Release = CURRENT) -> Loaded:

@@ -1,41 +1,25 @@
-"""kube-scheduler 1.36: its default set, its schema, and the feature gates that decide something here."""
+"""kube-scheduler 1.36: what it does otherwise than 1.35."""
 
 from __future__ import annotations
 
-from kschedweb.engine.config.release import Release
+from dataclasses import replace
+
 from kschedweb.engine.config.schema import Schema
-from kschedweb.engine.config.specs import PluginRef, Registry
-from kschedweb.engine.plugins import SPECS, others
+from kschedweb.engine.plugins import kube_scheduler
+from kschedweb.engine.releases.gates import gates
+from kschedweb.engine.releases.v1_35 import V1_35
 
-DEFAULT_PLUGINS = (
-    PluginRef("SchedulingGates"),
-    PluginRef("PrioritySort"),
-    PluginRef("NodeUnschedulable"),
-    PluginRef("NodeName"),
-    PluginRef("TaintToleration", 3),
-    PluginRef("NodeAffinity", 2),
-    PluginRef("NodePorts"),
-    PluginRef("NodeResourcesFit", 1),
-    PluginRef("VolumeRestrictions"),
-    PluginRef("NodeVolumeLimits"),
-    PluginRef("VolumeBinding"),
-    PluginRef("VolumeZone"),
-    PluginRef("PodTopologySpread", 2),
-    PluginRef("InterPodAffinity", 2),
-    PluginRef("DynamicResources", 2),
-    PluginRef("DefaultPreemption"),
-    PluginRef("NodeResourcesBalancedAllocation", 1),
-    PluginRef("ImageLocality", 1),
-    PluginRef("DefaultBinder"),
-    PluginRef("NodeDeclaredFeatures"),
-)
-"""The default set: multiPoint plugins in their order with their weights (0 where none is set)."""
-
-V1_36 = Release(
+V1_36 = replace(
+    V1_35,
     version="1.36.3",
-    own=Registry.of((spec for spec in SPECS if not spec.origin), DEFAULT_PLUGINS),
-    schema=Schema(placement_points=("placementGenerate", "placementScore")),
-    gates={"GangScheduling": False, "TopologyAwareWorkloadScheduling": False},
-    names_score_plugins=True,
-    others=others,
+    specs=kube_scheduler(),
+    schema=Schema(group_points=("placementGenerate", "placementScore")),
+    gates=gates("1.36"),
+    behaviour=replace(
+        V1_35.behaviour,
+        names_score_plugins=True,
+        balances_by_improvement=True,
+        image_volumes_are_images=True,
+        ratio_only_where_it_is_used=True,
+    ),
 )

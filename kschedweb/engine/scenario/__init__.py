@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from kschedweb.engine.config import EMPTY, Configuration
+from kschedweb.engine.config import EMPTY, Configuration, Release
 from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.cycle.placement import Placement
 from kschedweb.engine.cycle.request import SearchRequest
@@ -16,7 +16,8 @@ from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.access import Json, ObjectError, number, reference
 from kschedweb.engine.objects.oddities import oddities
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.releases import load
+from kschedweb.engine.objects.resources import COUNTING, Counting
+from kschedweb.engine.releases import ReleaseError, load, released
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks.table import Watermarks
 
@@ -52,7 +53,8 @@ class Scenario:
         try:
             if raw.get("classic"):
                 raise ScenarioError("classic: is for the classic scheduler")
-            snapshot, configuration = read_snapshot(Snapshot, raw), _configuration(raw)
+            configuration = _configuration(raw)
+            snapshot = read_snapshot(Snapshot, raw, counting=configuration.release.counting)
             pending, remarks = read_pending(raw, snapshot), remarks_on(raw) + _watermarks(raw, snapshot)
             remarks = tuple(f"{name}: {remark}" if name else remark for remark in remarks)
             return cls(name, configuration, snapshot, pending, read_mode(raw), _preempt(raw), remarks)
@@ -154,10 +156,18 @@ def read_name(raw: Json) -> str:
 
 def _configuration(raw: Json) -> Configuration:
     document = raw.get("config")
-    loaded = load(EMPTY if document is None else document)
+    loaded = load(EMPTY if document is None else document, read_release(raw))
     if loaded.configuration is None:
         raise ScenarioError(f"config: {'; '.join(loaded.errors)}")
     return loaded.configuration
+
+
+def read_release(raw: Json) -> Release:
+    """The release of kube-scheduler that answers; raises ScenarioError."""
+    try:
+        return released(raw.get("release") or "", raw.get("featureGates") or {})
+    except ReleaseError as error:
+        raise ScenarioError(str(error)) from None
 
 
 def read_mode(raw: Json) -> str:
@@ -204,9 +214,11 @@ def _list(raw: Json, key: str) -> list[Any]:
     return value
 
 
-def read_snapshot(kind: type[Cluster], raw: Json, *, keep_finished: bool = True) -> Cluster:
+def read_snapshot(
+    kind: type[Cluster], raw: Json, *, keep_finished: bool = True, counting: Counting = COUNTING
+) -> Cluster:
     """The scenario's cluster, in which every pod has a node; raises ScenarioError."""
-    snapshot = kind.from_objects(_list(raw, "objects"), keep_finished=keep_finished)
+    snapshot = kind.from_objects(_list(raw, "objects"), keep_finished=keep_finished, counting=counting)
     # kube-scheduler's cache keeps pods of nodes it does not know; they change no decision.
     problems = [problem for problem in snapshot.problems if not problem[1].startswith("is bound to node ")]
     if problems:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from kschedweb.engine.objects.access import Json, ObjectError, reference, text
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.resources import COUNTING, Counting
 from kschedweb.engine.objects.taints import Taint
 from kschedweb.engine.state.caches import Caches, Part
 from kschedweb.engine.state.cluster import ClusterObjects
@@ -61,11 +62,14 @@ class Snapshot:
         return node.zone
 
     @classmethod
-    def from_objects(cls, objects: Iterable[Any], *, keep_finished: bool = False) -> Self:
+    def from_objects(
+        cls, objects: Iterable[Any], *, keep_finished: bool = False, counting: Counting = COUNTING
+    ) -> Self:
         """Make a snapshot from raw Kubernetes objects of any kind.
 
         Objects that cannot be read are left out and listed in ``problems`` as (object, reason). Finished pods are left
-        out, as by kube-scheduler's informer, unless ``keep_finished``. ``watermarks`` come from the objects'
+        out, as by kube-scheduler's informer, unless ``keep_finished``. ``counting`` says how a release counts what pods
+        take. ``watermarks`` come from the objects'
         annotations; ``doubts`` lists what is wrong with those, in the form of ``problems``.
         """
         problems: list[tuple[str, str]] = []
@@ -79,7 +83,7 @@ class Snapshot:
                     node = Node.read(raw)
                     nodes[node.name] = node
                 elif kind == "Pod":
-                    pod = Pod.read(raw)
+                    pod = Pod.read(raw).counted(counting)
                     if keep_finished or text(raw.get("status") or {}, "phase", "status.") not in FINISHED:
                         pods[pod.key] = pod
                 elif isinstance(raw, dict):

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kschedweb.engine.framework.events import DEVICE_CLASS, Action, ClusterEvent
-from kschedweb.engine.plugins.noderesourcesfit import broken_line
+from kschedweb.engine.framework.scoring import broken_line
 from tests.engine.builders import NEVER, NOT_NOW, explain, node, pod, raw_scores, refused
 from tests.engine.waking import becomes, comes, goes, joins, raw_object, turns, wakes
 

@@ -13,7 +13,7 @@ import pytest
 from kschedweb.engine import plugins
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.interface import POINTS, Cycle
-from kschedweb.engine.releases import CURRENT
+from kschedweb.engine.releases import CURRENT, RELEASES
 from kschedweb.engine.state.columns import Ints, Rows
 from tests.engine.builders import explain, node, pod
 
@@ -58,10 +58,11 @@ def test_a_plugin_of_another_package_scores() -> None:
 
 
 def test_the_plugins_that_run_are_at_the_points_the_configuration_knows() -> None:
-    for name, factory in CURRENT.factories.items():
+    newest = RELEASES["1.37"]
+    for name, factory in newest.factories.items():
         plugin = factory({})
         points = {point for point, protocol in POINTS.items() if isinstance(plugin, protocol)}
-        assert points <= CURRENT.registry.specs[name].points, name
+        assert points <= newest.registry.specs[name].points, name
 
 
 @pytest.mark.parametrize("module", sorted(module.name for module in iter_modules(plugins.__path__)))

@@ -10,8 +10,9 @@ from jsonschema import Draft202012Validator
 
 from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.config import Release
+from kschedweb.engine.config.release import Gate
 from kschedweb.engine.config.schema import EXTENSION_POINTS, Schema
-from kschedweb.engine.config.specs import PluginRef, Registry
+from kschedweb.engine.config.specs import PluginRef
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.releases import CURRENT, json_schema, load
 from kschedweb.engine.state.columns import Ints, Rows
@@ -34,21 +35,26 @@ class Alphabetical:
 
 
 def older() -> Release:
-    specs = dict(CURRENT.own.specs)
     name = Alphabetical.name
-    specs[name] = replace(specs[name], factory=Alphabetical, points=frozenset({"score"}))
+    specs = tuple(
+        replace(spec, factory=Alphabetical, points=frozenset({"score"}), variant=lambda release: {})
+        if spec.name == name
+        else spec
+        for spec in CURRENT.specs
+    )
     defaults = tuple(
         PluginRef(ref.name, 90) if ref.name == name else ref
-        for ref in CURRENT.own.defaults
+        for ref in CURRENT.defaults
         if ref.name != "NodeDeclaredFeatures"
     )
     return replace(
         CURRENT,
         version="1.0.0",
-        own=Registry(specs.values(), defaults),
-        schema=Schema(placement_points=()),
-        gates={"GangScheduling": True},
-        names_score_plugins=False,
+        specs=specs,
+        defaults=defaults,
+        schema=Schema(group_points=()),
+        gates={"GangScheduling": Gate("beta", True)},
+        behaviour=replace(CURRENT.behaviour, names_score_plugins=False),
     )
 
 
@@ -100,7 +106,7 @@ def test_extension_points_that_it_does_not_have_are_unknown_fields() -> None:
 def test_words_are_those_of_the_release() -> None:
     """A plugin that nobody has is found late where every extension point leaves multiPoint out."""
     for release, said in ((CURRENT, 'score plugins: plugin "Nope"'), (OLDER, 'default-scheduler: plugin "Nope"')):
-        sets = (*EXTENSION_POINTS, *release.schema.placement_points)
+        sets = (*EXTENSION_POINTS, *release.schema.group_points)
         plugins: Json = {point: {"disabled": [{"name": "*"}]} for point in sets}
         plugins["queueSort"]["enabled"] = [{"name": "PrioritySort"}]
         plugins["bind"]["enabled"] = [{"name": "DefaultBinder"}]

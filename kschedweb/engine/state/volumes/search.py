@@ -114,6 +114,13 @@ def chosen(snapshot: Snapshot, claims: list[Claim], node: int) -> list[tuple[Cla
     return found + [(claim, volume) for claim, _, volume in _match(snapshot, free, slice(node, node + 1))]
 
 
+def without_volume(snapshot: Snapshot, claims: list[Claim]) -> Matrix:
+    """Where each claim gets no existing volume: bool[claims, nodes]."""
+    free = sorted((claim for claim in claims if claim.selected_node is None), key=lambda claim: claim.request or 0)
+    found = [unmatched for _, unmatched, _ in _match(snapshot, free)]
+    return np.array(found, dtype=np.bool_).reshape(len(found), len(snapshot))
+
+
 def _match(
     snapshot: Snapshot, claims: list[Claim], nodes: slice = ALL
 ) -> list[tuple[Claim, Mask, PersistentVolume | None]]:

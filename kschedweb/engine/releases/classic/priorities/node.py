@@ -14,7 +14,7 @@ from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.nodeselector import NodeSelectorTerm
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.taints import PREFER_NO_SCHEDULE, tolerated
-from kschedweb.engine.plugins.imagelocality import LEAST, MOST_A_CONTAINER, normalized
+from kschedweb.engine.plugins.imagelocality import LEAST, MOST_AN_IMAGE, normalized
 from kschedweb.engine.releases.classic.objects import owner_uid
 from kschedweb.engine.state.columns import Ints, Rows
 from kschedweb.engine.state.nodematching import matches_term
@@ -128,8 +128,8 @@ class ImageLocality(NodePriority):
         for size, holders in filter(None, known):
             for number, node in enumerate(holders, start=1):
                 sums[node] += int(float(size) * (float(number) / float(len(snapshot))))
-        kept = np.clip(sums, LEAST, MOST_A_CONTAINER)
-        return MAX_PRIORITY * (kept - LEAST) // (MOST_A_CONTAINER - LEAST)
+        kept = np.clip(sums, LEAST, MOST_AN_IMAGE)
+        return MAX_PRIORITY * (kept - LEAST) // (MOST_AN_IMAGE - LEAST)
 
 
 class PlainImageLocality(NodePriority):
@@ -141,8 +141,8 @@ class PlainImageLocality(NodePriority):
         for position, node in enumerate(snapshot.nodes):
             sizes = {name: size for names, size in node.images for name in names}
             sums[position] = sum(sizes.get(str(name), 0) for name in wanted)
-        between = MAX_PRIORITY * (sums - LEAST) // (MOST_A_CONTAINER - LEAST) + 1
-        return np.where(sums >= MOST_A_CONTAINER, MAX_PRIORITY, np.where(sums < LEAST, 0, between))
+        between = MAX_PRIORITY * (sums - LEAST) // (MOST_AN_IMAGE - LEAST) + 1
+        return np.where(sums >= MOST_AN_IMAGE, MAX_PRIORITY, np.where(sums < LEAST, 0, between))
 
 
 def scaled(scores: Ints, *, reverse: bool) -> Ints:

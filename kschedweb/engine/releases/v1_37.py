@@ -1,0 +1,30 @@
+"""kube-scheduler 1.37: what it does otherwise than 1.36."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kschedweb.engine.config.schema import Schema
+from kschedweb.engine.releases.gates import gates
+from kschedweb.engine.releases.v1_36 import V1_36
+
+GATES, SORT, UNSCHEDULABLE, NAME, *FURTHER = V1_36.defaults
+
+V1_37 = replace(
+    V1_36,
+    version="1.37.2",
+    defaults=(GATES, SORT, NAME, UNSCHEDULABLE, *FURTHER),
+    schema=Schema(group_points=("placementGenerate", "placementScore", "podGroupPostFilter")),
+    gates=gates("1.37"),
+    behaviour=replace(
+        V1_36.behaviour,
+        image_volumes_raise_threshold=True,
+        tells_of_devices_left=False,
+        tells_of_preemption=True,
+        keeps_order_of_unstarted=True,
+        selects_namespaces_by_value=False,
+        resizes_by_sums=True,
+        mounts_need_features=True,
+        node_filters_have_pre_filter=True,
+    ),
+)

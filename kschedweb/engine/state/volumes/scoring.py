@@ -1,0 +1,83 @@
+"""How much of the storage that nodes have for a pod's claims would be used."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kschedweb.engine.objects.quantity import whole
+from kschedweb.engine.objects.storage import STORAGE, Claim, PersistentVolume
+from kschedweb.engine.state.columns import Floats, Ints
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.state.volumes.matching import selected
+from kschedweb.engine.state.volumes.search import chosen, without_volume
+
+FULL = 100
+
+
+def storage_scores(snapshot: Snapshot, claims: list[Claim], curve: Ints) -> Ints:
+    """The mean over storage classes of ``curve`` at the percentage that would be used; int64[nodes], 0 to 100.
+
+    ``claims`` wait for a node. Where one of them gets an existing volume only such volumes count (VolumeBinding.Score).
+    """
+    unmatched = without_volume(snapshot, claims)
+    scores = _provisioned(snapshot, claims, curve)
+    for node in np.flatnonzero(~np.all(unmatched, axis=0)).tolist():
+        taken = [(claim, volume) for claim, volume in chosen(snapshot, claims, node) if volume is not None]
+        scores[node] = _static(taken, curve)
+    return scores
+
+
+def _static(taken: list[tuple[Claim, PersistentVolume]], curve: Ints) -> int:
+    """The score of a node where claims get these volumes."""
+    requested: dict[str, int] = {}
+    capacity: dict[str, int] = {}
+    for claim, volume in taken:
+        name = volume.storage_class
+        requested[name] = requested.get(name, 0) + whole(STORAGE, claim.request or 0)
+        capacity[name] = capacity.get(name, 0) + whole(STORAGE, volume.capacity)
+    found = sum(int(curve[_percent(requested[name], capacity[name])]) for name in requested)
+    return int(np.floor(found / len(requested) + 0.5))
+
+
+def _percent(requested: int, capacity: int) -> int:
+    return FULL if capacity == 0 or requested > capacity else requested * FULL // capacity
+
+
+def _provisioned(snapshot: Snapshot, claims: list[Claim], curve: Ints) -> Ints:
+    """The scores of nodes where all volumes are made; a claim whose driver reports no capacity does not count."""
+    size = len(snapshot)
+    total: Floats = np.zeros(size)
+    classes = np.zeros(size, dtype=np.int64)
+    for name in dict.fromkeys(claim.storage_class for claim in claims):
+        requested, capacity, counts = np.zeros(size), np.zeros(size), np.zeros(size, dtype=np.bool_)
+        for claim in claims:
+            if claim.storage_class == name:
+                room, known = _capacity(snapshot, claim)
+                requested += np.where(known, whole(STORAGE, claim.request or 0), 0)
+                capacity = np.where(known, room, capacity)
+                counts |= known
+        full = (capacity == 0) | (requested > capacity)
+        percent = np.where(full, FULL, requested * FULL // np.maximum(capacity, 1)).astype(np.int64)
+        total += np.where(counts, curve[percent], 0)
+        classes += counts
+    scores: Ints = np.floor(total / np.maximum(classes, 1) + 0.5).astype(np.int64)
+    return scores
+
+
+def _capacity(snapshot: Snapshot, claim: Claim) -> tuple[Floats, NDArray[np.bool_]]:
+    """(the bytes free for the claim's class on each node, where they are known to be enough)"""
+    storage, size = snapshot.objects.storage, len(snapshot)
+    room, known = np.zeros(size), np.zeros(size, dtype=np.bool_)
+    storage_class = storage.classes[claim.storage_class]
+    driver = storage.drivers.get(storage_class.provisioner)
+    if claim.request is None or driver is None or not driver.storage_capacity:
+        return room, known
+    wanted = whole(STORAGE, claim.request)
+    for capacity in storage.capacities.values():
+        if capacity.storage_class != storage_class.name or capacity.largest is None:
+            continue
+        if whole(STORAGE, capacity.largest) >= wanted:
+            here = selected(snapshot, capacity.nodes) & ~known
+            room[here], known = whole(STORAGE, capacity.free or 0), known | here
+    return room, known

@@ -1,0 +1,74 @@
+"""Writes the table of feature gates, kschedweb/engine/releases/gates.tsv, from the sources of the releases.
+
+    python -m tests.conformance.make_gates MODULES 1.34.4 1.35.4 1.36.3 1.37.2
+
+``MODULES`` is the folder of Go's module cache that holds k8s.io/kubernetes@v1.34.4 and what belongs to it.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+from kschedweb.engine.releases.gates import TABLE
+
+# Where the gates stand that kube-scheduler's --feature-gates knows; constants of these packages name them.
+SOURCES = (
+    "kubernetes@v1.{0}/pkg/features/kube_features.go",
+    "apiserver@v0.{0}/pkg/features/kube_features.go",
+    "apiextensions-apiserver@v0.{0}/pkg/features/kube_features.go",
+    "client-go@v0.{0}/features/known_features.go",
+    "component-base@v0.{0}/logs/api/v1/kube_features.go",
+    "component-base@v0.{0}/metrics/features/kube_features.go",
+    "component-base@v0.{0}/zpages/features/kube_features.go",
+)
+CONSTANT = re.compile(r"^\s*(\w+)\s+(?:featuregate\.)?Feature\s*=\s*\"(\w+)\"", re.M)
+ENTRY = re.compile(r"^(\t+)(?:\w+\.)?(\w+):\s*\{\n((?:\1\t.*\n)*?)\1\},", re.M)
+STAGES = re.compile(r"\{(?:Version: version\.MustParse\(\"(\d+)\.(\d+)\"\))?(.*?)\}")
+NEEDS = re.compile(r"^\t(?:\w+\.)?(\w+):\s*\{((?:\w+\.)?\w+(?:,\s*(?:\w+\.)?\w+)*)\},$", re.M)
+
+
+def gates(modules: Path, version: str) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """Each gate of a release as a cell of the table, and the gates that it needs."""
+    major, minor = map(int, version.split(".")[:2])
+    texts = [(modules / source.format(version.partition(".")[2])).read_text() for source in SOURCES]
+    names = {match[1]: match[2] for text in texts for match in CONSTANT.finditer(text)}
+    cells: dict[str, str] = {}
+    for text in texts:
+        for _, name, body in ENTRY.findall(text):
+            known = [said for since in STAGES.findall(body) if (said := _said(since, (major, minor)))]
+            if known:
+                cells.setdefault(names.get(name, name), known[-1])
+    needs = {
+        names.get(name, name): sorted(names.get(one, one) for one in re.findall(r"(\w+)(?:,|$)", wanted))
+        for text in texts
+        for name, wanted in NEEDS.findall(text)
+    }
+    return cells, needs
+
+
+def _said(entry: tuple[str, str, str], release: tuple[int, int]) -> str:
+    """What one entry of a gate says, as a cell; "" where it is not for this release yet."""
+    major, minor, said = entry
+    found = re.search(r"PreRelease: (?:\w+\.)?(\w+)", said)
+    if found is None or (major and (int(major), int(minor)) > release):
+        return ""
+    state = "+" if "Default: true" in said else "-"
+    return found[1].lower() + state + ("L" if "LockToDefault: true" in said else "")
+
+
+def table(modules: Path, versions: list[str]) -> str:
+    """The table: a line a gate with its state in each release and the gates that it needs in the last one."""
+    releases = {version: gates(modules, version) for version in versions}
+    names = sorted(set().union(*(cells for cells, _ in releases.values())))
+    head = ["gate", *(version.rpartition(".")[0] for version in versions), "needs"]
+    lines = [head]
+    for name in names:
+        needs = next((found[name] for _, found in reversed(releases.values()) if name in found), [])
+        lines.append([name, *(cells.get(name, "") for cells, _ in releases.values()), " ".join(needs)])
+    return "".join("\t".join(line) + "\n" for line in lines)
+
+
+if __name__ == "__main__":
+    TABLE.write_text(table(Path(sys.argv[1]), sys.argv[2:]), encoding="utf-8")
