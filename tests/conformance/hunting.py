@@ -21,7 +21,7 @@ from typing import Any
 from tests.conformance.making.claims import SettledClaimMaker
 from tests.conformance.making.scenarios import Classes, Evictions, Maker, Writer
 from tests.conformance.making.volumes import VolumeMaker
-from tests.conformance.reference import Answer, Reference, engine_answer
+from tests.conformance.reference import Answer, Reference
 from tests.conformance.shrinking import shrink
 from tests.support import tiers
 
@@ -114,7 +114,7 @@ def differing(reference: Reference, mode: str, asked: list[dict]) -> Iterator[tu
     for first in range(0, len(asked), BATCH):
         batch = asked[first : first + BATCH]
         for scenario, expected in zip(batch, reference.answers(mode, batch), strict=True):
-            ours = engine_answer(mode, scenario)
+            ours = reference.engine_answer(mode, scenario)
             if not same(scenario, ours, expected):
                 yield scenario, ours, expected
 
@@ -131,7 +131,7 @@ def smallest(reference: Reference, mode: str, difference: tuple[dict, Answer, An
 
     def check(forms: list[dict]) -> list[bool]:
         asked = zip(forms, reference.answers(mode, forms), strict=True)
-        pairs = [(form, engine_answer(mode, form), expected) for form, expected in asked]
+        pairs = [(form, reference.engine_answer(mode, form), expected) for form, expected in asked]
         return [sort_of(ours, expected) == sort and not same(form, ours, expected) for form, ours, expected in pairs]
 
     found: dict = shrink(scenario, check, KEPT)
@@ -141,7 +141,7 @@ def smallest(reference: Reference, mode: str, difference: tuple[dict, Answer, An
 def report(reference: Reference, mode: str, difference: tuple[dict, Answer, Answer]) -> str:
     """A difference as small as it gets, in words to paste into regressions."""
     small = smallest(reference, mode, difference)
-    ours, (expected,) = engine_answer(mode, small), reference.answers(mode, [small])
+    ours, (expected,) = reference.engine_answer(mode, small), reference.answers(mode, [small])
     lines = [f"{mode} {small['name']}", json.dumps(small), f"engine    {json.dumps(ours)}"]
     return "\n".join([*lines, f"reference {json.dumps(expected)}"])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,17 @@ class Reference:
 
     def __init__(self, assets: Path) -> None:
         self.command = assets / "oracle"
+        self._scheduler = assets / "kube-scheduler"
+
+    @cached_property
+    def release(self) -> str:
+        """The release that it is, as "1.36"."""
+        said = subprocess.run([self._scheduler, "--version"], capture_output=True, text=True, check=True, timeout=60)
+        return said.stdout.split()[1].removeprefix("v").rpartition(".")[0]
+
+    def engine_answer(self, mode: str, scenario: dict) -> Answer:
+        """What the engine says to one scenario as the same release."""
+        return engine_answer(mode, {**scenario, "release": self.release})
 
     def answers(self, mode: str, scenarios: list[dict]) -> list[Answer]:
         """One answer for each of ``scenarios``; ``mode`` is "explain" or "schedule"."""

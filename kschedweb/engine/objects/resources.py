@@ -97,8 +97,9 @@ class PodResources:
 
     @property
     def reported(self) -> bool:
-        """Whether the kubelet reports anything, so that releases may count otherwise."""
-        return bool(self.pod_running or any(one.running for one in (*self.containers, *self.init_containers)))
+        """Whether the kubelet says anything of what the pod has, so that releases may count otherwise."""
+        running = any(one.running for one in (*self.containers, *self.init_containers))
+        return running or self.pod_running is not None or self.resize_infeasible
 
     @property
     def pod_level_set(self) -> bool:
@@ -177,7 +178,7 @@ class PodResources:
         whole = self.pod_running if self.counting.of_pod else None
         if whole and whole.actuated is not None and whole.allocated is not None:
             reported = whole.both
-        elif any(one.running for one in (*self.containers, *self.init_containers)):
+        elif self.reported:
             reported = self._sum(self._actuated, defaults), self._sum(self._allocated, defaults)
         else:
             return self._sum(_asked, defaults)

@@ -235,7 +235,7 @@ def read_pending(raw: Json, snapshot: Snapshot) -> list[Pod]:
         if not isinstance(item, dict) or item.get("kind") != "Pod":
             raise ScenarioError(f"pending[{position}]: must be a Pod, is {reference(item)}")
         try:
-            pod = Pod.read(item)
+            pod = Pod.read(item).counted(snapshot.counting)
         except ObjectError as error:
             raise ScenarioError(f"pending[{position}]: {reference(item)}: {error}") from None
         if pod.key in pods or pod.key in snapshot.pods.slots:

@@ -36,7 +36,8 @@ class Snapshot:
 
     ``node_columns`` is replaced when nodes change; ``pod_state`` and ``resource_claims`` change in place. A copy names
     the parts that it does not share, and shares the caches that depend on the others. ``now`` is the time of decisions
-    in seconds of the epoch, for plugins that look at the age of ``watermarks``; no clock is read.
+    in seconds of the epoch, for plugins that look at the age of ``watermarks``; no clock is read. ``counting`` is how
+    the release that decides counts what pods take.
     """
 
     pod_state: PodState
@@ -52,6 +53,7 @@ class Snapshot:
         self.doubts: list[tuple[str, str]] = []
         self.bare = False  # whether nodes are shown without their pods
         self.now = 0.0
+        self.counting = COUNTING
         self._watermarks: Watermarks | None = None
         self._caches = Caches()
         self._related_to = self.objects.version
@@ -93,7 +95,7 @@ class Snapshot:
             except ObjectError as error:
                 problems.append((reference(raw), str(error)))
         snapshot = cls(nodes.values())
-        snapshot.problems = problems
+        snapshot.problems, snapshot.counting = problems, counting
         snapshot._keep(others)
         for pod in pods.values():
             if not pod.node_name:
