@@ -87,6 +87,7 @@ class DecisionSerializer(serializers.Serializer[Any]):
     snapshot = serializers.UUIDField()
     policy = serializers.CharField()
     revision = serializers.IntegerField()
+    release = serializers.CharField(help_text="The kube-scheduler whose answer this is.")
     boundTo = serializers.CharField(help_text="The pod's node; it is explained as if it were not bound. '' if pending.")
     warnings = serializers.ListField(child=serializers.CharField())
     watermarks = InForceSerializer()
@@ -148,6 +149,7 @@ class DecisionView(APIView):
                 "snapshot": snapshot.pk,
                 "policy": revision.policy.name,
                 "revision": revision.number,
+                "release": decides.release(case),
                 "boundTo": case.bound_to,
                 "warnings": warnings(decides.present(case)),
                 "watermarks": in_force(snapshot),

@@ -35,6 +35,10 @@ class Decider(ABC, Generic[Runs, Decides, Decided]):
     def scheduler(self, snapshot: Snapshot, runs: Runs) -> Decides:
         """The scheduler over a stored snapshot, which is shared and must not be changed."""
 
+    @abstractmethod
+    def release(self, case: Decided) -> str:
+        """The kube-scheduler that the decision is as, as "1.36.3"."""
+
     def case(self, scheduler: Decides, pod_key: str) -> Decided:
         """The decision about a pod; a bound pod is removed from its node first.
 

@@ -24,7 +24,7 @@ class ProfilesDecider(Decider[Configuration, Scheduler, Case]):
         return snapshots.version(snapshot)
 
     def scheduler(self, snapshot: Snapshot, runs: Configuration) -> Scheduler:
-        return Scheduler(snapshots.engine_snapshot(snapshot), runs)
+        return Scheduler(snapshots.engine_snapshot(snapshot, runs.release.counting), runs)
 
     def _without(self, scheduler: Scheduler, pod_key: str) -> tuple[Scheduler, Pod]:
         engine, pod = scheduler.snapshot.without(pod_key)
@@ -32,6 +32,9 @@ class ProfilesDecider(Decider[Configuration, Scheduler, Case]):
 
     def _explained(self, scheduler: Scheduler, pod: Pod, bound_to: str) -> Case:
         return Case(scheduler.snapshot, pod, scheduler, scheduler.explain(pod), bound_to)
+
+    def release(self, case: Case) -> str:
+        return case.scheduler.configuration.release.version
 
     def with_victims(self, case: Case) -> Explanation:
         return case.scheduler.explain(case.pod, preemption=True, thorough=False)

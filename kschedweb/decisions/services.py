@@ -80,7 +80,7 @@ def scheduler_of(snapshot: Snapshot, revision: Revision) -> Any:
     """The scheduler of ``revision`` over a stored snapshot."""
     decides = decider(revision)
     key = (*decides.version(snapshot), revision.pk)
-    return _schedulers.get(key, lambda: decides.scheduler(snapshot, runs(revision)))
+    return _schedulers.get(key, lambda: decides.scheduler(snapshot, runs(revision, snapshot.cluster.server_version)))
 
 
 def with_room(snapshot: Snapshot, pod_key: str, revision: Revision) -> Explanation:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions import utilisation
 from kschedweb.engine import Snapshot as EngineSnapshot
+from kschedweb.engine.objects.resources import COUNTING, Counting
 from kschedweb.engine.releases.classic import ClassicSnapshot, in_zones_of_then
 from kschedweb.web.lru import LRU
 
@@ -25,14 +26,19 @@ def version(snapshot: Snapshot) -> tuple[Hashable, ...]:
     return (snapshot.pk, utilisation.version(snapshot))
 
 
-def engine_snapshot(snapshot: Snapshot) -> EngineSnapshot:
-    """The engine snapshot of a stored snapshot, with the watermarks in force when it was taken."""
+def engine_snapshot(snapshot: Snapshot, counting: Counting = COUNTING) -> EngineSnapshot:
+    """The engine snapshot of a stored snapshot, with the watermarks in force when it was taken.
+
+    ``counting`` is how the release that decides counts what pods take.
+    """
+
+    def read() -> EngineSnapshot:
+        return EngineSnapshot.from_objects(snapshot_objects(snapshot), counting=counting)
 
     def make() -> EngineSnapshot:
-        base = _bases.get(snapshot.pk, lambda: EngineSnapshot.from_objects(snapshot_objects(snapshot)))
-        return utilisation.applied(base, snapshot)
+        return utilisation.applied(_bases.get((snapshot.pk, counting), read), snapshot)
 
-    return _snapshots.get(version(snapshot), make)
+    return _snapshots.get((*version(snapshot), counting), make)
 
 
 def classic_snapshot(snapshot: Snapshot) -> ClassicSnapshot:

@@ -149,6 +149,7 @@ class VerdictSerializer(serializers.Serializer[Any]):
     """What kube-scheduler says about a document of either kind.
 
     `defaulted` and `effective` are null where it refuses it and for classic policies, `classic` for the others.
+    `release` is the kube-scheduler that was asked.
     """
 
     kind = serializers.ChoiceField(choices=Kind.choices)
@@ -156,6 +157,7 @@ class VerdictSerializer(serializers.Serializer[Any]):
     errors = PlacedProblemSerializer(many=True)  # type: ignore[assignment]
     warnings = PlacedProblemSerializer(many=True)
     notes = ExtenderNoteSerializer(many=True)
+    release = serializers.CharField(allow_null=True, help_text="Of kube-scheduler; null where it refuses it.")
     defaulted = serializers.DictField(allow_null=True)
     effective = EffectiveProfileSerializer(many=True, allow_null=True)
     classic = ClassicEffectiveSerializer(allow_null=True)

@@ -84,14 +84,13 @@ class EditorState(ABC, Generic[Text, Runs]):
 
 
 class Dialect(ABC, Generic[Text, Runs]):
-    """A dialect. ``process`` has the start options of kube-scheduler, and is empty for documents without."""
+    """A dialect. ``process`` has the start options of kube-scheduler; empty for its defaults."""
 
     kind: ClassVar[Kind]
     templates: ClassVar[str]  # the folder of its pages
     file_word: ClassVar[str]  # name of a download
     has_profiles: ClassVar[bool]  # whether live schedulers, extenders and simulations can run it
     is_convertible: ClassVar[bool]  # whether it can be converted to profiles
-    takes_process: ClassVar[bool]
     defaults: ClassVar[str]  # the document for kube-scheduler's defaults
 
     @abstractmethod
@@ -117,6 +116,10 @@ class Dialect(ABC, Generic[Text, Runs]):
     def kept(self, process: Mapping[str, Any]) -> Json:
         """``process`` as it is stored."""
         return {}
+
+    def started(self, process: Mapping[str, Any], version: str) -> Json:
+        """``process`` on a cluster of ``version``, which decides what ``process`` does not say."""
+        return dict(process)
 
     def file_form(self, text: str) -> str:
         """Whether the file with ``text`` is "yaml" or "json"."""

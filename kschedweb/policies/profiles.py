@@ -1,4 +1,8 @@
-"""The dialect of profiles: KubeSchedulerConfiguration, for today's kube-scheduler."""
+"""The dialect of profiles: KubeSchedulerConfiguration, for one of the releases of kube-scheduler that there are.
+
+``process`` names the release that the policy is written for ("release", as "1.36"), and the feature gates that are
+turned on or off there ("featureGates"); empty for the newest release and its own gates.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,13 @@ from typing import Any
 
 from kschedweb.engine import config
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.releases import json_schema, load
+from kschedweb.engine.releases import json_schema, load, nearest
 from kschedweb.policies import diff
 from kschedweb.policies.dialect import Dialect, Json, Kind
 from kschedweb.policies.diff import PolicyChange
 from kschedweb.policies.editing import editor
 from kschedweb.policies.editing.editor import Editor
-from kschedweb.policies.validation import Checked, check
+from kschedweb.policies.validation import PROCESS, Checked, check, release_of
 
 
 class Profiles(Dialect[Checked, Configuration]):
@@ -22,14 +26,13 @@ class Profiles(Dialect[Checked, Configuration]):
     file_word = "YAML"
     has_profiles = True
     is_convertible = False
-    takes_process = False
     defaults = config.default_document()
 
     def check(self, text: str, process: Mapping[str, Any]) -> Checked:
-        return check(text)
+        return check(text, process)
 
     def load(self, text: str, process: Mapping[str, Any]) -> Configuration:
-        loaded = load(text)
+        loaded = load(text, release_of(process))
         if loaded.configuration is None:
             raise ValueError("; ".join(loaded.errors))
         return loaded.configuration
@@ -42,6 +45,7 @@ class Profiles(Dialect[Checked, Configuration]):
         configuration = loaded.configuration if loaded else None
         return {
             "classic": None,
+            "release": configuration.release.name if configuration else None,
             "notes": checked.notes,
             "defaulted": loaded.defaulted if loaded else None,
             "effective": configuration
@@ -59,11 +63,18 @@ class Profiles(Dialect[Checked, Configuration]):
             ],
         }
 
+    def kept(self, process: Mapping[str, Any]) -> Json:
+        return {name: process[name] for name in PROCESS if process.get(name)}
+
+    def started(self, process: Mapping[str, Any], version: str) -> Json:
+        release = process.get("release") or nearest(version)
+        return {**process, "release": release} if release else dict(process)
+
     def schema(self) -> Json:
         return json_schema()
 
     def opened(self, text: str, process: Mapping[str, Any], profile: int = 0) -> Editor:
-        return editor.opened(text, profile)
+        return editor.opened(text, profile, process)
 
     def posted(self, fields: Mapping[str, str], process: Mapping[str, Any]) -> Editor:
-        return editor.posted(fields)
+        return editor.posted(fields, process)

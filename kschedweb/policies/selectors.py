@@ -67,15 +67,18 @@ def classic_only(revision: Revision, path: str = "") -> Revision:
     return revision
 
 
-def runs(revision: Revision) -> Configuration | Algorithm:
-    """What the engine runs for ``revision``; cached, since a revision never changes."""
-    process = json.dumps(revision.process, sort_keys=True)
+def runs(revision: Revision, version: str = "") -> Configuration | Algorithm:
+    """What the engine runs for ``revision``; cached, since a revision never changes.
+
+    ``version`` is that of the cluster ("v1.35.4"), which decides where the policy names no release.
+    """
+    process = json.dumps(revision.policy.dialect.started(revision.process, version), sort_keys=True)
     return _runs(revision.pk, revision.policy.kind, revision.document, process)
 
 
-def configuration(revision: Revision) -> Configuration:
+def configuration(revision: Revision, version: str = "") -> Configuration:
     """As ``runs``; raises ``Unprocessable`` for a classic revision."""
-    return cast("Configuration", runs(profiles_only(revision)))
+    return cast("Configuration", runs(profiles_only(revision), version))
 
 
 def algorithm(revision: Revision) -> Algorithm:

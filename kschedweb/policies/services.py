@@ -11,7 +11,7 @@ from django.db.models import ProtectedError
 
 from kschedweb.accounts import audit
 from kschedweb.engine import config
-from kschedweb.engine.documents.marked import MarkedProblem, kept
+from kschedweb.engine.documents.marked import kept
 from kschedweb.policies.kinds import DIALECTS, check_either, other_kind
 from kschedweb.policies.models import Policy, Revision
 from kschedweb.policies.revisions import services as revisions
@@ -56,9 +56,6 @@ def content_checked(document: str, process: Mapping[str, Any] | None = None, pol
     if checked.secrets:
         raise InvalidDocument(checked.secrets, "The document holds a private key or a token.")
     dialect = DIALECTS[checked.kind]
-    if given and not dialect.takes_process:
-        said = "Only a classic policy says how kube-scheduler was started: leave it out."
-        raise InvalidDocument([MarkedProblem(said, "process")], said)
     return Content(dialect.kind, text, dialect.kept(given))
 
 

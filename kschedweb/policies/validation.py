@@ -6,18 +6,19 @@ The engine reports kube-scheduler's message and the path of the field; this modu
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from kschedweb.engine.documents.marked import Document, DocumentError, MarkedProblem, Path, parse
-from kschedweb.engine.releases import load
+from kschedweb.engine.releases import ReleaseError, load, released
 from kschedweb.policies.dialect import Kind
 from kschedweb.policies.editing.switches import as_dict, as_list
 from kschedweb.policies.extenders import refusals
 
 if TYPE_CHECKING:
-    from kschedweb.engine.config import Loaded
+    from kschedweb.engine.config import Loaded, Release
     from kschedweb.web.errors import FieldProblem
 
 _TYPES = "Invalid value|Required value|Forbidden|Duplicate value|Unsupported value"
@@ -28,6 +29,8 @@ _LEADING_PATH = re.compile(rf"^({_PATH}): ")
 LINE = re.compile(r"\bline (\d+)")
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
+PROCESS = ("release", "featureGates")
+NEWEST: Mapping[str, Any] = MappingProxyType({})
 KEY, TOKEN = "keyData", "token"
 SECRET = (f".tlsConfig.{KEY}", f".metricProvider.{TOKEN}")
 
@@ -60,13 +63,24 @@ class Checked:
         return refusals(configuration.extenders) if configuration else []
 
 
-def check(text: str) -> Checked:
-    """Read ``text`` as kube-scheduler does; never raises for bad input."""
+def release_of(process: Mapping[str, Any]) -> Release:
+    """The release that ``process`` names, with its feature gates. Raises ReleaseError."""
+    if unknown := sorted(process.keys() - set(PROCESS)):
+        raise ReleaseError(f"{unknown[0]}: is not known; there are {' and '.join(PROCESS)}")
+    return released(process.get("release") or "", process.get("featureGates") or {})
+
+
+def check(text: str, process: Mapping[str, Any] = NEWEST) -> Checked:
+    """Read ``text`` as kube-scheduler does that ``process`` names; never raises for bad input."""
     try:
         document = parse(text)
     except DocumentError as error:
         return Checked(text, None, None, [error.problem], [])
-    loaded = load(text)
+    try:
+        loaded = load(text, release_of(process))
+    except ReleaseError as error:
+        said = f"process.{error}"
+        return Checked(text, document, None, [MarkedProblem(said, said.partition(":")[0])], [])
     errors = [placed for found in loaded.problems for placed in _placed(found.path, found.text, document)]
     warnings = [_problem(message, _leading_path(message), document) for message in loaded.warnings]
     return Checked(text, document, loaded, errors, [*warnings, *_secrets(document)])

@@ -16,7 +16,7 @@ from kschedweb.policies.models import Revision
 from .conftest import HEAD, MOST, RATIO, Json
 
 ADDRESS = "/api/v1/clusters/demo/pods/{}/decision/"
-OURS = ("snapshot", "policy", "revision", "boundTo", "warnings", "watermarks", "preEnqueue", "postFilter")
+OURS = ("snapshot", "policy", "revision", "release", "boundTo", "warnings", "watermarks", "preEnqueue", "postFilter")
 
 
 def scheduler_part(answer: Json) -> Json:

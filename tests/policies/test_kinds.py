@@ -114,11 +114,20 @@ class TestClassicPolicy:
         assert refused.value.problems[0].path == said.partition(":")[0]
         assert not Revision.objects.filter(policy__name="odd").exists()
 
-    def test_only_classic_policies_are_started_in_some_way(self, editor: User) -> None:
-        with pytest.raises(services.InvalidDocument, match="Only a classic policy"):
-            services.policy_create(
-                name="odd", document=services.DEFAULT_DOCUMENT, author=editor, process={"version": "1.9"}
-            )
+    @pytest.mark.parametrize(
+        ("process", "said"),
+        [
+            ({"version": "1.9"}, "process.version: is not known; there are release and featureGates"),
+            ({"release": "1.33"}, "process.release: must be one of 1.34, 1.35, 1.36, 1.37"),
+            ({"featureGates": {"Nope": True}}, "process.featureGates: unrecognized feature gate: Nope"),
+            ({"featureGates": ["Nope"]}, "process.featureGates: must be names with true or false"),
+        ],
+    )
+    def test_profiles_name_a_release_that_there_is(self, process: dict[str, object], said: str, editor: User) -> None:
+        with pytest.raises(services.InvalidDocument) as refused:
+            services.policy_create(name="odd", document=services.DEFAULT_DOCUMENT, author=editor, process=process)
+        (problem,) = refused.value.problems
+        assert (problem.message, problem.path) == (said, said.partition(":")[0])
 
 
 @pytest.mark.django_db

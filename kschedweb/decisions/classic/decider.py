@@ -36,6 +36,9 @@ class ClassicDecider(Decider[Algorithm, ClassicScheduler, ClassicCase]):
         pod = as_of_then(pod)
         return ClassicCase(scheduler.snapshot, pod, scheduler, scheduler.explain(pod, as_run=True), bound_to)
 
+    def release(self, case: ClassicCase) -> str:
+        return case.scheduler.algorithm.edition.version
+
     def with_victims(self, case: ClassicCase) -> ClassicExplanation:
         return case.explanation
 

@@ -19,6 +19,7 @@ class PodFeed:
     def __init__(self, work: Work) -> None:
         self._work, self._world, self._queue, self._pods = work, work.world, work.queue, work.pods
         self._keys: dict[str, str] = {}  # by uid
+        self._counting = work.scheduler.configuration.release.counting
 
     def by_uid(self, uid: str) -> Pod | None:
         return self._pods.get(self._keys.get(uid, ""))
@@ -34,10 +35,10 @@ class PodFeed:
         metadata = mapping(raw, "metadata")
         old = self._pods.get(f"{metadata.get('namespace') or 'default'}/{metadata.get('name')}")
         if old is None or ((uid := metadata.get("uid")) != old.uid and uid):
-            pod = Pod.read(raw)
+            pod = Pod.read(raw).counted(self._counting)
             intents = [] if old is None else self.delete(old.key, now)
             return [*intents, *self._add(pod, now)]
-        pod = old.renewed(raw)
+        pod = old.renewed(raw).counted(self._counting)
         if not old.node_name:
             return self._settle(old, pod, now) if pod.node_name else self._update_pending(old, pod, now)
         # A pod never leaves its node again: an object without a node is older.

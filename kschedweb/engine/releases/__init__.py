@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -39,6 +40,18 @@ def released(name: str, gates: Mapping[str, bool] | None = None) -> Release:
         raise ReleaseError(f"featureGates: {error}") from None
 
 
+def nearest(version: str) -> str:
+    """The release for a cluster of ``version`` ("v1.35.4-gke.1"), the nearest where there is none; "" if it says none.
+
+    Of a version that is not supported the oldest or the newest release is taken.
+    """
+    found = re.match(r"v?1\.(\d+)", version)
+    if found is None:
+        return ""
+    minors = [int(name.partition(".")[2]) for name in RELEASES]
+    return f"1.{min(max(int(found[1]), minors[0]), minors[-1])}"
+
+
 def read_gates(text: str) -> dict[str, bool]:
     """Feature gates as kube-scheduler's flag takes them: ``A=true,B=false``. Raises ReleaseError."""
     found = {}
@@ -48,6 +61,11 @@ def read_gates(text: str) -> dict[str, bool]:
             raise ReleaseError(f"feature gates: {part!r} must be Name=true or Name=false")
         found[name.strip()] = BOOLEANS[state.lower()]
     return found
+
+
+def write_gates(gates: Mapping[str, bool]) -> str:
+    """The reverse of ``read_gates``."""
+    return ",".join(f"{name}={str(on).lower()}" for name, on in gates.items())
 
 
 def load(document: str | bytes | Mapping[str, Any] | None, release: Release = CURRENT) -> Loaded:

@@ -100,7 +100,7 @@ class Responder:
         self.counts: Counter[str] = Counter()
         self.asked = time.monotonic()
         live = settings.live
-        configuration = live_configuration(live.scheduler_name, settings.revision)
+        configuration = live_configuration(live, settings.revision)
         self.view = View(configuration)
         self._answers = Answers(configuration, plugins_in_force(settings.endpoint, configuration))
         self._version: str | None = None

@@ -24,7 +24,7 @@ def endpoint_of(live: LiveScheduler) -> Endpoint:
 
 def configuration_of(live: LiveScheduler) -> Configuration:
     """The configuration with the one profile that decides."""
-    return live_configuration(live.scheduler_name, revision_in_force(live))
+    return live_configuration(live, revision_in_force(live))
 
 
 def choosable(configuration: Configuration) -> dict[str, tuple[str, ...]]:

@@ -17,7 +17,7 @@ PATIENCE = 20.0  # seconds for all questions together
 
 def needs_of(live: LiveScheduler, mode: str) -> Needs:
     """What ``live`` would need in ``mode``; that depends on its policy too."""
-    profile = live_configuration(live.scheduler_name, revision_in_force(live)).profiles[0]
+    profile = live_configuration(live, revision_in_force(live)).profiles[0]
     preempts = any(ref.name == "DefaultPreemption" for ref in profile.points.get("postFilter", ()))
     # How it answers kube-scheduler is the extender's own row, where it has one.
     endpoint = getattr(live, "endpoint", None)

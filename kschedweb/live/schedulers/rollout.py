@@ -52,7 +52,7 @@ def moves(live: LiveScheduler, after: Revision) -> Moves | None:
     if snapshot is None or not after.policy.dialect.has_profiles:
         return None
     try:
-        old, new = (live_configuration(live.scheduler_name, side) for side in (revision_in_force(live), after))
+        old, new = (live_configuration(live, side) for side in (revision_in_force(live), after))
     except ProfileError:
         return None
     named = pod_rows(snapshot).filter(scheduler_name=live.scheduler_name)

@@ -116,12 +116,14 @@ def running() -> QuerySet[LiveScheduler]:
     return live_list().exclude(mode=Mode.OFF).order_by("pk")
 
 
-def live_configuration(scheduler_name: str, revision: Revision) -> Configuration:
+def live_configuration(live: LiveScheduler, revision: Revision) -> Configuration:
     """The configuration of ``revision`` for one scheduler: the profile of its name, or the only one, under its name.
 
-    Raises ProfileError where it has several profiles and none of this name.
+    Where the policy names no release of kube-scheduler it is the cluster's. Raises ProfileError where it has several
+    profiles and none of this name.
     """
-    whole = configuration(revision)
+    scheduler_name = live.scheduler_name
+    whole = configuration(revision, live.cluster.server_version)
     profile = whole.profile(scheduler_name)
     if profile is None:
         if len(whole.profiles) > 1:
@@ -131,13 +133,13 @@ def live_configuration(scheduler_name: str, revision: Revision) -> Configuration
     return replace(whole, profiles=(profile,))
 
 
-def scheduling_configuration(scheduler_name: str, revision: Revision) -> Configuration:
+def scheduling_configuration(live: LiveScheduler, revision: Revision) -> Configuration:
     """As ``live_configuration``, for one that binds. Raises ProfileError where plugins of third parties would.
 
     Such a plugin binds in the snapshot that the loop's thread is at work on, and nothing it wrote to the cluster would
     be looked at before whether this process still leads.
     """
-    found = live_configuration(scheduler_name, revision)
+    found = live_configuration(live, revision)
     others = [ref.name for ref in found.profiles[0].points.get("bind", ()) if ref.name != BINDER]
     if others:
         raise ProfileError(

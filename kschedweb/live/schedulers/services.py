@@ -246,7 +246,7 @@ def _check(live: LiveScheduler) -> None:
     profiles_only(revision_in_force(live), "policy")
     try:
         usable = scheduling_configuration if live.mode == Mode.SCHEDULING else live_configuration
-        usable(live.scheduler_name, revision_in_force(live))
+        usable(live, revision_in_force(live))
     except ProfileError as error:
         raise _field("policy", str(error)) from None
     for name, label in (("lease_namespace", "namespace"), ("lease_name", "name")):

@@ -179,7 +179,7 @@ def make_run(row: LiveScheduler, identity: str) -> ShadowRun:
     """The shadow of ``row``, not started. Raises ApplicationError."""
     revision = revision_in_force(row)
     try:
-        configuration = live_configuration(row.scheduler_name, revision)
+        configuration = live_configuration(row, revision)
     except ProfileError as error:
         raise Unprocessable(str(error)) from None
     return ShadowRun(row, revision.pk, configuration)

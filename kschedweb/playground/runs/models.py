@@ -35,6 +35,8 @@ class Run(models.Model):
     policy = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="runs")
     label = models.CharField(max_length=120)  # of the policy, such as "default@1"; remains when the policy is deleted
     configuration = models.TextField()  # the policy's document when it was run
+    # Its kube-scheduler's start options: the release and feature gates.
+    process = models.JSONField(default=dict, db_default={})
     seed = models.PositiveIntegerField()
     job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="+")
     engine = models.CharField(max_length=64, blank=True)  # the version that ran it

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from kschedweb.engine.releases import CURRENT
 from kschedweb.playground.runs import selectors, services
 from kschedweb.playground.runs.models import Run
 from kschedweb.web.errors import ApplicationError
@@ -36,7 +35,7 @@ def ready_run(*, ready: Ready, revision: ScenarioRevision) -> Run:
             configuration=ready.configuration,
             seed=SEED,
         )
-    elif run.engine != CURRENT.engine:
+    elif run.engine != selectors.configuration(run).release.engine:
         run.ended_at = None
         run.save(update_fields=["ended_at"])
     services.run_do(run=run, step=_unheard)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,6 @@ from django.utils import timezone
 
 from kschedweb.accounts import audit
 from kschedweb.decisions.selectors import profiles_named
-from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.simulation import SimulationError
 from kschedweb.engine.studies.compare.comparison import compare
 from kschedweb.engine.studies.measure.measures import measure
@@ -41,10 +40,11 @@ Step = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class RunPolicy:
-    """A policy to run: its label, its document, and its revision (``None``: not saved)."""
+    """A policy to run: its label, its document, its process, and its revision (``None``: not saved)."""
 
     label: str
     document: str
+    process: Mapping[str, Any]
     revision: Revision | None
 
 
@@ -55,13 +55,13 @@ def _entry(named: str, path: str) -> RunPolicy:
     except (Http404, NotFound):
         raise ApplicationError.at(path, f"There is no policy {named[:120]}.") from None
     label = f"{revision.policy.name}@{revision.number}"
-    return RunPolicy(label, _checked(revision.document, label, path), revision)
+    return RunPolicy(label, _checked(revision.document, revision.process, label, path), revision.process, revision)
 
 
-def _checked(document: str, label: str, path: str) -> str:
-    found = load(document)
-    if found.configuration is None:
-        raise ApplicationError.at(path, f"{label}: {'; '.join(found.errors[:3])}")
+def _checked(document: str, process: Mapping[str, Any], label: str, path: str) -> str:
+    found = check(document, process)
+    if not found.valid:
+        raise ApplicationError.at(path, f"{label}: {'; '.join(error.message for error in found.errors[:3])}")
     return document
 
 
@@ -87,7 +87,7 @@ def run_start(
     if document:
         if check(document).secrets:
             raise ApplicationError.at("document", "The policy holds a private key or a token: leave it out.")
-        entry = RunPolicy(label or "not saved", _checked(document, label or "The policy", "document"), None)
+        entry = RunPolicy(label or "not saved", _checked(document, {}, label or "The policy", "document"), {}, None)
     else:
         entry = _entry(policy, "policy")
     run = _run(user, revision, entry, seeds_checked([seed])[0])
@@ -133,6 +133,7 @@ def _run(
         policy=entry.revision,
         label=entry.label,
         configuration=entry.document,
+        process=entry.process,
         seed=seed,
         created_by=user,
     )
@@ -166,13 +167,14 @@ def _play(run: Run, step: Step) -> None:
             step("All pods decided, minutes played:", int(now / 60), int(prepared.until / 60))
 
     try:
-        found = simulate(prepared, selectors.configuration(run), progress=progress)
+        configuration = selectors.configuration(run)
+        found = simulate(prepared, configuration, progress=progress)
     except SimulationError as error:
         raise Unprocessable(f"The scenario cannot be played: {error}.") from None
     step("Measuring", 0, 0)
     measures = measure(found)
     Run.objects.filter(pk=run.pk, ended_at=None).update(
-        engine=CURRENT.engine,
+        engine=configuration.release.engine,
         summary=[asdict(one) for one in measures],
         notes=found.notes,
         outcome=found.encode(),

@@ -40,6 +40,7 @@ class Sweep(models.Model):
     policy = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")
     label = models.CharField(max_length=120)  # of the base policy, such as "default@1"; outlives it
     configuration = models.TextField()  # its document at the start
+    process = models.JSONField(default=dict, db_default={})  # its kube-scheduler's start options, as those of a run
     space = models.JSONField()  # as engine.studies.search.space reads it
     objectives = models.JSONField()  # [{"measure": "skew_cpu", "direction": "lower"}], the first orders the tables
     method = models.CharField(max_length=8, choices=Method.choices)

@@ -16,6 +16,7 @@ from kschedweb.engine.studies.search.space import Space, read
 from kschedweb.jobs.models import ENDED
 from kschedweb.playground.scenarios.models import readable
 from kschedweb.playground.sweeps.models import Sweep, Trial, TrialState
+from kschedweb.policies.validation import release_of
 from kschedweb.web.lru import LRU
 
 if TYPE_CHECKING:
@@ -58,7 +59,11 @@ def trial_list(sweep: Sweep) -> QuerySet[Trial]:
 
 def space(sweep: Sweep) -> Space:
     """The space of the sweep, which never changes and is cached."""
-    return _spaces.get(sweep.pk, lambda: read(sweep.space, parse(sweep.configuration).data or {}))
+    return _spaces.get(sweep.pk, lambda: _read(sweep))
+
+
+def _read(sweep: Sweep) -> Space:
+    return read(sweep.space, parse(sweep.configuration).data or {}, release_of(sweep.process))
 
 
 def costs(sweep: Sweep, trial: Trial) -> list[float] | None:

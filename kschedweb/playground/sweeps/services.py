@@ -21,6 +21,7 @@ from kschedweb.playground.sweeps.models import Method, Origin, Sweep, Trial, Tri
 from kschedweb.policies.editing.edits import rewrite
 from kschedweb.policies.models import Policy, Revision
 from kschedweb.policies.services import policy_create, revision_save
+from kschedweb.policies.validation import release_of
 from kschedweb.web.errors import ApplicationError, Conflict, FieldProblem, NotFound
 
 if TYPE_CHECKING:
@@ -55,13 +56,14 @@ def sweep_start(
     ignored. Raises ApplicationError with the paths of all problems.
     """
     base = _base(policy)
-    found = _space(space, base.document)
+    found = _space(space, base)
     sweep = Sweep(
         title=title.strip()[:200] or f"{revision.scenario.name}: {base.policy.name} with other weights",
         revision=revision,
         policy=base,
         label=f"{base.policy.name}@{base.number}",
         configuration=base.document,
+        process=base.process,
         space=[one.to_dict() for one in found.dimensions],
         objectives=_objectives(objectives),
         method=_method(method, len(objectives)),
@@ -88,9 +90,9 @@ def _base(policy: str) -> Revision:
         raise ApplicationError.at("policy", f"There is no policy {policy[:120]}.") from None
 
 
-def _space(raw: Any, document: str) -> Space:
+def _space(raw: Any, base: Revision) -> Space:
     try:
-        return read(raw, parse(document).data or {})
+        return read(raw, parse(base.document).data or {}, release_of(base.process))
     except DocumentError as error:
         found = [cast("FieldProblem", {"path": one.path, "message": one.text}) for one in error.problems]
         raise ApplicationError(f"The space cannot be searched: {error.problems[0]}.", errors=found) from None
@@ -205,7 +207,7 @@ def sweep_policy_save(*, user: User, sweep: Sweep, number: int, name: str, addre
     comment = _comment(sweep, space, trial, address)
     policy = Policy.objects.filter(name=name).first()
     if policy is None:
-        policy = policy_create(name=name, document=document, author=user, comment=comment)
+        policy = policy_create(name=name, document=document, process=sweep.process, author=user, comment=comment)
         return policy.revisions.get(number=1)
     if sweep.policy is None or sweep.policy.policy_id != policy.pk:
         raise ApplicationError.at(

@@ -22,7 +22,6 @@ class Classic(Dialect[ClassicChecked, Algorithm]):
     file_word = "File"
     has_profiles = False
     is_convertible = True
-    takes_process = True
     defaults = "kind: Policy\napiVersion: v1\n"
 
     def check(self, text: str, process: Mapping[str, Any]) -> ClassicChecked:
@@ -41,7 +40,9 @@ class Classic(Dialect[ClassicChecked, Algorithm]):
     def effective(self, checked: ClassicChecked) -> Json:
         runs = effective(checked)
         told = None if runs is None else {key: value for key, value in asdict(runs).items() if key != "extenders"}
-        return {"notes": checked.notes, "defaulted": None, "effective": None, "classic": told}
+        release = None if checked.algorithm is None else checked.algorithm.edition.version
+        nothing = dict.fromkeys(("defaulted", "effective"))
+        return {"notes": checked.notes, "release": release, **nothing, "classic": told}
 
     def kept(self, process: Mapping[str, Any]) -> Json:
         return process_of(edition_of(dict(process)))

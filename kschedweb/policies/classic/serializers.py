@@ -7,8 +7,8 @@ from typing import Any
 from rest_framework import serializers
 
 PROCESS_HELP = (
-    "How the classic kube-scheduler is started: `version`, `gates`, `maxVolumes`, `percentageOfNodesToScore`. "
-    "Empty for profiles."
+    "How kube-scheduler is started. A classic one: `version`, `gates`, `maxVolumes`, `percentageOfNodesToScore`. "
+    "For profiles: `release` (as 1.37) and `featureGates` (name: true or false)."
 )
 
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.documents.marked import DocumentError, MarkedProblem, as_yaml, normalised, parse
+from kschedweb.engine.releases import CURRENT, RELEASES, ReleaseError, read_gates, write_gates
 from kschedweb.policies.dialect import EditorState
 from kschedweb.policies.editing import form
-from kschedweb.policies.validation import Checked, check
+from kschedweb.policies.editing.arguments import Field
+from kschedweb.policies.validation import NEWEST, Checked, check
 
 if TYPE_CHECKING:
     from kschedweb.policies.editing.form import ProfileForm
@@ -45,8 +47,36 @@ class Editor(EditorState[Checked, Configuration]):
 
     @property
     def problems(self) -> list[MarkedProblem]:
-        """The problems in the order of lines."""
-        return sorted(self.checked.errors, key=lambda problem: (problem.line, problem.column))
+        """The problems in the order of lines; those of ``process`` are shown at their fields."""
+        placed = [problem for problem in self.checked.errors if not problem.path.startswith("process.")]
+        return sorted(placed, key=lambda problem: (problem.line, problem.column))
+
+    @property
+    def release_fields(self) -> list[Field]:
+        """The fields of ``process``: the release, and its feature gates as kube-scheduler's flag takes them."""
+        gates = self.process.get("featureGates") or ""
+        written = write_gates(gates) if isinstance(gates, Mapping) else str(gates)
+        fields = [
+            Field(
+                "choice",
+                "process.release",
+                "Release of kube-scheduler",
+                value=self.process.get("release", ""),
+                default=CURRENT.name,
+                choices=list(RELEASES),
+                help="The release that this policy is written for.",
+            ),
+            Field(
+                "text",
+                "process.featureGates",
+                "Feature gates",
+                value=written,
+                help="As kube-scheduler takes them: Name=true,Other=false. Empty for those of the release.",
+            ),
+        ]
+        for one in fields:
+            one.problems = [problem for problem in self.checked.errors if problem.path == one.name]
+        return fields
 
     @property
     def runs(self) -> Configuration | None:
@@ -70,7 +100,7 @@ class Editor(EditorState[Checked, Configuration]):
 
     @property
     def state(self) -> dict[str, Any]:
-        return state(self.document, self.checked.errors, self.checked.warnings)
+        return state(self.document, self.problems, self.checked.warnings)
 
 
 def state(document: str, errors: list[MarkedProblem], warnings: list[MarkedProblem]) -> dict[str, Any]:
@@ -82,15 +112,16 @@ def state(document: str, errors: list[MarkedProblem], warnings: list[MarkedProbl
     }
 
 
-def opened(document: str, profile: int = 0) -> Editor:
-    """The editor for a saved document."""
-    checked = check(document)
+def opened(document: str, profile: int = 0, process: Mapping[str, Any] = NEWEST) -> Editor:
+    """The editor for a saved document and its ``process`` (the release and its feature gates)."""
+    checked = check(document, process)
     data = checked.document.data if checked.document else {}
-    return Editor(document, document, checked, form.build(data, profile, checked.errors))
+    return Editor(document, document, checked, form.build(data, profile, checked.errors), dict(process))
 
 
-def posted(fields: Mapping[str, str]) -> Editor:
-    """The editor for posted fields and YAML, with the effect of a pressed button."""
+def posted(fields: Mapping[str, str], saved: Mapping[str, Any] = NEWEST) -> Editor:
+    """The editor for posted fields and YAML, with the effect of a pressed button; ``saved`` is the saved process."""
+    process = _process(fields, saved)
     document = normalised(fields.get("document", ""))
     base = normalised(fields.get("base", document))
     profile = _index(fields.get("profile", ""))
@@ -100,10 +131,23 @@ def posted(fields: Mapping[str, str]) -> Editor:
             document = form.apply(document, base, fields, profile)
         document, profile = _pressed(document, fields, profile)
     except DocumentError:
-        return _unreadable(document, base, fields, profile, shows_form)
+        return _unreadable(document, base, fields, profile, process)
     if "show_profile" in fields:
         profile = _index(fields["show_profile"])
-    return opened(document, profile)
+    return opened(document, profile, process)
+
+
+def _process(fields: Mapping[str, str], saved: Mapping[str, Any]) -> dict[str, Any]:
+    """The release and the feature gates that were posted; those of ``saved`` where the form did not ask."""
+    if "process.release" not in fields:
+        return dict(saved)
+    written = fields.get("process.featureGates", "")
+    try:
+        gates: Any = read_gates(written)
+    except ReleaseError:
+        gates = written  # which is told when it is checked
+    given = {"release": fields["process.release"], "featureGates": gates}
+    return {name: value for name, value in given.items() if value}
 
 
 def effective_points(editor: Editor) -> list[tuple[str, list[EffectivePlugin]]]:
@@ -157,14 +201,16 @@ def _pressed(document: str, fields: Mapping[str, str], profile: int) -> tuple[st
     return document, profile
 
 
-def _unreadable(document: str, base: str, fields: Mapping[str, str], profile: int, shows_form: bool) -> Editor:
+def _unreadable(
+    document: str, base: str, fields: Mapping[str, str], profile: int, process: Mapping[str, Any]
+) -> Editor:
     """The editor for invalid YAML; the form keeps its fields until they can be written into a valid document."""
     try:
-        shown = form.apply(base, base, fields, profile) if shows_form else base
+        shown = form.apply(base, base, fields, profile) if "profile" in fields and "base" in fields else base
         data = parse(shown).data
     except DocumentError:
         base, data = "", {}
-    return Editor(document, base, check(document), form.build(data, profile, []))
+    return Editor(document, base, check(document, process), form.build(data, profile, []), dict(process))
 
 
 def _index(text: str) -> int:

@@ -146,11 +146,11 @@ def test_a_policy_at_work_cannot_be_deleted(connected: Cluster, admin: User) -> 
 
 
 def test_the_profile_is_the_one_of_its_name_or_the_only_one(live: LiveScheduler, admin: User) -> None:
-    only = selectors.live_configuration("kschedweb", selectors.revision_in_force(live))
+    only = selectors.live_configuration(live, selectors.revision_in_force(live))
     assert [profile.scheduler_name for profile in only.profiles] == ["kschedweb"]
     policy = policy_create(name="two", document=TWO_PROFILES, author=admin)
     busy = services.live_create(user=admin, cluster=live.cluster, scheduler_name="busy", policy=policy)
-    found = selectors.live_configuration("busy", selectors.revision_in_force(busy))
+    found = selectors.live_configuration(busy, selectors.revision_in_force(busy))
     assert [(one.scheduler_name, one.percentage_of_nodes_to_score) for one in found.profiles] == [("busy", 40)]
     with pytest.raises(Unprocessable, match="calm, busy"):
         services.live_create(user=admin, cluster=live.cluster, scheduler_name="other", policy=policy)

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.config import Configuration
-from kschedweb.engine.releases import load
+from kschedweb.engine.config import Configuration, Release
+from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.studies.document.document import DocumentError, DocumentProblem
 from kschedweb.engine.studies.search import fields
 
@@ -171,13 +171,13 @@ def same(value: Value, other: Value) -> bool:
     return bool(value == other) and isinstance(value, bool) == isinstance(other, bool)
 
 
-def read(raw: Any, base: Mapping[str, Any]) -> Space:
-    """Read the list ``raw`` as a space around the document ``base``.
+def read(raw: Any, base: Mapping[str, Any], release: Release = CURRENT) -> Space:
+    """Read the list ``raw`` as a space around the document ``base`` of a ``release``.
 
     The ends of every dimension, or all of its choices, are tried one by one in the base policy, so that kube-scheduler
     accepts the policies. Raises DocumentError with all problems, under paths like ``space[2].step``.
     """
-    loaded = load(base)
+    loaded = load(base, release)
     if loaded.configuration is None:
         raise DocumentError(
             [DocumentProblem("", f"the policy itself is not valid: {text}") for text in loaded.errors[:3]]
@@ -290,7 +290,7 @@ def _tried(space: Space, place: int) -> Iterator[DocumentProblem]:
     for value in one.choices or (one.low, one.high):
         point = (*start[:place], value, *start[place + 1 :])
         try:
-            errors = load(space.document(point)).errors
+            errors = load(space.document(point), space.configuration.release).errors
         except fields.PathError as error:
             yield DocumentProblem(f"space[{place}].path", f"{one.path}: {error}")
             return

@@ -65,7 +65,7 @@ def make_run(row: LiveScheduler, identity: str) -> HostedRun | None:
 def _scheduling(row: LiveScheduler, identity: str) -> LiveRun:
     revision = revision_in_force(row)
     try:
-        configuration = scheduling_configuration(row.scheduler_name, revision)
+        configuration = scheduling_configuration(row, revision)
     except ProfileError as error:
         raise Unprocessable(str(error)) from None
     extenders = None

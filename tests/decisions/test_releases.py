@@ -1,0 +1,65 @@
+"""The release of kube-scheduler that decides: the policy's, else the cluster's, else the newest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kschedweb.clusters.models import Cluster, Snapshot
+from kschedweb.decisions import services
+from kschedweb.engine.releases import CURRENT, RELEASES
+from kschedweb.policies.models import Revision
+
+from .conftest import HEAD, Json
+
+if TYPE_CHECKING:
+    from django.test import Client
+    from rest_framework.test import APIClient
+
+BALANCE = "NodeResourcesBalancedAllocation"
+
+
+def as_release(demo: Snapshot, api: APIClient) -> tuple[str, int]:
+    """(the release that decided, the lowest balance score of a pod that fits on many nodes)"""
+    services.forget_answers()
+    answer: Json = api.get("/api/v1/clusters/demo/pods/ml/notebook/decision/?policy=asked").json()
+    return answer["release"], min(answer["scores"][BALANCE]["raw"].values())
+
+
+@pytest.fixture
+def asked(policy: Callable[[str, str], Revision]) -> Revision:
+    return policy("asked", HEAD)
+
+
+def named(revision: Revision, **process: Any) -> None:
+    revision.process = process
+    revision.save(update_fields=["process"])
+
+
+def test_the_policys_release_decides(demo: Snapshot, asked: Revision, api_as: Callable[[str], APIClient]) -> None:
+    """Up to 1.35 the balance itself is scored, from 0 on; since 1.36 its change, from 50 on."""
+    for name, release in RELEASES.items():
+        named(asked, release=name)
+        version, lowest = as_release(demo, api_as("viewer"))
+        assert version == release.version
+        assert (lowest >= 50) is release.behaviour.balances_by_improvement
+
+
+@pytest.mark.parametrize(
+    ("version", "release"),
+    [("v1.35.9-gke.100", "1.35"), ("v1.29.0", "1.34"), ("v1.40.1", "1.37"), ("", CURRENT.name)],
+)
+def test_else_the_clusters_version_decides_or_the_nearest(
+    demo: Snapshot, asked: Revision, api_as: Callable[[str], APIClient], version: str, release: str
+) -> None:
+    Cluster.objects.filter(pk=demo.cluster_id).update(server_version=version)
+    assert as_release(demo, api_as("viewer"))[0] == RELEASES[release].version
+
+
+def test_the_page_says_which(demo: Snapshot, asked: Revision, client_as: Callable[[str], Client]) -> None:
+    named(asked, release="1.35")
+    services.forget_answers()
+    page = client_as("viewer").get("/decision/demo/ml/notebook/?policy=asked").content.decode()
+    assert "kube-scheduler 1.35.4" in page
