@@ -49,7 +49,7 @@ def test_a_plugin_of_others_that_binds_is_refused_for_scheduling_only(
     }
     loaded = load(document, release=CURRENT.extended(spec)).configuration
     policy = policy_create(name="binds", document=TWO_PROFILES, author=admin)
-    monkeypatch.setattr(selectors, "configuration", lambda revision: loaded)
+    monkeypatch.setattr(selectors, "configuration", lambda revision, version: loaded)
     asked: dict[str, Any] = {"user": admin, "cluster": connected, "scheduler_name": "kschedweb", "policy": policy}
     live = services.live_create(mode=Mode.SHADOW, **asked)
     with pytest.raises(ApplicationError) as refused:

@@ -1,0 +1,79 @@
+"""Feature gates: each release knows its own, and refuses what its kube-scheduler would."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kschedweb.engine.config import GateError
+from kschedweb.engine.releases import RELEASES, ReleaseError, read_gates, released, write_gates
+
+OPTION = re.compile(r"(\w+)=true\|false \((\w+) - default=(\w+)\)")
+
+
+@pytest.mark.parametrize(
+    ("release", "gates", "said"),
+    [
+        ("1.36", {"Nope": True}, "unrecognized feature gate: Nope"),
+        ("1.34", {"GenericWorkload": True}, "unrecognized feature gate: GenericWorkload"),
+        (
+            "1.37",
+            {"NodeDeclaredFeatures": False},
+            "cannot set feature gate NodeDeclaredFeatures to false, feature is locked to true",
+        ),
+        (
+            "1.37",
+            {"TopologyAwareWorkloadScheduling": True},
+            "TopologyAwareWorkloadScheduling is enabled, but depends on features that are disabled: [GenericWorkload]",
+        ),
+    ],
+)
+def test_what_kube_scheduler_would_not_start_with_is_refused_in_its_words(
+    release: str, gates: dict[str, bool], said: str
+) -> None:
+    with pytest.raises(GateError, match=re.escape(said)):
+        RELEASES[release].with_gates(gates)
+
+
+def test_a_gate_decides_what_it_decides_in_kube_scheduler() -> None:
+    before, after = RELEASES["1.36"], RELEASES["1.36"].with_gates({"StorageCapacityScoring": True})
+    assert not before.on("StorageCapacityScoring")
+    assert after.on("StorageCapacityScoring")
+    assert after.engine.endswith("kube-scheduler 1.36.3 with StorageCapacityScoring=true")
+    assert "NodeDeclaredFeatures" not in {ref.name for ref in RELEASES["1.35"].own.defaults}
+    with_features = RELEASES["1.35"].with_gates({"NodeDeclaredFeatures": True})
+    assert "NodeDeclaredFeatures" in {ref.name for ref in with_features.own.defaults}
+
+
+def test_all_gates_of_a_stage_are_switched_at_once() -> None:
+    alpha = RELEASES["1.37"].with_gates({"AllAlpha": True, "GenericWorkload": True})
+    assert alpha.on("TopologyAwareWorkloadScheduling")
+    assert not RELEASES["1.37"].on("TopologyAwareWorkloadScheduling")
+
+
+def test_gates_are_written_as_the_flag_takes_them() -> None:
+    gates = {"A": True, "B": False}
+    assert read_gates(write_gates(gates)) == gates == read_gates(" A=true, B=False,")
+    with pytest.raises(ReleaseError, match="'A=maybe' must be Name=true or Name=false"):
+        read_gates("A=maybe")
+
+
+def test_releases_that_there_are_not_are_named() -> None:
+    with pytest.raises(ReleaseError, match=re.escape("must be one of 1.34, 1.35, 1.36, 1.37")):
+        released("1.33")
+
+
+def test_the_table_is_what_kube_scheduler_says_of_itself(assets: Path) -> None:
+    """Its help lists the gates that are not generally available."""
+    said = subprocess.run([assets / "kube-scheduler", "--version"], capture_output=True, text=True, check=True).stdout
+    release = RELEASES[said.split()[1].removeprefix("v").rpartition(".")[0]]
+    text = subprocess.run([assets / "kube-scheduler", "--help"], capture_output=True, text=True, check=True).stdout
+    listed = {name: (stage.lower(), default == "true") for name, stage, default in OPTION.findall(text)}
+    known = {name: (gate.stage, gate.default) for name, gate in release.gates.items()}
+    assert {name: known.get(name) for name in listed if not name.startswith("All")} == {
+        name: found for name, found in listed.items() if not name.startswith("All")
+    }
+    assert len(listed) > 100
