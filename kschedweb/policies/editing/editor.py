@@ -62,7 +62,7 @@ class Editor(EditorState[Checked, Configuration]):
                 "process.release",
                 "Release of kube-scheduler",
                 value=self.process.get("release", ""),
-                default=CURRENT.name,
+                default=f"the cluster's, else {CURRENT.name}",
                 choices=list(RELEASES),
                 help="The release that this policy is written for.",
             ),
