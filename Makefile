@@ -79,11 +79,14 @@ test: install static check
 test-all: install static check
 	$(BIN)/pytest -n 2 --dist loadgroup -m "not nightly" $(ARGS)
 
+# A part that fails does not hide what the others would say.
 nightly: install static check
-	NIGHTLY=1 $(BIN)/pytest -n 2 --dist loadgroup $(ARGS)
-	$(MAKE) bench ARGS=--long
-	$(BIN)/python -m tests.bench.soak --minutes 30
-	$(BIN)/python -m tests.bench.crowd --minutes 5
+	@failed=0; set -x; \
+	NIGHTLY=1 $(BIN)/pytest -n 2 --dist loadgroup $(ARGS) || failed=1; \
+	$(MAKE) bench ARGS=--long || failed=1; \
+	$(BIN)/python -m tests.bench.soak --minutes 30 || failed=1; \
+	$(BIN)/python -m tests.bench.crowd --minutes 5 || failed=1; \
+	exit $$failed
 
 bench: install static
 	KSCHEDWEB_LOG_LEVEL=WARNING $(BIN)/pytest tests/bench -s -q $(ARGS)

@@ -51,4 +51,4 @@ def test_kube_scheduler_takes_what_policies_are_converted_into(oracle: Oracle) -
     for text, answer in zip(documents, answers, strict=True):
         assert answer["valid"], f"HUNT_SEED={SEED}: {answer}\n{text}"
         assert answer["defaulted"] == load(text).defaulted, f"HUNT_SEED={SEED}: {text}"
-    assert len(documents) > COUNT
+    assert len(documents) > COUNT // 2  # the others are drawn twice, or name what 1.13 did not know

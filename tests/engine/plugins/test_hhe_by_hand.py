@@ -6,10 +6,11 @@ import json
 from fractions import Fraction
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kschedweb.engine import Pod, Snapshot
+from kschedweb.engine.plugins.hhewaterlevelbalance import LEAST
 from kschedweb.engine.scenario import Scenario
 from tests.engine.builders import CONFIGURATION, node
 from tests.support import tiers
@@ -119,7 +120,8 @@ def _share(snapshot: Snapshot, name: str, pod: Pod, scenario: dict[str, Any], re
 
 
 def _score(target: Fraction, cluster: Fraction) -> Fraction:
-    if target <= cluster:
+    # The score falls steeply above the level, so that both must see the same side of it.
+    if target <= cluster + Fraction(LEAST):
         return (100 - cluster) * target / cluster + cluster if cluster else Fraction(100)
     return cluster * (100 - target) / (100 - cluster) if target <= 100 else Fraction(0)
 
@@ -128,10 +130,29 @@ def _mean(parts: list[tuple[int, Fraction]]) -> Fraction:
     return sum((weight * score for weight, score in parts), Fraction(0)) / sum(weight for weight, _ in parts)
 
 
+def on_the_level() -> dict[str, Any]:
+    """A node whose level is the cluster's, but for the last digit of a float."""
+    containers = [{"name": "main", "resources": {"limits": {"cpu": "0", "memory": "0"}}}]
+    pod = {"metadata": {"name": "new", "namespace": "default"}, "spec": {"containers": containers}}
+    args = {"clusterCpuMinNodeWeight": 0.0, "windowWeights": {"15m": 1}, "resourceWeights": {"cpu": 1}}
+    levels = {"n0": 0.1, "n1": 0.3, "n2": 0.2}
+    return {
+        "objects": [node(name, allocatable={"cpu": "4", "memory": "64Gi"}) for name in levels],
+        "pending": [{"apiVersion": "v1", "kind": "Pod", **pod}],
+        "watermarks": {
+            "now": NOW,
+            "nodes": {name: {"updated": NOW, "cpu": {"15m": level}} for name, level in levels.items()},
+            "workloads": {"default/StatefulSet/db": {}},
+        },
+        "config": {**CONFIGURATION, "profiles": [_profile(args)]},
+    }
+
+
 @settings(max_examples=tiers.count(120, 1000))
+@example(on_the_level())
 @given(clusters())
 def test_the_plugin_computes_as_one_would_by_hand(scenario: dict[str, Any]) -> None:
     found = Scenario.parse(json.dumps(scenario)).explain()["pods"][0]["scores"]["HheWaterLevelBalance"]["raw"]
     for name, expected in by_hand(scenario).items():
-        # A float may fall on the other side of a half, or of the cluster's level, only where it is as good as on it.
+        # A float may fall on the other side of a half only where it is as good as on it.
         assert abs(found[name] - expected) <= Fraction(1, 2) + Fraction(1, 10**6), name
