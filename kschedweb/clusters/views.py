@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
@@ -21,6 +22,7 @@ from kschedweb.clusters.forms import ConnectForm, CredentialsForm, ImportForm
 from kschedweb.clusters.importing import uploads
 from kschedweb.clusters.kinds import KINDS
 from kschedweb.clusters.services import CONNECTED, STORED
+from kschedweb.engine.releases import CURRENT, RELEASES, nearest
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.pages import add_errors
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from django.http import HttpResponse
 
     from kschedweb.accounts.typing import PageRequest
+    from kschedweb.clusters.models import Cluster
 
 PAGE_SIZE = 50
 # The resources of a snapshot by kubectl's names; "create clusterrole" and "get" accept the same list.
@@ -113,8 +116,18 @@ def cluster(request: PageRequest, name: str) -> HttpResponse:
         "connected": found.source in CONNECTED,
         "stored": found.source in STORED,
         "job": selectors.refresh_job(found),
+        "upgrade": _upgrade(found) if snapshot else "",
     }
     return render(request, "clusters/cluster_detail.html", context)
+
+
+def _upgrade(found: Cluster) -> str:
+    """The question for the gate: what the newest kube-scheduler does otherwise than the cluster's; "" if it is that."""
+    before, after = nearest(found.server_version) or CURRENT.name, list(RELEASES)[-1]
+    if before == after:
+        return ""
+    limits = {"newly": "any", "moved": "any", "skew": ""}
+    return urlencode({"on": f"cluster:{found.name}", "release": after, "baseline_release": before, **limits})
 
 
 @require_POST

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kschedweb.engine.documents.marked import Document, DocumentError, MarkedProblem, Path, parse
-from kschedweb.engine.releases import ReleaseError, load, released
+from kschedweb.engine.releases import CURRENT, ReleaseError, load, released
 from kschedweb.policies.dialect import Kind
 from kschedweb.policies.editing.switches import as_dict, as_list
 from kschedweb.policies.extenders import refusals
@@ -68,6 +68,13 @@ def release_of(process: Mapping[str, Any]) -> Release:
     if unknown := sorted(process.keys() - set(PROCESS)):
         raise ReleaseError(f"{unknown[0]}: is not known; there are {' and '.join(PROCESS)}")
     return released(process.get("release") or "", process.get("featureGates") or {})
+
+
+def process_of(release: Release) -> dict[str, Any]:
+    """The process that names ``release``: the reverse of ``release_of``; empty for the newest one."""
+    if release is CURRENT:
+        return {}
+    return {"release": release.name, **({"featureGates": dict(release.switched)} if release.switched else {})}
 
 
 def check(text: str, process: Mapping[str, Any] = NEWEST) -> Checked:

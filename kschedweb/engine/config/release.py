@@ -95,10 +95,15 @@ class Release:
         return ".".join(self.version.split(".")[:2])
 
     @property
+    def title(self) -> str:
+        """The kube-scheduler that it is, with the gates that were switched."""
+        gates = ",".join(f"{name}={str(on).lower()}" for name, on in sorted(self.switched.items()))
+        return f"kube-scheduler {self.version}" + (f" with {gates}" if gates else "")
+
+    @property
     def engine(self) -> str:
         """What an answer was made by: the version of kschedweb, and that of the kube-scheduler it stands for."""
-        gates = ",".join(f"{name}={str(on).lower()}" for name, on in sorted(self.switched.items()))
-        return f"kschedweb {__version__}, kube-scheduler {self.version}" + (f" with {gates}" if gates else "")
+        return f"kschedweb {__version__}, {self.title}"
 
     def on(self, gate: str) -> bool:
         """Whether the feature gate is on; one that the release does not know is off."""

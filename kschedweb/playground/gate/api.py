@@ -20,6 +20,8 @@ from kschedweb.accounts.roles import Action
 from kschedweb.clusters.importing.documents import Limits, documents_read, text_decode
 from kschedweb.clusters.importing.imports import DEPTH, most_values
 from kschedweb.decisions.selectors import profiles_asked
+from kschedweb.engine.config import Release
+from kschedweb.engine.releases import ReleaseError
 from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.document.parts import ALL
 from kschedweb.engine.studies.gate import gate as engine
@@ -36,6 +38,7 @@ from kschedweb.playground.gate.serializers import (
 )
 from kschedweb.playground.gate.words import about_scenario, about_snapshot
 from kschedweb.playground.scenarios.uploads import unpacked
+from kschedweb.policies.validation import release_of
 from kschedweb.web.errors import ApplicationError, NotFound, TooLarge
 from kschedweb.web.parsers import StrictJSONParser
 from kschedweb.web.rest import IdempotencyMixin, validated
@@ -133,8 +136,10 @@ def _question(request: ApiRequest) -> services.GateRequest:
         limits = thresholds.read(data.get("thresholds"))
     except DocumentError as error:
         raise _invalid(error) from None
-    baseline = _policy(data["baseline"], "baseline") if "baseline" in data else engine.Policy(engine.DEFAULTS)
     policy, seed = _policy(data["policy"], "policy"), data["seed"]
+    baseline = engine.Policy(engine.DEFAULTS, release=policy.release)
+    if "baseline" in data:
+        baseline = _policy(data["baseline"], "baseline")
     if "scenario" in data:
         revision = selectors.scenario_of(request.user, data["scenario"]["id"], data["scenario"].get("revision"))
         return services.GateRequest(policy, baseline, limits, about_scenario(revision), revision=revision, seed=seed)
@@ -149,12 +154,23 @@ def _question(request: ApiRequest) -> services.GateRequest:
 
 def _policy(asked: dict[str, Any], path: str) -> engine.Policy:
     if asked["document"]:
-        return engine.Policy(asked["label"] or path, asked["document"])
+        return engine.Policy(asked["label"] or path, asked["document"], _release(asked, {}, path))
     try:
         revision = profiles_asked(asked["name"], str(asked.get("revision") or ""), f"{path}.name")
     except (Http404, NotFound) as error:
         raise selectors.missing(f"{path}.name", error) from None
-    return engine.Policy(f"{revision.policy.name}@{revision.number}", revision.document)
+    release = _release(asked, revision.process, path)
+    return engine.Policy(f"{revision.policy.name}@{revision.number}", revision.document, release)
+
+
+def _release(asked: dict[str, Any], process: dict[str, Any], path: str) -> Release:
+    """The release that is asked for, else that of the saved policy."""
+    given = {"release": asked["release"], "featureGates": asked["feature_gates"]}
+    given = {name: value for name, value in given.items() if value}
+    try:
+        return release_of(given or process)
+    except ReleaseError as error:
+        raise ApplicationError.at(f"{path}.{str(error).partition(':')[0]}", str(error)) from None
 
 
 def _objects(raw: Any) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 
 from kschedweb.decisions.selectors import policy_choices
+from kschedweb.engine.releases import RELEASES
 from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.document.parts import ALL, PENDING
 from kschedweb.engine.studies.gate import thresholds
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
 PLACES = ((ALL, "All pods anew"), (PENDING, "Only those that wait"))
+OF_POLICY = [("", "the release of the policy"), *((name, f"kube-scheduler {name}") for name in RELEASES)]
 # Fields by the keys of thresholds.
 FIELDS = {
     "maxNewlyUnschedulable": "newly",
@@ -44,7 +46,16 @@ class GateForm(forms.Form):
     """The form takes its question from the address; missing parameters have their initial values."""
 
     policy = forms.ChoiceField(label="Policy", help_text="What is to ship.")
+    release = forms.ChoiceField(
+        label="Run by", choices=OF_POLICY, required=False, help_text="The kube-scheduler that runs the policy."
+    )
     baseline = forms.ChoiceField(label="Baseline", required=False, help_text="What it is held against.")
+    baseline_release = forms.ChoiceField(
+        label="Baseline run by",
+        choices=OF_POLICY,
+        required=False,
+        help_text="Another release with the same policy shows what an upgrade changes.",
+    )
     on = forms.ChoiceField(label="On", help_text="A cluster as it was read last, or a scenario.")
     place = forms.ChoiceField(
         label="Pods to place",
@@ -136,4 +147,6 @@ class GateForm(forms.Form):
             cluster=name if kind == "cluster" else "",
             scenario=name if kind == "scenario" else "",
             place=data["place"] or ALL,
+            release=data["release"],
+            baseline_release=data["baseline_release"],
         )

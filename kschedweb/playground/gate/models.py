@@ -19,8 +19,10 @@ class Gate(Inquiry):
 
     policy = models.CharField(max_length=120)
     policy_document = models.TextField()
+    process = models.JSONField(default=dict, db_default={})  # the policy's release and feature gates
     baseline = models.CharField(max_length=120)
     baseline_document = models.TextField(blank=True)
+    baseline_process = models.JSONField(default=dict, db_default={})
     about = models.CharField(max_length=300)  # the cluster or scenario in words
     snapshot = models.ForeignKey(Snapshot, null=True, on_delete=models.SET_NULL, related_name="+")
     revision = models.ForeignKey(ScenarioRevision, null=True, on_delete=models.CASCADE, related_name="+")

@@ -9,6 +9,7 @@ from rest_framework import serializers
 
 from kschedweb.engine.documents.json_schema import Schemas
 from kschedweb.engine.documents.marked import SIZE_LIMIT
+from kschedweb.engine.releases import RELEASES
 from kschedweb.engine.studies.document.parts import ALL, PENDING
 from kschedweb.engine.studies.gate.thresholds import THRESHOLDS
 from kschedweb.playground.gate.models import Gate
@@ -54,6 +55,16 @@ class GatePolicySerializer(serializers.Serializer[Any]):
     )
     label = serializers.CharField(  # type: ignore[assignment]
         max_length=120, default="", allow_blank=True, help_text="What a document is called."
+    )
+
+    release = serializers.ChoiceField(
+        choices=list(RELEASES),
+        default="",
+        allow_blank=True,
+        help_text="Of kube-scheduler; the policy's own without it.",
+    )
+    feature_gates = serializers.DictField(
+        child=serializers.BooleanField(), default=dict, help_text="Switched in that release."
     )
 
     def validate(self, data: dict[str, Any]) -> dict[str, Any]:

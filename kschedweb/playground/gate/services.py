@@ -24,6 +24,7 @@ from kschedweb.jobs.inquiries import NotNow, Step, at_once, refuse_more
 from kschedweb.jobs.services import job_start
 from kschedweb.playground.gate.models import Gate
 from kschedweb.playground.scenarios import selectors as scenarios
+from kschedweb.policies.validation import process_of, release_of
 from kschedweb.watermarks.selectors import current
 from kschedweb.web.errors import Unprocessable
 
@@ -145,8 +146,10 @@ def _row(user: User | None, question: GateRequest) -> Gate:
     return Gate(
         policy=question.policy.label[:120],
         policy_document=_text(question.policy),
+        process=process_of(question.policy.release),
         baseline=question.baseline.label[:120],
         baseline_document=_text(question.baseline),
+        baseline_process=process_of(question.baseline.release),
         about=question.about[:300],
         snapshot=question.snapshot,
         revision=question.revision,
@@ -178,8 +181,8 @@ def _again(gate: Gate) -> GateRequest:
     elif gate.snapshot is None and gate.revision is None:
         raise Unprocessable("The snapshot was deleted before there was a verdict.")
     return GateRequest(
-        policy=engine.Policy(gate.policy, gate.policy_document),
-        baseline=engine.Policy(gate.baseline, gate.baseline_document or None),
+        policy=engine.Policy(gate.policy, gate.policy_document, release_of(gate.process)),
+        baseline=engine.Policy(gate.baseline, gate.baseline_document or None, release_of(gate.baseline_process)),
         thresholds=thresholds.read(gate.thresholds),
         about=gate.about,
         snapshot=gate.snapshot,

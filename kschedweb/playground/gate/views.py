@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may, may_change
 from kschedweb.decisions.selectors import profiles_named
+from kschedweb.engine.releases import released
 from kschedweb.engine.studies.gate import gate as engine
 from kschedweb.engine.studies.gate import rendering
 from kschedweb.engine.studies.gate.verdict import amount
@@ -25,6 +26,7 @@ from kschedweb.playground.gate.filters import GateFilter
 from kschedweb.playground.gate.forms import GateForm
 from kschedweb.playground.gate.words import about_scenario, about_snapshot
 from kschedweb.policies.scope import scope_of
+from kschedweb.policies.validation import release_of
 from kschedweb.web.errors import ApplicationError
 
 if TYPE_CHECKING:
@@ -88,12 +90,12 @@ def _tried(request: PageRequest, form: GateForm) -> Gate | None:
 
 def _question(request: PageRequest, form: GateForm) -> services.GateRequest:
     pasted = form.pasted
-    policy = profiles_named(pasted.policy)
-    baseline = engine.Policy(engine.DEFAULTS)
+    policy = _policy(pasted.policy, pasted.release, "policy")
+    baseline = engine.Policy(engine.DEFAULTS, release=released(pasted.baseline_release or policy.release.name))
     if pasted.baseline:
-        baseline = engine.Policy(pasted.baseline, profiles_named(pasted.baseline, "baseline").document)
+        baseline = _policy(pasted.baseline, pasted.baseline_release, "baseline")
     given: dict[str, Any] = {
-        "policy": engine.Policy(pasted.policy, policy.document),
+        "policy": policy,
         "baseline": baseline,
         "thresholds": form.thresholds,
         "place": pasted.place,
@@ -103,6 +105,12 @@ def _question(request: PageRequest, form: GateForm) -> services.GateRequest:
         return services.GateRequest(**given, about=about_scenario(revision), revision=revision)
     snapshot = selectors.snapshot_of(pasted.cluster)
     return services.GateRequest(**given, about=about_snapshot(snapshot), snapshot=snapshot)
+
+
+def _policy(named: str, release: str, path: str) -> engine.Policy:
+    """The saved policy ``named``, run by ``release`` ("": its own)."""
+    revision = profiles_named(named, path)
+    return engine.Policy(named, revision.document, release_of({"release": release} if release else revision.process))
 
 
 def _pasted(request: PageRequest, form: GateForm) -> dict[str, Any]:

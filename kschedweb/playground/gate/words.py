@@ -47,6 +47,8 @@ class Pasted:
     scenario: str = ""
     place: str = ALL
     seed: int = 1
+    release: str = ""
+    baseline_release: str = ""
 
     @property
     def dump(self) -> str:
@@ -57,7 +59,9 @@ class Pasted:
     def command(self) -> str:
         """The command line, with one option per line."""
         options = ["--policy policy.yaml"]
+        options += [f"--release {self.release}"] if self.release else []
         options += ["--baseline baseline.yaml"] if self.baseline else []
+        options += [f"--baseline-release {self.baseline_release}"] if self.baseline_release else []
         options += ["--scenario scenario.json.gz"] if self.scenario else ["--snapshot cluster.json"]
         options += [f"--place {self.place}"] if self.place != ALL and not self.scenario else []
         options += [f"--seed {self.seed}"] if self.seed != 1 else []
@@ -73,7 +77,9 @@ class Pasted:
     @property
     def body(self) -> dict[str, Any]:
         """The body of the REST call beside the file of the policy."""
-        told: dict[str, Any] = {"baseline": _saved(self.baseline)} if self.baseline else {}
+        told: dict[str, Any] = {"policy": {"release": self.release}} if self.release else {}
+        of_baseline = {"release": self.baseline_release} if self.baseline_release else {}
+        told |= {"baseline": _saved(self.baseline) | of_baseline} if self.baseline else {}
         told |= {"scenario": {"id": self.scenario}} if self.scenario else {"snapshot": {"cluster": self.cluster}}
         told |= {"place": self.place} if self.place != ALL and not self.scenario else {}
         told |= {"seed": self.seed} if self.seed != 1 else {}

@@ -210,3 +210,17 @@ def test_what_was_asked_before_is_filtered_and_the_question_stays(
     assert nothing.context["page"].paginator.count == 0
     assert elements(nothing, "#asked input[name=search][value=elsewhere]")
     assert elements(nothing, "#asked .empty a[href=/gate/]")
+
+
+def test_a_cluster_page_asks_what_an_upgrade_changes(client_as: Callable[..., Any], small: Snapshot) -> None:
+    """The link leads to the form with both releases; tried, the verdict names them."""
+    client = client_as("editor")
+    (link,) = [one["href"] for one in elements(client.get("/clusters/small/"), "a") if "Rehearse" in one.text]
+    form = client.get(unescape(link)).context["form"]
+    assert form.is_valid(), form.errors
+    asked = form.cleaned_data
+    assert (asked["on"], asked["release"], asked["baseline_release"]) == ("cluster:small", "1.37", "1.36")
+    client.post("/gate/", {**form.data, "do": "try"})
+    made = Gate.objects.get()
+    assert (made.process, made.baseline_process) == ({"release": "1.37"}, {})
+    assert made.verdict["policy"] == "default@1 as kube-scheduler 1.37.2"

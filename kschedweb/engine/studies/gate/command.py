@@ -8,8 +8,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from kschedweb.engine.config import Release
 from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.objects.access import Json
+from kschedweb.engine.releases import RELEASES, ReleaseError, read_gates, released
 from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.document.parts import ALL, PENDING
 from kschedweb.engine.studies.document.reading import Brought, ReadError, brought, document, documents, problem
@@ -40,6 +42,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--policy", required=True, metavar="FILE", help="the KubeSchedulerConfiguration that is to ship (YAML, JSON)")
     add("--baseline", metavar="FILE", help="what it is held against; without it kube-scheduler's defaults")
+    released = f"the release that runs %s: {', '.join(RELEASES)}"
+    add("--release", default="", help=released % "the policy")
+    add("--baseline-release", help=f"{released % 'the baseline'}; without it the policy's")
+    add("--feature-gates", default="", help="of the policy's release, as kube-scheduler's: Name=true,Other=false")
+    add("--baseline-feature-gates", help="of the baseline's release; without it the policy's, where it is the same")
     add("--snapshot", metavar="FILE", help="the cluster: kubectl get nodes,pods,… --all-namespaces -o json (or yaml)")
     add("--scenario", metavar="FILE", help="what happens there: a scenario (docs/scenarios.md), or one exported")
     add("--place", choices=(ALL, PENDING), help="all (default): pods with a node are placed anew; pending: they stay")
@@ -58,9 +65,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def answer(options: argparse.Namespace) -> int:
     """Write the verdict and return the exit status. Raises DocumentError, whose paths name options."""
+    after, before = _releases(options)
+    baseline = Path(options.baseline) if options.baseline else None
     asked = gate.GateQuestion(
-        policy=_policy(options.policy, "--policy"),
-        baseline=_policy(options.baseline, "--baseline") if options.baseline else gate.Policy(gate.DEFAULTS),
+        policy=gate.Policy(Path(options.policy).name, _bytes(options.policy, "--policy"), after),
+        baseline=gate.Policy(baseline.name, _bytes(options.baseline, "--baseline"), before)
+        if baseline
+        else gate.Policy(gate.DEFAULTS, release=before),
         thresholds=_thresholds(options),
         about=" on ".join(Path(file).name for file in (options.scenario, options.snapshot) if file),
     )
@@ -104,8 +115,23 @@ def _form(file: str, form: str | None) -> str:
     return found
 
 
-def _policy(file: str, option: str) -> gate.Policy:
-    return gate.Policy(Path(file).name, _bytes(file, option))
+def _releases(options: argparse.Namespace) -> tuple[Release, Release]:
+    """(the policy's release, the baseline's). Raises DocumentError."""
+    gates = options.baseline_feature_gates
+    if gates is None:
+        gates = options.feature_gates if options.baseline_release in (None, options.release) else ""
+    name = options.release if options.baseline_release is None else options.baseline_release
+    return (
+        _release(options.release, options.feature_gates, "--release"),
+        _release(name, gates, "--baseline-release"),
+    )
+
+
+def _release(name: str, gates: str, option: str) -> Release:
+    try:
+        return released(name, read_gates(gates))
+    except ReleaseError as error:
+        raise DocumentError([DocumentProblem(option, str(error))]) from None
 
 
 def _prepared(options: argparse.Namespace) -> Prepared:

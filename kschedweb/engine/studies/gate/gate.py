@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from kschedweb.engine.config import Configuration
+from kschedweb.engine.config import Configuration, Release
 from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.access import Json
-from kschedweb.engine.releases import load
+from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.simulation import NodeJoins, PodArrives, SimulationError
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.studies.compare.comparison import compare
@@ -39,10 +39,16 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A KubeSchedulerConfiguration as text (``None``: kube-scheduler's defaults), and its name."""
+    """A KubeSchedulerConfiguration as text (``None``: kube-scheduler's defaults), its name, and who runs it."""
 
     label: str
     document: str | bytes | None = None
+    release: Release = CURRENT
+
+    @property
+    def title(self) -> str:
+        """Its name, with the release where it is not the one that is meant anyway."""
+        return self.label if self.release is CURRENT else f"{self.label} as {self.release.title}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +82,8 @@ class GateVerdict:
         """Plain data, for JSON and as the source of the other formats."""
         judged = self.judged.to_dict()
         about = {
-            "policy": self.asked.policy.label,
-            "baseline": self.asked.baseline.label,
+            "policy": self.asked.policy.title,
+            "baseline": self.asked.baseline.title,
             "about": self.asked.about,
             "engine": self.engine,
             "seed": self.seed,
@@ -98,7 +104,7 @@ def verdict(prepared: Prepared, asked: GateQuestion, *, progress: Progress | Non
     before, _ = configured(asked.baseline, "baseline")
     nodes, pods = size(prepared)
     outcomes = [
-        _played(prepared, one, _heard(progress, f"Under {policy.label}:"))
+        _played(prepared, one, _heard(progress, f"Under {policy.title}:"))
         for one, policy in ((before, asked.baseline), (after, asked.policy))
     ]
     told = _heard(progress, "Moved pods explained:")
@@ -111,7 +117,7 @@ def verdict(prepared: Prepared, asked: GateQuestion, *, progress: Progress | Non
 
 def configured(policy: Policy, path: str) -> tuple[Configuration, tuple[str, ...]]:
     """The configuration of ``policy`` and the warnings about it; raises DocumentError if it is invalid."""
-    loaded = load(policy.document)
+    loaded = load(policy.document, policy.release)
     if loaded.configuration is None:
         problems = []
         for one in loaded.problems:

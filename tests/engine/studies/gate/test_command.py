@@ -211,3 +211,31 @@ def test_it_works_with_the_engine_alone(run: Run) -> None:
     done = subprocess.run(command, capture_output=True, text=True, env={"PYTHONPATH": str(ROOT)}, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["verdict"] == "pass"
+
+
+def test_an_upgrade_is_one_policy_under_two_releases(run: Run) -> None:
+    """From 1.36 on NodeResourcesBalancedAllocation scores what a pod changes, which moves pods."""
+    options = ("--policy", "defaults.yaml", "--snapshot", "cluster.json", "--baseline", "defaults.yaml")
+    status, out, _ = run(*options, "--release", "1.37", "--baseline-release", "1.35", "--max-moved", "0")
+    found = json.loads(out)
+    assert found["policy"] == "defaults.yaml as kube-scheduler 1.37.2"
+    assert found["baseline"] == "defaults.yaml as kube-scheduler 1.35.4"
+    assert found["engine"].endswith("kube-scheduler 1.37.2")
+    moved = next(check for check in found["checks"] if check["name"] == "moved")
+    assert (status, bool(moved["value"])) in ((0, False), (1, True))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--release", "1.33"), "--release: release: must be one of 1.34, 1.35, 1.36, 1.37"),
+        (
+            ("--release", "1.37", "--feature-gates", "NodeDeclaredFeatures=false"),
+            "--release: featureGates: cannot set feature gate NodeDeclaredFeatures to false",
+        ),
+    ],
+)
+def test_a_release_that_there_is_not_is_told(run: Run, options: tuple[str, ...], said: str) -> None:
+    status, _, err = run(*ON, *options)
+    assert status == 2
+    assert said in err
