@@ -126,7 +126,7 @@ def _upgrade(found: Cluster) -> str:
     before, after = nearest(found.server_version) or CURRENT.name, list(RELEASES)[-1]
     if before == after:
         return ""
-    limits = {"newly": "any", "moved": "any", "skew": ""}
+    limits = {"newly": "0", "moved": "100%", "skew": ""}
     return urlencode({"on": f"cluster:{found.name}", "release": after, "baseline_release": before, **limits})
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from django.db import models
 
 from kschedweb.clusters.models import Snapshot
+from kschedweb.engine.studies.gate.gate import Policy
 from kschedweb.jobs.models import Inquiry
 from kschedweb.playground.scenarios.models import ScenarioRevision
+from kschedweb.policies.validation import release_of
 
 
 class Gate(Inquiry):
@@ -32,3 +34,13 @@ class Gate(Inquiry):
     thresholds = models.JSONField(default=dict)  # as engine.studies.gate.thresholds reads them
     passed = models.BooleanField(null=True)
     verdict = models.JSONField(null=True)  # engine.studies.gate.gate.GateVerdict as plain data
+
+    @property
+    def policy_title(self) -> str:
+        """Its name, with the release that runs it."""
+        return Policy(self.policy, release=release_of(self.process)).title
+
+    @property
+    def baseline_title(self) -> str:
+        """As ``policy_title``, of the baseline."""
+        return Policy(self.baseline, release=release_of(self.baseline_process)).title
