@@ -2,55 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 
-from kschedweb.engine.allocation.asked import Asked
 from kschedweb.engine.allocation.pools import Candidate
-from kschedweb.engine.allocation.selecting import SelectorError, Selectors
-from kschedweb.engine.allocation.taking import Taking
-from kschedweb.engine.objects.resourceclaim import DeviceId
+from kschedweb.engine.allocation.sight import Sight
+from kschedweb.engine.allocation.taking import Chosen, Taking
 
 
 class Alike:
-    """Kinds of devices for the claims ``asked``.
+    """Kinds of devices for the claims that ``sight`` is of.
 
     Two devices of a kind that nobody uses can change places in any solution. So after one of them was tried in vain,
     the other, which comes later, is in vain too: the search ends in the same way without it, only sooner.
     """
 
-    def __init__(self, asked: Sequence[Asked], selectors: Selectors, taking: Taking) -> None:
-        self._selectors, self._taking = selectors, taking
-        wanted = [one for claim in asked for choices in claim.requests for one in choices]
-        self._expressions = sorted({expression for one in wanted for expression, _ in one.selectors})
-        wishes = [constraint for claim in asked for constraint in claim.claim.constraints]
-        self._attributes = sorted({constraint.attribute or "" for constraint in wishes})
-        # What these remember depends on what was tried before.
-        self.any = not any(constraint.distinct for constraint in wishes)
-        self._kinds: dict[DeviceId, Hashable] = {}
+    def __init__(self, sight: Sight, taking: Taking) -> None:
+        self._sight, self._taking = sight, taking
 
     def kind(self, one: Candidate) -> Hashable:
         """Equal for devices that can change places; ``None`` for one that is like no other."""
-        if not self.any or self._taking.touched(one.id):
-            return None
-        if one.id not in self._kinds:
-            self._kinds[one.id] = self._kind(one)
-        return self._kinds[one.id]
+        return None if self._taking.touched(one.id) else self._kind(one)
+
+    def taken(self, claim: int, chosen: Chosen) -> Hashable:
+        """What a device counts as that was taken for a claim: equal for devices of a kind that nobody else can have."""
+        one = chosen.one
+        if chosen.shared or chosen.choice.admin:
+            return claim, one.id, chosen.counting, tuple(sorted(chosen.consumed.items()))
+        return claim, self._kind(one)
 
     def _kind(self, one: Candidate) -> Hashable:
-        device, (driver, pool, _) = one.device, one.id
-        return (
-            driver,
-            (pool, device.consumes) if device.consumes else None,
-            one.here,
-            device.shareable,
-            tuple(sorted(device.capacity.items(), key=lambda item: item[0])),
-            device.taints,
-            tuple(device.attribute(name, driver) for name in self._attributes),
-            tuple(self._accepts(expression, one) for expression in self._expressions),
-        )
-
-    def _accepts(self, expression: str, one: Candidate) -> Hashable:
-        try:
-            return self._selectors.matches(expression, one)
-        except SelectorError as error:
-            return str(error)
+        return self._sight.kind(one), one.id[1] if one.device.consumes else ""

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from kschedweb.engine.allocation.asked import AllocationError
-from kschedweb.engine.allocation.contents import Contents
+from kschedweb.engine.allocation.contents import Contents, namesakes, state
 from kschedweb.engine.allocation.features import Features
 from kschedweb.engine.allocation.inventory import Inventory, inventory
 from kschedweb.engine.allocation.pools import Pool
 from kschedweb.engine.allocation.result import allocated, node_selector
 from kschedweb.engine.allocation.search import Search
 from kschedweb.engine.allocation.selecting import Selectors, UnknownError
+from kschedweb.engine.allocation.sight import Sight
 from kschedweb.engine.allocation.written import Allocated
-from kschedweb.engine.objects.resourceclaim import ResourceClaim, worth
+from kschedweb.engine.objects.resourceclaim import DeviceClass, ResourceClaim, worth
 from kschedweb.engine.state.columns import Codes, Mask
 from kschedweb.engine.state.snapshot import Snapshot
 
-MANY = 4096  # kinds of claims remembered at most
+MANY = 512  # kinds of claims remembered at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,6 @@ class Outcome:
 
 NONE_FOUND = Outcome(rejected="cannot allocate all claims")
 INVALID = Outcome(rejected="invalid resource pools were encountered")
-Signature = Hashable
 
 
 class Allocator:
@@ -52,7 +52,7 @@ class Allocator:
     def __init__(self, snapshot: Snapshot, features: Features) -> None:
         self._snapshot, self._features = snapshot, features
         self._inventory = inventory(snapshot, features)
-        self._use = snapshot.resource_claims.use
+        self._use, self._classes = snapshot.resource_claims.use, snapshot.objects.devices.classes
         self._kept = _kept(snapshot, self._inventory)
 
     def outcomes(self, claims: Sequence[ResourceClaim], nodes: Mask) -> tuple[Codes, list[Outcome]]:
@@ -61,30 +61,48 @@ class Allocator:
         Code 0 is that of other nodes.
         """
         codes = np.zeros(len(self._snapshot), dtype=np.int32)
-        listed = [Outcome()]
+        listed, known = [Outcome()], dict[Outcome, int]()
         if self._inventory.problem:
             codes[nodes] = 1
             problem = f"the node selector of ResourceSlice {self._inventory.problem}, which cannot be parsed"
             return codes, [*listed, Outcome(unknown=problem)]
         rows = np.flatnonzero(nodes)
-        contents = self._kept.contents.codes[rows]
-        kinds, first, places = np.unique(contents, return_index=True, return_inverse=True)
-        known = self._kept.outcomes(_signature(claims))
+        kinds, first, places = np.unique(self._kept.contents.codes[rows], return_index=True, return_inverse=True)
+        found = self._by_content(claims, kinds.tolist(), rows[first].tolist())
         numbers = np.zeros(len(kinds), dtype=np.int32)
-        for place, kind in enumerate(kinds.tolist()):
-            outcome = known.get(kind)
-            if outcome is None:
-                outcome = known[kind] = self._outcome(claims, int(rows[first[place]]))
+        for place, outcome in enumerate(found):
             if outcome.failed:  # the text names what is on the node, or the claim
                 for row in rows[places == place].tolist():
                     listed.append(self._outcome(claims, row))
                     codes[row] = len(listed) - 1
                 continue
-            numbers[place] = len(listed)
-            listed.append(outcome)
+            if outcome not in known:
+                known[outcome] = len(listed)
+                listed.append(outcome)
+            numbers[place] = known[outcome]
         same = numbers[places]
         codes[rows[same != 0]] = same[same != 0]
         return codes, listed
+
+    def _by_content(self, claims: Sequence[ResourceClaim], kinds: list[int], rows: list[int]) -> list[Outcome]:
+        """The outcomes for contents of nodes, each with the position of a node that has it."""
+        known = self._kept.known(claims, self._classes)
+        for kind, row in zip(kinds, rows, strict=True):
+            if kind not in known.by_content:
+                key = self._seen(known.sight, row)
+                if key not in known.by_sight:
+                    known.by_sight[key] = self._outcome(claims, row)
+                known.by_content[kind] = known.by_sight[key]
+        return [known.by_content[kind] for kind in kinds]
+
+    def _seen(self, sight: Sight, row: int) -> Hashable:
+        """Equal for nodes on which the search ends alike for the claims that ``sight`` is of, but for names."""
+        pools = self._pools(row)
+        found = [
+            (pool.id[0], pool.incomplete, pool.invalid, tuple(map(sight.kind, pool.devices)), state(pool, self._use))
+            for pool in pools
+        ]
+        return tuple(found), namesakes(pools)
 
     def _outcome(self, claims: Sequence[ResourceClaim], row: int) -> Outcome:
         search = self._search(claims, row)
@@ -112,11 +130,20 @@ class Allocator:
         return [allocated(claim, node, chosen) for claim, chosen in zip(claims, search.chosen, strict=True)]
 
     def _search(self, claims: Sequence[ResourceClaim], row: int) -> Search:
-        classes, selectors = self._snapshot.objects.devices.classes, self._kept.selectors
-        return Search(claims, self._pools(row), self._use, classes, selectors, self._features)
+        sight, selectors = self._kept.known(claims, self._classes).sight, self._kept.selectors
+        return Search(claims, self._pools(row), self._use, self._classes, selectors, self._features, sight)
 
     def _pools(self, row: int) -> Sequence[Pool]:
         return self._inventory.places[int(self._inventory.place_of[row])]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The outcomes for claims of one signature, by the code of a node's content, and by what the claims see of it."""
+
+    sight: Sight
+    by_content: dict[int, Outcome] = field(default_factory=dict)
+    by_sight: dict[Hashable, Outcome] = field(default_factory=dict)
 
 
 class Kept:
@@ -124,13 +151,17 @@ class Kept:
 
     def __init__(self, contents: Contents) -> None:
         self.contents, self.selectors = contents, Selectors()
-        self._outcomes: dict[Signature, dict[int, Outcome]] = {}
+        self._known: dict[Hashable, Known] = {}
 
-    def outcomes(self, signature: Signature) -> dict[int, Outcome]:
-        """The outcomes known for claims of a signature, by the code of a node's content."""
-        if signature not in self._outcomes and len(self._outcomes) >= MANY:
-            del self._outcomes[next(iter(self._outcomes))]
-        return self._outcomes.setdefault(signature, {})
+    def known(self, claims: Sequence[ResourceClaim], classes: Mapping[str, DeviceClass]) -> Known:
+        """What is known for claims that ask for the same."""
+        signature = tuple((claim.requests, claim.constraints) for claim in claims)
+        found = self._known.get(signature)
+        if found is None:
+            if len(self._known) >= MANY:
+                del self._known[next(iter(self._known))]
+            found = self._known[signature] = Known(Sight(claims, classes, self.selectors))
+        return found
 
 
 def _kept(snapshot: Snapshot, of: Inventory) -> Kept:
@@ -141,8 +172,3 @@ def _kept(snapshot: Snapshot, of: Inventory) -> Kept:
     else:
         kept.contents.follow(use)
     return kept
-
-
-def _signature(claims: Sequence[ResourceClaim]) -> Signature:
-    """Equal for claims for which the search ends alike, but for names in errors."""
-    return tuple((claim.requests, claim.constraints) for claim in claims)

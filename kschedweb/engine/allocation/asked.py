@@ -47,6 +47,11 @@ class Asked:
     constraints: list[Constraint]
 
     @property
+    def distinct(self) -> bool:
+        """Whether some of its devices must differ in an attribute."""
+        return any(constraint.distinct for constraint in self.claim.constraints)
+
+    @property
     def most(self) -> int:
         """How many devices there can be in a solution."""
         return sum(max(one.count for one in choices) for choices in self.requests)
@@ -74,7 +79,7 @@ class Reading:
             problem = f"number of requested devices {least} exceeds the claim limit of {MAX_RESULTS}"
             raise AllocationError(f"claim {claim.key}: {problem}")
         for place, constraint in enumerate(claim.constraints):
-            if constraint.attribute is None or (constraint.distinct and not self._features.consumable):
+            if constraint.attribute is None:
                 problem = f"constraint #{place}: empty constraint (unsupported constraint type?)"
                 raise AllocationError(f"claim {claim.key}, {problem}")
         constraints = [made(constraint) for constraint in claim.constraints]

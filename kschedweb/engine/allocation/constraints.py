@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Protocol
 
 from kschedweb.engine.objects.devicerequests import DeviceConstraint
@@ -16,6 +17,10 @@ class Constraint(Protocol):
 
     def remove(self, request: str, full: str) -> None:
         """Take a device away that was added."""
+
+    @property
+    def state(self) -> Hashable:
+        """What it remembers of the devices that it has."""
 
 
 class _OnAttribute:
@@ -52,6 +57,10 @@ class SameAttribute(_OnAttribute):
         if self._concerns(request, full):
             self._devices -= 1
 
+    @property
+    def state(self) -> Hashable:
+        return self._devices, self._value if self._devices else None
+
 
 class DistinctAttribute(_OnAttribute):
     """No two devices have the same value.
@@ -82,6 +91,10 @@ class DistinctAttribute(_OnAttribute):
         if self._concerns(request, full):
             self._values.pop(request, None)
             self._devices -= 1
+
+    @property
+    def state(self) -> Hashable:
+        return self._devices, frozenset(self._values.items())
 
 
 def made(wanted: DeviceConstraint) -> Constraint:

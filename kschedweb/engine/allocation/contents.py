@@ -46,7 +46,7 @@ class Contents:
                 if id(pool) not in states:
                     states[id(pool)] = self._number((pool.content, state(pool, use)))
                 found.append(states[id(pool)])
-            self._code_of[place] = self._number((tuple(found), _namesakes(pools)))
+            self._code_of[place] = self._number((tuple(found), namesakes(pools)))
 
     def _number(self, key: Hashable) -> int:
         return self._known.setdefault(key, len(self._known))
@@ -76,7 +76,7 @@ def taken(pool: Pool, use: DeviceUse) -> list[Candidate]:
     return [one for one in (*pool.devices, *pool.elsewhere) if use.taken(one.id)]
 
 
-def _namesakes(pools: tuple[Pool, ...]) -> Hashable:
+def namesakes(pools: Sequence[Pool]) -> Hashable:
     """Which pools of a node have the same name: kube-scheduler counts their counters as one."""
     counting = [pool.id[1] for pool in pools if pool.counts]
     if len(set(counting)) == len(counting):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from enum import Enum, auto
 
@@ -11,13 +12,14 @@ from kschedweb.engine.allocation.capacity import all_consumed
 from kschedweb.engine.allocation.features import Features
 from kschedweb.engine.allocation.pools import Candidate, Pool
 from kschedweb.engine.allocation.selecting import Selectors, UnknownError
+from kschedweb.engine.allocation.sight import Sight
 from kschedweb.engine.allocation.taking import Chosen, Taking
 from kschedweb.engine.objects.devicerequests import ALL
 from kschedweb.engine.objects.resourceclaim import DeviceClass, ResourceClaim
 from kschedweb.engine.state.devices.use import DeviceUse
 
-FEW_STEPS = 64
-MAX_STEPS = 100_000  # kube-scheduler gives up by the clock, after filterTimeout
+FEW_TRIES = 64
+MAX_TRIES = 100_000  # kube-scheduler gives up by the clock, after filterTimeout
 MAX_DEPTH = 400  # calls within calls: one for a device, two for a request
 
 Place = tuple[int, int]  # of a device: its pool, and its number there
@@ -40,12 +42,15 @@ class Search:
         classes: Mapping[str, DeviceClass],
         selectors: Selectors,
         features: Features,
+        sight: Sight,
     ) -> None:
-        self._claims, self._pools, self._selectors = claims, pools, selectors
+        self._claims, self._pools = claims, pools
         self._taking = Taking(use, features)
         self._reading = Reading(pools, classes, selectors, features, self._taking)
+        self._alike = Alike(sight, self._taking)
         self._asked: list[Asked] = []
-        self._steps = 0
+        self._tries = 0
+        self._ended: dict[Hashable, End] = {}
         self.chosen: list[list[Chosen]] = [[] for _ in claims]
 
     def found(self) -> bool:
@@ -54,7 +59,6 @@ class Search:
         Raises AllocationError and UnknownError.
         """
         self._asked = [self._reading.read(claim) for claim in self._claims]
-        self._alike = Alike(self._asked, self._selectors, self._taking)
         if sum(asked.most + 2 * len(asked.requests) for asked in self._asked) > MAX_DEPTH:
             raise UnknownError("the search for so many devices for one pod")
         return self._claim(0) is End.FOUND
@@ -64,6 +68,21 @@ class Search:
 
     def _request(self, claim: int, request: int) -> End:
         """Find devices for a request, and everything after it."""
+        state = self._state(claim, request) if self._tries > FEW_TRIES else None
+        ended = self._ended.get(state)
+        if ended is None:
+            ended = self._requested(claim, request)
+            if state is not None and ended is not End.FOUND:
+                self._ended[state] = ended
+        return ended
+
+    def _state(self, claim: int, request: int) -> Hashable:
+        """Equal where a search ends alike from here on: as many devices of each kind are taken, in whatever order."""
+        taken = Counter(self._alike.taken(number, one) for number, each in enumerate(self.chosen) for one in each)
+        constraints = tuple(constraint.state for constraint in self._asked[claim].constraints)
+        return claim, request, frozenset(taken.items()), constraints
+
+    def _requested(self, claim: int, request: int) -> End:
         asked = self._asked[claim]
         if request >= len(asked.requests):
             ended = self._claim(claim + 1)
@@ -80,8 +99,7 @@ class Search:
 
     def _device(self, claim: int, request: int, wanted: Wanted, number: int, start: Place) -> End:
         """Find device ``number`` of a choice, from ``start`` on, and everything after it."""
-        self._steps += 1
-        if self._steps > MAX_STEPS:
+        if self._tries > MAX_TRIES:
             raise UnknownError("whether kube-scheduler's search for devices would end within its filterTimeout")
         of_all = wanted.choice.mode == ALL
         if of_all and not wanted.everything:
@@ -92,8 +110,11 @@ class Search:
             return End.TOO_MANY
         tries = self._next_of_all(wanted, number) if of_all else self._candidates(claim, wanted, start)
         in_vain: set[Hashable] = set()
+        # What constraints on distinct values remember, while they have devices, depends on what was tried before.
+        may_skip = not (self._asked[claim].distinct and self.chosen[claim])
         for pool, one, after in tries:
-            kind = self._alike.kind(one) if self._steps > FEW_STEPS else None
+            self._tries += 1
+            kind = self._alike.kind(one) if may_skip and self._tries > FEW_TRIES else None
             if kind in in_vain or not self._take(claim, wanted, pool, one):
                 continue
             ended = self._device(claim, request, wanted, number + 1, after)
@@ -130,7 +151,10 @@ class Search:
         if not taking.can_be_had(claim, choice, one):
             return False
         counting = taking.counts(one)
+        # Before taints are looked at: the first pool of a name is the one whose counters count.
         if counting and not taking.has_counters(pool, one):
+            return False
+        if not taking.tolerated(choice, one):
             return False
         if not self._meets_constraints(claim, wanted, one):
             if choice.mode == ALL:

@@ -49,7 +49,9 @@ class Taking:
 
     def in_use(self, device: DeviceId) -> bool:
         """Whether somebody has the device for itself."""
-        return self._use.whole(device) or device in self._holders
+        if self._use.whole(device) or device in self._holders:
+            return True
+        return not self._features.consumable and self._use.taken(device)
 
     def held_for(self, device: DeviceId, claim: int) -> bool:
         """Whether the search has taken the device for this claim."""
@@ -71,14 +73,16 @@ class Taking:
         return self._features.consumable and bool(one.device.shareable)
 
     def can_be_had(self, claim: int, choice: DeviceChoice, one: Candidate) -> bool:
-        """Whether the device is free for a claim, as far as users, features and taints go."""
+        """Whether the device is free for a claim, as far as users and features go."""
         if choice.admin:
             if not self.shares(one) and self.held_for(one.id, claim):
                 return False
         elif self.in_use(one.id):
             return False
-        if one.device.consumes and not self._features.partitionable:
-            return False
+        return self._features.partitionable or not one.device.consumes
+
+    def tolerated(self, choice: DeviceChoice, one: Candidate) -> bool:
+        """Whether the device's taints let the request in."""
         return not self._features.taints or lets_in(one.device.taints, choice.tolerations)
 
     def counts(self, one: Candidate) -> bool:

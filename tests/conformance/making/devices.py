@@ -57,7 +57,7 @@ class DeviceMaker(Chance):
         self.binding = self.pick([0.0, 0.0, 0.0, 0.3])
         self.broken = self.pick([0.0, 0.0, 0.0, 0.1])
         self.extended = self.pick([0.0, 0.0, 0.4])
-        self.scale = self.pick([2, 4, 6])
+        self.scale = self.pick([2, 3, 4])
 
     def config(self) -> dict:
         return {
@@ -264,7 +264,7 @@ class DeviceMaker(Chance):
         if self.maybe(0.15):
             asked["allocationMode"] = "All"
         else:
-            asked |= {"allocationMode": "ExactCount", "count": self.pick([1, 1, 1, 1, 2, 2, 3])}
+            asked |= {"allocationMode": "ExactCount", "count": self.pick([1, 1, 1, 1, 2, 2])}
         if self.maybe(0.2):
             asked["selectors"] = [self.selector() for _ in range(self.pick([1, 1, 2]))]
         if self.maybe(self.tainted):
@@ -307,7 +307,7 @@ class DeviceMaker(Chance):
     def pod(self, name: str, claims: list[dict]) -> dict:
         names = [
             claim["metadata"]["name"]
-            for claim in self.some(claims, most=self.pick([1, 1, 2, 3]), least=0 if self.extended else 1)
+            for claim in self.some(claims, most=self.pick([1, 1, 2]), least=0 if self.extended else 1)
         ]
         requests = {"cpu": self.pick(["100m", "1", "2"])}
         spec: dict[str, Any] = {
