@@ -31,7 +31,7 @@ BATCH = 96
 # Without these a part of a scenario is not what it was.
 KEPT = frozenset(
     {"config", "parallelism", "profiles", "objects", "pending", "apiVersion", "kind", "metadata", "name", "spec"}
-    | {"containers"}
+    | {"containers", "allocationMode", "count"}
 )
 
 

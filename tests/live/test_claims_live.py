@@ -178,10 +178,11 @@ def test_pods_with_claims_go_where_the_engine_says_or_hear_its_words(plane: Cont
             known = engine.snapshot.resource_claims.get("default", name)
             assert known is not None
             assert known.reserved_for == users
-        # What was given back needs devices now: kube-scheduler looks for some, and the engine says so by name.
+        # What was given back needs devices now, and there are none.
         again = Pod.read(plane.call("POST", PODS, pod("nowhere-again", "nowhere")))
-        assert "cannot allocate all claims" in message(watch.until(again.key, decided, "is not refused"))
-        assert engine.find(again).message.endswith("devices still have to be chosen for resource claim default/nowhere")
+        said = message(watch.until(again.key, decided, "is not refused"))
+        assert said == engine.find(again, SearchRequest(post_filter=True)).condition
+        assert "cannot allocate all claims" in said
 
 
 def test_a_pod_whose_claim_is_missing_is_not_tried_until_it_is_there(plane: ControlPlane) -> None:

@@ -176,6 +176,7 @@ def test_each_right_that_is_missing_is_named(account: Account) -> None:
             "get persistentvolumes",
             "patch persistentvolumes",
             "get resourceclaims",
+            "patch resourceclaims",
             "patch resourceclaims/status",
             "patch resourceclaims/binding",
             "create leases in kube-system",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from kschedweb.engine.objects.access import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,19 @@ class ReserveClaim:
 
 
 @dataclass(frozen=True, slots=True)
+class AllocateClaim:
+    """A ResourceClaim gets devices: ``allocation`` is its new status.allocation, and the pod is added to reservedFor.
+
+    It has taken effect once the devices are ready, where it ``waits`` for that.
+    """
+
+    namespace: str
+    claim: str
+    allocation: Json = field(hash=False)
+    waits: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class FreeClaim:
     """A ResourceClaim that nobody else uses loses its devices: its status.allocation, reservedFor and devices go."""
 
@@ -44,4 +59,4 @@ class FreeClaim:
     claim: str
 
 
-Preparation = SelectNode | TakeVolume | ReserveClaim
+Preparation = SelectNode | TakeVolume | ReserveClaim | AllocateClaim

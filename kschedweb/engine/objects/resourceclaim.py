@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import Enum
 
 from kschedweb.engine.objects.access import Json, boolean, each, mapping, objects, string_map, text, texts
+from kschedweb.engine.objects.devicerequests import DeviceConstraint, DeviceRequest, read_selectors
 from kschedweb.engine.objects.nodeselector import NodeSelectorTerm, terms
+from kschedweb.engine.objects.quantity import read
 from kschedweb.engine.validation.affinity import selector_problems
 from kschedweb.engine.validation.fields import aggregate
 
 EXTENDED_RESOURCE_CLAIM = "resource.kubernetes.io/extended-resource-claim"
 IMPLICIT_PREFIX = "deviceclass.resource.kubernetes.io/"
+DeviceId = tuple[str, str, str]  # driver, pool, device
 Placed = list[tuple[Json, str]]  # parts of the claim, each with the path of its fields
 MAX_ALTERNATIVES = 8  # what an alternative is worth: the first eight, the last one
 
@@ -57,12 +61,18 @@ class BindingState(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceRequest:
-    """``classes`` holds (name of the request, DeviceClass): one exact request, or alternatives in their order."""
+class AllocatedDevice:
+    """A device that a claim has: its driver, pool and name, and the request, or request/alternative, it answers.
 
-    name: str
-    classes: tuple[tuple[str, str], ...]
-    exact: bool
+    ``share`` is the id of a share of it, "" where it is the claim's alone; ``consumed`` holds (capacity, nano-units)
+    that the share takes, ``None`` where it does not say. With ``admin`` the device is not in use by that.
+    """
+
+    request: str
+    device: DeviceId
+    admin: bool = False
+    share: str = ""
+    consumed: tuple[tuple[str, int], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +80,13 @@ class Allocation:
     """The devices a claim has.
 
     ``terms`` say on which nodes they can be used, ``None`` on all; ``problem`` is what kube-scheduler says of them
-    where they cannot be parsed. ``requests`` names the request, or request/alternative, that each device answers.
-    ``dated`` is whether it is known since when: then there is a time limit for ``WAITING``.
+    where they cannot be parsed. ``dated`` is whether it is known since when: then there is a time limit for
+    ``WAITING``.
     """
 
     terms: tuple[NodeSelectorTerm, ...] | None = None
     problem: str = ""
-    requests: tuple[str, ...] = ()
+    devices: tuple[AllocatedDevice, ...] = ()
     binding: BindingState = BindingState.READY
     dated: bool = False
 
@@ -91,17 +101,13 @@ class ResourceClaim:
     owners: tuple[tuple[str, str], ...]
     for_extended_resources: bool
     requests: tuple[DeviceRequest, ...]
+    constraints: tuple[DeviceConstraint, ...]
     reserved_for: tuple[str, ...]
     allocation: Allocation | None
 
     @property
     def key(self) -> str:
         return f"{self.namespace}/{self.name}"
-
-    @property
-    def needs_devices(self) -> bool:
-        """Whether somebody has to choose devices for it before a pod can use it."""
-        return self.allocation is None and bool(self.requests)
 
     def made_for(self, uid: str) -> bool:
         """Whether the pod ``uid`` is its controller."""
@@ -110,6 +116,10 @@ class ResourceClaim:
     def reserved(self, uids: tuple[str, ...]) -> ResourceClaim:
         """This claim, reserved for exactly these pods; one that asks for no device counts as allocated from then on."""
         return replace(self, reserved_for=uids, allocation=self.allocation or Allocation())
+
+    def allocated(self, allocation: Allocation) -> ResourceClaim:
+        """This claim with devices."""
+        return replace(self, allocation=allocation)
 
     def deallocated(self) -> ResourceClaim:
         """This claim without its devices, reserved for nobody."""
@@ -120,14 +130,7 @@ class ResourceClaim:
         """What the alternatives count that were chosen for it: the earlier in its list, the more."""
         if self.allocation is None:
             return 0
-        chosen = {request for request in self.allocation.requests if request.count("/") == 1}
-        return sum(
-            MAX_ALTERNATIVES - place
-            for request in self.requests
-            if not request.exact
-            for place, (name, _) in enumerate(request.classes)
-            if name in chosen
-        )
+        return worth(self.requests, {one.request for one in self.allocation.devices})
 
     @classmethod
     def read(cls, raw: Json) -> ResourceClaim:
@@ -140,7 +143,10 @@ class ResourceClaim:
             terminating=metadata.get("deletionTimestamp") is not None,
             owners=_controllers(metadata),
             for_extended_resources=annotations.get(EXTENDED_RESOURCE_CLAIM) == "true",
-            requests=tuple(_request(item, at) for item, at in each(devices, "requests", "spec.devices.")),
+            requests=tuple(DeviceRequest.read(item, at) for item, at in each(devices, "requests", "spec.devices.")),
+            constraints=tuple(
+                DeviceConstraint.read(item, at) for item, at in each(devices, "constraints", "spec.devices.")
+            ),
             reserved_for=tuple(text(item, "uid", at) for item, at in each(status, "reservedFor", "status.")),
             allocation=None if status.get("allocation") is None else _allocation(status),
         )
@@ -153,15 +159,29 @@ class DeviceClass:
     name: str
     extended_resource: str
     created: float  # seconds of the epoch
+    selectors: tuple[str | None, ...] = ()  # CEL expressions, as a request has them
 
     @classmethod
     def read(cls, raw: Json) -> DeviceClass:
-        metadata = mapping(raw, "metadata")
+        metadata, spec = mapping(raw, "metadata"), mapping(raw, "spec")
         return cls(
             text(metadata, "name", "metadata."),
-            text(mapping(raw, "spec"), "extendedResourceName", "spec."),
+            text(spec, "extendedResourceName", "spec."),
             _seconds(text(metadata, "creationTimestamp", "metadata.")),
+            read_selectors(spec, "spec."),
         )
+
+
+def worth(requests: tuple[DeviceRequest, ...], answered: Iterable[str]) -> int:
+    """What the alternatives among ``answered`` count, by full name: the earlier in its list, the more."""
+    chosen = {request for request in answered if request.count("/") == 1}
+    return sum(
+        MAX_ALTERNATIVES - place
+        for request in requests
+        if not request.exact
+        for place, (name, _) in enumerate(request.classes)
+        if name in chosen
+    )
 
 
 def _optional(raw: Json, key: str, path: str) -> str | None:
@@ -184,19 +204,6 @@ def _controllers(metadata: Json) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _request(raw: Json, path: str) -> DeviceRequest:
-    name = text(raw, "name", path)
-    if raw.get("exactly") is not None:
-        exactly = mapping(raw, "exactly", path)
-        return DeviceRequest(name, ((name, text(exactly, "deviceClassName", f"{path}exactly.")),), exact=True)
-    alternatives = each(raw, "firstAvailable", path)
-    return DeviceRequest(name, tuple(_alternative(name, item, at) for item, at in alternatives), exact=False)
-
-
-def _alternative(name: str, raw: Json, path: str) -> tuple[str, str]:
-    return f"{name}/{text(raw, 'name', path)}", text(raw, "deviceClassName", path)
-
-
 def _allocation(status: Json) -> Allocation:
     path = "status.allocation."
     raw = mapping(status, "allocation", "status.")
@@ -204,14 +211,28 @@ def _allocation(status: Json) -> Allocation:
     selector = None if raw.get("nodeSelector") is None else mapping(raw, "nodeSelector", path)
     return Allocation(
         terms=None if selector is None else terms(selector, "nodeSelectorTerms", f"{path}nodeSelector."),
-        problem="" if selector is None else _problem(selector),
-        requests=tuple(text(item, "request", at) for item, at in results),
+        problem="" if selector is None else selector_problem(selector),
+        devices=tuple(_device(item, at) for item, at in results),
         binding=_binding(results, each(status, "devices", "status.")),
         dated=raw.get("allocationTimestamp") is not None,
     )
 
 
-def _problem(selector: Json) -> str:
+def _device(raw: Json, path: str) -> AllocatedDevice:
+    consumed = mapping(raw, "consumedCapacity", path)
+    driver, pool, device = (text(raw, key, path) for key in ("driver", "pool", "device"))
+    return AllocatedDevice(
+        request=text(raw, "request", path),
+        device=(driver, pool, device),
+        admin=boolean(raw, "adminAccess", path),
+        share=text(raw, "shareID", path),
+        consumed=tuple((name, read(value, f"{path}consumedCapacity.{name}")) for name, value in consumed.items())
+        if raw.get("consumedCapacity") is not None
+        else None,
+    )
+
+
+def selector_problem(selector: Json) -> str:
     """What is wrong with a node selector, in kube-scheduler's words; "" where nothing is."""
     listed = [
         {kind: [_requirement(item) for item in objects(term, kind)] for kind in ("matchExpressions", "matchFields")}

@@ -140,7 +140,7 @@ def _scheduling(needs: Needs) -> list[Right]:
         ]
     if needs.devices:
         devices = "pods that claim devices are not bound"
-        found.append(Right("resource.k8s.io", "resourceclaims", "get", devices, optional=True))
+        found += [Right("resource.k8s.io", "resourceclaims", verb, devices, optional=True) for verb in ("get", "patch")]
         found += [
             Right("resource.k8s.io", f"resourceclaims/{sub}", "patch", devices, optional=True)
             for sub in ("status", "binding")

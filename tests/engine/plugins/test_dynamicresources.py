@@ -18,11 +18,12 @@ from kschedweb.engine.framework.events import (
 )
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.preparation import FreeClaim
-from tests.engine.builders import explain, node, pod, raw_scores, scheduler
+from tests.engine.builders import NEVER, explain, node, pod, raw_scores, refused, scheduler
 
 ZONE = "topology.kubernetes.io/zone"
 UNAVAILABLE = "resourceclaim not available on the node"
-CHOICE = "outside the simulation: devices still have to be chosen for"
+NONE_FOUND = "cannot allocate all claims"
+UNKNOWN = "outside the simulation: whether a device meets the selector"
 GPU = "example.com/gpu"
 
 
@@ -59,6 +60,19 @@ def device_class(name: str, extended: str = "", created: str = "2026-01-01T00:00
     spec = {"extendedResourceName": extended} if extended else {}
     metadata = {"name": name, "creationTimestamp": created}
     return {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": metadata, "spec": spec}
+
+
+def devices(on: str, number: int) -> dict:
+    """The pool of a node with so many devices."""
+    listed = [{"name": f"dev{place}"} for place in range(number)]
+    pool = {"name": on, "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": "d.example.com", "nodeName": on, "pool": pool, "devices": listed}
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": f"slice-{on}"},
+        "spec": spec,
+    }
 
 
 def user(name: str, *claims: str, status: dict | None = None, **fields: Any) -> dict:
@@ -190,13 +204,15 @@ def test_a_time_limit_for_devices_lies_outside_the_simulation() -> None:
     assert answer["rejected"]["b"]["reasons"] == [UNAVAILABLE]
 
 
-def test_a_claim_that_needs_devices_is_named_and_nothing_is_guessed() -> None:
-    objects = [device_class("gpu"), claim("c"), claim("d"), allocated("e", in_zone("one"))]
-    answer = explain(user("p", "c", "d", "e"), *NODES, *objects)
-    assert answer["message"] == f"{CHOICE} resource claim default/c and resource claim default/d"
+def test_a_selector_that_is_not_understood_is_named_and_nothing_is_guessed() -> None:
+    exactly = {"deviceClassName": "gpu", "selectors": [{"cel": {"expression": "no such language"}}]}
+    objects = [device_class("gpu"), claim("c", requests=[{"name": "r", "exactly": exactly}]), devices("a", 1)]
+    answer = explain(user("p", "c"), *NODES, *objects)
+    assert answer["message"] == f"{UNKNOWN} no such language"
+    # The node without devices has nothing that the selector could accept.
+    assert answer["rejected"]["b"]["reasons"] == [NONE_FOUND]
     assert answer["feasible"] is None
-    engine = scheduler(*NODES, *objects)
-    placement = engine.schedule_one(Pod.read(user("p", "c", "d", "e")))
+    placement = scheduler(*NODES, *objects).schedule_one(Pod.read(user("p", "c")))
     assert (placement.node, placement.message) == ("", answer["message"])
 
 
@@ -232,26 +248,27 @@ def test_an_extended_resource_that_a_class_stands_for_is_left_to_devices_where_n
     wanting = pod("p", requests={GPU: "1"})
     assert explain(wanting, *extended_nodes())["feasible"] == ["plugin"]
     answer = explain(wanting, *extended_nodes(), device_class("gpu", GPU))
-    assert answer["message"] == f"{CHOICE} {GPU} (device class gpu)"
-    assert answer["rejected"].pop("plugin")["reasons"] == [
-        f"outside the simulation: fits, and so may others: devices still have to be chosen for {GPU} (device class gpu)"
-    ]
-    assert set(answer["rejected"]) == {"empty", "none"}
-    assert answer["feasible"] is None
+    assert answer["feasible"] == ["plugin"]
+    assert refused(answer, "DynamicResources") == {name: (NEVER, NONE_FOUND) for name in ("empty", "none")}
+    answer = explain(wanting, *extended_nodes(), device_class("gpu", GPU), devices("none", 1))
+    assert answer["feasible"] == ["plugin", "none"]
     assert explain(wanting, *extended_nodes()[:1], device_class("gpu", GPU))["feasible"] == ["plugin"]
 
 
 def test_a_class_stands_for_the_resource_of_its_own_name_too() -> None:
     wanting = pod("p", requests={"deviceclass.resource.kubernetes.io/gpu": "1"})
-    assert explain(wanting, *NODES, device_class("gpu"))["message"].startswith(CHOICE)
+    assert NONE_FOUND in explain(wanting, *NODES, device_class("gpu"))["message"]
+    assert explain(wanting, *NODES, device_class("gpu"), devices("b", 1))["feasible"] == ["b"]
     assert "Insufficient" in explain(wanting, *NODES, device_class("nic"))["message"]
 
 
 def test_of_classes_for_the_same_resource_the_newest_counts_then_the_first_by_name() -> None:
     wanting = pod("p", requests={GPU: "1"})
     old, new = device_class("a", GPU, "2025-01-01T00:00:00Z"), device_class("b", GPU)
-    assert explain(wanting, *NODES, old, new)["message"].endswith("(device class b)")
-    assert explain(wanting, *NODES, device_class("c", GPU), new)["message"].endswith("(device class b)")
+    new["spec"]["selectors"] = [{"cel": {"expression": "no such language"}}]
+    assert explain(wanting, *NODES, devices("a", 1), old, new)["message"].startswith(UNKNOWN)
+    assert explain(wanting, *NODES, devices("a", 1), device_class("c", GPU), new)["message"].startswith(UNKNOWN)
+    assert explain(wanting, *NODES, devices("a", 1), device_class("a", GPU), new)["feasible"] == ["a"]
 
 
 def test_a_claim_left_by_an_earlier_attempt_has_to_go_first() -> None:
@@ -263,7 +280,7 @@ def test_a_claim_left_by_an_earlier_attempt_has_to_go_first() -> None:
     stale = engine.schedule_one(wanting, SearchRequest(post_filter=True))
     assert stale.message == "0/2 nodes are available: 2 cannot schedule extended resource claim."
     assert stale.post_filter.startswith("deletion of ResourceClaim completed")
-    assert engine.schedule_one(wanting).message == f"{CHOICE} {GPU} (device class gpu)"
+    assert NONE_FOUND in engine.schedule_one(wanting).message
 
 
 def reserved_for(engine: Scheduler, name: str) -> tuple[str, ...]:
@@ -282,6 +299,52 @@ def test_each_pod_that_is_bound_joins_those_that_the_claim_is_reserved_for() -> 
     kept = before.resource_claims.get("default", "c")
     assert kept is not None
     assert kept.reserved_for == ("default/q",)
+
+
+def held(engine: Scheduler, name: str) -> list[str]:
+    """The devices that a claim has."""
+    found = engine.snapshot.resource_claims.get("default", name)
+    assert found is not None
+    return [] if found.allocation is None else ["/".join(one.device[1:]) for one in found.allocation.devices]
+
+
+def test_later_pods_see_the_devices_that_earlier_ones_took() -> None:
+    claims = [claim(f"c{number}") for number in range(4)]
+    engine = scheduler(*NODES, device_class("gpu"), devices("a", 2), devices("b", 1), *claims)
+    placed = engine.schedule([Pod.read(user(f"p{number}", f"c{number}")) for number in range(4)])
+    assert [placement.node for placement in placed] == ["a", "b", "a", ""]
+    assert placed[-1].message == f"0/2 nodes are available: 2 {NONE_FOUND}."
+    assert [held(engine, f"c{number}") for number in range(4)] == [["a/dev0"], ["b/dev0"], ["a/dev1"], []]
+    # The devices can be used on their node alone.
+    assert explain_again(engine, "c0") == ["a"]
+
+
+def explain_again(engine: Scheduler, name: str) -> list[str]:
+    return engine.explain(Pod.read(user("again", name))).to_dict()["feasible"]
+
+
+def test_a_claim_on_its_way_keeps_other_pods_waiting() -> None:
+    engine = scheduler(*NODES, device_class("gpu"), devices("a", 1), claim("c"))
+    binding = engine.binding(Pod.read(user("p", "c")), "a")
+    assert binding.begin() is None
+    answer = engine.explain(Pod.read(user("q", "c"))).to_dict()
+    assert answer["preFilter"]["reasons"] == ["resource claim default/c is in the process of being allocated"]
+    binding.give_up("")
+    assert explain_again(engine, "c") == ["a"]
+
+
+def test_a_claim_is_made_for_extended_resources_and_counts() -> None:
+    engine = scheduler(*NODES, device_class("gpu", GPU), devices("a", 3), claim("c"))
+    first, second = (Pod.read(pod(name, requests={GPU: amount})) for name, amount in (("p", "2"), ("q", "2")))
+    assert engine.schedule_one(first).node == "a"
+    made = engine.snapshot.resource_claims.for_extended_resources("p", first.uid)
+    assert made is not None
+    assert [(one.request, one.device[2]) for one in made.allocation.devices] == [  # type: ignore[union-attr]
+        ("container-0-request-0", "dev0"),
+        ("container-0-request-0", "dev1"),
+    ]
+    assert engine.schedule_one(second).message == f"0/2 nodes are available: 2 {NONE_FOUND}."
+    assert engine.schedule_one(Pod.read(user("r", "c"))).node == "a"
 
 
 def test_no_more_than_256_pods_share_a_claim() -> None:
@@ -311,7 +374,7 @@ def test_devices_that_keep_a_pod_off_every_node_are_given_back_where_nobody_else
     assert engine.find(wanting, SearchRequest(post_filter=True, elsewhere=True)).frees == (FreeClaim("default", "c"),)
     assert engine.explain(wanting).message == f"0/2 nodes are available: 2 {UNAVAILABLE}."
     engine.schedule_one(wanting, SearchRequest(post_filter=True))
-    assert engine.explain(wanting).message == f"{CHOICE} resource claim default/c"
+    assert engine.explain(wanting).message == f"0/2 nodes are available: 2 {NONE_FOUND}."
 
 
 @pytest.mark.parametrize(
@@ -330,14 +393,16 @@ def test_what_post_filter_says_where_it_gives_nothing_back(wanting: dict, words:
     assert said.startswith(words)
 
 
-def test_room_that_is_looked_for_where_devices_would_be_chosen_lies_outside() -> None:
+def test_room_that_is_looked_for_where_a_selector_is_not_understood_lies_outside() -> None:
     filler = pod("q", on="a", requests={"cpu": "4"})
     wanting = Pod.read(user("p", "c", requests={"cpu": "1"}, priority=10))
-    engine = scheduler(NODES[0], device_class("gpu"), claim("c"), filler)
+    unclear = device_class("gpu") | {"spec": {"selectors": [{"cel": {"expression": "no such language"}}]}}
+    engine = scheduler(NODES[0], unclear, claim("c"), devices("a", 1), filler)
     explained = engine.explain(wanting, preemption=True)
     assert explained.message == "0/1 nodes are available: 1 Insufficient cpu."
-    assert explained.post_filter == f"{CHOICE} resource claim default/c"
-    assert engine.schedule([wanting], SearchRequest(preempt=True))[0].message == f"{CHOICE} resource claim default/c"
+    assert explained.post_filter == f"{UNKNOWN} no such language"
+    tried = engine.schedule([wanting], SearchRequest(preempt=True))[0]
+    assert tried.message == f"{UNKNOWN} no such language"
     assert "default/q" in engine.snapshot.pods.slots
 
 

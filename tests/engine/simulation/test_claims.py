@@ -35,13 +35,17 @@ def test_a_claim_keeps_its_devices_while_pods_that_overlap_use_it() -> None:
     assert [bound.pod for bound in result.bound] == ["default/p", "default/q", "default/r"]
 
 
-def test_devices_that_nobody_is_left_to_use_would_have_to_be_chosen_again() -> None:
+def test_devices_that_nobody_is_left_to_use_have_to_be_chosen_again() -> None:
     # The node that joins has the snapshot built anew: reservations outlive that.
     joins = NodeJoins(5.0, node("b"))
     result = simulate(arrives(0.0, "p", 20.0), joins, arrives(30.0, "q", 20.0))
     assert [bound.pod for bound in result.bound] == ["default/p"]
     assert [(waiting.pod, waiting.message) for waiting in result.pending] == [
-        ("default/q", "outside the simulation: devices still have to be chosen for resource claim default/c")
+        (
+            "default/q",
+            "0/2 nodes are available: 2 cannot allocate all claims. still not schedulable, "
+            "preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.",
+        )
     ]
 
 

@@ -1,40 +1,61 @@
-"""The cluster's ResourceClaims and DeviceClasses, read once, and how claims change as pods are bound."""
+"""The cluster's ResourceClaims, DeviceClasses and ResourceSlices, read once; how claims change as pods are bound."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
+from typing import NamedTuple
 
 from kschedweb.engine.objects.access import Json
-from kschedweb.engine.objects.resourceclaim import IMPLICIT_PREFIX, DeviceClass, ResourceClaim
+from kschedweb.engine.objects.devices import ResourceSlice
+from kschedweb.engine.objects.resourceclaim import IMPLICIT_PREFIX, Allocation, DeviceClass, ResourceClaim
+from kschedweb.engine.state.devices.use import DeviceUse
 
 Key = tuple[str, str]  # namespace, name
+MAX_NOTED = 4096
 
 
 class Devices:
-    """Claims by (namespace, name), classes by name."""
+    """Claims by (namespace, name), classes and slices by name.
+
+    ``version`` counts changes of classes and slices.
+    """
 
     def __init__(self) -> None:
         self.claims: dict[Key, ResourceClaim] = {}
         self.classes: dict[str, DeviceClass] = {}
+        self.slices: dict[str, ResourceSlice] = {}
+        self.version = 0
+        self.noted = Notes()
 
     def add(self, kind: str, raw: Json) -> None:
-        """Add ``raw`` if it is a claim or class of devices; raises ObjectError if it cannot be read."""
+        """Add ``raw`` if it is one of these objects; raises ObjectError if it cannot be read."""
         if kind == "ResourceClaim":
             claim = ResourceClaim.read(raw)
             self.claims[claim.namespace, claim.name] = claim
+            self.noted.add((claim.namespace, claim.name))
         elif kind == "DeviceClass":
             device_class = DeviceClass.read(raw)
             self.classes[device_class.name] = device_class
+            self.version += 1
             self.__dict__.pop("extended_resources", None)
+        elif kind == "ResourceSlice":
+            listed = ResourceSlice.read(raw)
+            self.slices[listed.name] = listed
+            self.version += 1
 
     def remove(self, kind: str, namespace: str, name: str) -> None:
-        """Remove an object if it is a claim or class of devices."""
+        """Remove an object if it is one of these."""
         if kind == "ResourceClaim":
             self.claims.pop((namespace, name), None)
+            self.noted.add((namespace, name))
         elif kind == "DeviceClass":
             self.classes.pop(name, None)
+            self.version += 1
             self.__dict__.pop("extended_resources", None)
+        elif kind == "ResourceSlice":
+            self.slices.pop(name, None)
+            self.version += 1
 
     def get(self, namespace: str, name: str) -> ResourceClaim | None:
         return self.claims.get((namespace, name))
@@ -57,29 +78,124 @@ class Devices:
         return found
 
 
+class Notes:
+    """Keys that changed, for readers that each remember how far they have read."""
+
+    def __init__(self) -> None:
+        self._keys: list[Key] = []
+        self._forgotten = 0  # how many keys were noted before those that are kept
+
+    def add(self, key: Key) -> None:
+        if len(self._keys) >= MAX_NOTED:
+            self._forgotten += len(self._keys)
+            self._keys.clear()
+        self._keys.append(key)
+
+    @property
+    def end(self) -> int:
+        """Where a reader is that has read everything."""
+        return self._forgotten + len(self._keys)
+
+    def since(self, place: int) -> list[Key] | None:
+        """What was noted since a reader was at ``place``; ``None`` where that is no longer known."""
+        return None if place < self._forgotten else self._keys[place - self._forgotten :]
+
+
+class InFlight(NamedTuple):
+    """The devices that are chosen for a claim, and the uid of the pod for which they are."""
+
+    allocation: Allocation
+    uid: str
+
+
 class ClaimUse:
-    """The current claims: those of ``devices``, with what changed since."""
+    """The current claims: those of ``devices``, with what changed since.
+
+    A claim whose devices are chosen, and not written into it yet, is in flight. ``kept`` is what the choice of devices
+    remembers about their use here; a copy begins without it.
+    """
 
     def __init__(self, devices: Devices) -> None:
+        self.kept: object = None
         self._devices = devices
         self._changed: dict[Key, ResourceClaim | None] = {}
+        self._in_flight: dict[Key, InFlight] = {}
+        self._use: DeviceUse | None = None
+        self._counted: dict[Key, tuple[Allocation, ...]] = {}  # what of each claim is in ``_use``
+        self._stale: set[Key] = set()  # claims that have changed since
+        self._read = 0  # how much of what the devices noted is in ``_use``
 
     def copy(self) -> ClaimUse:
         """An independent copy."""
         other = ClaimUse(self._devices)
-        other._changed = self._changed.copy()
+        other._changed, other._in_flight = self._changed.copy(), self._in_flight.copy()
+        other._use = None if self._use is None else self._use.copy()
+        other._counted, other._stale, other._read = self._counted.copy(), self._stale.copy(), self._read
         return other
 
     def get(self, namespace: str, name: str) -> ResourceClaim | None:
         key = namespace, name
         return self._changed[key] if key in self._changed else self._devices.get(namespace, name)
 
+    def __iter__(self) -> Iterator[ResourceClaim]:
+        """All of them."""
+        for key, claim in self._devices.claims.items():
+            if key not in self._changed:
+                yield claim
+        for changed in self._changed.values():
+            if changed is not None:
+                yield changed
+
+    @property
+    def use(self) -> DeviceUse:
+        """The devices in use now, in flight or written."""
+        noted = None if self._use is None else self._devices.noted.since(self._read)
+        if self._use is None or noted is None:
+            known = {*self._devices.claims, *self._changed, *self._in_flight, *self._counted}
+        else:
+            known = self._stale.union(noted)
+        use = self._use = DeviceUse() if self._use is None else self._use
+        for key in known:
+            self._recount(use, key)
+        self._stale, self._read = set(), self._devices.noted.end
+        return use
+
+    def _recount(self, use: DeviceUse, key: Key) -> None:
+        claim = self.get(*key)
+        written = None if claim is None else claim.allocation
+        chosen = self._in_flight.get(key)
+        now = tuple(
+            one for one in (written, None if chosen is None else chosen.allocation) if one is not None and one.devices
+        )
+        before = self._counted.pop(key, ())
+        if now:
+            self._counted[key] = now
+        if now != before:
+            for allocation in before:
+                use.remove(allocation)
+            for allocation in now:
+                use.add(allocation)
+
+    def in_flight(self, namespace: str, name: str) -> InFlight | None:
+        """The devices that are chosen for a claim and not written into it yet."""
+        return self._in_flight.get((namespace, name))
+
+    def take_off(self, namespace: str, name: str, allocation: Allocation, uid: str) -> None:
+        """Devices are chosen for a claim, for the pod ``uid``."""
+        self._in_flight[namespace, name] = InFlight(allocation, uid)
+        self._stale.add((namespace, name))
+
+    def land(self, namespace: str, name: str, uid: str) -> Allocation | None:
+        """The devices chosen for a claim, for the pod ``uid``, are written into it, or given back; returns them."""
+        found = self._in_flight.get((namespace, name))
+        if found is None or found.uid != uid:
+            return None
+        self._stale.add((namespace, name))
+        return self._in_flight.pop((namespace, name)).allocation
+
     def for_extended_resources(self, name: str, uid: str) -> ResourceClaim | None:
         """The claim that an earlier attempt to bind the pod made for its extended resources."""
-        for key, claim in self._devices.claims.items():
-            if claim.for_extended_resources and (name, uid) in claim.owners and (now := self.get(*key)) is not None:
-                return now
-        return None
+        return next((claim for claim in self if claim.for_extended_resources and (name, uid) in claim.owners), None)
 
     def release(self, namespace: str, names: Iterable[str], uid: str) -> list[tuple[ResourceClaim, ResourceClaim]]:
         """Release the claims reserved for the pod ``uid``, which is gone; returns (before, after) of each.
@@ -99,11 +215,17 @@ class ClaimUse:
     def change(self, claim: ResourceClaim) -> None:
         """Replace the claim of the same name by ``claim``."""
         self._changed[claim.namespace, claim.name] = claim
+        self._stale.add((claim.namespace, claim.name))
 
     def follow(self, namespace: str, name: str) -> None:
         """Drop local changes of a claim, because it changed in the cluster."""
         self._changed.pop((namespace, name), None)
+        self._stale.add((namespace, name))
+        claim = self._devices.get(namespace, name)
+        if claim is None or claim.allocation is not None:
+            self._in_flight.pop((namespace, name), None)
 
     def delete(self, claim: ResourceClaim) -> None:
         """Delete ``claim``."""
         self._changed[claim.namespace, claim.name] = None
+        self._stale.add((claim.namespace, claim.name))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from kschedweb.engine.objects.devicerequests import DeviceRequest
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resourceclaim import IMPLICIT_PREFIX, PodClaim, ResourceClaim
 from kschedweb.engine.objects.resources import is_extended
 from kschedweb.engine.state.devices.claims import ClaimUse, Devices
 from kschedweb.engine.state.snapshot import Snapshot
+
+EXTENDED_NAME = "<extended-resources>"
 
 
 class ClaimError(ValueError):
@@ -45,11 +48,42 @@ class Needs:
         return self.extends_anew or any(claim.allocation is None for claim in self.claims)
 
 
-def needs_of(snapshot: Snapshot, pod: Pod) -> Needs:
-    """What ``pod`` needs of devices; raises ClaimError."""
-    extended = extended_resources(snapshot, pod)
-    earlier = snapshot.resource_claims.for_extended_resources(pod.name, pod.uid) if extended else None
-    return Needs(claims_of(snapshot.resource_claims, pod), extended, earlier)
+def needs_of(snapshot: Snapshot, pod: Pod, *, extended: bool = True) -> Needs:
+    """What ``pod`` needs of devices; raises ClaimError. What is chosen for it already counts as allocated.
+
+    ``extended``: whether devices provide extended resources.
+    """
+    known = snapshot.resource_claims
+    resources = extended_resources(snapshot, pod) if extended else ()
+    earlier = known.for_extended_resources(pod.name, pod.uid) if resources else None
+    if resources and earlier is None and (chosen := known.in_flight(*extended_key(pod))) is not None:
+        earlier = replace(extended_claim(pod), allocation=chosen.allocation)
+    claims = []
+    for claim in claims_of(known, pod):
+        chosen = known.in_flight(claim.namespace, claim.name)
+        own = chosen is not None and chosen.uid == pod.uid and claim.allocation is None
+        claims.append(replace(claim, allocation=chosen.allocation) if own and chosen is not None else claim)
+    return Needs(tuple(claims), resources, earlier)
+
+
+def extended_key(pod: Pod) -> tuple[str, str]:
+    """Under which the devices for the pod's extended resources are in flight, while there is no claim for them."""
+    return pod.namespace, f"{EXTENDED_NAME} {pod.uid}"
+
+
+def extended_claim(pod: Pod, requests: tuple[DeviceRequest, ...] = ()) -> ResourceClaim:
+    """The claim for the pod's extended resources, before it has a name."""
+    return ResourceClaim(
+        namespace=pod.namespace,
+        name=EXTENDED_NAME,
+        terminating=False,
+        owners=((pod.name, pod.uid),),
+        for_extended_resources=True,
+        requests=requests,
+        constraints=(),
+        reserved_for=(),
+        allocation=None,
+    )
 
 
 def claims_of(known: Devices | ClaimUse, pod: Pod) -> tuple[ResourceClaim, ...]:

@@ -8,18 +8,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from kschedweb.clusters.connecting.client import MERGE, ClusterError
 from kschedweb.clusters.following.facts import Json, Named
 from kschedweb.clusters.kinds import BY_NAME
-from kschedweb.engine.framework.preparation import FreeClaim, Preparation, ReserveClaim, SelectNode, TakeVolume
+from kschedweb.engine.framework.preparation import (
+    AllocateClaim,
+    FreeClaim,
+    Preparation,
+    ReserveClaim,
+    SelectNode,
+    TakeVolume,
+)
+from kschedweb.engine.objects.resourceclaim import BindingState, ResourceClaim
 from kschedweb.live.schedulers.writing.writer import DONE, MISSING, WITHHELD, WriteCode, Writer, WriteResult
 
 BIND_SECONDS = 600.0  # VolumeBinding's bindTimeoutSeconds
 LOOK_SECONDS = 0.5  # between two looks whether claims are bound
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 BIND_COMPLETED, BY_CONTROLLER = "pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller"
+FINALIZER = "resource.kubernetes.io/delete-protection"
 VOLUMES, DEVICES = "VolumeBinding", "DynamicResources"
 
 
@@ -40,7 +50,7 @@ class Preparer:
                 outcome = self._write(pod, one)
                 if not outcome.done:
                     return outcome if outcome.result is WriteCode.WITHHELD else _failed(one, outcome.text)
-            return self._bound(pod, [one for one in preparations if not isinstance(one, ReserveClaim)])
+            return self._bound(pod, [one for one in preparations if _waits(one)])
         except ClusterError as error:
             return _failed(preparations[0], error.detail)
 
@@ -68,7 +78,7 @@ class Preparer:
                 return self._change(_claim_path(one), {"metadata": {"annotations": {SELECTED_NODE: one.node}}}, one.uid)
             case TakeVolume():
                 return self._take(one)
-            case ReserveClaim():
+            case ReserveClaim() | AllocateClaim():
                 return self._reserve(pod, one)
 
     def _take(self, one: TakeVolume) -> WriteResult:
@@ -88,21 +98,39 @@ class Preparer:
             metadata["annotations"] = {BY_CONTROLLER: "yes"}
         return self._change(path, {"metadata": metadata, "spec": {"claimRef": claim}}, found["metadata"]["uid"])
 
-    def _reserve(self, pod: Named, one: ReserveClaim) -> WriteResult:
+    def _reserve(self, pod: Named, one: ReserveClaim | AllocateClaim) -> WriteResult:
         path = BY_NAME["ResourceClaim"].object_path(one.namespace, one.claim)
         found = self._read(path)
+        key = f"{one.namespace}/{one.claim}"
         if found is None:
-            return WriteResult(WriteCode.MISSING, f'resourceclaim "{one.namespace}/{one.claim}" not found')
+            return WriteResult(WriteCode.MISSING, f'resourceclaim "{key}" not found')
         status = found.get("status") or {}
         reserved: list[Json] = status.get("reservedFor") or []
         if any(user.get("uid") == pod.uid for user in reserved):
             return DONE
-        if not status.get("allocation"):
-            return WriteResult(WriteCode.CONFLICT, f"resourceclaim {one.namespace}/{one.claim} has no devices any more")
-        users = [*reserved, {"resource": "pods", "name": pod.name, "uid": pod.uid}]
+        change: Json = {"reservedFor": [*reserved, {"resource": "pods", "name": pod.name, "uid": pod.uid}]}
+        if isinstance(one, AllocateClaim):
+            if status.get("allocation"):
+                return WriteResult(WriteCode.CONFLICT, f"claim {key} got allocated elsewhere in the meantime")
+            held = self._hold(path, found)
+            if not held.done:
+                return held
+            found = self._read(path) or found
+            now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            change["allocation"] = one.allocation | {"allocationTimestamp": now}
+        elif not status.get("allocation"):
+            return WriteResult(WriteCode.CONFLICT, f"resourceclaim {key} has no devices any more")
         version = {"resourceVersion": found["metadata"]["resourceVersion"]}
-        change = {"metadata": version, "status": {"reservedFor": users}}
-        return self._change(f"{path}/status", change, found["metadata"]["uid"])
+        return self._change(f"{path}/status", {"metadata": version, "status": change}, found["metadata"]["uid"])
+
+    def _hold(self, path: str, found: Json) -> WriteResult:
+        """Make sure that a claim with devices does not go before they are given back."""
+        metadata = found["metadata"]
+        finalizers = metadata.get("finalizers") or []
+        if FINALIZER in finalizers:
+            return DONE
+        version = {"resourceVersion": metadata["resourceVersion"], "finalizers": [*finalizers, FINALIZER]}
+        return self._change(path, {"metadata": version}, metadata["uid"])
 
     def _change(self, path: str, patch: dict[str, Any], uid: str) -> WriteResult:
         metadata = {"uid": uid, **patch["metadata"]} if uid else patch["metadata"]
@@ -143,6 +171,8 @@ class Preparer:
 
     def _looked(self, one: Preparation) -> str | None:
         """``None`` if the claim is bound, "" if it is not bound yet, else why it will not be."""
+        if isinstance(one, AllocateClaim):
+            return self._ready(one)
         found = self._read(_claim_path(one))
         if found is None:
             return f'persistentvolumeclaim "{one.claim}" not found'
@@ -154,12 +184,27 @@ class Preparer:
             return f'provisioning failed for PVC "{one.claim}"'
         return ""
 
+    def _ready(self, one: AllocateClaim) -> str | None:
+        """The same of devices that have to be made ready."""
+        found = self._read(BY_NAME["ResourceClaim"].object_path(one.namespace, one.claim))
+        allocation = None if found is None else ResourceClaim.read(found).allocation
+        if allocation is None:
+            return f"claim {one.namespace}/{one.claim} got deallocated elsewhere in the meantime"
+        if allocation.binding is BindingState.FAILED:
+            return f"device binding failed: claim={one.claim}"
+        return None if allocation.binding is BindingState.READY else ""
+
+
+def _waits(one: Preparation) -> bool:
+    """Whether others have to do something before it has taken effect."""
+    return one.waits if isinstance(one, AllocateClaim) else not isinstance(one, ReserveClaim)
+
 
 def _claim_path(one: Preparation) -> str:
     return BY_NAME["PersistentVolumeClaim"].object_path(one.namespace, one.claim)
 
 
 def _failed(one: Preparation, why: str) -> WriteResult:
-    plugin = DEVICES if isinstance(one, ReserveClaim) else VOLUMES
+    plugin = DEVICES if isinstance(one, ReserveClaim | AllocateClaim) else VOLUMES
     doing = "reserving claims" if plugin == DEVICES else "binding volumes"
     return WriteResult(WriteCode.REFUSED, f'running PreBind plugin "{plugin}": {doing}: {why}')

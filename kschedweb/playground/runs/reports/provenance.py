@@ -26,7 +26,7 @@ OMITTED = (
     "the kubelet: a pod runs as soon as it has its node, without pulling images, starting containers or failing",
     "the API server and the network: writes take no time and none fails",
     "autoscalers, deschedulers, quotas, and people: nobody else adds, changes or removes anything",
-    "which devices a ResourceClaim gets, where they are not chosen yet",
+    "drivers of devices: those that have to be made ready are ready at once",
 )
 PLACED = {
     "all": "pods of the cluster are placed anew, in the order of their creation; those of DaemonSets and mirror pods "

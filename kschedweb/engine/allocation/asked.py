@@ -1,0 +1,151 @@
+"""What claims ask for, looked at before the search: kube-scheduler's objections, and how many devices are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kschedweb.engine.allocation.constraints import Constraint, made
+from kschedweb.engine.allocation.features import Features
+from kschedweb.engine.allocation.pools import Candidate, Pool
+from kschedweb.engine.allocation.selecting import SelectorError, Selectors
+from kschedweb.engine.allocation.taking import Taking
+from kschedweb.engine.objects.devicerequests import ALL, EXACT_COUNT, DeviceChoice, DeviceRequest
+from kschedweb.engine.objects.resourceclaim import DeviceClass, ResourceClaim
+
+MAX_RESULTS = 32  # devices of one claim
+NO_CAPACITY: Mapping[str, int] = {}
+
+
+class AllocationError(Exception):
+    """The search fails for good; the text is kube-scheduler's error."""
+
+
+@dataclass(slots=True)
+class Wanted:
+    """One choice of a request. ``everything`` are the devices of the mode All, with their pools.
+
+    ``selectors`` holds (expression, what it is of, for errors), the class's first.
+    """
+
+    request: str  # the request's name
+    full: str
+    choice: DeviceChoice
+    selectors: tuple[tuple[str, str], ...]
+    capacity: Mapping[str, int]
+    count: int
+    everything: list[tuple[Pool, Candidate]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Asked:
+    """A claim with the choices of each of its requests; ``exact`` says which requests are no alternatives."""
+
+    claim: ResourceClaim
+    requests: list[list[Wanted]]
+    exact: list[bool]
+    constraints: list[Constraint]
+
+    @property
+    def distinct(self) -> bool:
+        """Whether some of its devices must differ in an attribute."""
+        return any(constraint.distinct for constraint in self.claim.constraints)
+
+    @property
+    def most(self) -> int:
+        """How many devices there can be in a solution."""
+        return sum(max(one.count for one in choices) for choices in self.requests)
+
+
+class Reading:
+    """Looks at claims in their order. Raises AllocationError."""
+
+    def __init__(
+        self,
+        pools: Sequence[Pool],
+        classes: Mapping[str, DeviceClass],
+        selectors: Selectors,
+        features: Features,
+        taking: Taking,
+    ) -> None:
+        self._pools, self._classes, self._selectors = pools, classes, selectors
+        self._features, self._taking = features, taking
+
+    def read(self, claim: ResourceClaim) -> Asked:
+        """Look at one claim, request by request."""
+        requests = [self._request(claim, request) for request in claim.requests]
+        least = sum(min(one.count for one in choices) for choices in requests)
+        if least > MAX_RESULTS:
+            problem = f"number of requested devices {least} exceeds the claim limit of {MAX_RESULTS}"
+            raise AllocationError(f"claim {claim.key}: {problem}")
+        for place, constraint in enumerate(claim.constraints):
+            if constraint.attribute is None:
+                problem = f"constraint #{place}: empty constraint (unsupported constraint type?)"
+                raise AllocationError(f"claim {claim.key}, {problem}")
+        constraints = [made(constraint) for constraint in claim.constraints]
+        return Asked(claim, requests, [request.exact for request in claim.requests], constraints)
+
+    def _request(self, claim: ResourceClaim, request: DeviceRequest) -> list[Wanted]:
+        if not request.exact and not self._features.prioritized:
+            problem = "has subrequests, but the DRAPrioritizedList feature is disabled"
+            raise AllocationError(f"claim {claim.key}, request {request.name}: {problem}")
+        for choice in () if self._features.consumable else request.choices:
+            if choice.capacity is not None:
+                what = f"request {request.name}" if request.exact else f"subrequest {choice.name}"
+                problem = "has capacity requests, but the DRAConsumableCapacity feature is disabled"
+                raise AllocationError(f"claim {claim.key}, {what}: {problem}")
+        return [self._wanted(claim, request, choice) for choice in request.choices]
+
+    def _wanted(self, claim: ResourceClaim, request: DeviceRequest, choice: DeviceChoice) -> Wanted:
+        said = f"claim {claim.key}, request {choice.name}"
+        for place, expression in enumerate(choice.selectors):
+            if expression is None:
+                problem = f"selector #{place}: CEL expression empty (unsupported selector type?)"
+                raise AllocationError(f"{said}, {problem}")
+        if choice.says_admin and not self._features.admin:
+            raise AllocationError(f"{said}: admin access is requested, but the feature is disabled")
+        of_class = self._class(choice.device_class, said)
+        selectors = (
+            *(
+                (expression or "", f"class {of_class.name}: selector #{n}")
+                for n, expression in enumerate(of_class.selectors)
+            ),
+            *((expression or "", f"claim {claim.key}: selector #{n}") for n, expression in enumerate(choice.selectors)),
+        )
+        capacity = NO_CAPACITY if choice.capacity is None else dict(choice.capacity)
+        wanted = Wanted(request.name, request.full_name(choice), choice, selectors, capacity, choice.count)
+        if choice.mode == ALL:
+            self._add_everything(wanted, said)
+        elif choice.mode != EXACT_COUNT:
+            raise AllocationError(f"{said}: unsupported count mode {choice.mode}")
+        return wanted
+
+    def _class(self, name: str, said: str) -> DeviceClass:
+        if not name:
+            raise AllocationError(f"{said}: missing device class name (unsupported request type?)")
+        found = self._classes.get(name)
+        if found is None:
+            problem = f'deviceclass.resource.k8s.io "{name}" not found'
+            raise AllocationError(f"{said}: could not retrieve device class {name}: {problem}")
+        return found
+
+    def _add_everything(self, wanted: Wanted, said: str) -> None:
+        for pool in self._pools:
+            if not pool.usable:
+                state = "being updated" if pool.incomplete else "invalid"
+                problem = f"asks for all devices, but resource pool {pool.name} is currently {state}"
+                raise AllocationError(f"{said}: {problem}")
+            wanted.everything += [(pool, one) for one in pool.devices if self.suits(wanted, one)]
+        wanted.count = len(wanted.everything)
+
+    def suits(self, wanted: Wanted, one: Candidate) -> bool:
+        """Whether selectors accept the device, and it is for the node and has room for what is wanted of it."""
+        if one.device.binding_conditions and not self._features.binding_conditions:
+            return False
+        for expression, of in wanted.selectors:
+            try:
+                if not self._selectors.matches(expression, one):
+                    return False
+            except SelectorError as error:
+                raise AllocationError(f"{of}: CEL runtime error: {error}") from None
+        return one.here and self._taking.has_room(one, wanted.capacity)

@@ -1,0 +1,70 @@
+"""How much of a shared device's capacity a request takes, and whether that is left. Amounts are nano-units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kschedweb.engine.objects.devices import Amounts, Capacity, Device, Policy
+from kschedweb.engine.objects.quantity import NANO
+
+NOTHING: Amounts = {}
+
+
+def has_room(device: Device, wanted: Mapping[str, int], taken: Amounts, taking: Amounts) -> bool:
+    """Whether ``device`` has what a request for ``wanted`` takes, beside what is ``taken``, and now being ``taking``.
+
+    A request for a capacity that the device does not have finds no room, nor does one against the device's policy.
+    """
+    if any(name not in device.capacity for name in wanted):
+        return False
+    for name, capacity in device.capacity.items():
+        amount = consumed(wanted.get(name), capacity)
+        if _against(amount, capacity.policy):
+            return False
+        if amount + taken.get(name, 0) + taking.get(name, 0) > capacity.value:
+            return False
+    return True
+
+
+def all_consumed(device: Device, wanted: Mapping[str, int]) -> Amounts:
+    """What a request for ``wanted`` takes of each capacity of ``device``."""
+    return {name: consumed(wanted.get(name), capacity) for name, capacity in device.capacity.items()}
+
+
+def consumed(wanted: int | None, capacity: Capacity) -> int:
+    """What a request for ``wanted`` takes of ``capacity``: all of it where neither says how much."""
+    policy = capacity.policy
+    if wanted is None:
+        return capacity.value if policy is None or policy.default is None else policy.default
+    if policy is None:
+        return wanted
+    if policy.span is not None and policy.span[0] is not None:
+        return _rounded_up(wanted, policy.span[0], policy.span[2])
+    return next((value for value in policy.values if wanted <= value), wanted)
+
+
+def _rounded_up(wanted: int, least: int, step: int | None) -> int:
+    """At least ``least``, and whole steps above it."""
+    if wanted < least:
+        return least
+    if not step:
+        return wanted
+    base, width = _units(least), _units(step)
+    return (base + -(-(_units(wanted) - base) // width) * width) * NANO
+
+
+def _against(amount: int, policy: Policy | None) -> bool:
+    """Whether the device's policy does not allow ``amount``."""
+    if policy is None or amount == policy.default:
+        return False
+    if policy.span is not None:
+        least, most, step = policy.span
+        if most is not None and amount > most:
+            return True
+        return bool(step and (_units(amount) - _units(least or 0)) % _units(step))
+    return bool(policy.values) and amount not in policy.values
+
+
+def _units(nano: int) -> int:
+    """Whole units, rounded up."""
+    return -(-nano // NANO)

@@ -1,0 +1,102 @@
+"""Conditions that the devices of one claim meet together, kept up while the search adds and removes devices."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Protocol
+
+from kschedweb.engine.objects.devicerequests import DeviceConstraint
+from kschedweb.engine.objects.devices import UNKNOWN_TYPE, Attribute, Device
+
+
+class Constraint(Protocol):
+    """``request`` is the name of the request, ``full`` with that of the alternative, if it is one."""
+
+    def add(self, request: str, full: str, device: Device, driver: str) -> bool:
+        """Whether the device can be added; it then is."""
+
+    def remove(self, request: str, full: str) -> None:
+        """Take a device away that was added."""
+
+    @property
+    def state(self) -> Hashable:
+        """What it remembers of the devices that it has."""
+
+
+class _OnAttribute:
+    def __init__(self, wanted: DeviceConstraint) -> None:
+        assert wanted.attribute is not None
+        self._requests, self._attribute = wanted.requests, wanted.attribute
+
+    def _concerns(self, request: str, full: str) -> bool:
+        return not self._requests or request in self._requests or full in self._requests
+
+
+class SameAttribute(_OnAttribute):
+    """All devices have the same value."""
+
+    def __init__(self, wanted: DeviceConstraint) -> None:
+        super().__init__(wanted)
+        self._value: Attribute | None = None
+        self._devices = 0
+
+    def add(self, request: str, full: str, device: Device, driver: str) -> bool:
+        if not self._concerns(request, full):
+            return True
+        found = device.attribute(self._attribute, driver)
+        if found is None:
+            return False
+        if not self._devices:
+            self._value = found
+        elif found is UNKNOWN_TYPE or found != self._value:
+            return False
+        self._devices += 1
+        return True
+
+    def remove(self, request: str, full: str) -> None:
+        if self._concerns(request, full):
+            self._devices -= 1
+
+    @property
+    def state(self) -> Hashable:
+        return self._devices, self._value if self._devices else None
+
+
+class DistinctAttribute(_OnAttribute):
+    """No two devices have the same value.
+
+    As in kube-scheduler 1.36, of several devices of one request only the last one counts, and none after one of them
+    was taken away.
+    """
+
+    def __init__(self, wanted: DeviceConstraint) -> None:
+        super().__init__(wanted)
+        self._values: dict[str, Attribute] = {}
+        self._devices = 0
+
+    def add(self, request: str, full: str, device: Device, driver: str) -> bool:
+        if not self._concerns(request, full):
+            return True
+        found = device.attribute(self._attribute, driver)
+        if found is None or (self._devices and not self._differs(found)):
+            return False
+        self._values[request] = found
+        self._devices += 1
+        return True
+
+    def _differs(self, found: Attribute) -> bool:
+        return not self._values or (found is not UNKNOWN_TYPE and found not in self._values.values())
+
+    def remove(self, request: str, full: str) -> None:
+        if self._concerns(request, full):
+            self._values.pop(request, None)
+            self._devices -= 1
+
+    @property
+    def state(self) -> Hashable:
+        return self._devices, frozenset(self._values.items())
+
+
+def made(wanted: DeviceConstraint) -> Constraint:
+    """The constraint of a claim, without devices."""
+    return DistinctAttribute(wanted) if wanted.distinct else SameAttribute(wanted)

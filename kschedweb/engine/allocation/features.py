@@ -1,0 +1,36 @@
+"""What of the allocation of devices depends on feature gates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """Which features are on; the defaults are those of kube-scheduler 1.36."""
+
+    admin: bool = True
+    prioritized: bool = True
+    partitionable: bool = True
+    taints: bool = True
+    binding_conditions: bool = True
+    consumable: bool = True
+    extended: bool = True
+
+    @classmethod
+    def of(cls, on: Callable[[str], bool]) -> Features:
+        """By the feature gates of Kubernetes; ``on`` says whether one is on."""
+        conditions = ("DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus")
+        return cls(
+            admin=on("DRAAdminAccess"),
+            prioritized=on("DRAPrioritizedList"),
+            partitionable=on("DRAPartitionableDevices"),
+            taints=on("DRADeviceTaints"),
+            binding_conditions=all(map(on, conditions)),
+            consumable=on("DRAConsumableCapacity"),
+            extended=on("DRAExtendedResource"),
+        )
+
+
+DEFAULTS = Features()

@@ -1,0 +1,140 @@
+"""What a search has taken so far, beside what is in use: devices, shares of devices, and counters."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kschedweb.engine.allocation.capacity import NOTHING, has_room
+from kschedweb.engine.allocation.contents import taken
+from kschedweb.engine.allocation.features import Features
+from kschedweb.engine.allocation.pools import Candidate, Pool, available, consume
+from kschedweb.engine.objects.devicerequests import DeviceChoice
+from kschedweb.engine.objects.devices import Amounts, Counters
+from kschedweb.engine.objects.resourceclaim import DeviceId
+from kschedweb.engine.objects.taints import lets_in
+from kschedweb.engine.state.devices.use import DeviceUse
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A device that answers ``choice``, whose full name is ``request``; ``consumed`` is what a share of it takes.
+
+    ``counting``: what the device consumes of its pool's counters is taken with it.
+    """
+
+    request: str
+    choice: DeviceChoice
+    pool: Pool
+    one: Candidate
+    shared: bool
+    counting: bool
+    consumed: Amounts
+
+
+class Taking:
+    """Devices are taken for claims, by their numbers, and given back in the reverse order."""
+
+    def __init__(self, use: DeviceUse, features: Features) -> None:
+        self._use, self._features = use, features
+        self._held: Counter[tuple[DeviceId, int]] = Counter()
+        self._holders: Counter[DeviceId] = Counter()
+        self._shares: Counter[DeviceId] = Counter()
+        self._taking: dict[DeviceId, Amounts] = {}
+        # By the pool's name alone, as kube-scheduler keeps them.
+        self._left: dict[str, Counters] = {}
+        self._consumed: dict[str, Counters] = {}
+
+    def in_use(self, device: DeviceId) -> bool:
+        """Whether somebody has the device for itself."""
+        if self._use.whole(device) or device in self._holders:
+            return True
+        return not self._features.consumable and self._use.taken(device)
+
+    def held_for(self, device: DeviceId, claim: int) -> bool:
+        """Whether the search has taken the device for this claim."""
+        return (device, claim) in self._held
+
+    def touched(self, device: DeviceId) -> bool:
+        """Whether anybody has the device, or a share of it."""
+        return self._use.taken(device) or device in self._holders or device in self._shares
+
+    def has_room(self, one: Candidate, wanted: Mapping[str, int]) -> bool:
+        """Whether a request for capacities finds them in the device."""
+        if not self._features.consumable:
+            return True
+        taken_before = self._use.consumed.get(one.id, NOTHING)
+        return has_room(one.device, wanted, taken_before, self._taking.get(one.id, NOTHING))
+
+    def shares(self, one: Candidate) -> bool:
+        """Whether the device is given out by shares."""
+        return self._features.consumable and bool(one.device.shareable)
+
+    def can_be_had(self, claim: int, choice: DeviceChoice, one: Candidate) -> bool:
+        """Whether the device is free for a claim, as far as users and features go."""
+        if choice.admin:
+            if not self.shares(one) and self.held_for(one.id, claim):
+                return False
+        elif self.in_use(one.id):
+            return False
+        return self._features.partitionable or not one.device.consumes
+
+    def tolerated(self, choice: DeviceChoice, one: Candidate) -> bool:
+        """Whether the device's taints let the request in."""
+        return not self._features.taints or lets_in(one.device.taints, choice.tolerations)
+
+    def counts(self, one: Candidate) -> bool:
+        """Whether the device's counters have to be there: not for another share of it."""
+        if not one.device.consumes:
+            return False
+        return not (self.shares(one) and (one.id in self._use.consumed or one.id in self._shares))
+
+    def has_counters(self, pool: Pool, one: Candidate) -> bool:
+        """Whether no counter of the pool is overdrawn with what the device consumes."""
+        name = pool.id[1]
+        if name not in self._left:
+            self._left[name] = available(pool, taken(pool, self._use))
+            self._consumed[name] = {}
+        used = self._consumed[name]
+        for counter_set, wanted in one.device.consumes:
+            counters = used.setdefault(counter_set, {})
+            for counter, _ in wanted:
+                counters.setdefault(counter, 0)
+        consume(used, one.device, 1)
+        enough = all(
+            left >= used.get(counter_set, NOTHING).get(counter, 0)
+            for counter_set, counters in self._left[name].items()
+            for counter, left in counters.items()
+        )
+        consume(used, one.device, -1)
+        return enough
+
+    def take(self, claim: int, chosen: Chosen) -> None:
+        self._change(claim, chosen, 1)
+
+    def give_back(self, claim: int, chosen: Chosen) -> None:
+        self._change(claim, chosen, -1)
+
+    def _change(self, claim: int, chosen: Chosen, by: int) -> None:
+        device = chosen.one.id
+        if chosen.counting:
+            consume(self._consumed[chosen.pool.id[1]], chosen.one.device, by)
+        if not chosen.shared:
+            _count(self._held, (device, claim), by)
+            _count(self._holders, device, by)
+            return
+        _count(self._shares, device, by)
+        if device not in self._shares:
+            del self._taking[device]
+            return
+        amounts = self._taking.setdefault(device, {})
+        for name, amount in chosen.consumed.items():
+            amounts[name] = amounts.get(name, 0) + by * amount
+
+
+def _count(counter: Counter[Any], key: object, by: int) -> None:
+    counter[key] += by
+    if not counter[key]:
+        del counter[key]

@@ -1,0 +1,112 @@
+"""What a ResourceClaim asks for: requests for devices, and conditions on the devices of several requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kschedweb.engine.objects.access import Json, boolean, each, integer, mapping, text, texts
+from kschedweb.engine.objects.quantity import read
+from kschedweb.engine.objects.taints import Toleration, read_tolerations
+
+EXACT_COUNT, ALL = "ExactCount", "All"
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceChoice:
+    """Devices of a class: an exact request, or one of the alternatives of a request.
+
+    ``selectors`` are CEL expressions, ``None`` for one that is none. ``capacity`` holds (name, nano-units) that the
+    request takes of a device that can be shared; ``None`` where it does not say.
+    """
+
+    name: str
+    device_class: str
+    selectors: tuple[str | None, ...] = ()
+    mode: str = EXACT_COUNT
+    count: int = 1
+    admin: bool = False
+    says_admin: bool = False
+    tolerations: tuple[Toleration, ...] = ()
+    capacity: tuple[tuple[str, int], ...] | None = None
+
+    @classmethod
+    def read(cls, raw: Json, path: str, name: str) -> DeviceChoice:
+        # The API server sets the mode, and the count of the mode ExactCount.
+        mode = text(raw, "allocationMode", path) or EXACT_COUNT
+        count = integer(raw, "count", path=path, bits=64)
+        return cls(
+            name=name,
+            device_class=text(raw, "deviceClassName", path),
+            selectors=read_selectors(raw, path),
+            mode=mode,
+            count=count or (1 if mode == EXACT_COUNT else 0),
+            admin=boolean(raw, "adminAccess", path),
+            says_admin=raw.get("adminAccess") is not None,
+            tolerations=read_tolerations(raw, "tolerations", path),
+            capacity=None if raw.get("capacity") is None else _capacity(raw, path),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRequest:
+    """One exact request, or alternatives in their order."""
+
+    name: str
+    choices: tuple[DeviceChoice, ...]
+    exact: bool
+
+    def full_name(self, choice: DeviceChoice) -> str:
+        """The name under which a result answers ``choice``."""
+        return self.name if self.exact else f"{self.name}/{choice.name}"
+
+    @property
+    def classes(self) -> Iterator[tuple[str, str]]:
+        """(full name, DeviceClass) of each choice."""
+        return ((self.full_name(choice), choice.device_class) for choice in self.choices)
+
+    @classmethod
+    def read(cls, raw: Json, path: str) -> DeviceRequest:
+        name = text(raw, "name", path)
+        if raw.get("exactly") is not None:
+            exactly = DeviceChoice.read(mapping(raw, "exactly", path), f"{path}exactly.", name)
+            return cls(name, (exactly,), exact=True)
+        alternatives = each(raw, "firstAvailable", path)
+        return cls(
+            name, tuple(DeviceChoice.read(item, at, text(item, "name", at)) for item, at in alternatives), exact=False
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceConstraint:
+    """All devices of ``requests`` (of all requests where it is empty) have the same value of an attribute.
+
+    ``distinct``: no two of them have. ``attribute`` is ``None`` for a constraint of another kind.
+    """
+
+    requests: frozenset[str]
+    attribute: str | None
+    distinct: bool = False
+
+    @classmethod
+    def read(cls, raw: Json, path: str) -> DeviceConstraint:
+        requests = frozenset(texts(raw, "requests", path))
+        if raw.get("matchAttribute") is not None:
+            return cls(requests, text(raw, "matchAttribute", path))
+        if raw.get("distinctAttribute") is not None:
+            return cls(requests, text(raw, "distinctAttribute", path), distinct=True)
+        return cls(requests, None)
+
+
+def read_selectors(raw: Json, path: str) -> tuple[str | None, ...]:
+    """The CEL expressions of ``raw["selectors"]``."""
+    return tuple(
+        None if item.get("cel") is None else text(mapping(item, "cel", at), "expression", f"{at}cel.")
+        for item, at in each(raw, "selectors", path)
+    )
+
+
+def _capacity(raw: Json, path: str) -> tuple[tuple[str, int], ...]:
+    at = f"{path}capacity."
+    requests = mapping(mapping(raw, "capacity", path), "requests", at)
+    return tuple((name, read(value, f"{at}requests.{name}")) for name, value in requests.items())

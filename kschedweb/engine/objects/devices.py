@@ -1,0 +1,200 @@
+"""Devices and the ResourceSlices that list them, as the scheduler reads them (resource.k8s.io/v1)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from kschedweb.engine.objects.access import Json, ObjectError, boolean, each, integer, mapping, text, texts
+from kschedweb.engine.objects.nodeselector import NodeSelectorTerm, terms
+from kschedweb.engine.objects.quantity import read
+from kschedweb.engine.objects.taints import Taint, read_taints
+
+Amounts = dict[str, int]  # by name, in nano-units
+Counters = dict[str, Amounts]  # by counter set
+Attribute = tuple[str, object]  # type and value
+ATTRIBUTE_TYPES = ("string", "int", "bool", "version")
+UNKNOWN_TYPE: Attribute = ("", None)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeChoice:
+    """The nodes that devices are for: one by its name, all, or those that match; none of these where all are unset.
+
+    ``terms`` is ``None`` where there is no selector, whose JSON is ``selector``.
+    """
+
+    name: str
+    everywhere: bool
+    terms: tuple[NodeSelectorTerm, ...] | None
+    selector: Json | None = field(compare=False, hash=False)
+
+    @property
+    def unset(self) -> bool:
+        return not (self.name or self.everywhere or self.terms is not None)
+
+    @classmethod
+    def read(cls, raw: Json, path: str) -> NodeChoice:
+        selector = None if raw.get("nodeSelector") is None else mapping(raw, "nodeSelector", path)
+        return cls(
+            name=text(raw, "nodeName", path),
+            everywhere=boolean(raw, "allNodes", path),
+            terms=None if selector is None else terms(selector, "nodeSelectorTerms", f"{path}nodeSelector."),
+            selector=selector,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How much of a capacity a request can take: nano-units, ``None`` for what is not said.
+
+    ``span`` is (least, most, step).
+    """
+
+    default: int | None
+    values: tuple[int, ...]
+    span: tuple[int | None, int | None, int | None] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """One capacity of a device in nano-units."""
+
+    value: int
+    policy: Policy | None
+
+
+@dataclass(frozen=True, eq=False)
+class Device:
+    """One device. ``consumes`` is what it takes of its pool's counters.
+
+    ``content`` is equal for devices that the allocator cannot tell apart but by their names and nodes.
+    """
+
+    name: str
+    attributes: Json
+    raw_capacity: Json
+    capacity: dict[str, Capacity]
+    shareable: bool | None  # allowMultipleAllocations
+    taints: tuple[Taint, ...]
+    consumes: tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
+    nodes: NodeChoice
+    binds_to_node: bool
+    binding_conditions: tuple[str, ...] | None
+    failure_conditions: tuple[str, ...]
+    content: str
+
+    @cached_property
+    def known_attributes(self) -> dict[str, Attribute]:
+        """The attributes by name as they are written there, with or without a domain."""
+        return {name: _attribute(value) for name, value in self.attributes.items()}
+
+    def attribute(self, name: str, driver: str) -> Attribute | None:
+        """The attribute of a fully qualified name; those without a domain have the driver's."""
+        found = self.known_attributes.get(name)
+        if found is None:
+            domain, slash, short = name.partition("/")
+            found = self.known_attributes.get(short) if slash and domain == driver else None
+        return found
+
+    @classmethod
+    def read(cls, raw: Json, path: str) -> Device:
+        attributes, capacity = mapping(raw, "attributes", path), mapping(raw, "capacity", path)
+        named = {key: value for key, value in raw.items() if key not in ("name", "nodeName", "nodeSelector")}
+        return cls(
+            name=text(raw, "name", path),
+            attributes={name: mapping(attributes, name, f"{path}attributes.") for name in attributes},
+            raw_capacity=capacity,
+            capacity={name: _capacity(capacity, name, f"{path}capacity.") for name in capacity},
+            shareable=None
+            if raw.get("allowMultipleAllocations") is None
+            else boolean(raw, "allowMultipleAllocations", path),
+            taints=read_taints(raw, "taints", path),
+            consumes=tuple(
+                (text(item, "counterSet", at), tuple(_counters(item, at).items()))
+                for item, at in each(raw, "consumesCounters", path)
+            ),
+            nodes=NodeChoice.read(raw, path),
+            binds_to_node=boolean(raw, "bindsToNode", path),
+            binding_conditions=None if raw.get("bindingConditions") is None else texts(raw, "bindingConditions", path),
+            failure_conditions=texts(raw, "bindingFailureConditions", path),
+            content=json.dumps(named, sort_keys=True),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ResourceSlice:
+    """A part of the pool ``(driver, pool)``; ``count`` is how many slices of its generation make the pool."""
+
+    name: str
+    driver: str
+    pool: str
+    generation: int
+    count: int
+    nodes: NodeChoice
+    by_device: bool | None  # perDeviceNodeSelection
+    devices: tuple[Device, ...]
+    counter_sets: tuple[tuple[str, Amounts], ...]
+
+    @classmethod
+    def read(cls, raw: Json) -> ResourceSlice:
+        """A v1 ResourceSlice; raises ObjectError where it cannot be understood."""
+        spec = mapping(raw, "spec")
+        pool = mapping(spec, "pool", "spec.")
+        return cls(
+            name=text(mapping(raw, "metadata"), "name", "metadata."),
+            driver=text(spec, "driver", "spec."),
+            pool=text(pool, "name", "spec.pool."),
+            generation=integer(pool, "generation", path="spec.pool.", bits=64),
+            count=integer(pool, "resourceSliceCount", path="spec.pool.", bits=64),
+            nodes=NodeChoice.read(spec, "spec."),
+            by_device=None
+            if spec.get("perDeviceNodeSelection") is None
+            else boolean(spec, "perDeviceNodeSelection", "spec."),
+            devices=tuple(Device.read(item, at) for item, at in each(spec, "devices", "spec.")),
+            counter_sets=tuple(
+                (text(item, "name", at), _counters(item, at)) for item, at in each(spec, "sharedCounters", "spec.")
+            ),
+        )
+
+
+def _attribute(raw: Json) -> Attribute:
+    return next(((kind, raw[kind]) for kind in ATTRIBUTE_TYPES if raw.get(kind) is not None), UNKNOWN_TYPE)
+
+
+def _counters(raw: Json, path: str) -> Amounts:
+    listed = mapping(raw, "counters", path)
+    return {
+        name: amount(mapping(listed, name, f"{path}counters."), "value", f"{path}counters.{name}.") for name in listed
+    }
+
+
+def _capacity(listed: Json, name: str, path: str) -> Capacity:
+    raw, at = mapping(listed, name, path), f"{path}{name}."
+    return Capacity(amount(raw, "value", at), _policy(raw, at))
+
+
+def _policy(raw: Json, path: str) -> Policy | None:
+    if raw.get("requestPolicy") is None:
+        return None
+    policy, at = mapping(raw, "requestPolicy", path), f"{path}requestPolicy."
+    values = policy.get("validValues") or []
+    if not isinstance(values, list):
+        raise ObjectError(f"{at}validValues: must be a list")
+    span = None
+    if policy.get("validRange") is not None:
+        limits = mapping(policy, "validRange", at)
+        least, most, step = (_optional(limits, key, f"{at}validRange.") for key in ("min", "max", "step"))
+        span = least, most, step
+    listed = tuple(read(item, f"{at}validValues[{place}]") for place, item in enumerate(values))
+    return Policy(_optional(policy, "default", at), listed, span)
+
+
+def _optional(raw: Json, key: str, path: str) -> int | None:
+    return None if raw.get(key) is None else amount(raw, key, path)
+
+
+def amount(raw: Json, key: str, path: str) -> int:
+    """``raw[key]`` in nano-units; what is missing is 0."""
+    return 0 if raw.get(key) is None else read(raw[key], f"{path}{key}")

@@ -1,0 +1,199 @@
+"""DynamicResources keeps a pod on nodes where the devices of its resource claims can be used, or be had.
+
+Devices are chosen as kube-scheduler chooses them. Where it depends on something not simulated whether there are any,
+such as a selector that is not understood, the verdict says that this is outside the simulation.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from kschedweb.engine.allocation.features import DEFAULTS, Features
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
+from kschedweb.engine.framework.diagnosis import Diagnosis
+from kschedweb.engine.framework.events import EventHint
+from kschedweb.engine.framework.interface import Cycle, Handle, PostFilterResult, PreFilterResult, Scope, Verdicts
+from kschedweb.engine.framework.preparation import FreeClaim, Preparation
+from kschedweb.engine.framework.scoring import default_normalize
+from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status, error, unresolvable, unschedulable
+from kschedweb.engine.objects.devicerequests import DeviceRequest
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.resourceclaim import ResourceClaim
+from kschedweb.engine.plugins.dynamicresources.arguments import ARGS, arguments
+from kschedweb.engine.plugins.dynamicresources.hints import hints
+from kschedweb.engine.plugins.dynamicresources.reserving import choose, give_back, to_prepare, write
+from kschedweb.engine.plugins.dynamicresources.verdicts import NO_ACCESS as NO_ACCESS
+from kschedweb.engine.plugins.dynamicresources.verdicts import UNAVAILABLE, Judged, judge, usable
+from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.columns import Ints, Mask, Rows
+from kschedweb.engine.state.devices.needs import ClaimError, Needs, claims_of, may_be_extended, needs_of
+from kschedweb.engine.state.snapshot import Snapshot
+
+MISSING = error("not found")
+NOTHING_NEW = unschedulable("no new claims to deallocate")
+NO_HELP = unschedulable("still not schedulable")
+JUDGED = "DynamicResources.judged"
+
+
+class DynamicResources:
+    name = "DynamicResources"
+
+    def __init__(self, args: dict[str, Any], features: Features = DEFAULTS, tells: bool = True) -> None:
+        """``tells``: its PostFilter says so where it cannot help."""
+        self.features = features
+        self.nothing_new, self.no_help = (NOTHING_NEW, NO_HELP) if tells else (unschedulable(), unschedulable())
+
+    def events(self) -> list[EventHint]:
+        return hints()
+
+    def scope(self, pod: Pod) -> Scope:
+        from_devices = pod.resource_claims or any(may_be_extended(name) for name in pod.requests)
+        return Scope.CLUSTER if from_devices else Scope.NODE
+
+    def pre_enqueue(self, pod: Pod, cluster: ClusterObjects) -> Status:
+        try:
+            claims_of(cluster.devices, pod)
+        except ClaimError as problem:
+            return unresolvable(str(problem))
+        return SUCCESS
+
+    def pre_filter(self, cycle: Cycle) -> PreFilterResult:
+        cycle.state[self.name] = Needs()
+        try:
+            found = needs_of(cycle.snapshot, cycle.pod, extended=self.features.extended)
+        except ClaimError as problem:
+            return PreFilterResult(unresolvable(str(problem)))
+        if found.empty:
+            return PreFilterResult(SKIP)
+        refusal = _refusal(cycle.snapshot, found, self.features)
+        if refusal.ok:
+            cycle.state[self.name] = found
+        return PreFilterResult(refusal)
+
+    def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
+        needs: Needs | None = cycle.state.get(self.name)
+        if needs is None:
+            return Verdicts.uniform(cycle.size(rows), MISSING)
+        if needs.empty:
+            return Verdicts.uniform(cycle.size(rows))
+        judged: Judged | None = cycle.state.get(JUDGED)
+        if judged is None:
+            judged = cycle.state[JUDGED] = judge(cycle.snapshot, cycle.pod, needs, self.features)
+        return Verdicts(judged.verdicts.codes[rows], judged.verdicts.statuses)
+
+    def post_filter(self, cycle: Cycle, diagnosis: Diagnosis, handle: Handle) -> PostFilterResult:
+        """Deallocate a claim that nobody else uses if it keeps the pod off a node: other devices may suit."""
+        needs: Needs | None = cycle.state.get(self.name)
+        if needs is None:
+            return PostFilterResult(MISSING)
+        if needs.empty:
+            return PostFilterResult(self.nothing_new)
+        for claim in _in_the_way(cycle.snapshot, needs, self._unavailable(diagnosis)):
+            if set(claim.reserved_for) <= {cycle.pod.uid}:
+                if not (handle.explains or handle.elsewhere):
+                    cycle.snapshot.resource_claims.change(claim.deallocated())
+                said = unschedulable("deallocation of ResourceClaim completed")
+                return PostFilterResult(said, frees=(FreeClaim(claim.namespace, claim.name),))
+        if needs.earlier is not None and not handle.elsewhere:  # only kube-scheduler makes such claims
+            if not handle.explains:
+                cycle.snapshot.resource_claims.delete(needs.earlier)
+            return PostFilterResult(unschedulable("deletion of ResourceClaim completed"))
+        return PostFilterResult(self.no_help)
+
+    def _unavailable(self, diagnosis: Diagnosis) -> Mask:
+        """The nodes that were rejected because a claim cannot be used there."""
+        nodes = np.zeros(len(diagnosis.names), dtype=np.bool_)
+        for position, column in enumerate(diagnosis.filters):
+            for code, status in enumerate(column.verdicts):
+                if status.plugin == self.name and status.reasons == UNAVAILABLE.reasons:
+                    nodes |= (diagnosis.rejected_by == position) & (column.codes == code)
+        return nodes
+
+    def score(self, cycle: Cycle, rows: Rows) -> Ints:
+        """The sum of the scores of the chosen alternatives. Called only if some claim had no devices yet."""
+        needs: Needs | None = cycle.state.get(self.name)
+        if needs is None:
+            raise CycleError(f'running Score plugins: plugin "{self.name}" failed with: not found')
+        judged: Judged | None = cycle.state.get(JUDGED)
+        if judged is None or not needs.claims or not needs.searches:
+            return np.zeros(cycle.size(rows), dtype=np.int64)
+        return judged.worth[rows] + sum(claim.worth for claim in needs.claims)
+
+    def normalize_score(self, cycle: Cycle, rows: Rows, scores: Ints) -> Ints:
+        return default_normalize(scores)
+
+    def reserve(self, cycle: Cycle, node: str) -> Status:
+        return choose(cycle, node, self.features)
+
+    def unreserve(self, cycle: Cycle, node: str) -> None:
+        give_back(cycle)
+
+    def preparations(self, cycle: Cycle, node: str) -> list[Preparation]:
+        return to_prepare(cycle)
+
+    def pre_bind(self, cycle: Cycle, node: str) -> Status:
+        """Write devices and reservations. Devices that must be prepared are assumed to become ready."""
+        return write(cycle)
+
+
+def _refusal(snapshot: Snapshot, needs: Needs, features: Features) -> Status:
+    """The status that refuses all nodes: an allocation cannot be parsed, is on its way, or a class does not exist."""
+    for claim in needs.all_claims:
+        if claim.allocation is not None:
+            if claim.allocation.problem:
+                return error(claim.allocation.problem)
+        elif snapshot.resource_claims.in_flight(claim.namespace, claim.name) is not None:
+            return unresolvable(f"resource claim {claim.key} is in the process of being allocated")
+        elif claim is not needs.earlier:
+            for request in claim.requests:
+                if (refusal := _refused_request(snapshot, claim, request, features)) is not None:
+                    return refusal
+    return SUCCESS
+
+
+def _refused_request(
+    snapshot: Snapshot, claim: ResourceClaim, request: DeviceRequest, features: Features
+) -> Status | None:
+    said = f"resource claim {claim.key}, request {request.name}"
+    if not request.choices:
+        return unresolvable(f"{said}: unknown request type")
+    if not request.exact and not features.prioritized:
+        return unresolvable(f"{said}: has subrequests, but the DRAPrioritizedList feature is disabled")
+    for name, device_class in request.classes:
+        if not device_class:
+            return error(f"request {name}: unsupported request type")
+        if device_class not in snapshot.objects.devices.classes:
+            return unresolvable(f"request {name}: device class {device_class} does not exist")
+    return None
+
+
+def _in_the_way(snapshot: Snapshot, needs: Needs, nodes: Mask) -> list[ResourceClaim]:
+    """The claims that cannot be used on some node of ``nodes``."""
+    return [
+        claim
+        for claim in needs.claims
+        if claim.allocation is not None and bool((nodes & ~usable(snapshot, claim.allocation)).any())
+    ]
+
+
+def _variant(release: Any) -> dict[str, Any]:
+    behaviour = release.behaviour
+    factory = partial(DynamicResources, features=Features.of(release.on), tells=behaviour.tells_of_devices_left)
+    points = POINTS if behaviour.devices_score else POINTS - {"score"}
+    return {"points": points, "args": arguments(release), "factory": factory}
+
+
+POINTS = frozenset(
+    {"preEnqueue", "preFilter", "filter", "postFilter", "podGroupPostFilter", "score", "reserve", "preBind"}
+)
+SPEC = PluginSpec(
+    "DynamicResources",
+    POINTS,
+    "Finds nodes whose devices satisfy the pod's resource claims, and allocates them.",
+    ArgsSpec(ARGS),
+    factory=DynamicResources,
+    variant=_variant,
+)

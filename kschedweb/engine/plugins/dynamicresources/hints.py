@@ -1,0 +1,67 @@
+"""Which changes may help a pod that DynamicResources refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kschedweb.engine.framework.events import (
+    DEVICE_CLASS,
+    NODE,
+    POD,
+    RESOURCE_CLAIM,
+    RESOURCE_SLICE,
+    Action,
+    ClusterEvent,
+    EventHint,
+    ObjectChange,
+)
+from kschedweb.engine.objects.access import mapping
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.resourceclaim import ResourceClaim
+from kschedweb.engine.state.devices.needs import ClaimError, claims_of
+
+
+def hints() -> list[EventHint]:
+    """The events to which the plugin pays attention."""
+    changed = Action.ADD | Action.UPDATE
+    return [
+        EventHint(ClusterEvent(NODE, Action.ADD | Action.NODE_LABEL | Action.NODE_ALLOCATABLE)),
+        EventHint(ClusterEvent(RESOURCE_CLAIM, changed), _after_claim),
+        EventHint(ClusterEvent(POD, Action.POD_GENERATED_CLAIM), _after_own_update),
+        EventHint(ClusterEvent(DEVICE_CLASS, changed)),
+        EventHint(ClusterEvent(RESOURCE_SLICE, changed)),
+    ]
+
+
+def _after_claim(pod: Pod, change: ObjectChange) -> bool:
+    """Devices came free, or the status of a claim of the pod changed."""
+    try:
+        used = claims_of(change.cluster.devices, pod)
+    except ClaimError:
+        return False
+    old, new = _typed(change.old), _typed(change.new)
+    if old.allocation is not None and new.allocation is None:
+        return True
+    mine = any(claim.key == new.key for claim in used)
+    return mine and (change.old is None or _status(change.old) != _status(change.new))
+
+
+def _typed(claim: Any) -> ResourceClaim:
+    return claim if isinstance(claim, ResourceClaim) else ResourceClaim.read(claim or {})
+
+
+def _status(claim: Any) -> Any:
+    if isinstance(claim, ResourceClaim):
+        return claim.reserved_for, claim.allocation
+    return mapping(claim, "status")
+
+
+def _after_own_update(pod: Pod, change: ObjectChange) -> bool:
+    """The pod's own claims are all there now."""
+    if change.new.uid != pod.uid:
+        return False
+    try:
+        claims_of(change.cluster.devices, change.new)
+    except ClaimError:
+        return False
+    return True

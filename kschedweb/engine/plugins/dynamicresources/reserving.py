@@ -1,0 +1,137 @@
+"""Devices for a pod on the node found: chosen in Reserve, written into its claims in PreBind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kschedweb.engine.allocation.allocator import Allocator
+from kschedweb.engine.allocation.asked import AllocationError
+from kschedweb.engine.allocation.features import Features
+from kschedweb.engine.allocation.selecting import UnknownError
+from kschedweb.engine.allocation.written import Allocated
+from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.framework.preparation import AllocateClaim, Preparation, ReserveClaim
+from kschedweb.engine.framework.status import OUTSIDE, SUCCESS, CycleError, Status, error, outside
+from kschedweb.engine.objects.resourceclaim import ResourceClaim
+from kschedweb.engine.plugins.dynamicresources.verdicts import claims_to_allocate
+from kschedweb.engine.state.devices.needs import EXTENDED_NAME, ClaimError, extended_key, needs_of
+
+EXTENDED, CHOSEN = "DynamicResources.extended", "DynamicResources.chosen"
+MAX_RESERVED = 256  # pods that the API server lets share a claim
+
+
+def choose(cycle: Cycle, node: str, features: Features) -> Status:
+    """Choose devices for the pod's claims on ``node``: they are in flight from then on."""
+    snapshot, pod = cycle.snapshot, cycle.pod
+    try:
+        needs = needs_of(snapshot, pod, extended=features.extended)
+    except ClaimError as problem:
+        return error(str(problem))
+    row = snapshot.index.get(node)
+    if not needs.searches or row is None:
+        return SUCCESS
+    for claims, nodes in claims_to_allocate(snapshot, pod, needs):
+        if not nodes[row]:
+            continue
+        try:
+            found = Allocator(snapshot, features).allocated(claims, row)
+        except AllocationError as problem:
+            return error(str(problem))
+        except UnknownError as unknown:
+            return outside(str(unknown))
+        if found is None:
+            return error("claim allocation not found for node")
+        for one in found:
+            snapshot.resource_claims.take_off(*_key(cycle, one.claim), one.allocation, pod.uid)
+        cycle.state[CHOSEN] = {one.claim.name: one for one in found}
+        cycle.state[EXTENDED] = next((claim for claim in claims if claim.for_extended_resources), None)
+    return SUCCESS
+
+
+def _key(cycle: Cycle, claim: ResourceClaim) -> tuple[str, str]:
+    return extended_key(cycle.pod) if claim.name == EXTENDED_NAME else (claim.namespace, claim.name)
+
+
+def give_back(cycle: Cycle) -> None:
+    """Give the pod's devices in flight back, and its reservations."""
+    pod, claims = cycle.pod, cycle.snapshot.resource_claims
+    for claim in current(cycle):
+        claims.land(claim.namespace, claim.name, pod.uid)
+        if pod.uid in claim.reserved_for and claim.allocation is not None:
+            left = tuple(other for other in claim.reserved_for if other != pod.uid)
+            claims.change(claim.reserved(left))
+    made: ResourceClaim | None = cycle.state.get(EXTENDED)
+    if made is not None:
+        claims.land(*_key(cycle, made), pod.uid)
+
+
+def write(cycle: Cycle) -> Status:
+    """Write the devices in flight into the pod's claims, and reserve the claims for the pod."""
+    pod, claims = cycle.pod, cycle.snapshot.resource_claims
+    for found in unreserved(cycle):
+        claim = claims.get(found.namespace, found.name) or found
+        reserved, chosen = (*claim.reserved_for, pod.uid), claims.land(claim.namespace, claim.name, pod.uid)
+        if refusal := _too_many(reserved):
+            doing = "add reservation" if chosen is None else "add allocation and reservation"
+            return error(
+                f'{doing} to claim {claim.key}: ResourceClaim.resource.k8s.io "{claim.name}" is invalid: '
+                f"status.reservedFor{refusal}"
+            )
+        claims.change((claim if chosen is None else claim.allocated(chosen)).reserved(reserved))
+    return _write_extended(cycle)
+
+
+def _write_extended(cycle: Cycle) -> Status:
+    """Make the claim for extended resources whose devices are in flight."""
+    pod, claims = cycle.pod, cycle.snapshot.resource_claims
+    made: ResourceClaim | None = cycle.state.get(EXTENDED)
+    chosen = None if made is None else claims.land(*_key(cycle, made), pod.uid)
+    if made is None or chosen is None:
+        return SUCCESS
+    named = replace(made, name=f"{pod.name}-extended-resources-{pod.uid}") if made.name == EXTENDED_NAME else made
+    claims.change(named.allocated(chosen).reserved((*named.reserved_for, pod.uid)))
+    if not made.requests:
+        # kube-scheduler makes a claim even for resources that the node's device plugin has, and then fails on it.
+        return error(f"nil or empty request mappings, no update of pod {pod.key} ExtendedResourceClaimStatus")
+    return SUCCESS
+
+
+def to_prepare(cycle: Cycle) -> list[Preparation]:
+    """What has to be written for the same where others write. Raises CycleError."""
+    if cycle.state.get(EXTENDED) is not None:
+        raise CycleError(f"{OUTSIDE}the ResourceClaim for the extended resources of pod {cycle.pod.key}")
+    objects = cycle.snapshot.objects
+    chosen: dict[str, Allocated] = cycle.state.get(CHOSEN, {})
+    classes = {raw["metadata"]["name"]: raw for raw in objects.all("DeviceClass")} if chosen else {}
+    found: list[Preparation] = []
+    for claim in unreserved(cycle):
+        one = chosen.get(claim.name)
+        if one is None or claim.allocation is not None:
+            found.append(ReserveClaim(claim.namespace, claim.name))
+        else:
+            raw = objects.get("ResourceClaim", claim.namespace, claim.name) or {}
+            found.append(AllocateClaim(claim.namespace, claim.name, one.written(raw, classes), one.waits))
+    return found
+
+
+def unreserved(cycle: Cycle) -> list[ResourceClaim]:
+    """The pod's claims that are not reserved for it yet."""
+    return [claim for claim in current(cycle) if cycle.pod.uid not in claim.reserved_for]
+
+
+def current(cycle: Cycle) -> list[ResourceClaim]:
+    """The pod's claims as they are now."""
+    claims = cycle.snapshot.resource_claims
+    found = [
+        claims.get(cycle.pod.namespace, item.claim) for item in cycle.pod.resource_claims if item.claim is not None
+    ]
+    return [claim for claim in found if claim is not None]
+
+
+def _too_many(reserved: tuple[str, ...]) -> str:
+    """The API server's objection to this list; "" if there is none."""
+    if len(reserved) > MAX_RESERVED:
+        return f": Too many: {len(reserved)}: must have at most {MAX_RESERVED} items"
+    if reserved[-1] in reserved[:-1]:
+        return f'[{len(reserved) - 1}]: Duplicate value: "{reserved[-1]}"'
+    return ""

@@ -1,0 +1,125 @@
+"""What DynamicResources says of every node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kschedweb.engine.allocation.allocator import Allocator, Outcome
+from kschedweb.engine.allocation.extended import device_requests
+from kschedweb.engine.allocation.features import Features
+from kschedweb.engine.framework.interface import Verdicts
+from kschedweb.engine.framework.status import SUCCESS, Status, error, outside, unresolvable
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.resourceclaim import Allocation, BindingState, ResourceClaim
+from kschedweb.engine.state.columns import Codes, Ints, Mask
+from kschedweb.engine.state.devices.needs import Needs, extended_claim
+from kschedweb.engine.state.nodematching import matches_any
+from kschedweb.engine.state.snapshot import Snapshot
+
+NO_ACCESS = "no access"
+UNAVAILABLE = unresolvable("resourceclaim not available on the node", about=NO_ACCESS)
+NO_RESOURCE = unresolvable("cannot fit resource")
+STALE = unresolvable("cannot schedule extended resource claim")
+AVAILABLE_CODE, UNAVAILABLE_CODE, CLOCK_CODE, NO_RESOURCE_CODE = range(4)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The verdicts on all nodes, and what the devices count that would be chosen there. int64[nodes]."""
+
+    verdicts: Verdicts
+    worth: Ints
+
+
+def judge(snapshot: Snapshot, pod: Pod, needs: Needs, features: Features) -> Judged:
+    """The verdict on every node."""
+    size = len(snapshot)
+    worth = np.zeros(size, dtype=np.int64)
+    if needs.earlier is not None and needs.earlier.requests:
+        return Judged(Verdicts.uniform(size, STALE), worth)
+    statuses = [SUCCESS, UNAVAILABLE, _clock(needs), NO_RESOURCE]
+    codes = np.full(size, AVAILABLE_CODE, dtype=np.int32)
+    if needs.claims:
+        for claim in needs.all_claims:
+            _add_allocated(codes, snapshot, claim)
+    if needs.searches:
+        allocator = Allocator(snapshot, features)
+        for claims, nodes in claims_to_allocate(snapshot, pod, needs):
+            found, outcomes = allocator.outcomes(claims, nodes)
+            _add_outcomes(codes, worth, statuses, found, outcomes)
+    classes = snapshot.objects.devices.extended_resources
+    for name in needs.extended:
+        if name not in classes:
+            codes[~_named(snapshot, name)] = NO_RESOURCE_CODE
+    return Judged(Verdicts(codes, statuses), worth)
+
+
+def claims_to_allocate(snapshot: Snapshot, pod: Pod, needs: Needs) -> Iterator[tuple[list[ResourceClaim], Mask]]:
+    """The claims that need devices, with the nodes where they are these; other nodes need none.
+
+    Each node has its own claim for extended resources, for those that it has no device plugin for.
+    """
+    own = [claim for claim in needs.claims if claim.allocation is None]
+    if not needs.extends_anew:
+        yield own, np.ones(len(snapshot), dtype=np.bool_)
+        return
+    classes = snapshot.objects.devices.extended_resources
+    backed = [name for name in needs.extended if name in classes]
+    kinds = np.zeros(len(snapshot), dtype=np.int64)
+    for place, name in enumerate(backed):
+        kinds |= (snapshot.amounts(snapshot.allocatable, name) == 0).astype(np.int64) << place
+    for kind in np.unique(kinds).tolist():
+        resources = [name for place, name in enumerate(backed) if kind >> place & 1]
+        if resources or needs.claims:
+            requests = device_requests(pod, resources, classes)
+            claim = replace(extended_claim(pod) if needs.earlier is None else needs.earlier, requests=requests)
+            yield [*own, claim], kinds == kind
+
+
+def _add_outcomes(codes: Codes, worth: Ints, statuses: list[Status], found: Codes, outcomes: list[Outcome]) -> None:
+    """Add what a search for devices came to. It goes before whether other claims can be used on a node."""
+    for place, outcome in enumerate(outcomes[1:], 1):
+        if outcome.ok:
+            if outcome.worth:
+                worth[found == place] = outcome.worth
+        else:
+            codes[found == place] = len(statuses)
+            statuses.append(_status(outcome))
+
+
+def _status(outcome: Outcome) -> Status:
+    if outcome.unknown:
+        return outside(outcome.unknown)
+    return error(outcome.failed) if outcome.failed else unresolvable(outcome.rejected)
+
+
+def _add_allocated(codes: Codes, snapshot: Snapshot, claim: ResourceClaim) -> None:
+    """One claim that cannot be used on a node rejects the node, whatever the state of the other claims."""
+    if claim.allocation is not None:
+        if claim.allocation.binding is BindingState.WAITING and claim.allocation.dated:
+            codes[codes == AVAILABLE_CODE] = CLOCK_CODE
+        codes[~usable(snapshot, claim.allocation)] = UNAVAILABLE_CODE
+
+
+def usable(snapshot: Snapshot, allocation: Allocation) -> Mask:
+    """The nodes on which the devices can be used."""
+    if allocation.binding is BindingState.FAILED:
+        return np.zeros(len(snapshot), dtype=np.bool_)
+    if allocation.terms is None:
+        return np.ones(len(snapshot), dtype=np.bool_)
+    return matches_any(snapshot, allocation.terms)
+
+
+def _named(snapshot: Snapshot, resource: str) -> Mask:
+    """The nodes whose allocatable lists the resource, even with 0."""
+    named: Mask = np.array([resource in node.allocatable for node in snapshot.nodes], dtype=np.bool_)
+    return named
+
+
+def _clock(needs: Needs) -> Status:
+    waiting = [claim for claim in needs.claims if claim.allocation and claim.allocation.binding is BindingState.WAITING]
+    names = " and ".join(f"resource claim {claim.key}" for claim in waiting)
+    return outside(f"the time by which the devices of {names} have to be ready")

@@ -1,0 +1,51 @@
+"""How much of a device's capacity a request takes. The numbers are those of kube-scheduler's own tests."""
+
+from __future__ import annotations
+
+import pytest
+
+from kschedweb.engine.allocation.capacity import NOTHING, all_consumed, consumed, has_room
+from kschedweb.engine.objects.devices import Capacity, Device, Policy
+from kschedweb.engine.objects.quantity import NANO
+
+SPAN = Policy(default=NANO, values=(), span=(NANO, 8 * NANO, 2 * NANO))
+LIST = Policy(default=NANO, values=(NANO, 2 * NANO, 4 * NANO), span=None)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "policy", "taken"),
+    [
+        (None, None, 10),  # a request that does not say takes all of it
+        (None, SPAN, 1),
+        (3, None, 3),
+        (0, SPAN, 1),
+        (2, SPAN, 3),  # whole steps above the least
+        (3, SPAN, 3),
+        (3, LIST, 4),
+        (5, LIST, 5),  # and is then refused
+    ],
+)
+def test_a_request_is_rounded_up_to_what_the_policy_allows(
+    wanted: int | None, policy: Policy | None, taken: int
+) -> None:
+    assert consumed(None if wanted is None else wanted * NANO, Capacity(10 * NANO, policy)) == taken * NANO
+
+
+def card(policy: Policy | None) -> Device:
+    device = Device.read({"name": "card", "allowMultipleAllocations": True, "capacity": {"m": {"value": "10"}}}, "")
+    device.capacity["m"] = Capacity(10 * NANO, policy)
+    return device
+
+
+def test_what_is_taken_and_being_taken_leaves_less_room() -> None:
+    wanted = {"m": 4 * NANO}
+    assert has_room(card(None), wanted, {"m": 3 * NANO}, {"m": 3 * NANO})
+    assert not has_room(card(None), wanted, {"m": 3 * NANO}, {"m": 4 * NANO})
+    assert all_consumed(card(None), wanted) == wanted
+
+
+def test_what_a_device_has_not_or_does_not_allow_finds_no_room() -> None:
+    assert not has_room(card(None), {"other": NANO}, NOTHING, NOTHING)
+    assert not has_room(card(LIST), {"m": 5 * NANO}, NOTHING, NOTHING)
+    assert not has_room(card(SPAN), {"m": 9 * NANO}, NOTHING, NOTHING)
+    assert has_room(card(SPAN), {"m": 6 * NANO}, NOTHING, NOTHING)

@@ -1,0 +1,27 @@
+"""Which feature gate switches what."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import pytest
+
+from kschedweb.engine.allocation.features import DEFAULTS, Features
+
+
+@pytest.mark.parametrize(
+    ("gate", "feature"),
+    [
+        ("DRAAdminAccess", "admin"),
+        ("DRAPrioritizedList", "prioritized"),
+        ("DRAPartitionableDevices", "partitionable"),
+        ("DRADeviceTaints", "taints"),
+        ("DRADeviceBindingConditions", "binding_conditions"),
+        ("DRAResourceClaimDeviceStatus", "binding_conditions"),
+        ("DRAConsumableCapacity", "consumable"),
+        ("DRAExtendedResource", "extended"),
+    ],
+)
+def test_a_gate_switches_one_feature(gate: str, feature: str) -> None:
+    assert asdict(Features.of(lambda name: name != gate)) == {**asdict(DEFAULTS), feature: False}
+    assert Features.of(lambda name: True) == DEFAULTS

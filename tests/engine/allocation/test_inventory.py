@@ -1,0 +1,96 @@
+"""Which pools nodes see."""
+
+from __future__ import annotations
+
+from kschedweb.engine.allocation.contents import Contents
+from kschedweb.engine.allocation.features import DEFAULTS, Features
+from kschedweb.engine.allocation.inventory import Inventory, inventory
+from kschedweb.engine.objects.resourceclaim import AllocatedDevice, Allocation
+from kschedweb.engine.state.snapshot import Snapshot
+from tests.engine.allocation.test_search import DRIVER, plain, pool
+from tests.engine.builders import node
+
+NODES = [node(name, labels={"disk": disk}) for name, disk in (("a", "ssd"), ("b", "ssd"), ("c", "hdd"))]
+SSD = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}]}
+
+
+def seen(*slices: dict, features: Features = DEFAULTS) -> list[list[str]]:
+    """The pools that each node sees, with ! where they are invalid and ? where they are incomplete."""
+    snapshot = Snapshot.from_objects([*NODES, *slices])
+    assert snapshot.problems == []
+    found = Inventory(snapshot, features)
+    signs = {(False, False): "", (True, False): "?", (False, True): "!"}
+    return [
+        [f"{one.id[1]}{signs[one.incomplete, one.invalid]}" for one in found.places[found.place_of[row]]]
+        for row in range(len(snapshot))
+    ]
+
+
+def part(raw: dict, number: int, **pool_fields: int) -> dict:
+    """Another slice of the pool of ``raw``."""
+    spec = raw["spec"] | {"pool": raw["spec"]["pool"] | pool_fields}
+    return raw | {"metadata": {"name": f"{raw['metadata']['name']}-{number}"}, "spec": spec}
+
+
+def test_a_pool_is_for_one_node_for_all_or_for_those_that_match() -> None:
+    slices = [pool("own", plain(1), nodeName="c"), pool("all", plain(1), allNodes=True)]
+    slices.append(pool("ssd", plain(1), nodeSelector=SSD))
+    assert seen(*slices) == [["all", "ssd"], ["all", "ssd"], ["all", "own"]]
+
+
+def test_devices_can_have_nodes_of_their_own() -> None:
+    devices: list[dict] = [{"name": "x", "nodeName": "a"}, {"name": "y", "nodeSelector": SSD}]
+    slices = [pool("p", devices, perDeviceNodeSelection=True)]
+    assert seen(*slices) == [["p"], ["p"], []]
+    assert seen(*slices, features=Features(partitionable=False)) == [[], [], []]
+
+
+def test_the_newest_generation_counts() -> None:
+    old, new = pool("p", plain(1), nodeName="a"), pool("p", plain(1), nodeName="b")
+    assert seen(old, part(new, 2, generation=2)) == [["p"], ["p"], []]  # each is complete by itself
+    assert seen(old, part(old, 2, generation=2)) == [["p"], [], []]
+    # Where slices are missing, a newer generation elsewhere makes the older one void.
+    assert seen(part(old, 1, resourceSliceCount=2), part(new, 2, generation=2)) == [[], ["p"], []]
+
+
+def test_pools_that_lack_slices_or_contradict_themselves_are_marked() -> None:
+    assert seen(pool("p", plain(1), nodeName="a", count=2)) == [["p?"], [], []]
+    assert seen(pool("p", plain(1) * 2, nodeName="a")) == [["p!"], [], []]
+    uncounted = plain(1, consumesCounters=[{"counterSet": "none", "counters": {"m": {"value": "1"}}}])
+    assert seen(pool("p", uncounted, nodeName="a")) == [["p!"], [], []]
+
+
+def test_shared_counters_make_no_pool_where_there_is_no_device() -> None:
+    counters = pool("p", [], nodeName="a", count=2)
+    counters["spec"]["sharedCounters"] = [{"name": "s", "counters": {"m": {"value": "1"}}}]
+    counted = plain(1, consumesCounters=[{"counterSet": "s", "counters": {"m": {"value": "1"}}}])
+    assert seen(counters, part(pool("p", counted, nodeName="a", count=2), 1)) == [["p"], [], []]
+
+
+def test_a_selector_that_cannot_be_parsed_is_named() -> None:
+    wrong = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "k", "operator": "Odd"}]}]}
+    snapshot = Snapshot.from_objects([*NODES, pool("p", plain(1), nodeSelector=wrong)])
+    assert Inventory(snapshot, DEFAULTS).problem == "slice-p"
+
+
+def test_it_is_made_again_when_slices_change() -> None:
+    snapshot = Snapshot.from_objects([*NODES, pool("p", plain(1), nodeName="a")])
+    first = inventory(snapshot, DEFAULTS)
+    assert inventory(snapshot, DEFAULTS) is first
+    snapshot.objects.add(pool("q", plain(1), nodeName="b"))
+    assert inventory(snapshot, DEFAULTS) is not first
+
+
+def test_nodes_are_alike_while_the_same_of_them_is_in_use() -> None:
+    slices = [pool(name, plain(2), nodeName=name) for name in ("a", "b", "c")]
+    snapshot = Snapshot.from_objects([*NODES, *slices])
+    use = snapshot.resource_claims.use
+    contents = Contents(inventory(snapshot, DEFAULTS), use)
+    assert len(set(contents.codes.tolist())) == 1
+    taken = Allocation(devices=(AllocatedDevice("r", (DRIVER, "a", "dev01")),))
+    use.add(taken)
+    contents.follow(use)
+    assert contents.codes[0] != contents.codes[1] == contents.codes[2]
+    use.remove(taken)
+    contents.follow(use)
+    assert len(set(contents.codes.tolist())) == 1
