@@ -1,8 +1,14 @@
-"""Which devices the CEL selectors of classes and requests accept."""
+"""Which devices the CEL selectors of classes and requests accept; each device's content is asked once."""
 
 from __future__ import annotations
 
 from kschedweb.engine.allocation.pools import Candidate
+from kschedweb.engine.cel import Device as CelDevice
+from kschedweb.engine.cel import EvaluationError, Refused, attribute, compiled, quantity
+
+MANY = 1 << 18  # answers remembered at most
+Answer = bool | Exception
+Kind = tuple[str, str]  # driver, the device's content
 
 
 class UnknownError(Exception):
@@ -14,8 +20,39 @@ class SelectorError(Exception):
 
 
 class Selectors:
-    """Answers about selectors. No expression is understood yet."""
+    """Answers about selectors, kept while classes and slices stay."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, Kind], Answer] = {}
+        self._devices: dict[Kind, CelDevice] = {}
 
     def matches(self, expression: str, one: Candidate) -> bool:
         """Whether ``expression`` accepts the device. Raises SelectorError and UnknownError."""
-        raise UnknownError(f"whether a device meets the selector {expression}")
+        kind = one.id[0], one.device.content
+        answer = self._known.get((expression, kind))
+        if answer is None:
+            if len(self._known) >= MANY:
+                self._known.clear()
+            answer = self._known[expression, kind] = self._answer(expression, kind, one)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def _answer(self, expression: str, kind: Kind, one: Candidate) -> Answer:
+        try:
+            program = compiled(expression)
+            if kind not in self._devices:
+                self._devices[kind] = as_seen(one)
+            return program.matches(self._devices[kind])
+        except Refused:
+            return UnknownError(f"whether a device meets the selector {expression}")
+        except EvaluationError as error:
+            return SelectorError(str(error))
+
+
+def as_seen(one: Candidate) -> CelDevice:
+    """The device as expressions see it."""
+    device = one.device
+    attributes = {name: attribute(raw) for name, raw in device.attributes.items()}
+    capacity = {name: quantity(str(raw.get("value", "0"))) for name, raw in device.raw_capacity.items()}
+    return CelDevice(one.id[0], attributes, capacity, bool(device.shareable))

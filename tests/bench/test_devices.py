@@ -1,0 +1,93 @@
+"""Devices for resource claims, beside kube-scheduler's own allocator in the same run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from kschedweb.engine import Scheduler, Snapshot
+from kschedweb.engine.releases import load
+from tests.bench import workloads
+from tests.bench.conftest import worked
+from tests.bench.test_engine import ours
+
+Json = dict[str, Any]
+Oracle = Callable[[str, str], Any]
+NODES, DEVICES = 1000, 8
+# How many times as fast as kube-scheduler: about half of what a loaded machine has shown.
+LIMIT = 12
+DRIVER, MODELS = "gpu.example.com", ["a100", "h100", "l40"]
+
+
+def device(node: int, number: int) -> Json:
+    attributes = {
+        "model": {"string": MODELS[node % 3]},
+        "uuid": {"string": f"gpu-{node:06}-{number}"},
+        "example.com/socket": {"int": number // 4},
+        "driverVersion": {"version": "1.2.3"},
+    }
+    return {"name": f"gpu-{number}", "attributes": attributes, "capacity": {"memory": {"value": "80Gi"}}}
+
+
+def resource_slice(node: int) -> Json:
+    name = f"node-{node:06}"
+    pool = {"name": name, "generation": 1, "resourceSliceCount": 1}
+    devices = [device(node, number) for number in range(DEVICES)]
+    spec = {"driver": DRIVER, "nodeName": name, "pool": pool, "devices": devices}
+    return named("ResourceSlice", f"slice-{node}", spec)
+
+
+def named(kind: str, name: str, spec: Json) -> Json:
+    return {"apiVersion": "resource.k8s.io/v1", "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def selector(expression: str) -> Json:
+    return {"cel": {"expression": expression}}
+
+
+def claim(number: int) -> Json:
+    """One device or two on one socket, of a model; most ask the same as others."""
+    wanted = selector(f'device.attributes["{DRIVER}"].model == "{MODELS[number % 2]}"')
+    large = selector(f'device.capacity["{DRIVER}"].memory.compareTo(quantity("40Gi")) >= 0')
+    exactly = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "selectors": [wanted, large]}
+    spec: Json = {"devices": {"requests": [{"name": "gpu", "exactly": exactly | {"count": 1 + number % 5 // 4}}]}}
+    spec["devices"]["constraints"] = [{"matchAttribute": "example.com/socket"}]
+    made = named("ResourceClaim", f"claim-{number}", spec)
+    return made | {"metadata": made["metadata"] | {"namespace": "bench", "uid": f"claim-{number}"}}
+
+
+def pod(number: int) -> Json:
+    made = workloads.pod(f"pod-{number}", {}, {})
+    made["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": f"claim-{number}"}]
+    return made
+
+
+def scenario(pending: int) -> Json:
+    """1,000 nodes of 8 devices; so many pods, each with a claim of its own."""
+    of_driver = {"selectors": [selector(f'device.driver == "{DRIVER}"')]}
+    objects = [workloads.node(number) for number in range(NODES)]
+    objects += [resource_slice(number) for number in range(NODES)]
+    objects += [named("DeviceClass", "gpu", of_driver), *(claim(number) for number in range(pending))]
+    pods = [pod(number) for number in range(pending)]
+    return {"name": "devices", "config": workloads.CONFIG, "objects": objects, "pending": pods}
+
+
+def test_devices_are_found(oracle: Oracle, compare: Callable[..., None], long: bool) -> None:
+    text = json.dumps(scenario(2000 if long else 150))
+    theirs = oracle("bench", text)
+    mine = ours(text, LIMIT * theirs["PodsPerSecond"])
+    compare("devices, 1,000 nodes of 8", mine, theirs, LIMIT)
+
+
+def test_devices_are_taken(report: Callable[..., None]) -> None:
+    """Pods are bound, so that nodes differ by what is left of them: the oracle does not go as far."""
+    whole = scenario(2000)
+    snapshot = Snapshot.from_objects([*whole["objects"], *whole["pending"]])
+    configuration = load(whole["config"]).configuration
+    assert configuration is not None
+    scheduler = Scheduler(snapshot, configuration)
+    milliseconds = [worked(partial(scheduler.schedule_one, each)) for each in snapshot.pending]
+    assert len(snapshot.pods.slots) == len(whole["pending"])
+    report("a pod with a claim, placed and bound, 1,000 nodes", milliseconds, 3)

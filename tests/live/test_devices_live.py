@@ -1,0 +1,245 @@
+"""Devices that the real kube-scheduler chose, one pod after the other, beside those that the engine chooses."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.cycle.request import SearchRequest
+from kschedweb.engine.framework.preparation import AllocateClaim
+from kschedweb.engine.live import Bind, LiveLoop, PodRef, Report
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.quantity import parse
+from kschedweb.engine.objects.resourceclaim import ResourceClaim
+from kschedweb.engine.releases import load
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.live.schedulers.writing.preparing import Preparer
+from tests.live.test_claims_live import CLAIMS, CLASSES, CONFIG, GPU, GROUP, PODS, decided, message, node, pod
+from tests.support.kubescheduler import PodWatch, kube_scheduler
+from tests.support.place import Place
+
+if TYPE_CHECKING:
+    from tests.support.controlplane import ControlPlane
+
+pytestmark = pytest.mark.live
+
+Json = dict[str, Any]
+SLICES = f"{GROUP}/resourceslices"
+DRIVER = "gpu.example.com"
+EXTENDED = "resource.kubernetes.io/extended-resource-claim"
+LOOKING = {
+    "Node": "/api/v1/nodes",
+    "ResourceClaim": CLAIMS,
+    "DeviceClass": CLASSES,
+    "ResourceSlice": SLICES,
+}
+
+
+def resource(kind: str, name: str, spec: Json) -> Json:
+    return {"apiVersion": "resource.k8s.io/v1", "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def device(name: str, model: str, socket: int, **fields: Any) -> Json:
+    attributes = {"model": {"string": model}, "example.com/socket": {"int": socket}}
+    return {"name": name, "attributes": attributes, **fields}
+
+
+def slices() -> list[Json]:
+    """Plain devices on two nodes, parts of one device on the first, one that is shared by all who can see it."""
+    found = []
+    for name in ("a", "b"):
+        devices = [device(f"gpu{number}", "xy"[number % 2], number // 2) for number in range(4)]
+        devices[3]["taints"] = [{"key": "example.com/worn", "effect": "NoSchedule"}]
+        spec: Json = {"driver": DRIVER, "nodeName": name, "devices": devices}
+        found.append(resource("ResourceSlice", f"gpus-{name}", spec | {"pool": pool(name, 1)}))
+    counters = [{"name": "card", "counters": {"memory": {"value": "8Gi"}}}]
+    parts = [
+        device(name, "part", 0, consumesCounters=[{"counterSet": "card", "counters": {"memory": {"value": amount}}}])
+        for name, amount in (("whole", "8Gi"), ("half0", "4Gi"), ("half1", "4Gi"))
+    ]
+    of_node: Json = {"driver": "part.example.com", "nodeName": "a", "pool": pool("parts", 2)}
+    found.append(resource("ResourceSlice", "parts-0", of_node | {"sharedCounters": counters}))
+    found.append(resource("ResourceSlice", "parts-1", of_node | {"devices": parts}))
+    policy = {"default": "1Gi", "validRange": {"min": "1Gi", "step": "1Gi"}}
+    card = device("card", "net", 0, allowMultipleAllocations=True)
+    card["capacity"] = {"bandwidth": {"value": "10Gi", "requestPolicy": policy}}
+    shared: Json = {"driver": "net.example.com", "allNodes": True, "devices": [card]}
+    found.append(resource("ResourceSlice", "net", shared | {"pool": pool("net", 1)}))
+    return found
+
+
+def pool(name: str, count: int) -> Json:
+    return {"name": name, "generation": 1, "resourceSliceCount": count}
+
+
+def classes() -> list[Json]:
+    config = [{"opaque": {"driver": DRIVER, "parameters": {"mode": "fast"}}}]
+    found = []
+    for name in ("gpu", "part", "net"):
+        selectors = [{"cel": {"expression": f'device.driver == "{name}.example.com"'}}]
+        found.append(resource("DeviceClass", name, {"selectors": selectors}))
+    found[0]["spec"] |= {"extendedResourceName": GPU, "config": config}
+    return found
+
+
+def exactly(device_class: str, **fields: Any) -> Json:
+    return {"name": "r", "exactly": {"deviceClassName": device_class, **fields}}
+
+
+def model(name: str) -> list[Json]:
+    return [{"cel": {"expression": f'device.attributes["{DRIVER}"].model == "{name}"'}}]
+
+
+def wanted() -> dict[str, Json]:
+    """What each claim asks for, in the order of the pods that use them."""
+    same = [{"matchAttribute": "example.com/socket"}]
+    worn = [{"key": "example.com/worn", "operator": "Exists"}]
+    alternatives = [
+        {"name": "four", "deviceClassName": "gpu", "count": 4},
+        {"name": "tolerant", "deviceClassName": "gpu", "selectors": model("y"), "tolerations": worn},
+    ]
+    config = [{"requests": ["r"], "opaque": {"driver": DRIVER, "parameters": {}}}]
+    return {
+        "x": {"requests": [exactly("gpu", selectors=model("x"))], "config": config},
+        "pair": {"requests": [exactly("gpu", count=2)], "constraints": same},
+        "listed": {"requests": [{"name": "r", "firstAvailable": alternatives}]},
+        "half": {"requests": [exactly("part", count=1, selectors=[])]},
+        "large": {"requests": [exactly("part", allocationMode="All")]},
+        "three": {"requests": [exactly("net", capacity={"requests": {"bandwidth": "2500Mi"}})]},
+        "default": {"requests": [exactly("net")]},
+        "seven": {"requests": [exactly("net", capacity={"requests": {"bandwidth": "7Gi"}})]},
+        "tolerant": {"requests": [exactly("gpu", tolerations=worn, selectors=model("y"))]},
+        "odd": {"requests": [exactly("gpu", selectors=model("z"))]},
+        "wrong": {"requests": [exactly("net", selectors=model("x"))]},
+    }
+
+
+@pytest.fixture
+def plane(control_plane: ControlPlane) -> Iterator[ControlPlane]:
+    nodes = [node("a", "one"), node("b", "two")]
+    for item in nodes:
+        del item["status"]["allocatable"][GPU]
+    control_plane.create_nodes(nodes)
+    for path, items in ((CLASSES, classes()), (SLICES, slices())):
+        for item in items:
+            control_plane.call("POST", path, item)
+    for name, devices in wanted().items():
+        control_plane.call("POST", CLAIMS, resource("ResourceClaim", name, {"devices": devices}))
+    yield control_plane
+    control_plane.wipe()
+    for path in (CLAIMS, SLICES, CLASSES):
+        for item in control_plane.call("GET", path)["items"]:
+            one = f"{path}/{item['metadata']['name']}"
+            if path == CLAIMS:
+                control_plane.call("PATCH", one, {"metadata": {"finalizers": None}})
+            control_plane.call("DELETE", one)
+
+
+def snapshot(plane: ControlPlane) -> Snapshot:
+    objects = []
+    for kind, path in LOOKING.items():
+        listed = plane.call("GET", path)
+        objects += [item | {"kind": kind, "apiVersion": listed["apiVersion"]} for item in listed["items"]]
+    found = Snapshot.from_objects(objects)
+    assert found.problems == []
+    return found
+
+
+def without_chance(allocation: Json) -> Json:
+    """The allocation without its time and the ids of shares."""
+    results = []
+    for result in allocation["devices"]["results"]:
+        amounts = {name: parse(amount) for name, amount in result.get("consumedCapacity", {}).items()}
+        results.append({**result, "shareID": "shareID" in result, "consumedCapacity": amounts})
+    devices = allocation["devices"] | {"results": results}
+    return {key: value for key, value in allocation.items() if key != "allocationTimestamp"} | {"devices": devices}
+
+
+def in_use(claims: list[ResourceClaim]) -> list[tuple[str, ...]]:
+    """The requests and devices of claims for extended resources, whose names are made up."""
+    return sorted(
+        (one.request, *one.device)
+        for claim in claims
+        if claim.for_extended_resources and claim.allocation
+        for one in claim.allocation.devices
+    )
+
+
+def test_every_claim_gets_the_devices_that_kube_scheduler_gives_it(plane: ControlPlane) -> None:
+    loaded = load(CONFIG)
+    assert loaded.configuration is not None, loaded.errors
+    engine = Scheduler(snapshot(plane), loaded.configuration)
+    pending = [pod(f"p-{name}", name) for name in wanted()]
+    pending.insert(2, pod("p-extended", requests={GPU: "2"}))
+    pending.append(pod("p-many", requests={GPU: "9"}))
+    refused = set()
+    with kube_scheduler(plane, CONFIG), contextlib.closing(PodWatch(plane)) as watch:
+        for raw in pending:
+            wanting = Pod.read(plane.call("POST", PODS, raw))
+            found = watch.until(wanting.key, decided, "is neither placed nor refused")
+            where = found["spec"].get("nodeName", "")
+            said = engine.find(wanting, SearchRequest(post_filter=True))
+            if not where:
+                assert message(found) == said.condition
+                refused.add(wanting.name)
+                plane.call("DELETE", f"{PODS}/{wanting.name}")
+                continue
+            best = engine.explain(wanting)
+            assert engine.snapshot.index[where] in best.best, best.message
+            binding = engine.binding(wanting, where)
+            assert binding.begin() is None
+            if wanting.resource_claims:
+                name = wanting.resource_claims[0].claim
+                (prepared,) = binding.framework.prepare(binding.cycle, where)
+                assert isinstance(prepared, AllocateClaim)
+                real = plane.call("GET", f"{CLAIMS}/{name}")["status"]["allocation"]
+                assert without_chance(prepared.allocation) == without_chance(real)
+            assert binding.finish() is None
+        assert refused == {"p-large", "p-seven", "p-odd", "p-wrong", "p-many"}
+        real_claims = list(snapshot(plane).resource_claims)
+        assert in_use(list(engine.snapshot.resource_claims)) == in_use(real_claims) != []
+
+
+def test_the_loop_writes_the_devices_that_it_chose(place: Place, plane: ControlPlane) -> None:
+    loaded = load(CONFIG)
+    assert loaded.configuration is not None, loaded.errors
+    loop, now = LiveLoop(loaded.configuration), time.time()
+    for kind, path in LOOKING.items():
+        loop.replace(kind, plane.call("GET", path)["items"], now)
+    loop.replace("Pod", [plane.call("POST", PODS, pod("ours", "pair"))], now)
+    (bind,) = loop.step(now)
+    assert isinstance(bind, Bind)
+    preparer = Preparer(place.writer, place.leads.is_set, threading.Event())
+    assert preparer.prepare(bind.pod, bind.preparations).done
+    written = plane.call("GET", f"{CLAIMS}/pair")
+    assert written["metadata"]["finalizers"] == ["resource.kubernetes.io/delete-protection"]
+    assert [user["uid"] for user in written["status"]["reservedFor"]] == [bind.pod.uid]
+    devices = [(one["pool"], one["device"]) for one in written["status"]["allocation"]["devices"]["results"]]
+    assert devices == [(bind.node, "gpu0"), (bind.node, "gpu1")]
+    # Once the cluster shows it, it counts as what the cluster says.
+    loop.apply("ResourceClaim", written, now)
+    assert loop.snapshot.resource_claims.in_flight("default", "pair") is None
+    assert loop.snapshot.resource_claims.use.whole((DRIVER, bind.node, "gpu1"))
+    # Who comes second does not take it away.
+    assert preparer.prepare(PodRef("default", "other", "uid-of-another"), bind.preparations).text.endswith(
+        "claim default/pair got allocated elsewhere in the meantime"
+    )
+
+
+def test_only_kube_scheduler_makes_claims_for_extended_resources(plane: ControlPlane) -> None:
+    loaded = load(CONFIG)
+    assert loaded.configuration is not None, loaded.errors
+    loop, now = LiveLoop(loaded.configuration), time.time()
+    for kind, path in LOOKING.items():
+        loop.replace(kind, plane.call("GET", path)["items"], now)
+    loop.replace("Pod", [plane.call("POST", PODS, pod("ours", requests={GPU: "1"}))], now)
+    (report,) = loop.step(now)
+    assert isinstance(report, Report)
+    assert report.message.startswith("outside the simulation: the ResourceClaim for the extended resources")
+    assert not loop.snapshot.resource_claims.use.taken((DRIVER, "a", "gpu0"))
