@@ -175,10 +175,24 @@ def a_node(name: str, **allocatable: str) -> dict:
     return {"kind": "Node", "metadata": {"name": name}, "status": {"allocatable": amounts}}
 
 
-def test_a_pod_whose_devices_would_be_chosen_is_not_judged() -> None:
+def devices_on(node: str) -> dict:
+    """A slice with one device."""
+    pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": "gpu.example.com", "nodeName": node, "pool": pool, "devices": [{"name": "gpu-0"}]}
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": node}, "spec": spec}
+
+
+def test_a_pod_finds_no_device() -> None:
     claims = [{"name": "d", "resourceClaimName": "gpu-0"}]
     decision = decision_of(a_node("a"), CLASS, CLAIM, resourceClaims=claims)
-    title = "web cannot be judged: devices still have to be chosen for resource claim default/gpu-0"
+    assert decision.answer().title == "web is pending: every node cannot allocate all claims"
+
+
+def test_a_pod_whose_selector_is_not_understood_is_not_judged() -> None:
+    claims = [{"name": "d", "resourceClaimName": "gpu-0"}]
+    odd = {**CLASS, "spec": {**CLASS["spec"], "selectors": [{"cel": {"expression": "nobody(device)"}}]}}
+    decision = decision_of(a_node("a"), odd, CLAIM, devices_on("a"), resourceClaims=claims)
+    title = "web cannot be judged: whether a device meets the selector nobody(device)"
     assert decision.answer().title == title
     assert [row.node for row in decision.rows(decision.positions(""))] == ["a"]
     assert [stage.left for stage in decision.stages()] == [1, 0, 0]
@@ -186,8 +200,9 @@ def test_a_pod_whose_devices_would_be_chosen_is_not_judged() -> None:
 
 def test_nodes_that_fit_are_left_open_where_others_may_be_better() -> None:
     plugin, bare = a_node("plugin", **{"example.com/gpu": "2"}), a_node("bare")
-    decision = decision_of(plugin, bare, CLASS, requests={"example.com/gpu": "1"})
-    assert decision.answer().title.startswith("web cannot be judged: devices still have to be chosen")
+    odd = {**CLASS, "spec": {**CLASS["spec"], "selectors": [{"cel": {"expression": "nobody(device)"}}]}}
+    decision = decision_of(plugin, bare, odd, devices_on("bare"), requests={"example.com/gpu": "1"})
+    assert decision.answer().title.startswith("web cannot be judged: whether a device meets the selector")
     readings = [row.reading.text for row in decision.rows(decision.positions("")) if row.reading]
     assert len(readings) == 2
     assert any("fits, and so may others" in text for text in readings)
