@@ -154,6 +154,10 @@ CLASS = {
 }
 
 
+SELECTOR = {"cel": {"expression": "nobody(device)"}}
+ODD_CLASS = {**CLASS, "spec": {"extendedResourceName": "example.com/gpu", "selectors": [SELECTOR]}}
+
+
 def decision_of(*objects: dict, **spec: object) -> Decision:
     """The decision about the pod ``web`` among ``objects``."""
     container = {"name": "main", "image": "web:1", "resources": {"requests": spec.pop("requests", {})}}
@@ -190,8 +194,7 @@ def test_a_pod_finds_no_device() -> None:
 
 def test_a_pod_whose_selector_is_not_understood_is_not_judged() -> None:
     claims = [{"name": "d", "resourceClaimName": "gpu-0"}]
-    odd = {**CLASS, "spec": {**CLASS["spec"], "selectors": [{"cel": {"expression": "nobody(device)"}}]}}
-    decision = decision_of(a_node("a"), odd, CLAIM, devices_on("a"), resourceClaims=claims)
+    decision = decision_of(a_node("a"), ODD_CLASS, CLAIM, devices_on("a"), resourceClaims=claims)
     title = "web cannot be judged: whether a device meets the selector nobody(device)"
     assert decision.answer().title == title
     assert [row.node for row in decision.rows(decision.positions(""))] == ["a"]
@@ -200,8 +203,7 @@ def test_a_pod_whose_selector_is_not_understood_is_not_judged() -> None:
 
 def test_nodes_that_fit_are_left_open_where_others_may_be_better() -> None:
     plugin, bare = a_node("plugin", **{"example.com/gpu": "2"}), a_node("bare")
-    odd = {**CLASS, "spec": {**CLASS["spec"], "selectors": [{"cel": {"expression": "nobody(device)"}}]}}
-    decision = decision_of(plugin, bare, odd, devices_on("bare"), requests={"example.com/gpu": "1"})
+    decision = decision_of(plugin, bare, ODD_CLASS, devices_on("bare"), requests={"example.com/gpu": "1"})
     assert decision.answer().title.startswith("web cannot be judged: whether a device meets the selector")
     readings = [row.reading.text for row in decision.rows(decision.positions("")) if row.reading]
     assert len(readings) == 2

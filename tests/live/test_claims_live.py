@@ -180,9 +180,9 @@ def test_pods_with_claims_go_where_the_engine_says_or_hear_its_words(plane: Cont
             assert known.reserved_for == users
         # What was given back needs devices now, and there are none.
         again = Pod.read(plane.call("POST", PODS, pod("nowhere-again", "nowhere")))
-        said = message(watch.until(again.key, decided, "is not refused"))
-        assert said == engine.find(again, SearchRequest(post_filter=True)).condition
-        assert "cannot allocate all claims" in said
+        told = message(watch.until(again.key, decided, "is not refused"))
+        assert told == engine.find(again, SearchRequest(post_filter=True)).condition
+        assert "cannot allocate all claims" in told
 
 
 def test_a_pod_whose_claim_is_missing_is_not_tried_until_it_is_there(plane: ControlPlane) -> None:

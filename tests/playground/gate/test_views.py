@@ -223,4 +223,5 @@ def test_a_cluster_page_asks_what_an_upgrade_changes(client_as: Callable[..., An
     client.post("/gate/", {**form.data, "do": "try"})
     made = Gate.objects.get()
     assert (made.process, made.baseline_process) == ({"release": "1.37"}, {})
+    assert made.verdict is not None
     assert made.verdict["policy"] == "default@1 as kube-scheduler 1.37.2"

@@ -1,0 +1,129 @@
+"""The words of an expression: names, numbers, strings, signs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from kschedweb.engine.cel.errors import Refused
+from kschedweb.engine.cel.values import INT_MAX, UINT_MAX, Uint
+
+_ESCAPES = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11, "\\": 92, "'": 39, '"': 34, "`": 96, "?": 63}
+_ESCAPE = r"\\(?:[abfnrtv\"'\\?`]|[0-3][0-7]{2}|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})"
+_STRING = "|".join(
+    [
+        r'[rR]""".*?"""',
+        r"[rR]'''.*?'''",
+        rf'"""(?:{_ESCAPE}|[^\\])*?"""',
+        rf"'''(?:{_ESCAPE}|[^\\])*?'''",
+        r'[rR]"[^"\n\r]*"',
+        r"[rR]'[^'\n\r]*'",
+        rf'"(?:{_ESCAPE}|[^\\"\n\r])*"',
+        rf"'(?:{_ESCAPE}|[^\\'\n\r])*'",
+    ]
+)
+_WORDS = re.compile(
+    rf"""(?P<space>(?:[\t \r\n\f]|//[^\n]*)+)
+    |(?P<bytes>[bB](?:{_STRING}))
+    |(?P<string>{_STRING})
+    |(?P<float>[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+|\.[0-9]+(?:[eE][+-]?[0-9]+)?)
+    |(?P<uint>0x[0-9a-fA-F]+[uU]|[0-9]+[uU])
+    |(?P<int>0x[0-9a-fA-F]+|[0-9]+)
+    |(?P<name>[A-Za-z_][A-Za-z0-9_]*)
+    |(?P<sign>==|!=|<=|>=|&&|\|\||[<>\[\]{{}}().,\-!?:+*/%])""".replace("\n    |", "|"),
+    re.DOTALL,
+)
+_ESCAPED = re.compile(_ESCAPE)
+_HEX = {"x": 2, "X": 2, "u": 4, "U": 8}
+KEYWORDS = {"in": "sign", "true": "literal", "false": "literal", "null": "literal"}
+_KEYWORD_VALUES = {"true": True, "false": False, "null": None}
+_MAX_DIGITS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """``kind`` is name, sign, literal, int (a number without its sign) or end; ``text`` is how it is written."""
+
+    kind: str
+    text: str
+    value: Any = None
+
+
+def tokens(expression: str) -> list[Token]:
+    """The words of ``expression`` and one that marks its end; raises Refused."""
+    found, at = [], 0
+    while at < len(expression):
+        match = _WORDS.match(expression, at)
+        if match is None:
+            raise Refused(f"the character {expression[at]!r} at {at + 1} belongs to no word of CEL")
+        at = match.end()
+        kind = match.lastgroup or ""
+        if kind != "space":
+            found.append(_token(kind, match[0]))
+    return [*found, Token("end", "the end")]
+
+
+def _token(kind: str, text: str) -> Token:
+    if kind == "name" and text in KEYWORDS:
+        return Token(KEYWORDS[text], text, _KEYWORD_VALUES.get(text))
+    if kind == "int":
+        return Token("int", text, _whole(text))
+    if kind == "uint":
+        return Token("literal", text, Uint(_whole(text[:-1])))
+    if kind == "float":
+        return Token("float", text, float(text))
+    if kind in ("string", "bytes"):
+        return Token("literal", text, _unquoted(text[kind == "bytes" :], kind == "bytes"))
+    return Token(kind, text)
+
+
+def _whole(text: str) -> int:
+    digits = text[2:] if text.startswith("0x") else text
+    number = int(digits, 16 if text.startswith("0x") else 10) if len(digits) <= _MAX_DIGITS else UINT_MAX + 1
+    if number > UINT_MAX:
+        raise Refused(f"{text[:_MAX_DIGITS]} is not a whole number of 64 bits")
+    return number
+
+
+def signed(text: str, number: int, *, negative: bool) -> int:
+    """A whole number with its sign; raises Refused where it does not fit 64 bits."""
+    if number > INT_MAX + negative:
+        raise Refused(f"{text} is not a whole number of 64 bits")
+    return -number if negative else number
+
+
+def _unquoted(text: str, is_bytes: bool) -> str | bytes:
+    """What a string or bytes literal stands for."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    raw = text[0] in "rR"
+    body = text[raw:]
+    marks = 3 if len(body) >= 6 and body[:3] in ('"""', "'''") else 1
+    body = body[marks:-marks]
+    if raw:
+        return body.encode() if is_bytes else body
+    if is_bytes:
+        return _ESCAPED.sub(lambda match: _byte(match[0]), body).encode("utf-8", "surrogateescape")
+    return _ESCAPED.sub(lambda match: _character(match[0]), body)
+
+
+def _code(escape: str) -> int:
+    sign = escape[1]
+    if sign in _HEX:
+        return int(escape[2:], 16)
+    return _ESCAPES[sign] if sign in _ESCAPES else int(escape[1:], 8)
+
+
+def _character(escape: str) -> str:
+    code = _code(escape)
+    if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
+        raise Refused(f"{escape} is no character")
+    return chr(code)
+
+
+def _byte(escape: str) -> str:
+    """One byte, kept as a character until all are put together."""
+    if escape[1] in "uU":
+        raise Refused(f"{escape} is not allowed in bytes")
+    code = _code(escape)
+    return chr(code) if code < 0x80 else chr(0xDC00 + code)

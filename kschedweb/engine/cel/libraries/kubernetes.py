@@ -1,0 +1,89 @@
+"""Kubernetes' own functions: quantities and semantic versions."""
+
+from __future__ import annotations
+
+from kschedweb.engine.cel.errors import EvaluationError
+from kschedweb.engine.cel.functions import Library, Run
+from kschedweb.engine.cel.quantities import DECIMAL_EXPONENT, Quantity, quantity
+from kschedweb.engine.cel.values import INT_MAX
+from kschedweb.engine.cel.versions import Version, normalized, version
+
+LIBRARY = Library()
+
+
+def is_quantity(text: str) -> bool:
+    try:
+        quantity(text)
+    except EvaluationError:
+        return False
+    return True
+
+
+def as_integer(amount: Quantity) -> int:
+    whole = amount.whole()
+    if whole is None:
+        raise EvaluationError("cannot convert value to integer")
+    return whole
+
+
+def read_version(text: str, normalize: bool = False) -> Version:
+    return normalized(text) if normalize else version(text)
+
+
+def is_version(text: str, normalize: bool = False) -> bool:
+    try:
+        read_version(text, normalize)
+    except EvaluationError:
+        return False
+    return True
+
+
+def _declare() -> None:
+    add = LIBRARY.add
+    add("quantity", "string -> kubernetes.Quantity", quantity)
+    add("isQuantity", "string -> bool", is_quantity)
+    amount, two = "kubernetes.Quantity", "kubernetes.Quantity, kubernetes.Quantity"
+    add("sign", f"{amount} -> int", lambda one: (one.unscaled > 0) - (one.unscaled < 0))
+    add("asApproximateFloat", f"{amount} -> double", Quantity.number, member=True)
+    add("asInteger", f"{amount} -> int", as_integer, member=True)
+    add("isInteger", f"{amount} -> bool", lambda one: one.whole() is not None, member=True)
+    add("add", f"{two} -> {amount}", Quantity.plus, member=True)
+    add(
+        "add",
+        f"{amount}, int -> {amount}",
+        lambda one, other: one.plus(Quantity(other, 0, format=DECIMAL_EXPONENT)),
+        member=True,
+    )
+    add("sub", f"{two} -> {amount}", lambda one, other: one.plus(other, -1), member=True)
+    add(
+        "sub",
+        f"{amount}, int -> {amount}",
+        lambda one, other: one.plus(Quantity(other, 0, format=DECIMAL_EXPONENT), -1),
+        member=True,
+    )
+    for kind, compare in (("kubernetes.Quantity", Quantity.compare), ("kubernetes.Semver", Version.compare)):
+        both = f"{kind}, {kind}"
+        add("isGreaterThan", f"{both} -> bool", _compares(compare, 1), member=True)
+        add("isLessThan", f"{both} -> bool", _compares(compare, -1), member=True)
+        add("compareTo", f"{both} -> int", compare, member=True)
+    add("semver", "string -> kubernetes.Semver", version)
+    add("semver", "string, bool -> kubernetes.Semver", read_version)
+    add("isSemver", "string -> bool", is_version)
+    add("isSemver", "string, bool -> bool", is_version)
+    for place, name in enumerate(("major", "minor", "patch")):
+        add(name, "kubernetes.Semver -> int", _part(place), member=True)
+
+
+def _compares(compare: Run, wanted: int) -> Run:
+    return lambda one, other: compare(one, other) == wanted
+
+
+def _part(place: int) -> Run:
+    def part(one: Version) -> int:
+        number = (one.major, one.minor, one.patch)[place]
+        return number if number <= INT_MAX else number - (1 << 64)  # as Go puts it into 64 bits with a sign
+
+    return part
+
+
+_declare()

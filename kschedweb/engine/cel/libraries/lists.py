@@ -1,0 +1,195 @@
+"""Functions on lists and sets."""
+
+from __future__ import annotations
+
+from kschedweb.engine.cel.effort import bounded
+from kschedweb.engine.cel.errors import EvaluationError, Refused, no_such_overload
+from kschedweb.engine.cel.functions import Library, Run
+from kschedweb.engine.cel.macros import SORT_BY_KEYS
+from kschedweb.engine.cel.operations import add as add_values
+from kschedweb.engine.cel.operations import compare, contains, ordered, same
+from kschedweb.engine.cel.values import LISTS, TYPE_NAMES, Uint, Value
+
+LIBRARY = Library()
+_COMPARABLE = ("int", "uint", "double", "bool", "string", "bytes")
+_STABLE = 12  # up to this many elements Go sorts by insertion
+
+
+def slice_of(values: list[Value], start: int, end: int) -> list[Value]:
+    shown = f"cannot slice({start}, {end}), "
+    if start < 0 or end < 0:
+        raise EvaluationError(f"{shown}negative indexes not supported")
+    if start > end:
+        raise EvaluationError(f"{shown}start index must be less than or equal to end index")
+    if len(values) < end:
+        raise EvaluationError(f"{shown}list is length {len(values)}")
+    return list(values[start:end])
+
+
+def flatten(values: Value) -> list[Value]:
+    if type(values) not in LISTS:
+        raise EvaluationError(f"no such overload: {_type_text(values)}.flatten()")
+    return _flat(values, 1)
+
+
+def flatten_to(values: Value, depth: Value) -> list[Value]:
+    if type(values) not in LISTS or type(depth) is not int:
+        raise EvaluationError(f"no such overload: {_type_text(values)}.flatten({_type_text(depth)})")
+    if depth < 0:
+        raise EvaluationError("level must be non-negative")
+    return _flat(values, depth)
+
+
+def _type_text(value: Value) -> str:
+    name = TYPE_NAMES[type(value)]
+    return {"list": "list(dyn)", "map": "map(dyn, dyn)"}.get(name, name)
+
+
+def _flat(values: list[Value], depth: int) -> list[Value]:
+    found: list[Value] = []
+    for value in values:
+        if depth and type(value) in LISTS:
+            found += _flat(value, depth - 1)
+        else:
+            found.append(value)
+    return found
+
+
+def sort(values: Value) -> list[Value]:
+    if type(values) not in LISTS:
+        raise no_such_overload() if type(values) is str else EvaluationError("no such overload: sort")
+    return sort_by(values, values)
+
+
+def sort_by(values: list[Value], keys: list[Value]) -> list[Value]:
+    """``values`` in the order of ``keys``."""
+    if not values:
+        return values
+    if not ordered(keys[0]):
+        raise EvaluationError("list elements must be comparable")
+    if len(keys) > 1 and any(type(key) is not type(keys[0]) for key in keys):
+        raise EvaluationError("list elements must have the same type")
+    places = list(range(len(values)))
+    if len(values) <= _STABLE:
+        _insert(places, keys)
+    else:
+        if any(key != key for key in keys) or (keys is not values and len(set(keys)) < len(keys)):
+            raise Refused("it sorts a long list whose order is not sure")
+        places.sort(key=lambda place: keys[place])
+    return [values[place] for place in places]
+
+
+def _insert(places: list[int], keys: list[Value]) -> None:
+    """Sort by insertion, as Go does: a number that is none is before and after nothing."""
+    for end in range(1, len(places)):
+        at = end
+        while at > 0 and _before(keys[places[at]], keys[places[at - 1]]):
+            places[at], places[at - 1] = places[at - 1], places[at]
+            at -= 1
+
+
+def _before(one: Value, two: Value) -> bool:
+    try:
+        return compare(one, two) < 0
+    except EvaluationError:
+        return False
+
+
+def numbers(count: int) -> list[int]:
+    bounded(count)
+    return list(range(count))
+
+
+def distinct(values: list[Value]) -> list[Value]:
+    found: list[Value] = []
+    for value in values:
+        if not any(_equal(value, other) for other in found):
+            found.append(value)
+    return found
+
+
+def _equal(one: Value, two: Value) -> bool:
+    try:
+        return same(one, two)
+    except EvaluationError:
+        return False
+
+
+def is_sorted(values: list[Value]) -> bool:
+    for place, value in enumerate(values):
+        if not ordered(value):
+            raise no_such_overload()
+        if place and _before(value, values[place - 1]):
+            return False
+    return True
+
+
+def _sum_from(start: Value) -> Run:
+    def total(values: list[Value]) -> Value:
+        result = start
+        for value in values:
+            if type(value) not in LISTS and (not ordered(value) or type(value) is bool):
+                raise no_such_overload()
+            result = add_values(result, value)
+        return result
+
+    return total
+
+
+def _best(name: str, sign: int) -> Run:
+    def best(values: list[Value]) -> Value:
+        for value in values:
+            if not ordered(value):
+                raise no_such_overload()
+        if not values:
+            raise EvaluationError(f"{name} called on empty list")
+        result = values[0]
+        for value in values[1:]:
+            if _before(*((value, result) if sign < 0 else (result, value))):
+                result = value
+        return result
+
+    return best
+
+
+def index_of(values: list[Value], value: Value) -> int:
+    return next((place for place, other in enumerate(values) if _equal(other, value)), -1)
+
+
+def last_index_of(values: list[Value], value: Value) -> int:
+    return next((place for place in range(len(values) - 1, -1, -1) if _equal(values[place], value)), -1)
+
+
+def includes(values: list[Value], part: list[Value]) -> bool:
+    return all(contains(values, value) for value in part)
+
+
+def intersects(one: list[Value], two: list[Value]) -> bool:
+    return any(contains(two, value) for value in one)
+
+
+def _declare() -> None:
+    add = LIBRARY.add
+    for kind in _COMPARABLE:
+        add("isSorted", f"list({kind}) -> bool", is_sorted, member=True)
+        add("max", f"list({kind}) -> {kind}", _best("max", 1), member=True)
+        add("min", f"list({kind}) -> {kind}", _best("min", -1), member=True)
+        add(SORT_BY_KEYS, f"list(T), list({kind}) -> list(T)", member=True)
+    for kind, zero in (("int", 0), ("uint", Uint(0)), ("double", 0.0)):
+        add("sum", f"list({kind}) -> {kind}", _sum_from(zero), member=True)
+    LIBRARY.functions[SORT_BY_KEYS].run = sort_by
+    LIBRARY.add_whole("sort", [f"list({kind}) -> list({kind})" for kind in _COMPARABLE], sort, member=True)
+    add("indexOf", "list(A), A -> int", index_of, member=True)
+    add("lastIndexOf", "list(A), A -> int", last_index_of, member=True)
+    add("slice", "list(T), int, int -> list(T)", slice_of, member=True)
+    add("flatten", "list(list(T)) -> list(T)", flatten, member=True, guarded=False)
+    add("flatten", "list(dyn), int -> list(dyn)", flatten_to, member=True, guarded=False)
+    add("lists.range", "int -> list(int)", numbers)
+    add("reverse", "list(T) -> list(T)", lambda values: values[::-1], member=True)
+    add("distinct", "list(T) -> list(T)", distinct, member=True)
+    add("sets.contains", "list(T), list(T) -> bool", includes)
+    add("sets.equivalent", "list(T), list(T) -> bool", lambda one, two: includes(one, two) and includes(two, one))
+    add("sets.intersects", "list(T), list(T) -> bool", intersects)
+
+
+_declare()

@@ -1,0 +1,157 @@
+"""Macros: calls that stand for more than a call, such as ``list.all(x, x > 0)``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kschedweb.engine.cel.errors import Refused
+from kschedweb.engine.cel.syntax import (
+    AND,
+    BINARY,
+    CONDITIONAL,
+    NOT,
+    OR,
+    Call,
+    Fold,
+    Ident,
+    ListOf,
+    Literal,
+    MapOf,
+    Node,
+    Select,
+)
+
+ACCUMULATOR = "__result__"
+NOT_STRICTLY_FALSE, INSERT, SORT_BY_KEYS = "@not_strictly_false", "cel.@mapInsert", "@sortByAssociatedKeys"
+_SORTED = "@__sortBy_input__"
+
+ALL, EXISTS, EXISTS_ONE, LIST, MAP, ENTRIES, BIND = "all", "exists", "exists_one", "list", "map", "entries", "bind"
+
+
+def expanded(call: Call) -> Node | None:
+    """What ``call`` stands for, ``None`` if it is no macro; raises Refused where its arguments do not fit."""
+    if call.target is None:
+        return _has(call.args[0]) if call.function == "has" and len(call.args) == 1 else None
+    if call.function == "bind":
+        is_macro = len(call.args) == 3 and isinstance(call.target, Ident) and call.target.name == "cel"
+        return _bind(_variable(call.args[0]), call.args[1], call.args[2]) if is_macro else None
+    macro = _MACROS.get((call.function, len(call.args)))
+    return macro(call.target, call.args) if macro else None
+
+
+def _has(argument: Node) -> Node:
+    if not isinstance(argument, Select) or argument.test:
+        raise Refused("has() takes a field selection")
+    return Select(argument.operand, argument.field, test=True)
+
+
+def _variable(node: Node) -> str:
+    if not isinstance(node, Ident):
+        raise Refused("the variable of a macro must be a simple name")
+    if node.name == ACCUMULATOR:
+        raise Refused(f"a variable cannot be called {ACCUMULATOR}")
+    return node.name
+
+
+def _variables(nodes: list[Node]) -> tuple[str, ...]:
+    names = tuple(_variable(node) for node in nodes)
+    if len(set(names)) < len(names):
+        raise Refused(f"the variable {names[0]} is named twice")
+    return names
+
+
+def _bind(name: str, value: Node, body: Node) -> Node:
+    return Fold(BIND, ListOf([]), ("#unused",), name, value, Literal(False), Ident(name), body, value=body)
+
+
+def _quantifier(kind: str, count: int) -> Callable[[Node, list[Node]], Node]:
+    def expand(target: Node, args: list[Node]) -> Node:
+        accumulator, condition = Ident(ACCUMULATOR), args[count]
+        holds: Node = Literal(True)
+        result: Node = accumulator
+        if kind == ALL:
+            start, step = Literal(True), Call(AND, [accumulator, condition])
+            holds = Call(NOT_STRICTLY_FALSE, [accumulator])
+        elif kind == EXISTS:
+            start, step = Literal(False), Call(OR, [accumulator, condition])
+            holds = Call(NOT_STRICTLY_FALSE, [Call(NOT, [accumulator])])
+        else:
+            more = Call(BINARY["+"], [accumulator, Literal(1)])
+            start, step = Literal(0), Call(CONDITIONAL, [condition, more, accumulator])
+            result = Call(BINARY["=="], [accumulator, Literal(1)])
+        variables = _variables(args[:count])
+        return Fold(kind, target, variables, ACCUMULATOR, start, holds, step, result, filter=condition)
+
+    return expand
+
+
+def _collector(kind: str, count: int, *, filtered: bool) -> Callable[[Node, list[Node]], Node]:
+    """A macro that makes a list or map of what its last argument gives; before it may stand a condition."""
+
+    def expand(target: Node, args: list[Node]) -> Node:
+        return _collect(kind, target, _variables(args[:count]), args[count] if filtered else None, args[-1])
+
+    return expand
+
+
+def _collect(kind: str, target: Node, variables: tuple[str, ...], condition: Node | None, value: Node) -> Node:
+    accumulator = Ident(ACCUMULATOR)
+    step: Node = Call(BINARY["+"], [accumulator, ListOf([value])])
+    if kind == MAP:
+        step = Call(INSERT, [accumulator, Ident(variables[0]), value])
+    elif kind == ENTRIES:
+        step = Call(INSERT, [accumulator, value])
+    if condition:
+        step = Call(CONDITIONAL, [condition, step, accumulator])
+    start: Node = ListOf([]) if kind == LIST else MapOf([])
+    return Fold(
+        kind, target, variables, ACCUMULATOR, start, Literal(True), step, accumulator, filter=condition, value=value
+    )
+
+
+def _filter(target: Node, args: list[Node]) -> Node:
+    return _collect(LIST, target, _variables(args[:1]), args[1], args[0])
+
+
+def _sort_by(target: Node, args: list[Node]) -> Node:
+    if isinstance(target, Literal | MapOf):
+        raise Refused("sortBy can only be applied to a list, identifier, comprehension, call or select expression")
+    keys = _collect(LIST, Ident(_SORTED), _variables(args[:1]), None, args[1])
+    return _bind(_SORTED, target, Call(SORT_BY_KEYS, [keys], Ident(_SORTED)))
+
+
+def _opt_map(target: Node, args: list[Node]) -> Node:
+    mapped = _bind(_variable(args[0]), Call("value", [], target), args[1])
+    return _if_present(target, Call("of", [mapped], Ident("optional")))
+
+
+def _opt_flat_map(target: Node, args: list[Node]) -> Node:
+    return _if_present(target, _bind(_variable(args[0]), Call("value", [], target), args[1]))
+
+
+def _if_present(target: Node, accepted: Node) -> Node:
+    return Call(CONDITIONAL, [Call("hasValue", [], target), accepted, Call("none", [], Ident("optional"))])
+
+
+_MACROS: dict[tuple[str, int], Callable[[Node, list[Node]], Node]] = {
+    ("all", 2): _quantifier(ALL, 1),
+    ("all", 3): _quantifier(ALL, 2),
+    ("exists", 2): _quantifier(EXISTS, 1),
+    ("exists", 3): _quantifier(EXISTS, 2),
+    ("exists_one", 2): _quantifier(EXISTS_ONE, 1),
+    ("exists_one", 3): _quantifier(EXISTS_ONE, 2),
+    ("existsOne", 2): _quantifier(EXISTS_ONE, 1),
+    ("existsOne", 3): _quantifier(EXISTS_ONE, 2),
+    ("map", 2): _collector(LIST, 1, filtered=False),
+    ("map", 3): _collector(LIST, 1, filtered=True),
+    ("filter", 2): _filter,
+    ("transformList", 3): _collector(LIST, 2, filtered=False),
+    ("transformList", 4): _collector(LIST, 2, filtered=True),
+    ("transformMap", 3): _collector(MAP, 2, filtered=False),
+    ("transformMap", 4): _collector(MAP, 2, filtered=True),
+    ("transformMapEntry", 3): _collector(ENTRIES, 2, filtered=False),
+    ("transformMapEntry", 4): _collector(ENTRIES, 2, filtered=True),
+    ("sortBy", 2): _sort_by,
+    ("optMap", 2): _opt_map,
+    ("optFlatMap", 2): _opt_flat_map,
+}

@@ -1,0 +1,81 @@
+"""CEL expressions that select devices, as kube-scheduler compiles and evaluates them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from kschedweb.engine.cel.checker import check
+from kschedweb.engine.cel.device import Device
+from kschedweb.engine.cel.effort import BUDGET
+from kschedweb.engine.cel.errors import EvaluationError, Panicked, Refused
+from kschedweb.engine.cel.operations import present
+from kschedweb.engine.cel.parser import parse
+from kschedweb.engine.cel.plan import planned
+from kschedweb.engine.cel.values import NOT_BOOL, TYPE_NAMES, Perhaps, Value
+
+_CACHED = 1024
+
+
+class Program:
+    """A compiled expression; one may be used by several threads."""
+
+    __slots__ = ("_frame", "_run", "expression")
+
+    def __init__(self, expression: str) -> None:
+        self.expression = expression
+        try:
+            self._run, length = planned(check(parse(expression)))
+        except (Refused, Panicked) as error:
+            raise Refused(str(error), expression) from None
+        self._frame: list[Value] = [None, BUDGET] + [None] * (length - 2)
+
+    def matches(self, device: Device) -> bool:
+        """Whether the device is selected.
+
+        Raises EvaluationError in kube-scheduler's words, Refused where only the device's values show that the
+        expression is outside the simulation.
+        """
+        if device.problem:
+            raise EvaluationError(device.problem)
+        frame = self._frame.copy()
+        frame[0] = device
+        try:
+            value = self._run(frame)
+        except Panicked as error:
+            raise EvaluationError(str(error)) from None
+        except Refused as error:
+            raise Refused(error.why, self.expression) from None
+        return value if value is True or value is False else _as_bool(value)
+
+
+def _as_bool(value: Value) -> bool:
+    """What an optional holds counts, all else is no answer."""
+    inner = value
+    try:
+        while type(inner) is Perhaps:
+            inner = present(inner)
+    except EvaluationError as error:
+        raise _no_bool(value, str(error)) from None
+    if type(inner) is bool:
+        return inner
+    raise _no_bool(value, NOT_BOOL[type(inner)])
+
+
+def _no_bool(value: Value, why: str) -> EvaluationError:
+    return EvaluationError(f"CEL result of type {TYPE_NAMES[type(value)]} could not be converted to bool: {why}")
+
+
+@lru_cache(maxsize=_CACHED)
+def _compiled(expression: str) -> Program | Refused:
+    try:
+        return Program(expression)
+    except Refused as error:
+        return error
+
+
+def compiled(expression: str) -> Program:
+    """The program of an expression, kept for the next time; raises Refused."""
+    found = _compiled(expression)
+    if isinstance(found, Refused):
+        raise Refused(str(found))
+    return found

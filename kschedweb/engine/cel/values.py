@@ -1,0 +1,217 @@
+"""The values of an expression, and what kube-scheduler calls them.
+
+CEL's null, bool, int, double, string, bytes and list are Python's ``None``, ``bool``, ``int``, ``float``, ``str``,
+``bytes`` and ``list``; the others have classes here, in ``quantities`` and in ``versions``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+Value = Any
+INT_MAX: Final = (1 << 63) - 1
+INT_MIN: Final = -INT_MAX - 1
+UINT_MAX: Final = (1 << 64) - 1
+_LARGEST_PLAIN = 6  # from this power of ten on Go writes an exponent
+MISSING: Final = object()  # what a map does not hold
+
+
+class Uint(int):
+    """A whole number without sign."""
+
+    __slots__ = ()
+
+
+class Concatenated(list[Value]):
+    """A list that ``+`` made of two: some operations tell it from others."""
+
+    __slots__ = ()
+
+
+class Growing(list[Value]):
+    """A list that began empty as the value of a variable: ``+`` changes it."""
+
+    __slots__ = ()
+
+
+LISTS: Final = frozenset((list, Concatenated, Growing))
+
+
+class TypeName(str):
+    """A type as a value; types with the same name are equal."""
+
+    __slots__ = ()
+
+
+class Broken:
+    """What an optional holds after its value got lost on the way; ``words`` are the error it gives."""
+
+    __slots__ = ("words",)
+
+    def __init__(self, words: str) -> None:
+        self.words = words
+
+
+class Perhaps:
+    """A value that may be missing, CEL's optional."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+
+NOTHING: Final = Perhaps(MISSING)
+
+
+class Mapping:
+    """A map of CEL. ``entries`` holds strings as such, other keys as (class, key): 1, 1u and true are three keys.
+
+    ``default`` is what an index gives where there is no such key.
+    """
+
+    __slots__ = ("default", "entries")
+
+    def __init__(self, entries: dict[Any, Value], default: Value = MISSING) -> None:
+        self.entries, self.default = entries, default
+
+    def find(self, key: Value) -> Value:
+        """The value at ``key`` or ``MISSING``; whole numbers of the other kinds are found too."""
+        if type(key) is str:
+            return self.entries.get(key, self.default)
+        for form in forms(key):
+            found = self.entries.get(form, MISSING)
+            if found is not MISSING:
+                return found
+        return self.default
+
+    def keys(self) -> Iterator[Value]:
+        return (key if type(key) is str else key[1] for key in self.entries)
+
+    def items(self) -> Iterator[tuple[Value, Value]]:
+        return ((key if type(key) is str else key[1], value) for key, value in self.entries.items())
+
+
+class DeviceMapping(Mapping):
+    """A map that belongs to the device; its keys are strings."""
+
+    __slots__ = ()
+
+
+def forms(key: Value) -> Iterator[tuple[type, Value]]:
+    """A key that is no string as a map may hold it: itself, then the same number of another kind."""
+    kind = type(key)
+    yield kind, key
+    if kind is float:
+        if INT_MIN < key < INT_MAX and key == int(key):
+            yield int, int(key)
+        if 0 <= key < 2.0**64 and key == int(key):
+            yield Uint, Uint(key)
+    elif kind is int and key >= 0:
+        yield Uint, Uint(key)
+    elif kind is Uint and key <= INT_MAX:
+        yield int, int(key)
+
+
+TYPE_NAMES: dict[type, str] = {
+    type(None): "null_type",
+    bool: "bool",
+    int: "int",
+    Uint: "uint",
+    float: "double",
+    str: "string",
+    bytes: "bytes",
+    list: "list",
+    Concatenated: "list",
+    Growing: "list",
+    Mapping: "map",
+    DeviceMapping: "map",
+    Perhaps: "optional_type",
+    TypeName: "type",
+}
+GO_NAMES: dict[type, str] = {
+    type(None): "types.Null",
+    bool: "types.Bool",
+    int: "types.Int",
+    Uint: "types.Uint",
+    float: "types.Double",
+    str: "types.String",
+    bytes: "types.Bytes",
+    list: "*types.baseList",
+    Concatenated: "*types.concatList",
+    Growing: "*types.mutableList",
+    Mapping: "*types.baseMap",
+    DeviceMapping: "*types.baseMap",
+    Perhaps: "*types.Optional",
+    TypeName: "*types.Type",
+}
+# What kube-scheduler says of a value that ought to be a bool.
+NOT_BOOL: dict[type, str] = {
+    type(None): "type conversion error from 'null_type' to 'bool'",
+    int: "unsupported type conversion from 'int' to bool",
+    Uint: "unsupported type conversion from 'uint' to bool",
+    float: "type conversion error from Double to 'bool'",
+    str: "unsupported native conversion from string to 'bool'",
+    bytes: "type conversion error from Bytes to 'bool'",
+    list: "type conversion error from list to 'bool'",
+    Concatenated: "type conversion error from list to 'bool'",
+    Growing: "type conversion error from list to 'bool'",
+    Mapping: "type conversion error from map to 'bool'",
+    DeviceMapping: "type conversion error from map to 'bool'",
+    TypeName: "type conversion not supported for 'type'",
+}
+
+
+def shown(value: Value) -> str:
+    """A value as Go's ``%v`` prints it within kube-scheduler's words."""
+    way = _SHOWN.get(type(value))
+    return way(value) if way else str(value)
+
+
+def _shown_list(values: list[Value]) -> str:
+    return f"[{', '.join(map(shown, values))}]"
+
+
+def _shown_map(values: Mapping) -> str:
+    return f"{{{', '.join(f'{shown(key)}: {shown(item)}' for key, item in values.items())}}}"
+
+
+def _shown_optional(value: Perhaps) -> str:
+    return "optional.none()" if value.value is MISSING else f"optional({shown(value.value)})"
+
+
+def shown_double(number: float) -> str:
+    """A number as Go's ``%g`` prints it: as few digits as tell it apart."""
+    if number != number:
+        return "NaN"
+    if number in (float("inf"), float("-inf")):
+        return "+Inf" if number > 0 else "-Inf"
+    mantissa, _, exponent = repr(number).partition("e")
+    sign, mantissa = ("-", mantissa[1:]) if mantissa.startswith("-") else ("", mantissa)
+    whole, _, part = mantissa.partition(".")
+    digits = (whole + part).lstrip("0")
+    if not digits:
+        return f"{sign}0"
+    # The place of the first digit that counts, as a power of ten.
+    leading = len(whole) - 1 - (len(whole + part) - len(digits)) + int(exponent or 0)
+    digits = digits.rstrip("0")
+    if leading < -4 or leading >= _LARGEST_PLAIN:
+        power = f"{'-' if leading < 0 else '+'}{abs(leading):02}"
+        return f"{sign}{digits[0]}{'.' * (len(digits) > 1)}{digits[1:]}e{power}"
+    if leading < 0:
+        return f"{sign}0.{'0' * (-leading - 1)}{digits}"
+    digits = digits.ljust(leading + 1, "0")
+    return f"{sign}{digits[: leading + 1]}{'.' * (len(digits) > leading + 1)}{digits[leading + 1 :]}"
+
+
+_SHOWN: dict[type, Callable[[Any], str]] = {
+    type(None): lambda _: "0",
+    bool: lambda value: "true" if value else "false",
+    float: shown_double,
+    bytes: lambda value: f"[{' '.join(map(str, value))}]",
+    Mapping: _shown_map,
+    DeviceMapping: _shown_map,
+    Perhaps: _shown_optional,
+    **dict.fromkeys(LISTS, _shown_list),
+}
