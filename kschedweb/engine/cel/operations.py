@@ -28,6 +28,7 @@ from kschedweb.engine.cel.values import (
     Uint,
     Value,
     forms,
+    go_name,
     shown,
 )
 from kschedweb.engine.cel.versions import Version
@@ -342,7 +343,7 @@ def has_key(within: Mapping, key: Value) -> bool:
 def hashable(value: Value) -> None:
     """Raise Panicked where kube-scheduler cannot look a value up."""
     if type(value) in _UNHASHABLE:
-        raise Panicked(f"internal error: runtime error: hash of unhashable type {GO_NAMES[type(value)]}")
+        raise Panicked(f"internal error: runtime error: hash of unhashable type {go_name(value)}")
 
 
 def at(within: Value, key: Value) -> Value:

@@ -1,0 +1,100 @@
+"""Device selectors, written by hand and drawn at random, evaluated by the engine and by the real scheduler."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import Any
+
+from tests.conformance.making.expressions import DRIVER, ExpressionMaker
+from tests.conformance.reference import Answer, Reference
+from tests.engine.cel.cases import CASES, DEVICE, NOT_VALID, answer, read
+from tests.support import tiers
+
+SEED = tiers.seed()
+COUNT = tiers.count(200, 2000)
+PART, DEVICES = 20, 4  # expressions of a scenario, and devices on each of which every one is tried
+PLUGIN, NONE = "DynamicResources", ["cannot allocate all claims"]
+COMPILING, RUNNING = "CEL compile error: ", "CEL runtime error: "
+
+
+def scenario(name: str, expressions: list[str], devices: list[dict]) -> dict:
+    """One node with one device for each of ``devices``, one pod with a claim for each of ``expressions``."""
+    objects: list[dict] = [{"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "c"}}]
+    for number, device in enumerate(devices):
+        node = f"n{number}"
+        pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
+        spec = {"driver": DRIVER, "nodeName": node, "pool": pool, "devices": [{"name": "d", **device}]}
+        status = {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}
+        objects += [
+            {"apiVersion": "v1", "kind": "Node", "metadata": {"name": node}, "status": status},
+            {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": node}, "spec": spec},
+        ]
+    objects += [claim(f"c{number}", expression) for number, expression in enumerate(expressions)]
+    pending = [pod(f"p{number}", f"c{number}") for number in range(len(expressions))]
+    return {"name": name, "objects": objects, "pending": pending, "mode": "each"}
+
+
+def claim(name: str, expression: str) -> dict:
+    exactly = {"deviceClassName": "c", "allocationMode": "ExactCount", "count": 1}
+    requests = [{"name": "r", "exactly": {**exactly, "selectors": [{"cel": {"expression": expression}}]}}]
+    metadata = {"name": name, "namespace": "default", "uid": name}
+    spec = {"devices": {"requests": requests}}
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": metadata, "spec": spec}
+
+
+def pod(name: str, claimed: str) -> dict:
+    claims = [{"name": "d", "resourceClaimName": claimed}]
+    spec = {"containers": [{"name": "c", "image": "i"}], "resourceClaims": claims, "preemptionPolicy": "Never"}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"}, "spec": spec}
+
+
+def real(said: dict, number: int) -> bool | str:
+    """What kube-scheduler made of a selector on one node: whether it matches, its error, or ``NOT_VALID``."""
+    verdict = said["filters"].get(PLUGIN, {}).get(f"n{number}")
+    if verdict is None:
+        return True
+    (reason,) = verdict["reasons"]
+    if COMPILING in reason:
+        return NOT_VALID
+    return reason.split(RUNNING, 1)[1] if RUNNING in reason else verdict["reasons"] != NONE and f"? {reason}"
+
+
+def differences(expressions: list[str], devices: list[dict], answers: Answer, untold: list[str]) -> list[Any]:
+    """Where the two differ; expressions about which the engine does not tell are added to ``untold``."""
+    found = []
+    for expression, said in zip(expressions, answers["pods"], strict=True):
+        for number, device in enumerate(devices):
+            mine, theirs = answer(expression, read(device)), real(said, number)
+            if mine is None:
+                untold.append(expression)
+            elif mine != theirs:
+                found.append({"expression": expression, "device": device, "engine": mine, "kube-scheduler": theirs})
+    return found
+
+
+def drawn(number: int) -> tuple[list[str], list[dict]]:
+    maker = ExpressionMaker(Random(f"{SEED}/{number}"))
+    return [maker.expression() for _ in range(PART)], [maker.device() for _ in range(DEVICES)]
+
+
+def test_drawn_selectors_match_as_in_the_real_scheduler(reference: Reference) -> None:
+    parts = [drawn(number) for number in range(-(-COUNT // PART))]
+    asked = [scenario(f"cel-{SEED}-{number}", *part) for number, part in enumerate(parts)]
+    differing: list[Any] = []
+    untold: list[str] = []
+    for part, said in zip(parts, reference.answers("explain", asked), strict=True):
+        differing += differences(*part, said, untold)
+    assert len(untold) <= COUNT * DEVICES // 100, untold
+    assert differing == [], f"HUNT_SEED={SEED}\n{json.dumps(differing[:5], indent=1)}"
+
+
+def test_selectors_written_by_hand_match_as_in_the_real_scheduler(reference: Reference) -> None:
+    expressions = [expression for cases in CASES.values() for expression, _ in cases]
+    parts = [expressions[first : first + 3 * PART] for first in range(0, len(expressions), 3 * PART)]
+    asked = [scenario(f"cases-{number}", part, [DEVICE]) for number, part in enumerate(parts)]
+    differing: list[Any] = []
+    untold: list[str] = []
+    for part, said in zip(parts, reference.answers("explain", asked), strict=True):
+        differing += differences(part, [DEVICE], said, untold)
+    assert (differing, untold) == ([], [])
