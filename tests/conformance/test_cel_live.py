@@ -6,7 +6,10 @@ import json
 from random import Random
 from typing import Any
 
+from kschedweb.engine.cel import Refused
+from kschedweb.engine.cel.matching import program
 from tests.conformance.making.expressions import DRIVER, ExpressionMaker
+from tests.conformance.making.patterns import PatternMaker
 from tests.conformance.reference import Answer, Reference
 from tests.engine.cel.cases import CASES, DEVICE, NOT_VALID, answer, read
 from tests.support import tiers
@@ -87,6 +90,37 @@ def test_drawn_selectors_match_as_in_the_real_scheduler(reference: Reference) ->
         differing += differences(*part, said, untold)
     assert len(untold) <= COUNT * DEVICES // 100, untold
     assert differing == [], f"HUNT_SEED={SEED}\n{json.dumps(differing[:5], indent=1)}"
+
+
+def searched(number: int) -> list[str]:
+    """Patterns searched in texts; each expression says what the engine finds, or asks for anything where it refuses."""
+    maker = PatternMaker(Random(f"{SEED}/patterns/{number}"))
+    found = []
+    for _ in range(PART * 3):
+        pattern, text = maker.pattern(), maker.text()
+        try:
+            said = json.dumps(list(program(pattern).every(text)), ensure_ascii=False)
+        except Refused:
+            said = "[]"
+        call = f"{json.dumps(text, ensure_ascii=False)}.findAll({json.dumps(pattern, ensure_ascii=False)})"
+        found.append(f"{call} == {said}")
+    return found
+
+
+def test_drawn_patterns_find_what_they_find_in_the_real_scheduler(reference: Reference) -> None:
+    parts = [searched(number) for number in range(-(-COUNT // PART))]
+    asked = [scenario(f"patterns-{SEED}-{number}", part, [DEVICE]) for number, part in enumerate(parts)]
+    differing, refused = [], 0
+    for part, said in zip(parts, reference.answers("explain", asked), strict=True):
+        for expression, one in zip(part, said["pods"], strict=True):
+            mine, theirs = answer(expression, read(DEVICE)), real(one, 0)
+            refused += mine == NOT_VALID != theirs
+            if NOT_VALID not in (mine, theirs) or mine == theirs:
+                differing += [expression] if (mine, theirs) not in ((True, True), (NOT_VALID, NOT_VALID)) else []
+            elif theirs == NOT_VALID:
+                differing.append(expression)
+    assert differing == [], f"HUNT_SEED={SEED}"
+    assert refused <= len(parts) * PART * 3 // 20
 
 
 def test_selectors_written_by_hand_match_as_in_the_real_scheduler(reference: Reference) -> None:

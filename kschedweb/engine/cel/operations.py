@@ -63,14 +63,18 @@ def same(left: Value, right: Value) -> bool:
 
 def _same_amounts(left: Quantity, right: Value) -> bool:
     if type(right) is not Quantity or right.computed:
-        raise no_such_overload()
+        raise _incomparable(right)
     return left.compare(right) == 0
 
 
 def _same_versions(left: Version, right: Value) -> bool:
     if type(right) is not Version:
-        raise no_such_overload()
+        raise _incomparable(right)
     return left.compare(right) == 0
+
+
+def _incomparable(value: Value) -> EvaluationError:
+    return EvaluationError(value.words) if type(value) is Broken else no_such_overload()
 
 
 def _same_lists(left: list[Value], right: Value) -> bool:

@@ -8,8 +8,8 @@ from random import Random
 from tests.conformance.making.chance import Chance
 
 DRIVER, OTHER = "gpu.example.com", "other.example.com"
-NAMES = ["model", "index", "shared", "version", "nothing"]
-AMOUNTS = ["memory", "slots", "nothing"]
+NAMES = [*["model", "index", "shared", "version"] * 4, "nothing"]
+AMOUNTS = [*["memory", "slots"] * 5, "nothing"]
 VERSIONS = ["1.2.3", "1.10.0", "2.0.0-rc.1", "2.0.0-rc.1.2", "2.0.0", "0.0.1+build.5"]
 QUANTITIES = ["10Gi", "10240Mi", "1", "1500m", "1.5Ki", "0", "1e3", "1k", "7.5", "100E", "3n"]
 # kube-scheduler changes one with many digits for all that ask later, when it adds to it.
@@ -40,10 +40,10 @@ class ExpressionMaker(Chance):
         }
         if self.maybe(0.15):
             known["model"], known["index"] = known["index"], known["model"]
-        attributes = {name: value for name, value in known.items() if self.maybe(0.85)}
+        attributes = {name: value for name, value in known.items() if self.maybe(0.93)}
         attributes |= {f"{OTHER}/{name}": value for name, value in known.items() if self.maybe(0.3)}
         named = ["memory", "slots", f"{OTHER}/memory"]
-        capacity = {name: {"value": self.pick(CAPACITIES)} for name in named if self.maybe(0.8)}
+        capacity = {name: {"value": self.pick(CAPACITIES)} for name in named if self.maybe(0.93)}
         return {"attributes": attributes, "capacity": capacity} | (
             {"allowMultipleAllocations": True} if self.maybe(0.3) else {}
         )
@@ -54,10 +54,10 @@ class ExpressionMaker(Chance):
 
     def of(self, kind: str, depth: int) -> str:
         """An expression of a kind; seldom of another one, or one whose type only the evaluation knows."""
-        if self.maybe(0.012):
+        if self.maybe(0.005):
             kind = self.pick(["bool", "int", "string", "double", "uint", "quantity", "semver", "list"])
-        elif self.maybe(0.12):
-            return self.attribute()
+        elif self.maybe(0.1):
+            return self.fitting(kind)
         elif self.maybe(0.02):
             return f"dyn({self.of(kind, depth - 1)})"
         ways: dict[str, Callable[[int], str]] = {
@@ -75,8 +75,13 @@ class ExpressionMaker(Chance):
         }
         return ways[kind](depth)
 
+    def fitting(self, kind: str) -> str:
+        """An attribute that is mostly of the kind."""
+        name = {"bool": "shared", "int": "index", "string": "model", "semver": "version"}.get(kind, "")
+        return f'device.attributes["{DRIVER}"].{name}' if name and self.maybe(0.8) else self.attribute()
+
     def domain(self) -> str:
-        return self.pick([DRIVER, DRIVER, DRIVER, OTHER, "none.example.com"])
+        return self.pick([*[DRIVER] * 9, OTHER, OTHER, "none.example.com"])
 
     def variable(self, kind: str) -> str:
         """A variable of a kind, empty if there is none."""
