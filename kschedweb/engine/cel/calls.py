@@ -105,12 +105,13 @@ def watched(first: Code, second: Code) -> Code:
     return replace(first, run=run)
 
 
-def measured(run: Callable[..., Value], args: list[Run], what: int) -> Run:
+def measured(name: str, run: Callable[..., Value], args: list[Run], what: int) -> Run:
     """A call of a function that kube-scheduler measures: it panics where what it measures is not there.
 
     ``what`` is ``FIRST`` for the list that is the first value, ``KEYS`` for the one that is the second, ``LEVEL`` for
     the number that is the second.
     """
+    effort = _GROWING[name]
     place, kinds = min(what, KEYS), frozenset((int,)) if what == LEVEL else LISTS
 
     def call(frame: Frame) -> Value:
@@ -128,7 +129,7 @@ def measured(run: Callable[..., Value], args: list[Run], what: int) -> Run:
             raise _panic(go_name(values[place]), what, addable=type(values[place]) in _ADDABLE)
         if problem:
             raise problem
-        spend(frame, sum(map(weight, values)))
+        spend(frame, effort(*values))
         return run(*values)
 
     return call

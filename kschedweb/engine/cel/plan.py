@@ -150,7 +150,7 @@ class _Planner:
             run = kubernetes.keeping(function.name, run, self.names)
         what = MEASURED.get((function.name, len(args))) if only else None
         if what is not None:
-            return Code(measured(run, [arg.run for arg in args], what), panics=True)
+            return Code(measured(function.name, run, [arg.run for arg in args], what), panics=True)
         code = applied(function.name, run, args)
         if function.name not in standard.CONVERSIONS or not args[0].constant:
             return code

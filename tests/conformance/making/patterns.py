@@ -8,22 +8,9 @@ from random import Random
 from tests.conformance.making.chance import Chance
 
 LETTERS = "abAB01_- .\nékK"
-ESCAPES = [
-    "\\d",
-    "\\w",
-    "\\s",
-    "\\D",
-    "\\W",
-    "\\S",
-    "\\.",
-    "\\-",
-    "\\x41",
-    "\\x{e9}",
-    "\\101",
-    "\\n",
-    "\\t",
-    "\\Qa.\\E",
-]
+ESCAPES = ["\\d", "\\w", "\\s", "\\D", "\\W", "\\S", "\\.", "\\-", "\\x41", "\\x{e9}", "\\101", "\\n", "\\t"]
+# What the engine refuses to repeat.
+WHOLE = ["(?i)", "(?s)", "(?m-i)", "\\Qa.\\E", ""]
 EDGES = ["^", "$", "\\b", "\\B", "\\A", "\\z"]
 REPEATS = ["*", "+", "?", "*?", "+?", "??", "{2}", "{1,2}", "{0,1}?", "{2,}", "{0}", "{,2}", "{1,2", "{01}"]
 CLASSES = [
@@ -82,7 +69,9 @@ class PatternMaker(Chance):
         ]
         if depth > 0:
             ways += [lambda: f"{self.pick(GROUPS)}{self.pattern(depth - 1)})"] * 3
-        found = self.pick([*ways, lambda: self.pick(EDGES), lambda: self.pick(["", "(?i)", "(?s)"])])()
+        if self.maybe(0.08):
+            return str(self.pick(WHOLE))
+        found = self.pick([*ways, lambda: self.pick(EDGES)])()
         return f"{found}{self.pick(REPEATS)}" if found and self.maybe(0.4) else found
 
     def letter(self) -> str:
