@@ -1,61 +1,134 @@
-"""Expressions that nobody wrote, evaluated by the engine and by the real scheduler: verdicts and errors are equal."""
+"""Device selectors, written by hand and drawn at random, evaluated by the engine and by the real scheduler."""
 
 from __future__ import annotations
 
+import json
 from random import Random
+from typing import Any
 
-import pytest
-
-from tests.conformance.hunting import differing
-from tests.conformance.making.expressions import DEVICE, DRIVER, ExpressionMaker
-from tests.conformance.reference import Reference
+from kschedweb.engine.cel import Refused
+from kschedweb.engine.cel.matching import program
+from tests.conformance.making.expressions import DRIVER, ExpressionMaker
+from tests.conformance.making.patterns import PatternMaker
+from tests.conformance.reference import Answer, Reference
+from tests.engine.cel.cases import CASES, DEVICE, NOT_VALID, answer, read
 from tests.support import tiers
 
-pytestmark = pytest.mark.live
-
 SEED = tiers.seed()
-COUNT = tiers.count(300, 3000)
-TOGETHER = 30  # expressions of one scenario, each in a claim of its own
-API = "resource.k8s.io/v1"
+COUNT = tiers.count(200, 2000)
+PART, DEVICES = 20, 4  # expressions of a scenario, and devices on each of which every one is tried
+PLUGIN, NONE = "DynamicResources", ["cannot allocate all claims"]
+COMPILING, RUNNING = "CEL compile error: ", "CEL runtime error: "
 
 
-def scenario(name: str, expressions: list[str]) -> dict:
-    """A node with one device, and a pod for each expression."""
-    pool = {"name": "p", "generation": 1, "resourceSliceCount": 1}
-    spec = {"driver": DRIVER, "nodeName": "n", "pool": pool, "devices": [DEVICE]}
-    objects = [
-        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "status": {"allocatable": {"pods": "110"}}},
-        {"apiVersion": API, "kind": "DeviceClass", "metadata": {"name": "any"}, "spec": {}},
-        {"apiVersion": API, "kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": spec},
-    ]
-    pods = []
-    for number, expression in enumerate(expressions):
-        exactly = {
-            "deviceClassName": "any",
-            "allocationMode": "ExactCount",
-            "count": 1,
-            "selectors": [{"cel": {"expression": expression}}],
-        }
-        claim = {"devices": {"requests": [{"name": "r", "exactly": exactly}]}}
-        metadata = {"name": f"c{number}", "namespace": "default", "uid": f"c{number}"}
-        objects.append({"apiVersion": API, "kind": "ResourceClaim", "metadata": metadata, "spec": claim})
-        wants = [{"name": "r", "resourceClaimName": f"c{number}"}]
-        pod = {"name": f"p{number}", "namespace": "default", "uid": f"p{number}"}
-        container = {"name": "c", "image": "x", "resources": {"claims": [{"name": "r"}]}}
-        spec = {"containers": [container], "resourceClaims": wants}
-        pods.append({"apiVersion": "v1", "kind": "Pod", "metadata": pod, "spec": spec, "status": {}})
-    return {"name": name, "objects": objects, "pending": pods, "mode": "each"}
+def scenario(name: str, expressions: list[str], devices: list[dict]) -> dict:
+    """One node with one device for each of ``devices``, one pod with a claim for each of ``expressions``."""
+    objects: list[dict] = [{"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "c"}}]
+    for number, device in enumerate(devices):
+        node = f"n{number}"
+        pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
+        spec = {"driver": DRIVER, "nodeName": node, "pool": pool, "devices": [{"name": "d", **device}]}
+        status = {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}
+        objects += [
+            {"apiVersion": "v1", "kind": "Node", "metadata": {"name": node}, "status": status},
+            {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": node}, "spec": spec},
+        ]
+    objects += [claim(f"c{number}", expression) for number, expression in enumerate(expressions)]
+    pending = [pod(f"p{number}", f"c{number}") for number in range(len(expressions))]
+    return {"name": name, "objects": objects, "pending": pending, "mode": "each"}
 
 
-def test_a_device_meets_a_selector_where_kube_scheduler_says_so(reference: Reference) -> None:
-    maker = ExpressionMaker(Random(f"{SEED}/expressions"))
-    made = [maker.expression() for _ in range(COUNT)]
-    asked = [scenario(f"cel-{SEED}-{at}", made[at : at + TOGETHER]) for at in range(0, COUNT, TOGETHER)]
-    told = []
-    for one, ours, expected in differing(reference, "explain", asked):
-        claims = [item for item in one["objects"] if item["kind"] == "ResourceClaim"]
-        for claim, mine, theirs in zip(claims, ours.get("pods") or [], expected.get("pods") or [], strict=False):
-            if mine != theirs:
-                (request,) = claim["spec"]["devices"]["requests"]
-                told.append((request["exactly"]["selectors"][0]["cel"]["expression"], mine, theirs))
-    assert told == [], f"HUNT_SEED={SEED}: {len(told)} of {COUNT} differ"
+def claim(name: str, expression: str) -> dict:
+    exactly = {"deviceClassName": "c", "allocationMode": "ExactCount", "count": 1}
+    requests = [{"name": "r", "exactly": {**exactly, "selectors": [{"cel": {"expression": expression}}]}}]
+    metadata = {"name": name, "namespace": "default", "uid": name}
+    spec = {"devices": {"requests": requests}}
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": metadata, "spec": spec}
+
+
+def pod(name: str, claimed: str) -> dict:
+    claims = [{"name": "d", "resourceClaimName": claimed}]
+    spec = {"containers": [{"name": "c", "image": "i"}], "resourceClaims": claims, "preemptionPolicy": "Never"}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"}, "spec": spec}
+
+
+def real(said: dict, number: int) -> bool | str:
+    """What kube-scheduler made of a selector on one node: whether it matches, its error, or ``NOT_VALID``."""
+    verdict = said["filters"].get(PLUGIN, {}).get(f"n{number}")
+    if verdict is None:
+        return True
+    (reason,) = verdict["reasons"]
+    if COMPILING in reason:
+        return NOT_VALID
+    return reason.split(RUNNING, 1)[1] if RUNNING in reason else verdict["reasons"] != NONE and f"? {reason}"
+
+
+def differences(expressions: list[str], devices: list[dict], answers: Answer, untold: list[str]) -> list[Any]:
+    """Where the two differ; expressions about which the engine does not tell are added to ``untold``."""
+    found = []
+    for expression, said in zip(expressions, answers["pods"], strict=True):
+        for number, device in enumerate(devices):
+            mine, theirs = answer(expression, read(device)), real(said, number)
+            if mine is None:
+                untold.append(expression)
+            elif mine != theirs:
+                found.append({"expression": expression, "device": device, "engine": mine, "kube-scheduler": theirs})
+    return found
+
+
+def drawn(number: int) -> tuple[list[str], list[dict]]:
+    maker = ExpressionMaker(Random(f"{SEED}/{number}"))
+    return [maker.expression() for _ in range(PART)], [maker.device() for _ in range(DEVICES)]
+
+
+def test_drawn_selectors_match_as_in_the_real_scheduler(reference: Reference) -> None:
+    parts = [drawn(number) for number in range(-(-COUNT // PART))]
+    asked = [scenario(f"cel-{SEED}-{number}", *part) for number, part in enumerate(parts)]
+    differing: list[Any] = []
+    untold: list[str] = []
+    for part, said in zip(parts, reference.answers("explain", asked), strict=True):
+        differing += differences(*part, said, untold)
+    assert len(untold) <= COUNT * DEVICES // 100, untold
+    assert differing == [], f"HUNT_SEED={SEED}\n{json.dumps(differing[:5], indent=1)}"
+
+
+def searched(number: int) -> list[str]:
+    """Patterns searched in texts; each expression says what the engine finds, or asks for anything where it refuses."""
+    maker = PatternMaker(Random(f"{SEED}/patterns/{number}"))
+    found = []
+    for _ in range(PART * 3):
+        pattern, text = maker.pattern(), maker.text()
+        try:
+            said = json.dumps(list(program(pattern).every(text)), ensure_ascii=False)
+        except Refused:
+            said = "[]"
+        call = f"{json.dumps(text, ensure_ascii=False)}.findAll({json.dumps(pattern, ensure_ascii=False)})"
+        found.append(f"{call} == {said}")
+    return found
+
+
+def test_drawn_patterns_find_what_they_find_in_the_real_scheduler(reference: Reference) -> None:
+    parts = [searched(number) for number in range(-(-COUNT // PART))]
+    asked = [scenario(f"patterns-{SEED}-{number}", part, [DEVICE]) for number, part in enumerate(parts)]
+    differing, refused = [], 0
+    for part, said in zip(parts, reference.answers("explain", asked), strict=True):
+        for expression, one in zip(part, said["pods"], strict=True):
+            mine, theirs = answer(expression, read(DEVICE)), real(one, 0)
+            refused += mine == NOT_VALID != theirs
+            if NOT_VALID not in (mine, theirs) or mine == theirs:
+                differing += [expression] if (mine, theirs) not in ((True, True), (NOT_VALID, NOT_VALID)) else []
+            elif theirs == NOT_VALID:
+                differing.append(expression)
+    assert differing == [], f"HUNT_SEED={SEED}"
+    assert refused <= len(parts) * PART * 3 // 20
+
+
+def test_selectors_written_by_hand_match_as_in_the_real_scheduler(reference: Reference) -> None:
+    expressions = [expression for cases in CASES.values() for expression, _ in cases]
+    parts = [expressions[first : first + 3 * PART] for first in range(0, len(expressions), 3 * PART)]
+    asked = [scenario(f"cases-{number}", part, [DEVICE]) for number, part in enumerate(parts)]
+    differing: list[Any] = []
+    untold: list[str] = []
+    for part, said in zip(parts, reference.answers("explain", asked), strict=True):
+        differing += differences(part, [DEVICE], said, untold)
+    assert (differing, untold) == ([], [])

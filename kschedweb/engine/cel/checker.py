@@ -159,7 +159,7 @@ class _Checker:
 
     def resolved_call(self, node: Call, name: str, types: list[Type], *, member: bool) -> Type:
         function = FUNCTIONS.get(name)
-        if name in LEFT_OUT and (function is None or name in ("ip", "format")):
+        if function is None and name in LEFT_OUT:
             raise Refused(f"the function {name} is left out of the simulation")
         if function is None:
             raise Refused(f"no function is called {name}")

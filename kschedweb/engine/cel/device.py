@@ -46,8 +46,8 @@ def attribute(raw: Json) -> Attribute:
 class Device:
     """Attributes and capacity by their names in the ResourceSlice: ``domain/name``, or ``name`` in the driver's domain.
 
-    ``fields`` is the device as a value, ``domains`` what is in its two maps, to be read without a detour. ``problem``
-    is what kube-scheduler says of the device, whatever the expression; empty if there is none.
+    ``fields`` is the device as a value, ``domains`` its two maps, to be read without a detour. ``problem`` is what
+    kube-scheduler says of the device, whatever the expression; empty if there is none.
     """
 
     __slots__ = ("domains", "fields", "problem")

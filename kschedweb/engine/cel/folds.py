@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kschedweb.engine.cel.effort import Frame, Run, spend
 from kschedweb.engine.cel.errors import EvaluationError, no_such_overload
 from kschedweb.engine.cel.macros import ALL, ENTRIES, EXISTS, EXISTS_ONE, INSERT, LIST, MAP
-from kschedweb.engine.cel.values import GO_NAMES, LISTS, MISSING, TYPE_NAMES, Growing, Mapping, Value, shown
+from kschedweb.engine.cel.values import LISTS, MISSING, TYPE_NAMES, Growing, Mapping, Value, go_name, shown
 
 UNSET = object()  # a variable that nobody asked for yet
 
@@ -43,7 +43,7 @@ def _elements(over: Value, *, single: bool) -> Iterable[Value]:
         return values if single else enumerate(values)
     if isinstance(over, Mapping):
         return list(over.keys() if single else over.items())
-    name = GO_NAMES[type(over)]
+    name = go_name(over)
     raise EvaluationError(
         f"got '{name}', expected iterable type" if single else f"unsupported comprehension range type: {name}"
     )
@@ -104,10 +104,11 @@ def _exactly_one(loop: Loop) -> Run:
     return run
 
 
-def _gathered(loop: Loop, frame: Frame, take: Callable[[Value, Value], None]) -> None:
+def _gathered(loop: Loop, frame: Frame, take: Callable[[Value, Value], None], *, all_values: bool) -> None:
     """Give ``take`` the first variable and the value of every element that the filter lets through.
 
-    The first error of a value stands, unless a filter fails later: its last error stands then.
+    The first error of a value stands, unless a filter fails later: its last error stands then. ``all_values``: values
+    are computed after an error too.
     """
     assert loop.value is not None
     problem: EvaluationError | None = None
@@ -117,11 +118,13 @@ def _gathered(loop: Loop, frame: Frame, take: Callable[[Value, Value], None]) ->
         except EvaluationError as error:
             problem = error
             continue
-        if kept and problem is None:
+        if kept and (all_values or problem is None):
             try:
-                take(first, loop.value(frame))
+                value = loop.value(frame)
+                if problem is None:
+                    take(first, value)
             except EvaluationError as error:
-                problem = error
+                problem = problem or error
     if problem:
         raise problem
 
@@ -129,7 +132,7 @@ def _gathered(loop: Loop, frame: Frame, take: Callable[[Value, Value], None]) ->
 def _listed(loop: Loop) -> Run:
     def run(frame: Frame) -> list[Value]:
         found: list[Value] = []
-        _gathered(loop, frame, lambda _, value: found.append(value))
+        _gathered(loop, frame, lambda _, value: found.append(value), all_values=True)
         return found
 
     return run
@@ -138,7 +141,7 @@ def _listed(loop: Loop) -> Run:
 def _mapped(loop: Loop, insert: Callable[[Mapping, Value, Value], None]) -> Run:
     def run(frame: Frame) -> Mapping:
         made = Mapping({})
-        _gathered(loop, frame, lambda first, value: insert(made, first, value))
+        _gathered(loop, frame, lambda first, value: insert(made, first, value), all_values=False)
         return made
 
     return run

@@ -28,6 +28,7 @@ from kschedweb.engine.cel.values import (
     Uint,
     Value,
     forms,
+    go_name,
     shown,
 )
 from kschedweb.engine.cel.versions import Version
@@ -62,14 +63,18 @@ def same(left: Value, right: Value) -> bool:
 
 def _same_amounts(left: Quantity, right: Value) -> bool:
     if type(right) is not Quantity or right.computed:
-        raise no_such_overload()
+        raise _incomparable(right)
     return left.compare(right) == 0
 
 
 def _same_versions(left: Version, right: Value) -> bool:
     if type(right) is not Version:
-        raise no_such_overload()
+        raise _incomparable(right)
     return left.compare(right) == 0
+
+
+def _incomparable(value: Value) -> EvaluationError:
+    return EvaluationError(value.words) if type(value) is Broken else no_such_overload()
 
 
 def _same_lists(left: list[Value], right: Value) -> bool:
@@ -342,7 +347,7 @@ def has_key(within: Mapping, key: Value) -> bool:
 def hashable(value: Value) -> None:
     """Raise Panicked where kube-scheduler cannot look a value up."""
     if type(value) in _UNHASHABLE:
-        raise Panicked(f"internal error: runtime error: hash of unhashable type {GO_NAMES[type(value)]}")
+        raise Panicked(f"internal error: runtime error: hash of unhashable type {go_name(value)}")
 
 
 def at(within: Value, key: Value) -> Value:

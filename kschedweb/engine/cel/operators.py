@@ -7,7 +7,6 @@ from kschedweb.engine.cel.errors import EvaluationError, Refused, no_such_overlo
 from kschedweb.engine.cel.operations import equal, hashable, present, repacked
 from kschedweb.engine.cel.paths import KEYS
 from kschedweb.engine.cel.values import (
-    GO_NAMES,
     LISTS,
     MISSING,
     Broken,
@@ -17,6 +16,7 @@ from kschedweb.engine.cel.values import (
     Uint,
     Value,
     forms,
+    go_name,
     shown,
 )
 
@@ -194,5 +194,5 @@ def _entry_key(key: Value) -> Value:
         return key
     hashable(key)
     if type(key) not in KEYS:
-        raise Refused(f"a map has a key of kind {GO_NAMES[type(key)]}")
+        raise Refused(f"a map has a key of kind {go_name(key)}")
     return type(key), key

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from kschedweb.engine.cel.effort import Frame, Run
 from kschedweb.engine.cel.errors import EvaluationError
 from kschedweb.engine.cel.operations import at, missing, native, repacked
-from kschedweb.engine.cel.values import GO_NAMES, MISSING, NOTHING, Perhaps, Uint, Value, shown
+from kschedweb.engine.cel.values import MISSING, NOTHING, Perhaps, Uint, Value, go_name, shown
 
 KEYS = frozenset((str, int, Uint, bool, float))
 
@@ -98,5 +98,5 @@ def walk(value: Value, steps: tuple[Step, ...], frame: Frame) -> Value:
 
 def _key(value: Value) -> Value:
     if type(value) not in KEYS:
-        raise EvaluationError(f"invalid qualifier type: {GO_NAMES[type(value)]}")
+        raise EvaluationError(f"invalid qualifier type: {go_name(value)}")
     return value

@@ -78,11 +78,13 @@ class Quantity:
         """The sum within 64 bits, as (unscaled, exponent)."""
         if not other.unscaled:
             return self.unscaled, self.exponent
+        # Go cannot turn the sign of the lowest number.
+        amount = other.unscaled if other.unscaled == -INT64_MAX - 1 else sign * other.unscaled
         if not self.unscaled:
-            return sign * other.unscaled, other.exponent
+            return amount, other.exponent
         exponent = min(self.exponent, other.exponent)
         one = self.unscaled * 10 ** (self.exponent - exponent)
-        two = sign * other.unscaled * 10 ** (other.exponent - exponent)
+        two = amount * 10 ** (other.exponent - exponent)
         fits = all(-INT64_MAX - 1 <= number <= INT64_MAX for number in (one, two, one + two))
         return (one + two, exponent) if fits else None
 

@@ -146,6 +146,16 @@ GO_NAMES: dict[type, str] = {
     Perhaps: "*types.Optional",
     TypeName: "*types.Type",
 }
+
+
+def go_name(value: Value) -> str:
+    """The name that Go has for the type of a value."""
+    if isinstance(value, Mapping) and value.default is not MISSING:
+        return "cel.mapper"
+    name = GO_NAMES[type(value)]
+    return f"*{name}" if getattr(value, "computed", False) else name
+
+
 # What kube-scheduler says of a value that ought to be a bool.
 NOT_BOOL: dict[type, str] = {
     type(None): "type conversion error from 'null_type' to 'bool'",

@@ -96,7 +96,7 @@ def normalized(text: str) -> Version:
 
 
 def _without_zeros(part: str) -> str:
-    if len(part) < 2:
+    if len(part.encode()) < 2:
         return part
     bare = part.lstrip("0")
     return bare if bare[:1] in tuple("0123456789") else f"0{bare}"

@@ -1,65 +1,101 @@
-"""What expressions say of a device: by hand; against kube-scheduler in tests/conformance/test_cel_live.py."""
+"""Programs: what is kept, what is refused and how that is said."""
 
 from __future__ import annotations
 
 import pytest
 
-from kschedweb.engine.cel import Device, EvaluationError, Refused, attribute, compiled, quantity
+from kschedweb.engine.cel import Device, EvaluationError, Refused, compiled, quantity
+from kschedweb.engine.cel.environment import FUNCTIONS, LEFT_OUT
+from tests.engine.cel.cases import DEVICE, expanded, read
 
-DEVICE = Device(
-    "gpu.example.com",
-    {
-        "example.com/model": attribute({"string": "A100"}),
-        "example.com/index": attribute({"int": 3}),
-        "example.com/ok": attribute({"bool": True}),
-        "example.com/firmware": attribute({"version": "1.4.2"}),
-        "vendor": attribute({"string": "acme"}),
-    },
-    {"example.com/memory": quantity("40Gi"), "cores": quantity("12")},
-    False,
-)
+
+def test_a_program_is_made_once() -> None:
+    assert compiled("device.driver == 'a'") is compiled("device.driver == 'a'")
 
 
 @pytest.mark.parametrize(
-    ("expression", "meets"),
+    ("expression", "why"),
     [
-        ('device.driver == "gpu.example.com"', True),
-        ('device.attributes["example.com"].model == "A100"', True),
-        ('device.attributes["gpu.example.com"].vendor == "acme"', True),  # without a domain it is the driver's
-        ('device.attributes["example.com"].index > 3', False),
-        ('device.capacity["example.com"].memory.compareTo(quantity("10Gi")) > 0', True),
-        ('device.attributes["example.com"].firmware.isGreaterThan(semver("1.10.0"))', False),
-        ('has(device.attributes["nobody.example.com"].model)', False),
-        ('device.attributes["example.com"].?missing.orValue("x") == "x"', True),
-        ('["A100", "H100"].exists(model, model == device.attributes["example.com"].model)', True),
-        ('cel.bind(i, device.attributes["example.com"].index, i > 1 && i < 5)', True),
-        ('false && device.attributes["example.com"].missing', False),  # what decides alone absorbs the error
-        ('device.attributes["example.com"].missing || true', True),
-        ("device.allowMultipleAllocations", False),
+        ("", "the end is unexpected there"),
+        ("1 +", "the end is unexpected there"),
+        ("device.driver == #", "the character '#' at 18 belongs to no word of CEL"),
+        ("[1, 2", "] is expected before the end"),
+        ("99999999999999999999 == 1", "99999999999999999999 is not a whole number of 64 bits"),
+        ("9223372036854775808 == 1", "9223372036854775808 is not a whole number of 64 bits"),
+        ("'\\ud800' == ''", "\\ud800 is no character"),
+        ("let == 1", "let is a reserved word"),
+        ("a.b == 1", "nothing is called a"),
+        ("device.foo", "a device has no field foo"),
+        ("'a'.foo", "string has no field foo"),
+        ("foo(1)", "no function is called foo"),
+        ("size(1) == 1", "size is not defined for (int)"),
+        ("1 == 'a'", "_==_ is not defined for (int, string)"),
+        ("1 && true", "bool is expected, not int"),
+        ("[1, 'a'] == []", "int is expected, not string"),
+        ("[dyn(1), 1] == []", "a list or map has both dyn and int"),
+        ("[?1] == []", "int after ? is not known to be an optional"),
+        ("1", "it must evaluate to bool or the unknown type, not int"),
+        ("1.all(x, true)", "a macro goes over lists and maps, not over int"),
+        ("[1].all(x.y, true)", "the variable of a macro must be a simple name"),
+        ("[1].all(x, x, true)", "the variable x is named twice"),
+        ("has(1)", "has() takes a field selection"),
+        ("Foo{} == 1", "Foo{…}: messages cannot be made here"),
+        ("int('a') == 1", "it has no value for any device: type conversion error from 'string' to 'int'"),
+        ("'a'.matches('[')", "the pattern '[' is no regular expression of Go, or of a kind that is left out"),
+        ("'é'.matches('(?i)é')", "a pattern folds the case of letters that are not ASCII"),
     ],
 )
-def test_a_device_meets_what_is_true_of_it(expression: str, meets: bool) -> None:
-    assert compiled(expression).matches(DEVICE) is meets
-
-
-@pytest.mark.parametrize(
-    ("expression", "said"),
-    [
-        ('device.attributes["example.com"].missing == 1', "no such key: missing"),
-        ("1 / 0 == 1", "division by zero"),
-        ("9223372036854775807 + 1 > 0", "integer overflow"),
-        ('device.attributes["example.com"].model', "could not be converted to bool"),
-    ],
-)
-def test_what_cannot_be_evaluated_is_told_in_kube_schedulers_words(expression: str, said: str) -> None:
-    with pytest.raises((EvaluationError, Refused), match=said):
-        compiled(expression).matches(DEVICE)
-
-
-@pytest.mark.parametrize(
-    "expression", ["device.driver ==", "device.nothing", "nobody()", '"a" + 1 == "a1"', 'device.driver == 1 ? "a" : 2']
-)
-def test_what_is_not_understood_is_refused_with_the_expression(expression: str) -> None:
+def test_what_is_wrong_is_said(expression: str, why: str) -> None:
     with pytest.raises(Refused) as refused:
         compiled(expression)
-    assert expression in str(refused.value)
+    assert str(refused.value) == (f"the CEL expression {expression!r}: {why}" if expression else why)
+
+
+def test_a_long_expression_is_named_by_its_beginning() -> None:
+    with pytest.raises(Refused, match=r"^the CEL expression '1 == 1 && .{110}…': "):
+        compiled("1 == 1 && " * 100)
+
+
+@pytest.mark.parametrize("name", sorted(LEFT_OUT))
+def test_functions_that_are_left_out_are_refused_by_name(name: str) -> None:
+    assert name not in FUNCTIONS
+    for call in (f"{name}('a') == 1", f"dyn(1).{name}() == 1")[: 1 if "." in name else 2]:
+        with pytest.raises(Refused, match=f"the function {name} is left out of the simulation"):
+            compiled(call)
+
+
+@pytest.mark.parametrize(
+    ("expression", "why"),
+    [
+        ("$c.big.add(1) == $c.big", "kube-scheduler changes a quantity that it adds to"),
+        ("$c.memory.compareTo($c.big) > 0 || $c.memory.isInteger()", "kube-scheduler changes a quantity"),
+        ("quantity($a.s + '1e999999999') == $c.memory", "an exponent out of range"),
+        ("lists.range($a.i * 100000).size() > 0", "too long"),
+        ("lists.range($a.i * 8000).all(x, lists.range(100).all(y, x + y >= 0))", "more than 200000 steps"),
+        ("$a.s.matches($a.p)", "is no regular expression of Go"),
+    ],
+)
+def test_some_is_refused_only_for_the_values_of_a_device(expression: str, why: str) -> None:
+    raw = {
+        "attributes": DEVICE["attributes"] | {"p": {"string": "["}, "s": {"string": ""}},
+        "capacity": DEVICE["capacity"] | {"big": {"value": "1.5Ki"}},
+    }
+    program = compiled(expanded(expression))
+    with pytest.raises(Refused, match=why) as refused:
+        program.matches(read(raw))
+    assert str(refused.value).startswith("the CEL expression ")
+
+
+def test_a_sum_of_its_own_is_not_refused() -> None:
+    small = Device("gpu.example.com", {}, {"big": quantity("1.5Ki")}, False)
+    assert compiled(expanded("quantity('1.5Ki').add(1).compareTo($c.big) > 0")).matches(small)
+
+
+def test_one_evaluation_says_nothing_of_the_next() -> None:
+    program = compiled(expanded("[1, 2].map(x, x + $a.i).sum() > 10 || $a.missing"))
+    device = read(DEVICE)
+    for _ in range(2):
+        assert program.matches(device)
+    with pytest.raises(EvaluationError, match=r"^no such key: i$"):
+        program.matches(Device("gpu.example.com", {}, {}, False))
+    assert program.matches(device)

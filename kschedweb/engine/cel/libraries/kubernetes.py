@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.cel.errors import EvaluationError
+from kschedweb.engine.cel.errors import EvaluationError, Refused
 from kschedweb.engine.cel.functions import Library, Run
 from kschedweb.engine.cel.quantities import DECIMAL_EXPONENT, Quantity, quantity
-from kschedweb.engine.cel.values import INT_MAX
+from kschedweb.engine.cel.values import INT_MAX, Value
 from kschedweb.engine.cel.versions import Version, normalized, version
 
 LIBRARY = Library()
@@ -36,6 +36,32 @@ def is_version(text: str, normalize: bool = False) -> bool:
     except EvaluationError:
         return False
     return True
+
+
+FRESH = frozenset(("quantity", "add", "sub"))
+_SUMS, _COMPARISONS = ("add", "sub"), ("compareTo", "isGreaterThan", "isLessThan")
+_TELLING = frozenset((*_SUMS, "asInteger", "isInteger"))
+
+
+def keeping(name: str, run: Run, names: set[str]) -> Run:
+    """``run`` for a quantity that may be used elsewhere in an expression that calls the functions ``names``.
+
+    kube-scheduler changes quantities with many digits when it adds to them, and turns others into such when it compares
+    them; the ResourceSlice's own are changed for good. Where that could show, it is refused.
+    """
+    if name not in _SUMS and not (name in _COMPARISONS and names & _TELLING):
+        return run
+
+    def kept(*values: Value) -> Value:
+        one, other = values[0], values[-1]
+        if type(one) is Quantity:
+            if name in _SUMS and one.big:
+                raise Refused("kube-scheduler changes a quantity that it adds to or subtracts from")
+            if name in _COMPARISONS and not one.big and type(other) is Quantity and other.big:
+                raise Refused("kube-scheduler changes a quantity that it compares")
+        return run(*values)
+
+    return kept
 
 
 def _declare() -> None:

@@ -34,7 +34,6 @@ from kschedweb.engine.validation.golang import parse_float, parse_int
 
 LIBRARY = Library()
 
-_NUMBERS = ("int", "uint", "double")
 _NO_FINITE = re.compile(r"[+-]?inf(?:inity)?|nan", re.IGNORECASE | re.ASCII)
 _TRUE, _FALSE = ("1", "t", "T", "TRUE", "true", "True"), ("0", "f", "F", "FALSE", "false", "False")
 _TWO_TO_64 = 2.0**64
@@ -143,6 +142,7 @@ def _text(value: Value) -> str:
 
 
 def _operators() -> None:
+    # The order counts where the type of a value is still open: it becomes that of the first overload.
     add = LIBRARY.add_whole
     # The first of these, indexes and optionals have their own ways of being computed: see `plan`.
     for function, form in [
@@ -168,14 +168,16 @@ def _operators() -> None:
     add(BINARY["*"], _forms(("double", "int", "uint")), operations.multiply)
     add(NEGATE, ["double -> double", "int -> int"], operations.negate)
     add(BINARY["-"], _forms(("double", "int", "uint")), operations.subtract)
-    mixed = [f"{one}, {two} -> bool" for one in _NUMBERS for two in _NUMBERS]
+    numbers = {"int": ("int", "double", "uint"), "uint": ("uint", "double", "int"), "double": ("double", "int", "uint")}
+    mixed = [f"{one}, {two} -> bool" for one, others in numbers.items() for two in others]
     for sign in ("<", "<=", ">", ">="):
-        add(BINARY[sign], [*mixed, *_forms(("bool", "string", "bytes"), "bool")], operations.comparison(sign))
+        forms = [*_forms(("bool",), "bool"), *mixed, *_forms(("string", "bytes"), "bool")]
+        add(BINARY[sign], forms, operations.comparison(sign))
     add(IN, ["A, list(A) -> bool", "A, map(A, B) -> bool"], operations.holds)
 
 
 def _functions() -> None:
-    sized = ("bytes", "list(A)", "string", "map(A, B)")
+    sized = ("bytes", "list(A)", "map(A, B)", "string")
     LIBRARY.add_whole("size", [f"{kind} -> int" for kind in sized], size)
     LIBRARY.add_whole("size", [f"{kind} -> int" for kind in sized], size, member=True)
     LIBRARY.add_whole("type", ["A -> type(A)"], type_name)
