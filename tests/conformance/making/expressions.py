@@ -50,7 +50,7 @@ class ExpressionMaker(Chance):
 
     def expression(self) -> str:
         self.variables, self.count = [], 0
-        return self.attribute() if self.maybe(0.03) else self.bool(DEPTH)
+        return self.attribute() if self.maybe(0.03) else self.condition(DEPTH)
 
     def of(self, kind: str, depth: int) -> str:
         """An expression of a kind; seldom of another one, or one whose type only the evaluation knows."""
@@ -61,16 +61,16 @@ class ExpressionMaker(Chance):
         elif self.maybe(0.02):
             return f"dyn({self.of(kind, depth - 1)})"
         ways: dict[str, Callable[[int], str]] = {
-            "bool": self.bool,
-            "int": self.int,
-            "uint": self.uint,
-            "double": self.double,
+            "bool": self.condition,
+            "int": self.whole,
+            "uint": self.unsigned,
+            "double": self.floating,
             "string": self.string,
-            "list": self.list,
+            "list": self.numbers,
             "texts": self.texts,
             "quantity": self.quantity,
             "semver": self.semver,
-            "map": self.map,
+            "map": self.mapping,
             "optional": self.optional,
         }
         return ways[kind](depth)
@@ -110,7 +110,7 @@ class ExpressionMaker(Chance):
         self.variables = before
         return name, said
 
-    def bool(self, depth: int) -> str:
+    def condition(self, depth: int) -> str:
         if depth <= 0:
             found = self.variable("bool")
             ways = ["true", "false", "device.allowMultipleAllocations", *([found] * 4 if found else [])]
@@ -138,7 +138,7 @@ class ExpressionMaker(Chance):
 
     def inside(self, depth: int) -> str:
         if self.maybe(0.2):
-            return f'"{self.pick([*NAMES, DRIVER])}" in {self.pick(["device.attributes", self.map(depth)])}'
+            return f'"{self.pick([*NAMES, DRIVER])}" in {self.pick(["device.attributes", self.mapping(depth)])}'
         kind = self.pick(["int", "string", "semver"])
         within = {"int": "list", "string": "texts"}.get(kind)
         found = self.of(within, depth) if within else f"[{self.of(kind, depth)}]"
@@ -189,7 +189,7 @@ class ExpressionMaker(Chance):
         key, value = self.new("string"), self.new("int")
         said = self.of("bool", depth)
         self.variables = [kept for kept in self.variables if kept[0] not in (key, value)]
-        return f'{{"{self.pick(TEXTS)}": {self.int(depth)}}}.{self.pick(["all", "exists"])}({key}, {value}, {said})'
+        return f'{{"{self.pick(TEXTS)}": {self.whole(depth)}}}.{self.pick(["all", "exists"])}({key}, {value}, {said})'
 
     def chosen(self, depth: int, kind: str = "bool") -> str:
         return f"({self.of('bool', depth)} ? {self.of(kind, depth)} : {self.of(kind, depth)})"
@@ -200,7 +200,7 @@ class ExpressionMaker(Chance):
         name, said = self.macro(lambda: self.of("bool", depth), kind)
         return f"cel.bind({name}, {value}, {said})"
 
-    def int(self, depth: int) -> str:
+    def whole(self, depth: int) -> str:
         found = self.variable("int")
         if found or depth <= 0 or self.maybe(0.1):
             return found or self.pick(["0", "1", "2", "5", "-3", "9223372036854775807", "-9223372036854775808"])
@@ -221,19 +221,19 @@ class ExpressionMaker(Chance):
         ]
         return self.pick(ways)()
 
-    def uint(self, depth: int) -> str:
+    def unsigned(self, depth: int) -> str:
         if depth <= 0 or self.maybe(0.5):
             return self.pick(["0u", "1u", "5u", "18446744073709551615u"])
         if self.maybe(0.5):
             return f"uint({self.of(self.pick(['int', 'double', 'string']), depth - 1)})"
-        return f"({self.uint(depth - 1)} {self.pick('+-*/%')} {self.uint(depth - 1)})"
+        return f"({self.unsigned(depth - 1)} {self.pick('+-*/%')} {self.unsigned(depth - 1)})"
 
-    def double(self, depth: int) -> str:
+    def floating(self, depth: int) -> str:
         if depth <= 0 or self.maybe(0.5):
             return self.pick(["0.0", "1.0", "2.5", "-3.0", "1e19", "9223372036854775807.0", ".5", "(1.0 / 0.0)"])
         ways: list[Callable[[], str]] = [
             lambda: f"double({self.of(self.pick(['int', 'string', 'uint']), depth - 1)})",
-            lambda: f"({self.double(depth - 1)} {self.pick('+-*/')} {self.double(depth - 1)})",
+            lambda: f"({self.floating(depth - 1)} {self.pick('+-*/')} {self.floating(depth - 1)})",
             lambda: f"{self.of('quantity', depth - 1)}.asApproximateFloat()",
         ]
         return self.pick(ways)()
@@ -257,13 +257,13 @@ class ExpressionMaker(Chance):
         ]
         return self.pick(ways)()
 
-    def list(self, depth: int) -> str:
+    def numbers(self, depth: int) -> str:
         found = self.variable("list")
         if found or depth <= 0 or self.maybe(0.1):
             return found or self.pick(["[1, 2, 5]", "[0]", "[]", "[5, -3, 5]", "lists.range(3)"])
         one = depth - 1
         ways: list[Callable[[], str]] = [
-            lambda: f"[{', '.join(self.int(one) for _ in range(self.random.randint(1, 3)))}]",
+            lambda: f"[{', '.join(self.whole(one) for _ in range(self.random.randint(1, 3)))}]",
             lambda: f"[{self.attribute()}, {self.attribute()}]",
             lambda: f"({self.of('list', one)} + {self.of('list', one)})",
             lambda: f"{self.of('list', one)}.{self.pick(['sort', 'reverse', 'distinct'])}()",
@@ -324,12 +324,12 @@ class ExpressionMaker(Chance):
         ]
         return self.pick(ways)()
 
-    def map(self, depth: int) -> str:
+    def mapping(self, depth: int) -> str:
         if depth <= 0 or self.maybe(0.3):
             return self.pick(['{"a": 1}', '{"model": 1, "a": 2}', f'device.attributes["{self.domain()}"]', "{}"])
         if self.maybe(0.5):
             return f"{{{self.of('string', depth - 1)}: {self.of('int', depth - 1)}}}"
-        within = self.list(depth - 1)
+        within = self.numbers(depth - 1)
         name, said = self.macro(lambda: self.of("int", depth - 1))
         return f"{within}.transformMap({self.pick(['i', 'k'])}, {name}, {said})"
 
