@@ -113,10 +113,18 @@ class ExpressionMaker(Chance):
     def condition(self, depth: int) -> str:
         if depth <= 0:
             found = self.variable("bool")
-            ways = ["true", "false", "device.allowMultipleAllocations", *([found] * 4 if found else [])]
-            return self.pick(ways) if self.maybe(0.5) else self.attribute()
-        ways = [self.logic, self.compared, self.compared, self.equal, self.equal, self.inside, self.tested]
-        ways += [self.asked_text, self.asked_version, self.quantified, self.chosen, self.bound]
+            plain = ["true", "false", "device.allowMultipleAllocations", *([found] * 4 if found else [])]
+            return str(self.pick(plain)) if self.maybe(0.5) else self.attribute()
+        ways: list[Callable[[int], str]] = [self.logic, self.compared, self.compared, self.equal, self.equal]
+        ways += [
+            self.inside,
+            self.tested,
+            self.asked_text,
+            self.asked_version,
+            self.quantified,
+            self.chosen,
+            self.bound,
+        ]
         return self.pick(ways)(depth - 1)
 
     def logic(self, depth: int) -> str:
