@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 from random import Random
 from typing import Any
 
@@ -11,7 +12,7 @@ from kschedweb.engine.cel.matching import program
 from tests.conformance.making.expressions import DRIVER, ExpressionMaker
 from tests.conformance.making.patterns import PatternMaker
 from tests.conformance.reference import Answer, Reference
-from tests.engine.cel.cases import CASES, DEVICE, NOT_VALID, answer, read
+from tests.engine.cel.cases import CASES, DEVICE, NOT_VALID, WORDS, answer, read
 from tests.support import tiers
 
 SEED = tiers.seed()
@@ -19,6 +20,23 @@ COUNT = tiers.count(200, 2000)
 PART, DEVICES = 20, 4  # expressions of a scenario, and devices on each of which every one is tried
 PLUGIN, NONE = "DynamicResources", ["cannot allocate all claims"]
 COMPILING, RUNNING = "CEL compile error: ", "CEL runtime error: "
+
+
+def sort_of(word: str) -> str:
+    """Words of one sort stand in one another's place."""
+    return (
+        word[0] if word[0] in '" ' else "a number" if word[0].isdigit() else "a name" if word[0].isalpha() else "a sign"
+    )
+
+
+def by_sort() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for word in chain.from_iterable(WORDS):
+        found.setdefault(sort_of(word), []).append(word)
+    return found
+
+
+BY_SORT = by_sort()
 
 
 def scenario(name: str, expressions: list[str], devices: list[dict]) -> dict:
@@ -105,6 +123,42 @@ def searched(number: int) -> list[str]:
         call = f"{json.dumps(text, ensure_ascii=False)}.findAll({json.dumps(pattern, ensure_ascii=False)})"
         found.append(f"{call} == {said}")
     return found
+
+
+def changed(number: int) -> list[str]:
+    """Expressions written by hand with a word or two in place of which stands another of its sort."""
+    random = Random(f"{SEED}/changed/{number}")
+    found = []
+    for _ in range(PART * 3):
+        words = list(random.choice(WORDS))
+        for _ in range(random.choice([1, 1, 2])):
+            place = random.randrange(len(words))
+            words[place] = random.choice(BY_SORT[sort_of(words[place])])
+        found.append("".join(words))
+    return found
+
+
+def one_by_one(reference: Reference, expressions: list[str], devices: list[dict]) -> Answer:
+    """The answer for expressions among which is one that ends kube-scheduler: the API server has to refuse that one."""
+    pods = []
+    for expression in expressions:
+        (said,) = reference.answers("explain", [scenario("alone", [expression], devices)])
+        ended = {"reasons": [f"{COMPILING}{said.get('error')}"]}
+        crashed = {"filters": {PLUGIN: {f"n{number}": ended for number in range(len(devices))}}}
+        pods += said.get("pods", [crashed])
+    return {"pods": pods}
+
+
+def test_changed_selectors_match_as_in_the_real_scheduler(reference: Reference) -> None:
+    parts = [changed(number) for number in range(-(-COUNT // PART))]
+    asked = [scenario(f"changed-{SEED}-{number}", part, [DEVICE]) for number, part in enumerate(parts)]
+    differing: list[Any] = []
+    untold: list[str] = []
+    for part, said in zip(parts, reference.answers("explain", asked), strict=True):
+        told = one_by_one(reference, part, [DEVICE]) if "error" in said else said
+        differing += differences(part, [DEVICE], told, untold)
+    assert len(untold) <= len(parts) * PART * 3 // 100, untold
+    assert differing == [], f"HUNT_SEED={SEED}\n{json.dumps(differing[:5], indent=1)}"
 
 
 def test_drawn_patterns_find_what_they_find_in_the_real_scheduler(reference: Reference) -> None:

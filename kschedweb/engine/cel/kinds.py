@@ -29,9 +29,8 @@ class Type:
 _SIMPLE = ("bool", "bytes", "double", "int", "string", "uint", "dyn", "any", "null_type")
 BOOL, BYTES, DOUBLE, INT, STRING, UINT, DYN, ANY, NULL = (Type(name, name) for name in _SIMPLE)
 QUANTITY, SEMVER = Type("struct", "kubernetes.Quantity"), Type("struct", "kubernetes.Semver")
-IP, CIDR = Type("opaque", "net.IP"), Type("opaque", "net.CIDR")
 DEVICE = Type("struct", "kubernetes.DRADevice")
-_NAMED = {kind.name: kind for kind in (BOOL, BYTES, DOUBLE, INT, STRING, UINT, DYN, ANY, QUANTITY, SEMVER, IP, CIDR)}
+_NAMED = {kind.name: kind for kind in (BOOL, BYTES, DOUBLE, INT, STRING, UINT, DYN, ANY, QUANTITY, SEMVER)}
 _NULLABLE = frozenset(("opaque", "struct", "any", NULL.kind))
 _PARAM = re.compile(r"[A-Z]")
 _WORD = re.compile(r"\s*([A-Za-z._]+|[(),])")

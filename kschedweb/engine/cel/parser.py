@@ -169,8 +169,7 @@ class _Parser:
             return self.list_of()
         if self.takes("{"):
             return self.map_of()
-        self.takes(".")
-        return self.named()
+        return self.named(rooted=self.takes("."))
 
     def number(self) -> Node:
         negative = self.takes("-")
@@ -179,13 +178,14 @@ class _Parser:
             return Literal(-token.value if negative else token.value)
         return Literal(signed(token.text, token.value, negative=negative))
 
-    def named(self) -> Node:
+    def named(self, *, rooted: bool) -> Node:
+        """A name; ``rooted``: after a dot, where no macro can stand."""
         name = self.name()
         if name in _RESERVED:
             raise Refused(f"{name} is a reserved word")
         if self.takes("("):
             call = Call(name, self.arguments())
-            return expanded(call) or call
+            return (None if rooted else expanded(call)) or call
         if self.token.text == "{":
             raise Refused(f"{name}{{…}}: messages cannot be made here")
         return Ident(name)

@@ -171,7 +171,8 @@ class _Planner:
 
     def index(self, args: list[Code], *, optional: bool) -> Code:
         before, key = args
-        if not key.constant:
+        is_device = key.path is not None and key.path.from_device and not key.path.steps
+        if not key.constant and not is_device:
             return self.step(before, Step(run=key.run, optional=optional), key.panics)
         if type(key.value) not in KEYS:
             raise Refused("an index is no string, number or bool")

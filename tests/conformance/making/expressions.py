@@ -50,7 +50,7 @@ class ExpressionMaker(Chance):
 
     def expression(self) -> str:
         self.variables, self.count = [], 0
-        return self.attribute() if self.maybe(0.03) else self.truth(DEPTH)
+        return self.attribute() if self.maybe(0.03) else self.condition(DEPTH)
 
     def of(self, kind: str, depth: int) -> str:
         """An expression of a kind; seldom of another one, or one whose type only the evaluation knows."""
@@ -61,12 +61,12 @@ class ExpressionMaker(Chance):
         elif self.maybe(0.02):
             return f"dyn({self.of(kind, depth - 1)})"
         ways: dict[str, Callable[[int], str]] = {
-            "bool": self.truth,
+            "bool": self.condition,
             "int": self.whole,
-            "uint": self.uint,
-            "double": self.double,
-            "string": self.text,
-            "list": self.listing,
+            "uint": self.unsigned,
+            "double": self.floating,
+            "string": self.string,
+            "list": self.numbers,
             "texts": self.texts,
             "quantity": self.quantity,
             "semver": self.semver,
@@ -110,14 +110,21 @@ class ExpressionMaker(Chance):
         self.variables = before
         return name, said
 
-    def truth(self, depth: int) -> str:
+    def condition(self, depth: int) -> str:
         if depth <= 0:
             found = self.variable("bool")
             plain = ["true", "false", "device.allowMultipleAllocations", *([found] * 4 if found else [])]
-            said: str = self.pick(plain) if self.maybe(0.5) else self.attribute()
-            return said
-        ways = [self.logic, self.compared, self.compared, self.equal, self.equal, self.inside, self.tested]
-        ways += [self.asked_text, self.asked_version, self.quantified, self.chosen, self.bound]
+            return str(self.pick(plain)) if self.maybe(0.5) else self.attribute()
+        ways: list[Callable[[int], str]] = [self.logic, self.compared, self.compared, self.equal, self.equal]
+        ways += [
+            self.inside,
+            self.tested,
+            self.asked_text,
+            self.asked_version,
+            self.quantified,
+            self.chosen,
+            self.bound,
+        ]
         return self.pick(ways)(depth - 1)
 
     def logic(self, depth: int) -> str:
@@ -222,24 +229,24 @@ class ExpressionMaker(Chance):
         ]
         return self.pick(ways)()
 
-    def uint(self, depth: int) -> str:
+    def unsigned(self, depth: int) -> str:
         if depth <= 0 or self.maybe(0.5):
             return self.pick(["0u", "1u", "5u", "18446744073709551615u"])
         if self.maybe(0.5):
             return f"uint({self.of(self.pick(['int', 'double', 'string']), depth - 1)})"
-        return f"({self.uint(depth - 1)} {self.pick('+-*/%')} {self.uint(depth - 1)})"
+        return f"({self.unsigned(depth - 1)} {self.pick('+-*/%')} {self.unsigned(depth - 1)})"
 
-    def double(self, depth: int) -> str:
+    def floating(self, depth: int) -> str:
         if depth <= 0 or self.maybe(0.5):
             return self.pick(["0.0", "1.0", "2.5", "-3.0", "1e19", "9223372036854775807.0", ".5", "(1.0 / 0.0)"])
         ways: list[Callable[[], str]] = [
             lambda: f"double({self.of(self.pick(['int', 'string', 'uint']), depth - 1)})",
-            lambda: f"({self.double(depth - 1)} {self.pick('+-*/')} {self.double(depth - 1)})",
+            lambda: f"({self.floating(depth - 1)} {self.pick('+-*/')} {self.floating(depth - 1)})",
             lambda: f"{self.of('quantity', depth - 1)}.asApproximateFloat()",
         ]
         return self.pick(ways)()
 
-    def text(self, depth: int) -> str:
+    def string(self, depth: int) -> str:
         found = self.variable("string")
         if found or depth <= 0 or self.maybe(0.1):
             return found or self.pick([f'"{self.pick(TEXTS)}"', "device.driver"])
@@ -258,7 +265,7 @@ class ExpressionMaker(Chance):
         ]
         return self.pick(ways)()
 
-    def listing(self, depth: int) -> str:
+    def numbers(self, depth: int) -> str:
         found = self.variable("list")
         if found or depth <= 0 or self.maybe(0.1):
             return found or self.pick(["[1, 2, 5]", "[0]", "[]", "[5, -3, 5]", "lists.range(3)"])
@@ -288,7 +295,7 @@ class ExpressionMaker(Chance):
         ways: list[Callable[[], str]] = [
             lambda: f'{self.of("string", one)}.split("{self.pick(["", "-", "1", "."])}")',
             lambda: f'{self.of("string", one)}.findAll("{self.pick(PATTERNS)}")',
-            lambda: f"[{self.of('string', one)}, {self.text(one)}]",
+            lambda: f"[{self.of('string', one)}, {self.string(one)}]",
             lambda: self.texts_of(one),
         ]
         return self.pick(ways)()
@@ -330,7 +337,7 @@ class ExpressionMaker(Chance):
             return self.pick(['{"a": 1}', '{"model": 1, "a": 2}', f'device.attributes["{self.domain()}"]', "{}"])
         if self.maybe(0.5):
             return f"{{{self.of('string', depth - 1)}: {self.of('int', depth - 1)}}}"
-        within = self.listing(depth - 1)
+        within = self.numbers(depth - 1)
         name, said = self.macro(lambda: self.of("int", depth - 1))
         return f"{within}.transformMap({self.pick(['i', 'k'])}, {name}, {said})"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Final
 
@@ -64,3 +65,5 @@ def _cases() -> dict[str, list[tuple[str, bool | str]]]:
 
 
 CASES: Final = _cases()
+_WORD = re.compile(r'"(?:[^"\\]|\\.)*"|[\w$]+|\s+|.', re.DOTALL)
+WORDS: Final = [_WORD.findall(expression) for cases in CASES.values() for expression, _ in cases]
