@@ -9,8 +9,7 @@ from kschedweb.engine.objects.quantity import whole
 from kschedweb.engine.objects.storage import STORAGE, Claim, PersistentVolume
 from kschedweb.engine.state.columns import Floats, Ints
 from kschedweb.engine.state.snapshot import Snapshot
-from kschedweb.engine.state.volumes.matching import selected
-from kschedweb.engine.state.volumes.search import chosen, without_volume
+from kschedweb.engine.state.volumes.search import chosen, enough, without_volume
 
 FULL = 100
 
@@ -67,17 +66,8 @@ def _provisioned(snapshot: Snapshot, claims: list[Claim], curve: Ints) -> Ints:
 
 def _capacity(snapshot: Snapshot, claim: Claim) -> tuple[Floats, NDArray[np.bool_]]:
     """(the bytes free for the claim's class on each node, where they are known to be enough)"""
-    storage, size = snapshot.objects.storage, len(snapshot)
-    room, known = np.zeros(size), np.zeros(size, dtype=np.bool_)
-    storage_class = storage.classes[claim.storage_class]
-    driver = storage.drivers.get(storage_class.provisioner)
-    if claim.request is None or driver is None or not driver.storage_capacity:
-        return room, known
-    wanted = whole(STORAGE, claim.request)
-    for capacity in storage.capacities.values():
-        if capacity.storage_class != storage_class.name or capacity.largest is None:
-            continue
-        if whole(STORAGE, capacity.largest) >= wanted:
-            here = selected(snapshot, capacity.nodes) & ~known
-            room[here], known = whole(STORAGE, capacity.free or 0), known | here
+    room, known = np.zeros(len(snapshot)), np.zeros(len(snapshot), dtype=np.bool_)
+    for capacity, nodes in enough(snapshot, claim, snapshot.objects.storage.classes[claim.storage_class]) or ():
+        here = nodes & ~known
+        room[here], known = whole(STORAGE, capacity.free or 0), known | here
     return room, known

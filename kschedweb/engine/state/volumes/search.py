@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.objects.quantity import whole
-from kschedweb.engine.objects.storage import STORAGE, Claim, PersistentVolume, StorageClass
+from kschedweb.engine.objects.storage import STORAGE, Claim, CSIStorageCapacity, PersistentVolume, StorageClass
 from kschedweb.engine.state.columns import ALL, Mask
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.volumes.matching import allows, reaches, selected
@@ -70,17 +70,32 @@ def _provision(snapshot: Snapshot, claim: Claim, nodes: Mask, result: Search) ->
 
 def _has_space(snapshot: Snapshot, claim: Claim, storage_class: StorageClass) -> Mask:
     """The nodes with capacity for a volume of the requested size; all nodes if the driver does not report it."""
+    found = enough(snapshot, claim, storage_class)
+    mask = np.full(len(snapshot), found is None)
+    for _, nodes in found or ():
+        mask |= nodes
+    return mask
+
+
+def enough(
+    snapshot: Snapshot, claim: Claim, storage_class: StorageClass
+) -> list[tuple[CSIStorageCapacity, Mask]] | None:
+    """Each capacity that has room for a volume of the requested size, with its nodes.
+
+    ``None`` if the driver does not report its capacity, or no size is requested.
+    """
     storage = snapshot.objects.storage
     driver = storage.drivers.get(storage_class.provisioner)
     if claim.request is None or driver is None or not driver.storage_capacity:
-        return np.ones(len(snapshot), dtype=np.bool_)
+        return None
     size = whole(STORAGE, claim.request)
-    mask = np.zeros(len(snapshot), dtype=np.bool_)
-    for capacity in storage.capacities.values():
-        largest = None if capacity.storage_class != storage_class.name else capacity.largest
-        if largest is not None and whole(STORAGE, largest) >= size:
-            mask |= selected(snapshot, capacity.nodes)
-    return mask
+    return [
+        (capacity, selected(snapshot, capacity.nodes))
+        for capacity in storage.capacities.values()
+        if capacity.storage_class == storage_class.name
+        and capacity.largest is not None
+        and whole(STORAGE, capacity.largest) >= size
+    ]
 
 
 @dataclass(frozen=True, slots=True)
