@@ -133,7 +133,8 @@ class Release:
 
     def _as_here(self, spec: PluginSpec) -> PluginSpec:
         spec = spec.as_in(self)
-        return replace(spec, points=spec.points & {*self.schema.sets, *spec.unknown_points})
+        spec.check()
+        return replace(spec, points=spec.points.intersection(self.schema.sets))
 
     @cached_property
     def factories(self) -> dict[str, Callable[[dict[str, Any]], Any]]:

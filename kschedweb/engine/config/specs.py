@@ -107,16 +107,10 @@ class PluginSpec:
         name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", self.name).lower()
         return self.trials or ((Trial(name),) if self.load_aware and "score" in self.points else ())
 
-    @property
-    def unknown_points(self) -> frozenset[str]:
-        """The extension points that it names and no release has."""
-        return self.points - {*EXTENSION_POINTS, *GROUP_POINTS}
-
     def check(self) -> None:
         """Raises ValueError where it names extension points that do not exist."""
-        if self.unknown_points:
-            unknown = sorted(self.unknown_points)
-            raise ValueError(f"plugin {self.name!r} names extension points that do not exist: {unknown}")
+        if unknown := self.points - {*EXTENSION_POINTS, *GROUP_POINTS}:
+            raise ValueError(f"plugin {self.name!r} names extension points that do not exist: {sorted(unknown)}")
 
 
 class PluginError(Exception):
