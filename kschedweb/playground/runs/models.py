@@ -39,7 +39,7 @@ class Run(models.Model):
     process = models.JSONField(default=dict, db_default={})
     seed = models.PositiveIntegerField()
     job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="+")
-    engine = models.CharField(max_length=64, blank=True)  # the version that ran it
+    engine = models.CharField(max_length=20_000, blank=True)  # the version that ran it, with all gates
     summary = models.JSONField(default=list)  # measures, in their order
     notes = models.JSONField(default=list)  # what was left out or read differently
     outcome = models.BinaryField(null=True)  # as engine.studies.play.packing packs it

@@ -12,6 +12,7 @@ from django.http import Http404
 
 from kschedweb.decisions.case import Case
 from kschedweb.engine.framework.status import CycleError
+from kschedweb.engine.releases import load
 from kschedweb.engine.studies.play.deciding import Decided, decide
 from kschedweb.engine.studies.play.outcome import Outcome
 from kschedweb.engine.studies.play.rewind import Rewinds
@@ -19,8 +20,8 @@ from kschedweb.jobs.models import ENDED
 from kschedweb.playground.runs.models import Comparison, Difference, Run
 from kschedweb.playground.scenarios.models import ScenarioRevision, readable
 from kschedweb.playground.scenarios.selectors import newest_revisions, prepared, revision_get, scenario_get
-from kschedweb.policies.kinds import PROFILES
 from kschedweb.policies.models import Revision
+from kschedweb.policies.validation import release_of
 from kschedweb.web.errors import Conflict, NotFound, Unprocessable
 from kschedweb.web.lru import LRU
 
@@ -145,10 +146,10 @@ def revision_asked(user: User, scenario: str, number: str = "") -> ScenarioRevis
 
 def configuration(run: Run) -> Configuration:
     """The configuration that was run. Raises Unprocessable if this engine no longer accepts it."""
-    try:
-        return PROFILES.load(run.configuration, run.process)
-    except ValueError as error:
-        raise Unprocessable(f"This engine does not take the policy {run.label}: {error}") from None
+    loaded = load(run.configuration, release_of(run.process))
+    if loaded.configuration is None:
+        raise Unprocessable(f"This engine does not take the policy {run.label}: {'; '.join(loaded.errors[:3])}")
+    return loaded.configuration
 
 
 def decided(run: Run, pod: str, attempt: int) -> tuple[Case, Decided]:

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from kschedweb.accounts import audit
 from kschedweb.decisions.selectors import profiles_named
+from kschedweb.engine.releases import load
 from kschedweb.engine.simulation import SimulationError
 from kschedweb.engine.studies.compare.comparison import compare
 from kschedweb.engine.studies.measure.measures import measure
@@ -26,7 +27,7 @@ from kschedweb.playground.runs.comparisons import chance
 from kschedweb.playground.runs.maps import nodes
 from kschedweb.playground.runs.models import Comparison, Difference, Run
 from kschedweb.playground.scenarios import selectors as scenarios
-from kschedweb.policies.validation import check
+from kschedweb.policies.validation import check, release_of
 from kschedweb.web.errors import ApplicationError, Conflict, NotFound, Unprocessable
 
 if TYPE_CHECKING:
@@ -59,9 +60,9 @@ def _entry(named: str, path: str) -> RunPolicy:
 
 
 def _checked(document: str, process: Mapping[str, Any], label: str, path: str) -> str:
-    found = check(document, process)
-    if not found.valid:
-        raise ApplicationError.at(path, f"{label}: {'; '.join(error.message for error in found.errors[:3])}")
+    found = load(document, release_of(process))
+    if found.configuration is None:
+        raise ApplicationError.at(path, f"{label}: {'; '.join(found.errors[:3])}")
     return document
 
 

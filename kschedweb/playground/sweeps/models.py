@@ -48,7 +48,7 @@ class Sweep(models.Model):
     seeds = models.JSONField()  # of the scenario; a trial plays it once with each
     seed = models.PositiveIntegerField()  # of the search
     measures = models.JSONField(default=list)  # measures without values, from the base policy's trial
-    engine = models.CharField(max_length=64, blank=True)  # the version that ran the base policy's trial
+    engine = models.CharField(max_length=20_000, blank=True)  # the version that ran the base policy's trial
     turn = models.PositiveIntegerField(default=0)  # the number of the current message
     job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="+")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")

@@ -9,12 +9,14 @@ import pytest
 from django.http import Http404
 
 from kschedweb.accounts.models import User
+from kschedweb.engine.config import default_document
 from kschedweb.engine.releases import CURRENT
 from kschedweb.jobs.models import Job, State
 from kschedweb.jobs.services import job_claim
 from kschedweb.jobs.tasks import Cancelled
 from kschedweb.playground.runs import selectors, services, tasks
 from kschedweb.playground.runs.models import Comparison, Difference, Run
+from kschedweb.policies.services import policy_create
 from kschedweb.web.errors import ApplicationError, Conflict
 from kschedweb.web.nodemap.grouping import Grouping
 from tests.support import seed_runs
@@ -34,6 +36,18 @@ def test_a_run_is_a_job_and_what_came_of_it_is_kept(editor: User) -> None:
     assert (zone.label, zone.values) == ("zone", ["zone-0", "zone-1", "zone-2"])
     assert len(zone.codes) == len(outcome.nodes) == 6
     assert int((outcome.bound >= 0).sum()) == 21  # all of the 20, and the important one
+
+
+def test_a_run_keeps_all_gates_of_its_kube_scheduler(editor: User) -> None:
+    gates = {"StorageCapacityScoring": True, "VolumeLimitScaling": True, "OpportunisticBatching": False}
+    process = {"release": "1.36", "featureGates": gates}
+    policy_create(name="gated", document=default_document(), process=process, author=editor)
+    made = services.run_start(user=editor, revision=seed_runs.scenario(editor), policy="gated")
+    seed_runs.work_off()
+    run = Run.objects.get(pk=made.pk)
+    assert run.process == process
+    assert all(f"{gate}={str(on).lower()}" in run.engine for gate, on in gates.items())
+    Run._meta.get_field("engine").clean(run.engine, run)  # SQLite does not say that a text is too long
 
 
 def test_a_run_delivered_twice_is_played_once(editor: User) -> None:
