@@ -1,7 +1,7 @@
 """The dialect of profiles: KubeSchedulerConfiguration, for one of the releases of kube-scheduler that there are.
 
 ``process`` names the release that the policy is written for ("release", as "1.36"), and the feature gates that are
-turned on or off there ("featureGates"); empty for the newest release and its own gates.
+turned on or off there ("featureGates"); empty for the release that documents mean which say nothing, and its own gates.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ LINE = re.compile(r"\bline (\d+)")
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
 PROCESS = ("release", "featureGates")
-NEWEST: Mapping[str, Any] = MappingProxyType({})
+NOTHING_SAID: Mapping[str, Any] = MappingProxyType({})
 KEY, TOKEN = "keyData", "token"
 SECRET = (f".tlsConfig.{KEY}", f".metricProvider.{TOKEN}")
 
@@ -70,14 +70,20 @@ def release_of(process: Mapping[str, Any]) -> Release:
     return released(process.get("release") or "", process.get("featureGates") or {})
 
 
+def release_asked(process: Mapping[str, Any], release: str, gates: Mapping[str, bool] = NOTHING_SAID) -> Release:
+    """The release that is asked for, else that of ``process``; its ``gates`` likewise. Raises ReleaseError."""
+    given = {name: value for name, value in (("release", release), ("featureGates", gates)) if value}
+    return release_of(given if release else {**process, **given})
+
+
 def process_of(release: Release) -> dict[str, Any]:
-    """The process that names ``release``: the reverse of ``release_of``; empty for the newest one."""
+    """The process that names ``release``: the reverse of ``release_of``; empty for ``CURRENT``."""
     if release is CURRENT:
         return {}
     return {"release": release.name, **({"featureGates": dict(release.switched)} if release.switched else {})}
 
 
-def check(text: str, process: Mapping[str, Any] = NEWEST) -> Checked:
+def check(text: str, process: Mapping[str, Any] = NOTHING_SAID) -> Checked:
     """Read ``text`` as kube-scheduler does that ``process`` names; never raises for bad input."""
     try:
         document = parse(text)

@@ -38,7 +38,7 @@ from kschedweb.playground.gate.serializers import (
 )
 from kschedweb.playground.gate.words import about_scenario, about_snapshot
 from kschedweb.playground.scenarios.uploads import unpacked
-from kschedweb.policies.validation import release_of
+from kschedweb.policies.validation import release_asked
 from kschedweb.web.errors import ApplicationError, NotFound, TooLarge
 from kschedweb.web.parsers import StrictJSONParser
 from kschedweb.web.rest import IdempotencyMixin, validated
@@ -165,10 +165,8 @@ def _policy(asked: dict[str, Any], path: str) -> engine.Policy:
 
 def _release(asked: dict[str, Any], process: dict[str, Any], path: str) -> Release:
     """The release that is asked for, else that of the saved policy."""
-    given = {"release": asked["release"], "featureGates": asked["feature_gates"]}
-    given = {name: value for name, value in given.items() if value}
     try:
-        return release_of(given or process)
+        return release_asked(process, asked["release"], asked["feature_gates"])
     except ReleaseError as error:
         raise ApplicationError.at(f"{path}.{str(error).partition(':')[0]}", str(error)) from None
 

@@ -16,7 +16,6 @@ from django.views.decorators.http import require_http_methods, require_safe
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may, may_change
 from kschedweb.decisions.selectors import profiles_named
-from kschedweb.engine.releases import released
 from kschedweb.engine.studies.gate import gate as engine
 from kschedweb.engine.studies.gate import rendering
 from kschedweb.engine.studies.gate.verdict import amount
@@ -26,7 +25,7 @@ from kschedweb.playground.gate.filters import GateFilter
 from kschedweb.playground.gate.forms import GateForm
 from kschedweb.playground.gate.words import about_scenario, about_snapshot
 from kschedweb.policies.scope import scope_of
-from kschedweb.policies.validation import release_of
+from kschedweb.policies.validation import process_of, release_asked
 from kschedweb.web.errors import ApplicationError
 
 if TYPE_CHECKING:
@@ -91,7 +90,8 @@ def _tried(request: PageRequest, form: GateForm) -> Gate | None:
 def _question(request: PageRequest, form: GateForm) -> services.GateRequest:
     pasted = form.pasted
     policy = _policy(pasted.policy, pasted.release, "policy")
-    baseline = engine.Policy(engine.DEFAULTS, release=released(pasted.baseline_release or policy.release.name))
+    of_policy = process_of(policy.release)
+    baseline = engine.Policy(engine.DEFAULTS, release=release_asked(of_policy, pasted.baseline_release))
     if pasted.baseline:
         baseline = _policy(pasted.baseline, pasted.baseline_release, "baseline")
     given: dict[str, Any] = {
@@ -110,7 +110,7 @@ def _question(request: PageRequest, form: GateForm) -> services.GateRequest:
 def _policy(named: str, release: str, path: str) -> engine.Policy:
     """The saved policy ``named``, run by ``release`` ("": its own)."""
     revision = profiles_named(named, path)
-    return engine.Policy(named, revision.document, release_of({"release": release} if release else revision.process))
+    return engine.Policy(named, revision.document, release_asked(revision.process, release))
 
 
 def _pasted(request: PageRequest, form: GateForm) -> dict[str, Any]:

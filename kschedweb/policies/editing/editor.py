@@ -12,7 +12,7 @@ from kschedweb.engine.releases import CURRENT, RELEASES, ReleaseError, read_gate
 from kschedweb.policies.dialect import EditorState
 from kschedweb.policies.editing import form
 from kschedweb.policies.editing.arguments import Field
-from kschedweb.policies.validation import NEWEST, Checked, check
+from kschedweb.policies.validation import NOTHING_SAID, Checked, check
 
 if TYPE_CHECKING:
     from kschedweb.policies.editing.form import ProfileForm
@@ -112,14 +112,14 @@ def state(document: str, errors: list[MarkedProblem], warnings: list[MarkedProbl
     }
 
 
-def opened(document: str, profile: int = 0, process: Mapping[str, Any] = NEWEST) -> Editor:
+def opened(document: str, profile: int = 0, process: Mapping[str, Any] = NOTHING_SAID) -> Editor:
     """The editor for a saved document and its ``process`` (the release and its feature gates)."""
     checked = check(document, process)
     data = checked.document.data if checked.document else {}
     return Editor(document, document, checked, form.build(data, profile, checked.errors), dict(process))
 
 
-def posted(fields: Mapping[str, str], saved: Mapping[str, Any] = NEWEST) -> Editor:
+def posted(fields: Mapping[str, str], saved: Mapping[str, Any] = NOTHING_SAID) -> Editor:
     """The editor for posted fields and YAML, with the effect of a pressed button; ``saved`` is the saved process."""
     process = _process(fields, saved)
     document = normalised(fields.get("document", ""))
