@@ -88,7 +88,7 @@ class Pod:
 
     def counted(self, counting: Counting) -> Pod:
         """The pod as a release counts what it takes from its node."""
-        if not self.resources.reported or counting == self.resources.counting:
+        if counting == self.resources.counting or not self.resources.reported:
             return self
         resources = replace(self.resources, counting=counting)
         return replace(
