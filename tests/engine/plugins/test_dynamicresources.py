@@ -339,7 +339,8 @@ def test_a_claim_is_made_for_extended_resources_and_counts() -> None:
     assert engine.schedule_one(first).node == "a"
     made = engine.snapshot.resource_claims.for_extended_resources("p", first.uid)
     assert made is not None
-    assert [(one.request, one.device[2]) for one in made.allocation.devices] == [  # type: ignore[union-attr]
+    assert made.allocation is not None
+    assert [(one.request, one.device[2]) for one in made.allocation.devices] == [
         ("container-0-request-0", "dev0"),
         ("container-0-request-0", "dev1"),
     ]
