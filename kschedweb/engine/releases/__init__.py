@@ -28,7 +28,7 @@ class ReleaseError(ValueError):
 
 
 def released(name: str, gates: Mapping[str, bool] | None = None) -> Release:
-    """The release ``name`` ("1.36"; "" for the newest) with these feature gates on or off. Raises ReleaseError."""
+    """The release ``name`` ("1.36"; "" for ``CURRENT``) with these feature gates on or off. Raises ReleaseError."""
     if not isinstance(name, str) or (name and name not in RELEASES):
         raise ReleaseError(f"release: must be one of {', '.join(RELEASES)}")
     release = RELEASES[name] if name else CURRENT
