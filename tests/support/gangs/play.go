@@ -1,0 +1,305 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sort"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	testingclock "k8s.io/utils/clock/testing"
+)
+
+// discard takes no events.
+type discard struct{}
+
+func (discard) Eventf(runtime.Object, runtime.Object, string, string, string, string, ...interface{}) {
+}
+func (d discard) WithLogger(klog.Logger) events.EventRecorderLogger { return d }
+
+// patience is a mistake's end, not part of any answer: a binding that has not ended by then hangs.
+const patience = 30 * time.Second
+
+// player runs one scenario.
+type player struct {
+	ctx     context.Context
+	cluster *cluster
+	sched   *scheduler.Scheduler
+	clock   *testingclock.FakeClock
+	ended   chan types.UID // of bindings
+
+	round  int
+	tried  map[string]bool // in this round
+	held   []framework.QueuedEntityInfo
+	answer Answer
+
+	lock    sync.Mutex
+	current *Attempt
+	refused map[string]Outcome
+}
+
+func play(scenario *Scenario) (*Answer, error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	p, objects, err := newPlayer(ctx, scenario)
+	if err != nil {
+		return nil, err
+	}
+	rounds := max(scenario.Rounds, 1+len(scenario.Later))
+	for p.round = 1; p.round <= rounds; p.round++ {
+		p.tried = map[string]bool{}
+		if p.round > 1 {
+			if err := p.wake(); err != nil {
+				return nil, err
+			}
+			objects = nil
+			if p.round-2 < len(scenario.Later) {
+				if objects, err = decodeAll(scenario.Later[p.round-2]); err != nil {
+					return nil, err
+				}
+			}
+		}
+		for _, obj := range objects {
+			p.clock.Step(time.Millisecond)
+			if err := p.cluster.add(obj); err != nil {
+				return nil, err
+			}
+		}
+		for len(p.sched.SchedulingQueue.PodsInActiveQ()) > 0 {
+			if err := p.attempt(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	p.answer.Pending = p.waiting()
+	return &p.answer, nil
+}
+
+func decodeAll(list ...[]json.RawMessage) ([]runtime.Object, error) {
+	var all []runtime.Object
+	for _, raw := range slices.Concat(list...) {
+		obj, err := decode(raw)
+		if err != nil {
+			return nil, fmt.Errorf("%w in %s", err, raw)
+		}
+		all = append(all, obj)
+	}
+	return all, nil
+}
+
+// newPlayer makes the scheduler, and returns the objects that it has to be told of: groups before pods.
+func newPlayer(ctx context.Context, scenario *Scenario) (*player, []runtime.Object, error) {
+	all, err := decodeAll(scenario.Objects, scenario.Pending)
+	if err != nil {
+		return nil, nil, err
+	}
+	var others, early, pods []runtime.Object
+	for _, obj := range all {
+		switch obj.(type) {
+		case *v1.Pod:
+			pods = append(pods, obj)
+		case *v1.Node, *schedulingv1beta1.PodGroup:
+			early = append(early, obj)
+		default:
+			others = append(others, obj)
+		}
+	}
+	p := &player{ctx: ctx, cluster: newCluster(others), clock: testingclock.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
+		ended: make(chan types.UID, 1024), answer: Answer{Name: scenario.Name, Attempts: []Attempt{}}}
+	cfg, err := configuration(scenario.Config)
+	if err != nil {
+		return nil, nil, err
+	}
+	p.sched, err = scheduler.New(ctx, p.cluster.client, p.cluster.factory, nil,
+		func(string) events.EventRecorderLogger { return discard{} },
+		scheduler.WithProfiles(cfg.Profiles...), scheduler.WithPercentageOfNodesToScore(cfg.PercentageOfNodesToScore),
+		scheduler.WithParallelism(1), scheduler.WithClock(p.clock),
+		scheduler.WithPodMaxInUnschedulablePodsDuration(1000*time.Hour),
+		scheduler.WithFrameworkOutOfTreeRegistry(registry(p.ended)))
+	if err != nil {
+		return nil, nil, err
+	}
+	p.sched.NextEntity = p.next
+	p.listen()
+	p.cluster.factory.Start(ctx.Done())
+	p.cluster.factory.WaitForCacheSync(ctx.Done())
+	if err := p.sched.WaitForHandlersSync(ctx); err != nil {
+		return nil, nil, err
+	}
+	return p, append(early, pods...), nil
+}
+
+// listen notes what the scheduler says of a pod that got no node, before it writes that.
+func (p *player) listen() {
+	handle := p.sched.FailureHandler
+	p.sched.FailureHandler = func(ctx context.Context, f framework.Framework, info *framework.QueuedPodInfo, status *fwk.Status, nominating *fwk.NominatingInfo, start time.Time) {
+		pod := info.Pod
+		out := Outcome{Pod: key(pod), Reason: v1.PodReasonSchedulerError, Message: status.Message()}
+		if status.IsRejected() {
+			out.Reason = v1.PodReasonUnschedulable
+		}
+		p.lock.Lock()
+		p.refused[key(pod)] = out
+		p.lock.Unlock()
+		handle(ctx, f, info, status, nominating, start)
+		p.ended <- pod.UID
+	}
+}
+
+// next gives what is to be tried: what the queue says, unless it was tried in this round; that is held for the next.
+func (p *player) next(logger klog.Logger) (framework.QueuedEntityInfo, error) {
+	entity, err := p.sched.SchedulingQueue.Pop(logger)
+	if err != nil || entity == nil {
+		return nil, err
+	}
+	name := "pod " + key(entity)
+	if _, is := entity.(*framework.QueuedPodGroupInfo); is {
+		name = "group " + key(entity)
+	}
+	if p.tried[name] {
+		p.held = append(p.held, entity)
+		p.current = nil
+		return nil, nil
+	}
+	p.tried[name] = true
+	p.current = &Attempt{Round: p.round, Entity: name, Pods: []Outcome{}}
+	return entity, nil
+}
+
+// attempt is one cycle with its bindings; then the scheduler is told what it wrote.
+func (p *player) attempt() error {
+	p.clock.Step(time.Millisecond)
+	p.refused = map[string]Outcome{}
+	p.cluster.bound, p.cluster.evicted = map[string]string{}, nil
+	p.sched.ScheduleOne(p.ctx)
+	if p.current == nil {
+		return nil
+	}
+	if err := p.settle(); err != nil {
+		return err
+	}
+	if err := p.hear(); err != nil {
+		return err
+	}
+	p.note()
+	return nil
+}
+
+// settle waits until each pod that was assumed is bound or refused.
+func (p *player) settle() error {
+	open := p.sched.Cache.Dump().AssumedPods.Clone()
+	late := time.After(patience)
+	for {
+		for {
+			select {
+			case uid := <-p.ended:
+				open.Delete(string(uid))
+				continue
+			default:
+			}
+			break
+		}
+		if open.Len() == 0 {
+			return nil
+		}
+		select {
+		case uid := <-p.ended:
+			open.Delete(string(uid))
+		case <-late:
+			return fmt.Errorf("bindings that do not end: %v", open.UnsortedList())
+		}
+	}
+}
+
+// hear tells what the cycle wrote: first what itself wrote, in order, then the bindings, by name.
+func (p *player) hear() error {
+	queue := p.cluster.queue
+	p.cluster.queue = nil
+	names := make([]string, 0, len(p.cluster.bound))
+	for name := range p.cluster.bound {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		queue = append(queue, written{obj: p.cluster.pod(split(name)).DeepCopy()})
+	}
+	for _, each := range queue {
+		p.clock.Step(time.Millisecond)
+		if err := p.cluster.tell(each); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// note keeps what the cycle came to.
+func (p *player) note() {
+	for name, node := range p.cluster.bound {
+		p.current.Pods = append(p.current.Pods, Outcome{Pod: name, Node: node})
+	}
+	for name, out := range p.refused {
+		if pod := p.cluster.pod(split(name)); pod != nil {
+			out.Nominated = pod.Status.NominatedNodeName
+		}
+		p.current.Pods = append(p.current.Pods, out)
+	}
+	sort.Slice(p.current.Pods, func(i, j int) bool { return p.current.Pods[i].Pod < p.current.Pods[j].Pod })
+	if name, is := cut(p.current.Entity); is {
+		p.current.Group = p.cluster.group(name.Namespace, name.Name)
+	}
+	p.current.Evicted = p.cluster.evicted
+	p.answer.Attempts = append(p.answer.Attempts, *p.current)
+}
+
+// wake begins a further round: what was held goes back as it was, and everything that waits, for an event or for its
+// backoff, becomes active.
+func (p *player) wake() error {
+	logger, queue := klog.FromContext(p.ctx), p.sched.SchedulingQueue
+	now := p.clock.Now()
+	for _, entity := range p.held {
+		p.clock.SetTime(entity.GetTimestamp())
+		var err error
+		entity.ForEachPodInfo(func(info *framework.QueuedPodInfo) bool {
+			err = queue.AddUnschedulablePodIfNotPresent(logger, info, queue.SchedulingCycle())
+			return err == nil
+		})
+		if group, is := entity.(*framework.QueuedPodGroupInfo); is && err == nil {
+			err = queue.AddAttemptedPodGroupIfNeeded(logger, group, queue.SchedulingCycle(), fwk.NewStatus(fwk.Unschedulable))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	p.held = nil
+	p.clock.SetTime(now.Add(time.Hour))
+	pods, _ := queue.PendingPods()
+	waiting := map[string]*v1.Pod{}
+	for _, pod := range pods {
+		waiting[key(pod)] = pod
+	}
+	queue.Activate(logger, waiting)
+	return nil
+}
+
+// waiting are the pods that have no node.
+func (p *player) waiting() []string {
+	names := []string{}
+	for _, pod := range p.cluster.factory.Core().V1().Pods().Informer().GetStore().List() {
+		if pod := pod.(*v1.Pod); pod.Spec.NodeName == "" {
+			names = append(names, key(pod))
+		}
+	}
+	sort.Strings(names)
+	return names
+}
