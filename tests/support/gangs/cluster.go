@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
@@ -169,6 +170,16 @@ func (c *cluster) bind(binding *v1.Binding, a testing.Action) error {
 	pod.Spec.NodeName = binding.Target.Name
 	c.bound[key(pod)] = binding.Target.Name
 	return c.client.Tracker().Update(a.GetResource(), pod, binding.Namespace)
+}
+
+// start tells of a bound pod, which has started.
+func (c *cluster) start(name types.NamespacedName, now time.Time) error {
+	pod := c.pod(name).DeepCopy()
+	pod.Status.StartTime = &metav1.Time{Time: now}
+	if err := c.client.Tracker().Update(v1.SchemeGroupVersion.WithResource("pods"), pod, name.Namespace); err != nil {
+		return err
+	}
+	return c.tell(written{obj: pod.DeepCopy()})
 }
 
 // add stores an object and tells of it.

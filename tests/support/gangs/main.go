@@ -50,7 +50,7 @@ type Attempt struct {
 	Pods []Outcome `json:"pods"`
 	// Group is the condition that the PodGroup has after the cycle.
 	Group *Condition `json:"group,omitempty"`
-	// Evicted are the victims in the order in which they were deleted.
+	// Evicted are the victims, by name: a group's are in no order.
 	Evicted []string `json:"evicted,omitempty"`
 }
 

@@ -41,7 +41,6 @@ type player struct {
 
 	round  int
 	tried  map[string]bool // in this round
-	held   []framework.QueuedEntityInfo
 	answer Answer
 
 	lock    sync.Mutex
@@ -60,9 +59,7 @@ func play(scenario *Scenario) (*Answer, error) {
 	for p.round = 1; p.round <= rounds; p.round++ {
 		p.tried = map[string]bool{}
 		if p.round > 1 {
-			if err := p.wake(); err != nil {
-				return nil, err
-			}
+			p.wake()
 			objects = nil
 			if p.round-2 < len(scenario.Later) {
 				if objects, err = decodeAll(scenario.Later[p.round-2]); err != nil {
@@ -71,7 +68,7 @@ func play(scenario *Scenario) (*Answer, error) {
 			}
 		}
 		for _, obj := range objects {
-			p.clock.Step(time.Millisecond)
+			p.clock.Step(time.Second)
 			if err := p.cluster.add(obj); err != nil {
 				return nil, err
 			}
@@ -157,7 +154,7 @@ func (p *player) listen() {
 	}
 }
 
-// next gives what is to be tried: what the queue says, unless it was tried in this round; that is held for the next.
+// next gives what is to be tried: what the queue says, unless it was tried in this round; that waits for the next.
 func (p *player) next(logger klog.Logger) (framework.QueuedEntityInfo, error) {
 	entity, err := p.sched.SchedulingQueue.Pop(logger)
 	if err != nil || entity == nil {
@@ -168,9 +165,8 @@ func (p *player) next(logger klog.Logger) (framework.QueuedEntityInfo, error) {
 		name = "group " + key(entity)
 	}
 	if p.tried[name] {
-		p.held = append(p.held, entity)
 		p.current = nil
-		return nil, nil
+		return nil, p.hold(entity)
 	}
 	p.tried[name] = true
 	p.current = &Attempt{Round: p.round, Entity: name, Pods: []Outcome{}}
@@ -179,7 +175,7 @@ func (p *player) next(logger klog.Logger) (framework.QueuedEntityInfo, error) {
 
 // attempt is one cycle with its bindings; then the scheduler is told what it wrote.
 func (p *player) attempt() error {
-	p.clock.Step(time.Millisecond)
+	p.clock.Step(time.Second)
 	p.refused = map[string]Outcome{}
 	p.cluster.bound, p.cluster.evicted = map[string]string{}, nil
 	p.sched.ScheduleOne(p.ctx)
@@ -222,7 +218,8 @@ func (p *player) settle() error {
 	}
 }
 
-// hear tells what the cycle wrote: first what itself wrote, in order, then the bindings, by name.
+// hear tells what the cycle wrote: first what itself wrote, in order, then the bindings, by name. A bound pod starts as
+// it is told of: of two victims the one that started earlier counts for more.
 func (p *player) hear() error {
 	queue := p.cluster.queue
 	p.cluster.queue = nil
@@ -231,12 +228,15 @@ func (p *player) hear() error {
 		names = append(names, name)
 	}
 	sort.Strings(names)
-	for _, name := range names {
-		queue = append(queue, written{obj: p.cluster.pod(split(name)).DeepCopy()})
-	}
 	for _, each := range queue {
-		p.clock.Step(time.Millisecond)
+		p.clock.Step(time.Second)
 		if err := p.cluster.tell(each); err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
+		p.clock.Step(time.Second)
+		if err := p.cluster.start(split(name), p.clock.Now()); err != nil {
 			return err
 		}
 	}
@@ -259,37 +259,36 @@ func (p *player) note() {
 		p.current.Group = p.cluster.group(name.Namespace, name.Name)
 	}
 	p.current.Evicted = p.cluster.evicted
+	sort.Strings(p.current.Evicted)
 	p.answer.Attempts = append(p.answer.Attempts, *p.current)
 }
 
-// wake begins a further round: what was held goes back as it was, and everything that waits, for an event or for its
-// backoff, becomes active.
-func (p *player) wake() error {
-	logger, queue := klog.FromContext(p.ctx), p.sched.SchedulingQueue
-	now := p.clock.Now()
-	for _, entity := range p.held {
-		p.clock.SetTime(entity.GetTimestamp())
-		var err error
-		entity.ForEachPodInfo(func(info *framework.QueuedPodInfo) bool {
-			err = queue.AddUnschedulablePodIfNotPresent(logger, info, queue.SchedulingCycle())
-			return err == nil
-		})
-		if group, is := entity.(*framework.QueuedPodGroupInfo); is && err == nil {
-			err = queue.AddAttemptedPodGroupIfNeeded(logger, group, queue.SchedulingCycle(), fwk.NewStatus(fwk.Unschedulable))
-		}
-		if err != nil {
-			return err
-		}
+// hold puts back what was tried in this round, with the times that it has, so that it waits there for the next.
+func (p *player) hold(entity framework.QueuedEntityInfo) error {
+	logger, queue, now := klog.FromContext(p.ctx), p.sched.SchedulingQueue, p.clock.Now()
+	defer p.clock.SetTime(now)
+	var err error
+	entity.ForEachPodInfo(func(info *framework.QueuedPodInfo) bool {
+		p.clock.SetTime(info.GetTimestamp())
+		err = queue.AddUnschedulablePodIfNotPresent(logger, info, queue.SchedulingCycle())
+		return err == nil
+	})
+	if group, is := entity.(*framework.QueuedPodGroupInfo); is && err == nil {
+		p.clock.SetTime(group.GetTimestamp())
+		err = queue.AddAttemptedPodGroupIfNeeded(logger, group, queue.SchedulingCycle(), fwk.NewStatus(fwk.Unschedulable))
 	}
-	p.held = nil
-	p.clock.SetTime(now.Add(time.Hour))
-	pods, _ := queue.PendingPods()
+	return err
+}
+
+// wake begins a further round: everything that waits, for an event or for its backoff, becomes active.
+func (p *player) wake() {
+	p.clock.Step(time.Hour)
+	pods, _ := p.sched.SchedulingQueue.PendingPods()
 	waiting := map[string]*v1.Pod{}
 	for _, pod := range pods {
 		waiting[key(pod)] = pod
 	}
-	queue.Activate(logger, waiting)
-	return nil
+	p.sched.SchedulingQueue.Activate(klog.FromContext(p.ctx), waiting)
 }
 
 // waiting are the pods that have no node.

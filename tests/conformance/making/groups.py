@@ -1,0 +1,180 @@
+"""Random scenarios of pods that belong to PodGroups; the same seed makes the same scenarios."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.conformance.making.cluster import HOST, NAMESPACES, ZONE
+from tests.conformance.making.scenarios import Classes
+
+RACK = "example.com/rack"
+ODD = 0.03  # how often something about a member is not as its group has it
+
+
+class Groups(Classes):
+    """Groups of pods, pods without one between them, victims of both kinds, and objects that come later."""
+
+    topology = False  # whether groups ask for nodes of one domain, which the release must have switched on
+
+    def scenario(self, name: str, *, nodes: int | None = None, pods: int | None = None) -> dict:
+        self.minute = 0
+        self.names = [f"n{number:04}" for number in range(nodes or self.random.randint(1, 9))]
+        self.classes = [self.prototype(number) for number in range(3)]
+        cluster = [self.placed(number) for number in range(len(self.names))]
+        running = [self.running(f"b{number}") for number in range(self.random.randint(0, 2 * len(self.names)))]
+        groups = [self.group(f"g{number}", cluster) for number in range(self.random.randint(1, 4))]
+        single = [self.instance(self.pick(self.classes), f"p{number}") for number in range(self.random.randint(0, 4))]
+        waiting = [pod for _, _, members in groups for pod in members] + single
+        if self.maybe(0.3):
+            self.random.shuffle(waiting)
+        objects = [*self.around(), *cluster, *running, *(pod for _, bound, _ in groups for pod in bound)]
+        found: dict[str, Any] = {"name": name, "objects": objects, "rounds": self.pick([1, 1, 2, 3])}
+        if self.maybe(0.3):
+            found["config"] = self.config([self.scheduler])
+        later = self.postpone(waiting, [group for group, _, _ in groups], objects)
+        return found | {"pending": waiting} | ({"later": later} if later else {})
+
+    scheduler = "default-scheduler"
+
+    def around(self) -> list[dict]:
+        kinds = ("Namespace", "Service", "PodDisruptionBudget")
+        return [item for item in super().around() if item["kind"] in kinds]
+
+    def postpone(self, waiting: list[dict], groups: list[dict], objects: list[dict]) -> list[list[dict]]:
+        """Put the groups among ``objects``; now and then a group, members or a node come in a later round."""
+        later: list[list[dict]] = [[] for _ in range(self.pick([0, 0, 0, 1, 2]))]
+        for group in groups:
+            self.pick([later[0], objects] if later and self.maybe(0.3) else [objects]).append(group)
+        for rest in later:
+            for pod in self.some(waiting, 3):
+                waiting.remove(pod)
+                rest.append(pod)
+            if self.maybe(0.2):
+                self.names.append(f"n{len(self.names):04}")
+                rest.append(self.placed(len(self.names) - 1))
+        return later
+
+    def placed(self, number: int) -> dict:
+        """A node in a rack and a zone; mostly without a taint."""
+        node = self.roomy(number)
+        node["status"]["allocatable"] = {
+            "cpu": self.pick(["1", "2", "4"]),
+            "memory": self.pick(["4Gi", "8Gi"]),
+            "pods": self.pick(["110", "110", "3"]),
+        }
+        node["metadata"]["labels"] = {HOST: f"n{number:04}", "disk": self.pick(["ssd", "hdd"])}
+        if self.maybe(0.9):
+            node["metadata"]["labels"] |= {ZONE: self.pick("ab"), RACK: self.pick(["r1", "r2", "r3"])}
+        return node
+
+    def prototype(self, place: int) -> dict:
+        """A class of pods that asks for a good part of a node."""
+        pod = super().prototype(place)
+        amounts = {"cpu": self.pick(["300m", "500m", "1", "1500m"]), "memory": self.pick(["64Mi", "1Gi", "2Gi"])}
+        pod["spec"]["containers"][0]["resources"] = {"requests": amounts}
+        for field in ("resources", "overhead", "hostNetwork", "hostUsers", "preemptionPolicy", "schedulingGates"):
+            pod["spec"].pop(field, None)
+        if self.maybe(0.7):
+            pod["spec"].pop("affinity", None)
+            pod["spec"].pop("topologySpreadConstraints", None)
+        return pod
+
+    def instance(self, prototype: dict, name: str) -> dict:
+        """A pod of the class; of no two equal victims may kube-scheduler take any, so each starts at its own time."""
+        pod = super().instance(prototype, name)
+        self.minute += 1
+        pod["spec"] = pod["spec"] | {"priority": self.random.randint(0, 5) * 10, "schedulerName": self.scheduler}
+        pod["metadata"] = {**pod["metadata"], "namespace": prototype["metadata"].get("namespace", "default")}
+        pod["metadata"].pop("deletionTimestamp", None)
+        pod["status"] = {}
+        if self.maybe(0.02):
+            pod["spec"]["preemptionPolicy"] = "Never"
+        return pod
+
+    def running(self, name: str) -> dict:
+        pod = self.instance(self.pick(self.classes), name)
+        self.bind(pod, self.pick(self.names))
+        return pod
+
+    def bind(self, pod: dict, node: str) -> None:
+        pod["spec"]["nodeName"] = node
+        pod["status"]["startTime"] = f"2025-01-01T{self.minute // 60:02}:{self.minute % 60:02}:00Z"
+
+    def group(self, name: str, cluster: list[dict]) -> tuple[dict, list[dict], list[dict]]:
+        """A PodGroup, its members that run, and those that wait."""
+        namespace, priority = self.pick(NAMESPACES), self.random.randint(0, 6) * 10
+        wanted = self.random.randint(1, 5)
+        spec: dict[str, Any] = {"schedulingPolicy": self.policy(wanted)}
+        if self.maybe(0.9):
+            spec["priority"] = priority
+        else:
+            priority = 0
+        if self.maybe(0.6):
+            spec["disruptionMode"] = self.pick([{"all": {}}, {"single": {}}])
+        nodes = list(self.names)
+        if self.topology and self.maybe(0.75):
+            key = self.pick([RACK, RACK, ZONE, ZONE, HOST, "example.com/no"])
+            spec["schedulingConstraints"] = {"topology": [{"key": key}]}
+            domains = {node["metadata"]["labels"].get(key, "") for node in cluster}
+            domain = self.pick(sorted(domains - {""}) or [""])
+            nodes = [n["metadata"]["name"] for n in cluster if n["metadata"]["labels"].get(key) == domain]
+        found = {
+            "apiVersion": "scheduling.k8s.io/v1beta1",
+            "kind": "PodGroup",
+            "metadata": {"name": name, "namespace": namespace, "uid": f"uid-{name}"},
+            "spec": spec,
+        }
+        if self.maybe(0.1):
+            found["status"] = {"conditions": [self.condition()]}
+        members = [self.member(name, number, namespace, priority) for number in range(wanted)]
+        bound = members[: self.pick([0, 0, 0, 1, 2, 5])] if nodes else []
+        for pod in bound:
+            self.bind(pod, self.pick(nodes))
+        return found, bound, self.odd_one(members[len(bound) :])
+
+    def policy(self, wanted: int) -> dict:
+        if self.maybe(0.25):
+            return {"basic": {}}
+        least = self.pick([wanted, wanted, max(1, wanted - 1), max(1, wanted - 2), 1, wanted + 1])
+        return {"gang": {"minCount": least}}
+
+    def condition(self) -> dict:
+        status = self.pick(["True", "False"])
+        return {
+            "type": "PodGroupInitiallyScheduled",
+            "status": status,
+            "reason": "Scheduled" if status == "True" else "Unschedulable",
+            "message": "",
+            "lastTransitionTime": "2025-01-01T00:00:00Z",
+        }
+
+    def member(self, group: str, number: int, namespace: str, priority: int) -> dict:
+        """Mostly all of a group are of one class."""
+        prototype = self.classes[(int(group[1:]) if self.maybe(0.85) else number) % len(self.classes)]
+        pod = self.instance(prototype, f"{group}-{number}")
+        pod["metadata"]["namespace"] = namespace
+        pod["spec"] |= {"priority": priority, "schedulingGroup": {"podGroupName": group}}
+        pod["spec"].pop("preemptionPolicy", None)
+        return pod
+
+    def odd_one(self, members: list[dict]) -> list[dict]:
+        """What makes a group fail as a whole: one member differs from the others, or may not be tried yet."""
+        for pod in members[:1]:
+            if self.maybe(ODD):
+                pod["spec"]["priority"] += 1
+            if self.maybe(ODD):
+                pod["spec"]["preemptionPolicy"] = "Never"
+            if self.maybe(ODD):
+                pod["spec"]["schedulingGates"] = [{"name": "example.com/gate"}]
+            if self.maybe(ODD):
+                pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+        if members and self.maybe(ODD):
+            for pod in members:
+                pod["spec"]["preemptionPolicy"] = "Never"
+        return members
+
+
+class Domains(Groups):
+    """Groups that want all of their pods in one rack, zone or node."""
+
+    topology = True
