@@ -18,6 +18,7 @@ class Groups(Classes):
 
     def scenario(self, name: str, *, nodes: int | None = None, pods: int | None = None) -> dict:
         self.minute = 0
+        self.ports: set[tuple[str, int]] = set()
         self.names = [f"n{number:04}" for number in range(nodes or self.random.randint(1, 9))]
         self.classes = [self.prototype(number) for number in range(3)]
         cluster = [self.placed(number) for number in range(len(self.names))]
@@ -51,7 +52,9 @@ class Groups(Classes):
                 rest.append(pod)
             if self.maybe(0.2):
                 self.names.append(f"n{len(self.names):04}")
-                rest.append(self.placed(len(self.names) - 1))
+                node = self.placed(len(self.names) - 1)
+                node["status"]["images"] = []  # of which kube-scheduler would not tell the nodes that have them already
+                rest.append(node)
         return later
 
     def placed(self, number: int) -> dict:
@@ -62,6 +65,8 @@ class Groups(Classes):
             "memory": self.pick(["4Gi", "8Gi"]),
             "pods": self.pick(["110", "110", "3"]),
         }
+        for image in node["status"].get("images", []):
+            image["sizeBytes"] = 10**8 * len(image["names"][0])  # an image has one size
         node["metadata"]["labels"] = {HOST: f"n{number:04}", "disk": self.pick(["ssd", "hdd"])}
         if self.maybe(0.9):
             node["metadata"]["labels"] |= {ZONE: self.pick("ab"), RACK: self.pick(["r1", "r2", "r3"])}
@@ -80,9 +85,8 @@ class Groups(Classes):
         return pod
 
     def instance(self, prototype: dict, name: str) -> dict:
-        """A pod of the class; of no two equal victims may kube-scheduler take any, so each starts at its own time."""
+        """A pod of the class."""
         pod = super().instance(prototype, name)
-        self.minute += 1
         pod["spec"] = pod["spec"] | {"priority": self.random.randint(0, 5) * 10, "schedulerName": self.scheduler}
         pod["metadata"] = {**pod["metadata"], "namespace": prototype["metadata"].get("namespace", "default")}
         pod["metadata"].pop("deletionTimestamp", None)
@@ -97,6 +101,19 @@ class Groups(Classes):
         return pod
 
     def bind(self, pod: dict, node: str) -> None:
+        """Put a pod on a node, without the ports of hosts that another pod has there.
+
+        Each starts at its own time: of victims that are equally important kube-scheduler takes any.
+        """
+        self.minute += 1
+        fields = [field for field in ("containers", "initContainers") if field in pod["spec"]]
+        containers = [container for field in fields for container in pod["spec"][field]]
+        ports = {(node, port.get("hostPort", 0)) for one in containers for port in one.get("ports", [])}
+        if ports & self.ports:
+            for field in fields:
+                pod["spec"][field] = [{k: v for k, v in one.items() if k != "ports"} for one in pod["spec"][field]]
+        else:
+            self.ports |= ports
         pod["spec"]["nodeName"] = node
         pod["status"]["startTime"] = f"2025-01-01T{self.minute // 60:02}:{self.minute % 60:02}:00Z"
 
@@ -160,14 +177,16 @@ class Groups(Classes):
     def odd_one(self, members: list[dict]) -> list[dict]:
         """What makes a group fail as a whole: one member differs from the others, or may not be tried yet."""
         for pod in members[:1]:
-            if self.maybe(ODD):
-                pod["spec"]["priority"] += 1
-            if self.maybe(ODD):
-                pod["spec"]["preemptionPolicy"] = "Never"
-            if self.maybe(ODD):
-                pod["spec"]["schedulingGates"] = [{"name": "example.com/gate"}]
-            if self.maybe(ODD):
-                pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+            if self.maybe(4 * ODD):
+                odd = [
+                    (pod["spec"], {"priority": pod["spec"]["priority"] + 1}),
+                    (pod["spec"], {"preemptionPolicy": "Never"}),
+                    (pod["spec"], {"schedulingGates": [{"name": "example.com/gate"}]}),
+                    (pod["metadata"], {"deletionTimestamp": "2026-01-01T00:00:00Z"}),
+                ]
+                part, change = self.pick(odd)
+                part |= change
+                return members
         if members and self.maybe(ODD):
             for pod in members:
                 pod["spec"]["preemptionPolicy"] = "Never"

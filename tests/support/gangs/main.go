@@ -71,9 +71,10 @@ type Condition struct {
 	Message string `json:"message"`
 }
 
-// gates: what else runs beside the cycle would make the order of events a matter of chance; and what waits for its
-// backoff waits here for the next round.
-const gates = "GenericWorkload=true,SchedulerAsyncPreemption=false,SchedulerAsyncAPICalls=false,SchedulerPopFromBackoffQ=false"
+// gates: what runs beside the cycle would make the order of events a matter of chance, what is remembered of the last
+// pod for half a second would make the nodes one, and what waits for its backoff waits here for the next round.
+const gates = "GenericWorkload=true,SchedulerAsyncPreemption=false,SchedulerAsyncAPICalls=false," +
+	"OpportunisticBatching=false,SchedulerPopFromBackoffQ=false"
 
 func main() {
 	if err := run(); err != nil {
