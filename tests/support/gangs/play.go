@@ -31,12 +31,20 @@ func (d discard) WithLogger(klog.Logger) events.EventRecorderLogger { return d }
 // patience is a mistake's end, not part of any answer: a binding that has not ended by then hangs.
 const patience = 30 * time.Second
 
+// clock moves only as it is told, and by a nanosecond each time it is read: no two times are the same.
+type clock struct{ *testingclock.FakeClock }
+
+func (c clock) Now() time.Time {
+	c.Step(time.Nanosecond)
+	return c.FakeClock.Now()
+}
+
 // player runs one scenario.
 type player struct {
 	ctx     context.Context
 	cluster *cluster
 	sched   *scheduler.Scheduler
-	clock   *testingclock.FakeClock
+	clock   clock
 	ended   chan types.UID // of bindings
 
 	round  int
@@ -112,7 +120,7 @@ func newPlayer(ctx context.Context, scenario *Scenario) (*player, []runtime.Obje
 			others = append(others, obj)
 		}
 	}
-	p := &player{ctx: ctx, cluster: newCluster(others), clock: testingclock.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
+	p := &player{ctx: ctx, cluster: newCluster(others), clock: clock{testingclock.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))},
 		ended: make(chan types.UID, 1024), answer: Answer{Name: scenario.Name, Attempts: []Attempt{}}}
 	cfg, err := configuration(scenario.Config)
 	if err != nil {
