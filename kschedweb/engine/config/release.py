@@ -68,6 +68,8 @@ class Behaviour:
     """bindMountOptions of a container need a feature that the node declares."""
     node_filters_have_pre_filter: bool
     """NodeName, NodeUnschedulable and TaintToleration run at preFilter; a named node is the only one looked at."""
+    groups_are_entities: bool
+    """With GenericWorkload a PodGroup (v1beta1) is queued and placed as one; what came before is not simulated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +115,16 @@ class Release:
     def with_gates(self, switched: Mapping[str, bool]) -> Release:
         """The same release with these feature gates on or off. Raises ``GateError``."""
         return replace(self, switched=_checked(self.gates, dict(switched)))
+
+    @property
+    def groups(self) -> bool:
+        """Whether pods of a PodGroup are scheduled together."""
+        return self.behaviour.groups_are_entities and self.on("GenericWorkload")
+
+    @property
+    def groups_by_topology(self) -> bool:
+        """Whether a group is tried in one domain after the other."""
+        return self.groups and self.on("TopologyAwareWorkloadScheduling")
 
     @property
     def counting(self) -> Counting:

@@ -55,6 +55,7 @@ V1_34 = Release(
         says_qualified_name=True,
         mounts_need_features=False,
         node_filters_have_pre_filter=False,
+        groups_are_entities=False,
     ),
     scheme="pkg/runtime/scheme.go:110",
     others=others,

@@ -31,6 +31,9 @@ class Observer:
         ``start`` is the position of the node where its search for feasible nodes begins.
         """
 
+    def tries_group(self, group: str, now: float) -> None:
+        """A group is about to be tried: what its pods come to does not follow from each of them alone."""
+
     def request(self) -> SearchRequest:
         """What it wants to know of the try that is made next."""
         return WITH_POST_FILTER

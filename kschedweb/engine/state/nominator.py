@@ -42,6 +42,11 @@ class Nominator:
             self._nodes[pod.key] = node
             self._pods.setdefault(node, {})[pod.key] = pod
 
+    def replace(self, pod: Pod) -> None:
+        """Replace the object of a pod, if it is nominated, where it is."""
+        if (node := self._nodes.get(pod.key)) is not None:
+            self._pods[node][pod.key] = pod
+
     def update(self, old: Pod, new: Pod) -> None:
         """Replace the object of a pod. A nomination that is in neither object is newer than both and stays."""
         stays = not old.nominated_node and not new.nominated_node

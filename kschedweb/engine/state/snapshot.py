@@ -98,6 +98,7 @@ class Snapshot:
         snapshot.problems, snapshot.counting = problems, counting
         snapshot._keep(others)
         for pod in pods.values():
+            snapshot.objects.groups.join(pod)
             if not pod.node_name:
                 snapshot.pending.append(pod)
             elif pod.node_name in snapshot.index:
@@ -173,6 +174,10 @@ class Snapshot:
     @property
     def ports(self) -> dict[tuple[str, int], dict[str, Ints]]:
         return self.pod_state.ports
+
+    def members(self, group: str) -> list[Pod]:
+        """The pods on nodes that name the scheduling group of that key."""
+        return [self.pod(key) for key in self.pod_state.grouped.get(group, ())]
 
     @property
     def volume_use(self) -> VolumeUse:

@@ -15,6 +15,7 @@ from kschedweb.engine.allocation.features import DEFAULTS, Features
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.events import EventHint
+from kschedweb.engine.framework.groups import GroupCycle, GroupHandle, GroupRoom
 from kschedweb.engine.framework.interface import Cycle, Handle, PostFilterResult, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.preparation import FreeClaim, Preparation
 from kschedweb.engine.framework.scoring import default_normalize
@@ -41,9 +42,15 @@ JUDGED = "DynamicResources.judged"
 class DynamicResources:
     name = "DynamicResources"
 
-    def __init__(self, args: dict[str, Any], features: Features = DEFAULTS, tells: bool = True) -> None:
-        """``tells``: its PostFilter says so where it cannot help."""
-        self.features = features
+    def __init__(
+        self,
+        args: dict[str, Any],
+        features: Features = DEFAULTS,
+        tells: bool = True,
+        groups_by_topology: bool = False,
+    ) -> None:
+        """``tells``: its PostFilter says so where it cannot help; ``groups_by_topology``: see ``Release``."""
+        self.features, self.groups_by_topology = features, groups_by_topology
         self.nothing_new, self.no_help = (NOTHING_NEW, NO_HELP) if tells else (unschedulable(), unschedulable())
 
     def events(self) -> list[EventHint]:
@@ -102,6 +109,14 @@ class DynamicResources:
                 cycle.snapshot.resource_claims.delete(needs.earlier)
             return PostFilterResult(unschedulable("deletion of ResourceClaim completed"))
         return PostFilterResult(self.no_help)
+
+    def pod_group_post_filter(self, cycle: GroupCycle, handle: GroupHandle) -> GroupRoom:
+        """It makes no room for groups: the claims of their pods stay allocated here."""
+        if self.groups_by_topology and cycle.group.topology_key:
+            return GroupRoom(unschedulable())
+        if self.name not in cycle.prepared:
+            return GroupRoom(error("not found"))
+        return GroupRoom(unschedulable("deallocation and deletion of ResourceClaims completed"))
 
     def _unavailable(self, diagnosis: Diagnosis) -> Mask:
         """The nodes that were rejected because a claim cannot be used there."""
@@ -181,7 +196,12 @@ def _in_the_way(snapshot: Snapshot, needs: Needs, nodes: Mask) -> list[ResourceC
 
 def _variant(release: Any) -> dict[str, Any]:
     behaviour = release.behaviour
-    factory = partial(DynamicResources, features=Features.of(release.on), tells=behaviour.tells_of_devices_left)
+    factory = partial(
+        DynamicResources,
+        features=Features.of(release.on),
+        tells=behaviour.tells_of_devices_left,
+        groups_by_topology=release.groups_by_topology,
+    )
     points = POINTS if behaviour.devices_score else POINTS - {"score"}
     return {"points": points, "args": arguments(release), "factory": factory}
 

@@ -93,6 +93,9 @@ class Recorder(Observer):
         self._tries[self._row] = now, len(self._moves), start if self._complete else UNTOLD
         self._decided.add(life.pod.key)
 
+    def tries_group(self, group: str, now: float) -> None:
+        self._complete = False
+
     @property
     def works_out(self) -> bool:
         return self._complete
