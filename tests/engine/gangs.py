@@ -6,7 +6,7 @@ from typing import Any
 
 from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.cycle.groups import GroupPlacement
+from kschedweb.engine.cycle.groupplacement import GroupPlacement
 from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.releases import load, released
 from tests.engine.builders import CONFIGURATION, pod

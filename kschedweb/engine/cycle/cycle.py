@@ -13,7 +13,8 @@ from kschedweb.engine.config import Configuration
 from kschedweb.engine.cycle.attempt import Attempt
 from kschedweb.engine.cycle.binding import BindingCycle
 from kschedweb.engine.cycle.explaining import explain
-from kschedweb.engine.cycle.groups import GroupPlacement, GroupSearch
+from kschedweb.engine.cycle.groupplacement import GroupPlacement
+from kschedweb.engine.cycle.groups import GroupSearch
 from kschedweb.engine.cycle.placement import NO_NODES, Placement, Unplaced
 from kschedweb.engine.cycle.plan import Plans
 from kschedweb.engine.cycle.request import NODE_ONLY, WITH_POST_FILTER, SearchRequest
@@ -129,13 +130,40 @@ class Scheduler:
         """
         return GroupSearch(self, group, pods, request, self.configuration.release.groups_by_topology).place()
 
+    def schedule_group(
+        self, group: PodGroup, pods: Sequence[Pod], request: SearchRequest = NODE_ONLY
+    ) -> GroupPlacement:
+        """Run the cycle of ``group`` and put its pods on the nodes found, unless it is kept out of the queue.
+
+        If there are none and the request says ``preempt``, victims are evicted at once and the group is tried again.
+        """
+        if not (held := self._held(pods)).ok:
+            return GroupPlacement.refused(group, pods, held)
+        found = self.find_group(group, pods, replace(request, post_filter=request.post_filter or request.preempt))
+        if request.preempt and found.victims:
+            for victim in found.victims:
+                self.snapshot.remove_pod(victim)
+            found = replace(self.find_group(group, pods, request), room=found.room)
+        for pod, placement in zip(pods, found.placements, strict=True):
+            if placement.node:
+                self.nominator.remove(pod.key)
+                self.bind(pod, placement.node)
+        return found
+
     def explain_group(self, group: PodGroup, pods: Sequence[Pod]) -> GroupPlacement:
-        """What a cycle of ``group`` would come to now; nothing changes."""
+        """What a cycle of ``group`` would come to now, and what keeps it out of the queue; nothing changes."""
         start = self._start
         try:
-            return self.find_group(group, pods)
+            return replace(self.find_group(group, pods), held=self._held(pods))
         finally:
             self._start = start
+
+    def _held(self, pods: Sequence[Pod]) -> Status:
+        """Why one of ``pods`` may not enter the queue."""
+        objects = self.snapshot.objects
+        with objects.groups.with_members(pods):
+            asked = (self.framework(pod).pre_enqueue(pod, objects) for pod in pods)
+            return next((status for status in asked if not status.ok), SUCCESS)
 
     def over(self, snapshot: Snapshot) -> Scheduler:
         """The same scheduler over another snapshot, a copy of its own on which somebody tries something out."""

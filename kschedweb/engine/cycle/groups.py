@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from kschedweb.engine.cycle.binding import BindingCycle
+from kschedweb.engine.cycle.groupplacement import DomainTry, GroupPlacement
 from kschedweb.engine.cycle.placement import NO_NODES, Placement
 from kschedweb.engine.cycle.request import SearchRequest
 from kschedweb.engine.framework.groups import (
@@ -27,112 +28,12 @@ from kschedweb.engine.framework.handle import CycleHandle
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.runtime import Framework
 from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, Status, error, unschedulable
-from kschedweb.engine.objects.access import Json, mapping
+from kschedweb.engine.objects.access import mapping
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.objects.podgroup import SCHEDULED, PodGroup
+from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.state.nominator import Nominator
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.validation.golang import quote
-
-
-@dataclass(frozen=True, slots=True)
-class DomainTry:
-    """What came of one domain: ``placements`` are those of the pods that were tried, in their order."""
-
-    domain: Domain
-    status: Status
-    placements: tuple[Placement, ...] = ()
-
-    def assigned(self, pods: Sequence[Pod]) -> list[Assignment]:
-        """The first of ``pods`` with the nodes found for them."""
-        tried = zip(pods, self.placements, strict=False)
-        return [Assignment(pod, placement.node) for pod, placement in tried if placement.node]
-
-    def to_dict(self) -> Json:
-        return {
-            "domain": self.domain.name,
-            "nodes": len(self.domain.nodes),
-            "status": self.status.to_dict(plugin=False),
-            "pods": [placement.to_dict() for placement in self.placements],
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class GroupPlacement:
-    """The result of one cycle of a group: ``placements`` has one of each pod, as its own condition tells it.
-
-    ``searched`` is the status before room was looked for: the queue goes by that.
-    ``tries`` are the domains in which the group was tried, ``scores`` what plugins gave to those where it found a
-    place, if there were several. ``room`` is what became of the search for victims, where there was one. ``blocking``
-    is the first pod for which no node was found, "" for none.
-    """
-
-    group: PodGroup
-    status: Status
-    placements: tuple[Placement, ...]
-    searched: Status
-    tries: tuple[DomainTry, ...] = ()
-    scores: tuple[DomainScore, ...] = ()
-    room: GroupRoom | None = None
-    blocking: str = ""
-    domain: str = ""
-
-    @property
-    def placed(self) -> bool:
-        return self.status.ok
-
-    @property
-    def waits_for_room(self) -> bool:
-        """Whether pods have to leave before the group fits."""
-        return self.room is not None and self.room.status.ok
-
-    @property
-    def victims(self) -> tuple[str, ...]:
-        return () if self.room is None else tuple(victim.key for victim in self.room.victims)
-
-    @property
-    def condition(self) -> Json:
-        """The group's condition, but for one that was True once: that stays."""
-        reason = "Scheduled" if self.placed else "Unschedulable" if self.status.rejected else "SchedulerError"
-        return {
-            "type": SCHEDULED,
-            "status": str(self.placed),
-            "reason": reason,
-            "message": self.status.message,
-        }
-
-    def to_dict(self) -> Json:
-        """The same as plain data, for explanations."""
-        result: Json = {
-            "group": self.group.key,
-            "placed": self.placed,
-            "condition": self.condition,
-            "domain": self.domain,
-            "blocking": self.blocking,
-            "pods": [_told(placement) for placement in self.placements],
-            "domains": [one.to_dict() for one in self.tries],
-            "scores": [{"domain": one.domain.name, "total": one.total, "scores": one.scores} for one in self.scores],
-        }
-        if self.room is not None:
-            result["room"] = {
-                "made": self.room.status.ok,
-                "message": self.room.status.message,
-                "victims": list(self.victims),
-                "pdbViolations": self.room.violations,
-            }
-        return result
-
-
-def _told(placement: Placement) -> Json:
-    reason = "" if placement.node else "SchedulerError" if placement.error else "Unschedulable"
-    return {
-        "pod": placement.pod,
-        "node": placement.node,
-        "message": placement.message,
-        "reason": reason,
-        "plugins": sorted(placement.rejected_by),
-        "nominated": placement.nominated,
-    }
 
 
 class Finding(Protocol):
@@ -179,9 +80,7 @@ class GroupSearch:
 
     def _place(self) -> GroupPlacement:
         if refusal := self._refusal():
-            failed = error(refusal)
-            told = tuple(Placement(pod.key, message=refusal, nominated="") for pod in self.pods)
-            return GroupPlacement(self.group, failed, told, failed)
+            return GroupPlacement.refused(self.group, self.pods, error(refusal))
         done = self._search()
         status, room = done.final.status, None
         if status.code is Code.UNSCHEDULABLE and self.request.post_filter:
@@ -249,7 +148,7 @@ class GroupSearch:
         names = [plugin.name for plugin in self._framework.points.pre_filter]
         asked: set[str] = set()
         for placement in (one for tried in (done.final, *done.tries) for one in tried.placements):
-            if placement.node or placement.evaluated:
+            if not placement.outright and placement.message != NO_NODES:
                 return frozenset(names)
             refused = [names.index(name) for name in placement.rejected_by if name in names]
             asked.update(names[: max(refused) + 1] if refused else ())

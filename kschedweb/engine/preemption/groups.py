@@ -20,7 +20,8 @@ def make_room(cycle: GroupCycle, handle: GroupHandle) -> GroupRoom:
     if _ongoing(cycle):
         nominated = {pod.key: pod.nominated_node for pod in cycle.pods}
         return GroupRoom(Status(reasons=(ONGOING,)), nominated)
-    snapshot, priority = cycle.snapshot.copy(), cycle.group.priority
+    # kube-scheduler loses count of the nodes that have an image while it tries things out.
+    snapshot, priority = cycle.snapshot.without_images(), cycle.group.priority
     pods = (pod for node in range(len(snapshot)) for pod in snapshot.pods.on(node))
     victims = [victim for victim in victims_among(pods, snapshot) if victim.priority < priority]
     if not victims:

@@ -2,6 +2,7 @@
 
 from kschedweb.engine.queue.groups import GroupQueue, QueuedGroup
 from kschedweb.engine.queue.pods import QueuedPod
-from kschedweb.engine.queue.scheduling import SchedulingQueue, Timing
+from kschedweb.engine.queue.scheduling import SchedulingQueue
+from kschedweb.engine.queue.timing import Timing
 
 __all__ = ["GroupQueue", "QueuedGroup", "QueuedPod", "SchedulingQueue", "Timing"]

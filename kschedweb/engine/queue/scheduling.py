@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cmp_to_key
 from typing import Any
 
@@ -23,34 +22,13 @@ from kschedweb.engine.queue.backoff import WINDOW, BackoffQueue
 from kschedweb.engine.queue.heap import Heap
 from kschedweb.engine.queue.hints import Hints, Strategy
 from kschedweb.engine.queue.pods import Queued, QueuedPod, UnschedulablePods
+from kschedweb.engine.queue.timing import FLUSH_PERIOD, Timing
 from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.engine.state.nominator import Nominator
 
-FLUSH_PERIOD = 30.0  # seconds between two looks for pods that have waited for long
-FLUSH_AGE = 5 * 60.0  # seconds after which a pod is tried again although nothing happened
-INITIAL_BACKOFF, LONGEST_BACKOFF = 1.0, 10.0
 # What brings pods into the queue, beside events of the cluster; as kube-scheduler's metrics name it.
 POD_ADD, POD_UPDATE = "PodAdd", "PodUpdate"
 FAILED, BACKOFF_COMPLETE = "ScheduleAttemptFailure", "BackoffComplete"
-
-
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """Seconds. ``start`` is when the queue began to run: it looks for old pods each ``FLUSH_PERIOD`` from then."""
-
-    initial_backoff: float = INITIAL_BACKOFF
-    longest_backoff: float = LONGEST_BACKOFF
-    flush_age: float = FLUSH_AGE
-    start: float = 0.0
-
-    @classmethod
-    def of(cls, document: Mapping[str, Any], start: float = 0.0) -> Timing:
-        """As a KubeSchedulerConfiguration says."""
-        return cls(
-            document.get("podInitialBackoffSeconds", INITIAL_BACKOFF),
-            document.get("podMaxBackoffSeconds", LONGEST_BACKOFF),
-            start=start,
-        )
 
 
 class SchedulingQueue:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kschedweb.engine.cycle.groups import GroupPlacement
-from kschedweb.engine.cycle.placement import Placement
+from kschedweb.engine.cycle.groupplacement import GroupPlacement
 from kschedweb.engine.framework.status import error
 from kschedweb.engine.queue import GroupQueue, QueuedGroup, QueuedPod
 from kschedweb.engine.queue.pods import Queued
@@ -51,9 +50,7 @@ class GroupLoop(SchedulingLoop):
         group = self.pods.world.cluster.groups.get(queued.group.key)
         if group is not None:
             return self.scheduler.find_group(group, queued.pods, self.pods.observer.request())
-        status = error(UNKNOWN.format(queued.group.key))
-        told = tuple(Placement(pod.key, message=status.message, nominated="") for pod in queued.pods)
-        return GroupPlacement(queued.group, status, told, status)
+        return GroupPlacement.refused(queued.group, queued.pods, error(UNKNOWN.format(queued.group.key)))
 
     def _conclude_group(self, queued: QueuedGroup, found: GroupPlacement, now: float) -> None:
         for member, placement in zip(queued.members, found.placements, strict=True):

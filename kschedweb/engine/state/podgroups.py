@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
@@ -60,6 +61,18 @@ class PodGroups:
         """``pod`` is there, on a node or not."""
         if pod.scheduling_group:
             self._members.setdefault(pod.scheduling_group, set()).add(pod.key)
+
+    @contextmanager
+    def with_members(self, pods: Iterable[Pod]) -> Iterator[None]:
+        """A context in which ``pods`` are there, too."""
+        new = [pod for pod in pods if pod.key not in self._members.get(pod.scheduling_group, ())]
+        for pod in new:
+            self.join(pod)
+        try:
+            yield
+        finally:
+            for pod in new:
+                self.leave(pod)
 
     def leave(self, pod: Pod) -> None:
         """``pod`` is gone."""

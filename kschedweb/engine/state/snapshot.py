@@ -223,6 +223,12 @@ class Snapshot:
         other.pod_state = self.pod_state.with_own_amounts()
         return other
 
+    def without_images(self) -> Self:
+        """A copy, as ``copy`` makes it, in which no node has images."""
+        other = self.copy()
+        other.node_columns = self.node_columns.without_images()
+        return other
+
     def emptied(self, nodes: Mapping[int, Node]) -> Self:
         """A snapshot for scoring: the nodes at these positions are replaced by the given ones, without pods.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kschedweb.engine import Pod
-from kschedweb.engine.cycle.request import NODE_ONLY
+from kschedweb.engine.cycle.request import NODE_ONLY, SearchRequest
 from tests.engine.builders import node, pod
 from tests.engine.gangs import BY_TOPOLOGY, THREE, find, group, member, members, nodes, scheduler
 
@@ -208,3 +208,21 @@ def test_a_pod_that_fails_ends_the_cycle_with_an_error() -> None:
     placement = there.find(Pod.read(pod("p", affinity=affinity)))
     found = find(there, [member("p", affinity=affinity), member("q", affinity=affinity)])
     assert placement.error == (found.condition["reason"] == "SchedulerError")
+
+
+def test_a_pod_for_which_pre_filter_names_no_node_that_exists_has_been_asked_about_by_all() -> None:
+    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["nowhere"]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
+    found = find(scheduler(node("a"), group("gang", 1)), members(1, affinity=affinity))
+    assert found.condition["reason"] == "Unschedulable"
+
+
+def test_scheduled_pods_are_on_their_nodes_and_victims_are_gone() -> None:
+    there = scheduler(node("a"), pod("low", on="a", requests=THREE), group("gang", 2, priority=5))
+    known = there.snapshot.objects.groups.get("default/gang")
+    assert known is not None
+    pods = [Pod.read(one) for one in members(2, requests={"cpu": "2"}, priority=5)]
+    assert not there.schedule_group(known, pods).placed
+    found = there.schedule_group(known, pods, SearchRequest(preempt=True))
+    assert (found.placed, found.victims) == (True, ("default/low",))
+    assert sorted(there.snapshot.pods.slots) == ["default/gang-0", "default/gang-1"]

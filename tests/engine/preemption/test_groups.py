@@ -117,3 +117,11 @@ def test_a_single_pod_rather_takes_a_node_without_a_pod_of_a_group() -> None:
     there = scheduler(node("a"), node("b"), *lows, group("low", None, priority=3))
     found = there.find(Pod.read(pod("p", requests=THREE, priority=2)), WITH_POST_FILTER)
     assert found.victims == ("default/w",)
+
+
+def test_images_do_not_count_while_room_is_looked_for() -> None:
+    image = [{"names": ["registry.example/app:v1"], "sizeBytes": 10**9}]
+    there = scheduler(node("a"), node("b", images=image), low("x", "a"), low("y", "b"), group("gang", 1, priority=9))
+    assert find(there, members(1, requests=THREE, priority=9)).victims == ("default/x",)
+    found = find(scheduler(node("a"), node("b", images=image), group("gang", 1)), members(1))
+    assert nodes(found) == ["b"]
