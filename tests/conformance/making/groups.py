@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.conformance.making.cluster import HOST, NAMESPACES, ZONE
+from tests.conformance.making.configs import PREEMPTION
 from tests.conformance.making.scenarios import Classes
 
 RACK = "example.com/rack"
@@ -44,8 +45,11 @@ class Groups(Classes):
     def postpone(self, waiting: list[dict], groups: list[dict], objects: list[dict]) -> list[list[dict]]:
         """Put the groups among ``objects``; now and then a group, members or a node come in a later round."""
         later: list[list[dict]] = [[] for _ in range(self.pick([0, 0, 0, 1, 2]))]
-        for group in groups:
-            self.pick([later[0], objects] if later and self.maybe(0.3) else [objects]).append(group)
+        # Of two at once it would be left to chance which is tried first: the one of whichever pod is taken out first.
+        late = int(self.maybe(0.5)) if later else 0
+        objects += groups[late:]
+        if late:
+            later[0] += groups[:late]
         for rest in later:
             for pod in self.some(waiting, 3):
                 waiting.remove(pod)
@@ -197,3 +201,24 @@ class Domains(Groups):
     """Groups that want all of their pods in one rack, zone or node."""
 
     topology = True
+
+
+class Sampled(Domains):
+    """Clusters of which a part is looked at, from where the last search ended."""
+
+    def scenario(self, name: str, *, nodes: int | None = None, pods: int | None = None) -> dict:
+        found = super().scenario(name, nodes=nodes or self.random.randint(100, 160), pods=pods)
+        config = found.setdefault("config", self.config([self.scheduler]))
+        config["percentageOfNodesToScore"] = self.pick([0, 0, 1, 10, 30, 60, 100])
+        (profile,) = config["profiles"]
+        others = [one for one in profile["pluginConfig"] if one["name"] != PREEMPTION]
+        profile["pluginConfig"] = [*others, {"name": PREEMPTION, "args": self.candidates()}]
+        return found
+
+    def prototype(self, place: int) -> dict:
+        """A class of pods that asks for no part of a cluster, so that many nodes are equally good."""
+        pod = super().prototype(place)
+        for field in ("affinity", "topologySpreadConstraints", "nodeSelector"):
+            if self.maybe(0.8):
+                pod["spec"].pop(field, None)
+        return pod

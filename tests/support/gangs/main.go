@@ -72,9 +72,9 @@ type Condition struct {
 }
 
 // gates: what runs beside the cycle would make the order of events a matter of chance, what is remembered of the last
-// pod for half a second would make the nodes one, and what waits for its backoff waits here for the next round.
+// pod for half a second would make the nodes one.
 const gates = "GenericWorkload=true,SchedulerAsyncPreemption=false,SchedulerAsyncAPICalls=false," +
-	"OpportunisticBatching=false,SchedulerPopFromBackoffQ=false"
+	"OpportunisticBatching=false"
 
 func main() {
 	if err := run(); err != nil {

@@ -21,9 +21,12 @@ const (
 	generator = "TopologyPlacementGenerator"
 	inOrder   = "PlacementsInOrder"
 	first     = "FirstPlacement"
+	further   = "FirstOfManyPlacements"
 	bindings  = "Bindings"
-	// weighty makes the lots that FirstPlacement takes the place of (0 to 100) less than one point of any other plugin.
-	weighty = 1000
+	// scores is how many a plugin can give, from 0 to fwk.MaxScore. Two plugins give scores*scores places by name; all of that is less than one
+	// point of any other plugin.
+	scores  = 101
+	weighty = scores * scores
 )
 
 // scoring are the plugins of kube-scheduler that score placements.
@@ -69,7 +72,7 @@ func settle(set *schedapi.Plugins) {
 			set.PlacementScore.Enabled = append(set.PlacementScore.Enabled, schedapi.Plugin{Name: each.Name, Weight: max(each.Weight, 1) * weighty})
 		}
 	}
-	set.PlacementScore.Enabled = append(set.PlacementScore.Enabled, schedapi.Plugin{Name: first, Weight: 1})
+	set.PlacementScore.Enabled = append(set.PlacementScore.Enabled, schedapi.Plugin{Name: first, Weight: 1}, schedapi.Plugin{Name: further, Weight: scores})
 	for _, each := range append(set.MultiPoint.Enabled, set.PlacementGenerate.Enabled...) {
 		if each.Name == generator && len(set.PlacementGenerate.Disabled) == 0 {
 			set.PlacementGenerate = schedapi.PluginSet{Enabled: []schedapi.Plugin{{Name: inOrder}}, Disabled: []schedapi.Plugin{{Name: generator}}}
@@ -80,7 +83,12 @@ func settle(set *schedapi.Plugins) {
 
 func registry(ended chan<- types.UID) frameworkruntime.Registry {
 	return frameworkruntime.Registry{
-		first:    func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) { return &firstPlacement{}, nil },
+		first: func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) {
+			return &firstPlacement{first, 1}, nil
+		},
+		further: func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) {
+			return &firstPlacement{further, scores}, nil
+		},
 		bindings: func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) { return &ends{ended}, nil },
 		inOrder: func(ctx context.Context, args runtime.Object, h fwk.Handle) (fwk.Plugin, error) {
 			real, err := plugins.NewInTreeRegistry()[generator](ctx, args, h)
@@ -113,21 +121,25 @@ func (o *ordered) GeneratePlacements(ctx context.Context, state fwk.PodGroupCycl
 }
 
 // firstPlacement is the lot that kube-scheduler draws among equally good placements: here the first by name has the most.
-type firstPlacement struct{}
+// It gives one digit of the place, that of unit.
+type firstPlacement struct {
+	name string
+	unit int
+}
 
-func (*firstPlacement) Name() string                                             { return first }
+func (f *firstPlacement) Name() string                                           { return f.name }
 func (f *firstPlacement) PlacementScoreExtensions() fwk.PlacementScoreExtensions { return f }
 func (*firstPlacement) ScorePlacement(context.Context, fwk.PlacementCycleState, fwk.PodGroupInfo, *fwk.PodGroupAssignments) (int64, *fwk.Status) {
 	return 0, nil
 }
-func (*firstPlacement) NormalizePlacementScore(_ context.Context, _ fwk.PodGroupCycleState, _ fwk.PodGroupInfo, scores []fwk.PlacementScore) *fwk.Status {
-	order := make([]int, len(scores))
+func (f *firstPlacement) NormalizePlacementScore(_ context.Context, _ fwk.PodGroupCycleState, _ fwk.PodGroupInfo, given []fwk.PlacementScore) *fwk.Status {
+	order := make([]int, len(given))
 	for i := range order {
 		order[i] = i
 	}
-	sort.Slice(order, func(i, j int) bool { return scores[order[i]].Placement.Name < scores[order[j]].Placement.Name })
-	for rank, i := range order {
-		scores[i].Score = fwk.MaxScore - int64(rank)
+	sort.Slice(order, func(i, j int) bool { return given[order[i]].Placement.Name < given[order[j]].Placement.Name })
+	for place, i := range order {
+		given[i].Score = fwk.MaxScore - int64(place/f.unit%scores)
 	}
 	return nil
 }
