@@ -8,7 +8,8 @@ from tests.conformance.making.cluster import HOST, NAMESPACES, ZONE
 from tests.conformance.making.configs import PREEMPTION
 from tests.conformance.making.scenarios import Classes
 
-RACK = "example.com/rack"
+RACK, DRIVER = "example.com/rack", "gpu.example.com"
+DEVICE_CLASS = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}}
 ODD = 0.03  # how often something about a member is not as its group has it
 
 
@@ -222,3 +223,89 @@ class Sampled(Domains):
             if self.maybe(0.8):
                 pod["spec"].pop(field, None)
         return pod
+
+
+class Devices(Groups):
+    """Groups whose pods ask for devices, each through a claim of its own."""
+
+    sharing = 0.0  # how often all of a group share one claim
+
+    def scenario(self, name: str, *, nodes: int | None = None, pods: int | None = None) -> dict:
+        self.claims: list[dict] = []
+        self.every: dict[str, list[str]] = {}
+        self.free: dict[str, list[str]] = {}
+        found = super().scenario(name, nodes=nodes, pods=pods)
+        slices = [self.slice(node, devices) for node, devices in self.every.items() if devices]
+        found["objects"] += [DEVICE_CLASS, *slices, *self.claims]
+        return found
+
+    def placed(self, number: int) -> dict:
+        name = f"n{number:04}"
+        self.every[name] = [f"d{place}" for place in range(self.pick([0, 1, 2, 2, 4]))]
+        self.free[name] = list(self.every[name])
+        return super().placed(number)
+
+    @staticmethod
+    def slice(node: str, devices: list[str]) -> dict:
+        pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
+        return {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceSlice",
+            "metadata": {"name": f"slice-{node}"},
+            "spec": {"driver": DRIVER, "nodeName": node, "pool": pool, "devices": [{"name": one} for one in devices]},
+        }
+
+    def group(self, name: str, cluster: list[dict]) -> tuple[dict, list[dict], list[dict]]:
+        found, bound, waiting = super().group(name, cluster)
+        if self.maybe(0.25):
+            return found, bound, waiting
+        count, shared = self.pick([1, 1, 1, 2]), self.maybe(self.sharing)
+        if shared:
+            self.claims.append(self.claim(f"{name}-all", found["metadata"]["namespace"], count))
+        for pod in [*bound, *waiting]:
+            if shared:
+                self.use(pod, {"resourceClaimName": f"{name}-all"})
+            else:
+                self.own(pod, count)
+        return found, bound, waiting
+
+    def own(self, pod: dict, count: int) -> None:
+        """Give the pod a claim of its own; on a node it has its devices, if there are as many."""
+        metadata = pod["metadata"]
+        claim = self.claim(f"{metadata['name']}-gpu", metadata["namespace"], count)
+        owner = {"apiVersion": "v1", "kind": "Pod", "name": metadata["name"], "uid": metadata["uid"]}
+        claim["metadata"]["ownerReferences"] = [owner | {"controller": True}]
+        free = self.free.get(pod["spec"].get("nodeName", ""), [])
+        if "nodeName" in pod["spec"] and len(free) < count:
+            return
+        if "nodeName" in pod["spec"]:
+            claim["status"] = self.allocated(pod, [free.pop() for _ in range(count)])
+        self.claims.append(claim)
+        self.use(pod, {"resourceClaimTemplateName": "template"})
+        pod["status"]["resourceClaimStatuses"] = [{"name": "gpu", "resourceClaimName": claim["metadata"]["name"]}]
+
+    @staticmethod
+    def use(pod: dict, source: dict) -> None:
+        pod["spec"]["resourceClaims"] = [{"name": "gpu", **source}]
+        first, *others = pod["spec"]["containers"]
+        resources = first.get("resources", {}) | {"claims": [{"name": "gpu"}]}
+        pod["spec"]["containers"] = [first | {"resources": resources}, *others]
+
+    @staticmethod
+    def claim(name: str, namespace: str, count: int) -> dict:
+        exactly = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": count}
+        return {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceClaim",
+            "metadata": {"name": name, "namespace": namespace, "uid": f"uid-{namespace}-{name}"},
+            "spec": {"devices": {"requests": [{"name": "gpu", "exactly": exactly}]}},
+        }
+
+    @staticmethod
+    def allocated(pod: dict, devices: list[str]) -> dict:
+        node = pod["spec"]["nodeName"]
+        results = [{"request": "gpu", "driver": DRIVER, "pool": node, "device": device} for device in devices]
+        fields = [{"key": "metadata.name", "operator": "In", "values": [node]}]
+        user = {"resource": "pods", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}
+        allocation = {"devices": {"results": results}, "nodeSelector": {"nodeSelectorTerms": [{"matchFields": fields}]}}
+        return {"allocation": allocation, "reservedFor": [user]}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -111,7 +112,7 @@ type cluster struct {
 func newCluster(others []runtime.Object) *cluster {
 	c := &cluster{client: fake.NewSimpleClientset(others...), told: map[reflect.Type]*informer{}, bound: map[string]string{}}
 	c.factory = informers.NewSharedInformerFactory(c.client, 0)
-	for _, kind := range []runtime.Object{&v1.Pod{}, &v1.Node{}, &schedulingv1beta1.PodGroup{}} {
+	for _, kind := range []runtime.Object{&v1.Pod{}, &v1.Node{}, &schedulingv1beta1.PodGroup{}, &resourceapi.ResourceClaim{}} {
 		own := &informer{}
 		c.factory.InformerFor(kind, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer {
 			own.SharedIndexInformer = cache.NewSharedIndexInformer(&cache.ListWatch{}, kind, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
@@ -120,13 +121,15 @@ func newCluster(others []runtime.Object) *cluster {
 		c.told[reflect.TypeOf(kind)] = own
 	}
 	apply := testing.ObjectReaction(c.client.Tracker())
-	c.client.PrependReactor("patch", "*", func(a testing.Action) (bool, runtime.Object, error) {
+	change := func(a testing.Action) (bool, runtime.Object, error) {
 		done, obj, err := apply(a)
 		if err == nil {
 			c.write(obj, false)
 		}
 		return done, obj, err
-	})
+	}
+	c.client.PrependReactor("patch", "*", change)
+	c.client.PrependReactor("update", "resourceclaims", change)
 	c.client.PrependReactor("delete", "pods", func(a testing.Action) (bool, runtime.Object, error) {
 		name := a.(testing.DeleteAction).GetName()
 		obj, err := c.client.Tracker().Get(a.GetResource(), a.GetNamespace(), name)
@@ -229,6 +232,12 @@ func (c *cluster) group(namespace, name string) *Condition {
 
 func key(obj klog.KMetadata) string { return obj.GetNamespace() + "/" + obj.GetName() }
 
+// clusterWide are kinds without a namespace.
+var clusterWide = map[string]bool{
+	"Node": true, "Namespace": true, "PriorityClass": true, "DeviceClass": true, "ResourceSlice": true,
+	"PersistentVolume": true, "StorageClass": true, "CSINode": true, "CSIDriver": true, "VolumeAttachment": true,
+}
+
 // decode reads an object as the API server would store it, with a namespace and a UID of its own.
 func decode(raw []byte) (runtime.Object, error) {
 	obj, _, err := clientscheme.Codecs.UniversalDeserializer().Decode(raw, nil, nil)
@@ -239,13 +248,10 @@ func decode(raw []byte) (runtime.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch o := obj.(type) {
-	case *v1.Pod:
-		corev1defaults.SetObjectDefaults_Pod(o)
-	case *v1.Node, *v1.Namespace:
-		return obj, nil
+	if pod, is := obj.(*v1.Pod); is {
+		corev1defaults.SetObjectDefaults_Pod(pod)
 	}
-	if to.GetNamespace() == "" {
+	if kind := obj.GetObjectKind().GroupVersionKind().Kind; to.GetNamespace() == "" && !clusterWide[kind] {
 		to.SetNamespace("default")
 	}
 	if to.GetUID() == "" {

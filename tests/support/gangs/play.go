@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -114,7 +116,7 @@ func newPlayer(ctx context.Context, scenario *Scenario) (*player, []runtime.Obje
 		switch obj.(type) {
 		case *v1.Pod:
 			pods = append(pods, obj)
-		case *v1.Node, *schedulingv1beta1.PodGroup:
+		case *v1.Node, *schedulingv1beta1.PodGroup, *resourceapi.ResourceClaim:
 			early = append(early, obj)
 		default:
 			others = append(others, obj)
@@ -226,11 +228,13 @@ func (p *player) settle() error {
 	}
 }
 
-// hear tells what the cycle wrote: first what itself wrote, in order, then the bindings, by name. A bound pod starts as
-// it is told of: of two victims the one that started earlier counts for more.
+// hear tells what the cycle wrote: first what itself wrote, in order, then what the bindings did, by name, which run
+// beside each other, and then the bound pods. A bound pod starts as it is told of: of two victims the one that started
+// earlier counts for more.
 func (p *player) hear() error {
 	queue := p.cluster.queue
 	p.cluster.queue = nil
+	slices.SortStableFunc(queue, func(a, b written) int { return cmp.Compare(p.late(a), p.late(b)) })
 	names := make([]string, 0, len(p.cluster.bound))
 	for name := range p.cluster.bound {
 		names = append(names, name)
@@ -249,6 +253,19 @@ func (p *player) hear() error {
 		}
 	}
 	return nil
+}
+
+// late is the name of what a binding wrote, and nothing for what the cycle itself wrote.
+func (p *player) late(w written) string {
+	switch o := w.obj.(type) {
+	case *v1.Pod:
+		if _, is := p.cluster.bound[key(o)]; is {
+			return "pod " + key(o)
+		}
+	case *resourceapi.ResourceClaim:
+		return "claim " + key(o)
+	}
+	return ""
 }
 
 // note keeps what the cycle came to.
