@@ -218,7 +218,7 @@ def test_what_never_was_is_said_to_be_none(key: str, attempt: int, said: str) ->
 @pytest.mark.parametrize("count", [2, 4])
 def test_a_try_with_its_group_is_looked_at_beside_the_pods_before_it(count: int) -> None:
     objects = [node("a"), node("b"), group("gang", count)]
-    arrivals = [PodArrives(1.0, one) for one in members(count, requests={"cpu": "3"})]
+    arrivals: list[Event] = [PodArrives(1.0, one) for one in members(count, requests={"cpu": "3"})]
     prepared = Prepared(objects, arrivals, until=5.0)
     outcome = run(prepared, configured())
     last = f"default/gang-{count - 1}"
