@@ -150,13 +150,13 @@ class Scheduler:
                 self.bind(pod, placement.node)
         return found
 
-    def explain_group(self, group: PodGroup, pods: Sequence[Pod]) -> GroupPlacement:
+    def explain_group(
+        self, group: PodGroup, pods: Sequence[Pod], request: SearchRequest = WITH_POST_FILTER
+    ) -> GroupPlacement:
         """What a cycle of ``group`` would come to now, and what keeps it out of the queue; nothing changes."""
-        start = self._start
-        try:
-            return replace(self.find_group(group, pods), held=self._held(pods))
-        finally:
-            self._start = start
+        there = self.over(self.snapshot.copy())
+        there.nominator = self.nominator.copy()
+        return replace(there.find_group(group, pods, request), held=there._held(pods))
 
     def _held(self, pods: Sequence[Pod]) -> Status:
         """Why one of ``pods`` may not enter the queue."""

@@ -68,6 +68,13 @@ class GroupPlacement:
     def placed(self) -> bool:
         return self.status.ok
 
+    def before(self, pods: Sequence[Pod], key: str) -> list[Assignment]:
+        """The first of ``pods`` with the nodes that they had when the pod ``key`` was tried, if it was."""
+        first = next(iter(self.tries), None)
+        tried = next((one for one in self.tries if one.domain.name == self.domain), first)
+        ahead = next((place for place, pod in enumerate(pods) if pod.key == key), 0)
+        return [] if tried is None else tried.assigned(pods[:ahead])
+
     @property
     def waits_for_room(self) -> bool:
         """Whether pods have to leave before the group fits."""

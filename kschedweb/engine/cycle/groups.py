@@ -6,7 +6,7 @@ asked decides what becomes of the places found.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -291,7 +291,10 @@ class GroupSearch:
 
 
 class StandingPods:
-    """Pods on the nodes found for them: the cycle of each has been told of those before it, and is told of others."""
+    """Pods on the nodes found for them: the cycle of each has been told of those before it, and is told of others.
+
+    If no filter looks beyond a node, only what happens on their own nodes matters.
+    """
 
     def __init__(
         self, framework: Framework, nominator: Nominator, snapshot: Snapshot, assignments: Sequence[Assignment]
@@ -304,26 +307,31 @@ class StandingPods:
             handle = CycleHandle(framework, outcome.skipped, nominator)
             self._standing.append((binding, handle, snapshot.index[node]))
             binding.restore()
-        self._undo(len(self._standing))
+        self._undo(binding for binding, _, _ in reversed(self._standing))
+        self._local = all(handle.looks_at_nodes_alone(binding.cycle.pod) for binding, handle, _ in self._standing)
 
     def moved(self, pod: Pod, node: int, *, add: bool) -> None:
-        for binding, handle, _ in self._standing:
-            handle.move_pod(binding.cycle, pod, node, add=add)
+        for binding, handle, its in self._standing:
+            if its == node or not self._local:
+                handle.move_pod(binding.cycle, pod, node, add=add)
 
-    def fit(self) -> bool:
-        stood = 0
+    def fit(self, nodes: Collection[int]) -> bool:
+        stood: list[BindingCycle] = []
         try:
             for binding, handle, node in self._standing:
+                if self._local and node not in nodes:
+                    continue
                 if not handle.fits(binding.cycle, node).ok:
                     return False
                 binding.restore()
-                stood += 1
+                stood.append(binding)
         finally:
-            self._undo(stood)
+            self._undo(reversed(stood))
         return True
 
-    def _undo(self, stood: int) -> None:
-        for binding, _, _ in reversed(self._standing[:stood]):
+    @staticmethod
+    def _undo(stood: Iterable[BindingCycle]) -> None:
+        for binding in stood:
             binding.undo()
 
 

@@ -6,7 +6,7 @@ some there is one, all nodes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -97,8 +97,8 @@ class AssignedPods(Protocol):
     def moved(self, pod: Pod, node: int, *, add: bool) -> None:
         """Tell the plugins that ``pod`` came to the node at a position of the snapshot, or left it."""
 
-    def fit(self) -> bool:
-        """Whether all of them still pass the filters, each beside those before it."""
+    def fit(self, nodes: Collection[int]) -> bool:
+        """Whether all of them still pass the filters, each beside those before it; pods have moved on ``nodes``."""
 
 
 class GroupHandle(Protocol):

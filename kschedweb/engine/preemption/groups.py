@@ -43,7 +43,7 @@ class Reprieve:
     def grant(self, victim: Victim) -> bool:
         """Whether the victim may stay: all its pods or none."""
         self._move(victim, add=True)
-        if self._standing.fit():
+        if self._standing.fit({self._snapshot.index[pod.node_name] for pod in victim.pods}):
             return True
         self._move(victim, add=False)
         return False

@@ -31,7 +31,6 @@ class QueuedGroup:
     group: PodGroup
     queued: float
     members: list[QueuedPod] = field(default_factory=list)
-    first_attempt: float | None = None
     attempts: int = 0
     unschedulable: int = 0
     errors: int = 0
@@ -244,7 +243,6 @@ class GroupQueue(SchedulingQueue):
             attempts=tried.attempts,
             unschedulable=tried.unschedulable,
             errors=tried.errors,
-            first_attempt=tried.first_attempt,
         )
         for member in waiting.values():
             entity.insert(member)

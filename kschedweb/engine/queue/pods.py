@@ -16,7 +16,6 @@ class Queued(Protocol):
     """What is tried as one: a pod, or a group of pods."""
 
     queued: float
-    first_attempt: float | None
     attempts: int
     unschedulable: int
     errors: int
@@ -54,7 +53,6 @@ class QueuedPod:
 
     pod: Pod
     queued: float
-    first_attempt: float | None = None
     attempts: int = 0
     unschedulable: int = 0
     errors: int = 0  # attempts that ended in an error, since the last that did not

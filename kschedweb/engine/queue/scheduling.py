@@ -355,8 +355,6 @@ class SchedulingQueue:
             if queued.key not in self.active and queued.key not in self.backoff:
                 self._wait(queued)
             return False
-        if queued.first_attempt is None:
-            queued.first_attempt = now
         self.unschedulable.remove(queued.key)
         self.backoff.remove(queued.key)
         self.active.add(queued.key, queued)

@@ -26,7 +26,7 @@ class GroupLoop(SchedulingLoop):
             self._queue.conclude(queued, now, placed=True, rejected=False)
             return
         self._look(now)
-        self.pods.observer.tries_group(queued.group.key, now)
+        self.pods.observer.tries_group(queued.group, queued.pods, now)
         for member in queued.members:
             self.pods.observer.tries(self.pods.lives[member.key], member.attempts, self.scheduler.start, now)
         found = self._find(queued)

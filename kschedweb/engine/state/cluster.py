@@ -31,10 +31,11 @@ class ClusterObjects:
         self.version = 0
 
     def copy(self) -> ClusterObjects:
-        """A copy that shares all objects but claims and volumes, which are copied."""
+        """A copy that shares all objects but claims, volumes and groups of pods, which are copied."""
         other = object.__new__(ClusterObjects)
         other.__dict__.update(self.__dict__)
         other.storage = self.storage.copy()
+        other.groups = self.groups.copy()
         return other
 
     def add(self, raw: Json) -> Json | None:

@@ -22,6 +22,13 @@ class Nominator:
             nominator.add(pod, pod.nominated_node)
         return nominator
 
+    def copy(self) -> Nominator:
+        """An independent copy."""
+        other = Nominator()
+        other._pods = {node: dict(pods) for node, pods in self._pods.items()}
+        other._nodes = dict(self._nodes)
+        return other
+
     def __len__(self) -> int:
         return len(self._nodes)
 

@@ -45,7 +45,6 @@ class World:
         """An independent copy. Lazily grown caches are not shared either."""
         other, snapshot = copy.copy(self), self.snapshot.copy()
         snapshot.pods.groups = snapshot.pods.groups.copy()
-        snapshot.objects.groups = snapshot.objects.groups.copy()
         other._current = other._last = snapshot
         other.cluster, other.claims = snapshot.objects, snapshot.resource_claims
         other.nodes, other._changed = dict(self.nodes), {}

@@ -119,11 +119,12 @@ def test_the_next_search_begins_where_the_last_pod_left_off() -> None:
     there = scheduler(*(node(f"n{number}") for number in range(3)), group("gang"))
     find(there, members(2))
     assert there.start == 0
-    start = there.start
+    start, version = there.start, there.snapshot.pods.version
     known = there.snapshot.objects.groups.get("default/gang")
     assert known is not None
     there.explain_group(known, [Pod.read(one) for one in members(2)])
-    assert there.start == start
+    assert (there.start, there.snapshot.pods.version) == (start, version)
+    assert there.snapshot.objects.groups.size("default/gang") == 0
 
 
 def test_a_nominated_pod_of_the_group_keeps_no_room_from_the_others() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kschedweb.engine.simulation import (
     Event,
@@ -23,12 +26,13 @@ from kschedweb.engine.simulation import (
 from tests.engine.builders import node, pod
 from tests.engine.gangs import BY_TOPOLOGY, ON, THREE, configured, group, member, members
 from tests.engine.simulation.test_run import HIGH
+from tests.support import tiers
 
 
 def simulate(
-    objects: list[dict], events: Sequence[Event], until: float = 100.0, gates: dict[str, bool] = ON, **settings: Any
+    objects: list[dict], events: Sequence[Event], until: float = 100.0, gates: dict[str, bool] = ON, **fields: Any
 ) -> Result:
-    return Simulation(objects, configured(gates), events, Settings(**settings)).run(until)
+    return Simulation(objects, configured(gates), events, Settings(**fields)).run(until)
 
 
 def arrive(time: float, *raws: dict, duration: float | None = None) -> list[PodArrives]:
@@ -154,6 +158,32 @@ def test_with_the_gate_off_each_pod_goes_its_own_way() -> None:
 def test_what_cannot_happen_is_an_error(event: Event, said: str) -> None:
     with pytest.raises(SimulationError, match=said):
         simulate([node("a"), group("gang")], [event])
+
+
+@settings(max_examples=tiers.count(15, 150), deadline=None)
+@given(
+    groups=st.lists(
+        st.tuples(st.integers(1, 5), st.integers(1, 5), st.sampled_from([0, 1000])), min_size=1, max_size=4
+    ),
+    capacity=st.integers(1, 4),
+    seed=st.integers(0, 1000),
+)
+def test_of_a_gang_never_fewer_pods_start_than_it_needs(
+    groups: list[tuple[int, int, int]], capacity: int, seed: int
+) -> None:
+    made = random.Random(seed)
+    objects = [HIGH, *(node(f"n{number}") for number in range(capacity))]
+    events: list[Event] = []
+    for number, (size, least, priority) in enumerate(groups):
+        objects.append(group(f"g{number}", least, priority=priority))
+        classed = {"priorityClassName": "high"} if priority else {}
+        for one in members(size, f"g{number}", requests={"cpu": made.choice(["1", "2", "3"])}, **classed):
+            events.append(PodArrives(made.choice([0.0, 1.0, 2.5]), one, made.choice([None, 20.0])))
+    result = simulate(objects, sorted(events, key=lambda event: event.time), until=60.0)
+    for number, (size, least, _) in enumerate(groups):
+        times = [one.time for one in result.bound if one.pod.startswith(f"default/g{number}-")]
+        assert not times or times.count(times[0]) >= min(least, size)
+        assert not times or size >= least
 
 
 def test_the_same_input_gives_the_same_result() -> None:
