@@ -58,6 +58,10 @@ class Behaviour:
     """Victims of one priority that have not started stay in the order in which they are on the node."""
     selects_namespaces_by_value: bool
     """A namespaceSelector of one term does not leave its namespaces to the term after it."""
+    pods_wake_those_they_kept_away: bool
+    """A pod that goes wakes those that its own anti-affinity kept away, not only those that wanted away from it."""
+    one_term_keeps_away: bool
+    """For that one of several terms of anti-affinity need match, not all of them."""
     resizes_by_sums: bool
     """Of a pod under a resize the sums over its containers are compared, not each container's amounts."""
     ratio_only_where_it_is_used: bool

@@ -25,6 +25,7 @@ V1_37 = replace(
         tells_of_preemption=True,
         keeps_order_of_unstarted=True,
         selects_namespaces_by_value=False,
+        one_term_keeps_away=True,
         resizes_by_sums=True,
         mounts_need_features=True,
         node_filters_have_pre_filter=True,

@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
+from kschedweb.engine.framework.runtime import Framework
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.node import HOSTNAME, ZONE
-from tests.engine.builders import NEVER, NOT_NOW, explain, node, pod, refused
+from kschedweb.engine.queue.hints import Hints
+from kschedweb.engine.releases import RELEASES, load
+from tests.engine.builders import CONFIGURATION, NEVER, NOT_NOW, explain, node, pod, refused
 from tests.engine.waking import becomes, comes, goes, joins, turns
 
 NAME = "InterPodAffinity"
@@ -186,6 +189,19 @@ def test_a_foe_that_goes_wakes() -> None:
     assert not becomes(NAME, HOSTILE, STRANGER, web(on="a"))
     assert goes(NAME, web("p"), pod("hermit", on="a", affinity=apart()))
     assert not comes(NAME, HOSTILE, web(on="a"))
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_which_foes_wake_differs_from_release_to_release(release: str) -> None:
+    configuration = load(CONFIGURATION, release=RELEASES[release]).configuration
+    assert configuration is not None
+    hints = Hints({"default-scheduler": Framework(configuration.profiles[0], RELEASES[release].factories)})
+    choosy = pod("p", affinity=apart(term(), term(labelSelector={"matchLabels": {"app": "db"}})))
+    of_both = pod("hermit", on="a", affinity=apart(term(), term(labelSelector={"matchLabels": {"app": "db"}})))
+    assert goes(NAME, HOSTILE, web(on="a"), hints)
+    assert goes(NAME, choosy, web(on="a"), hints) is (release == "1.37")
+    assert goes(NAME, web("p"), pod("hermit", on="a", affinity=apart()), hints) is (release in ("1.36", "1.37"))
+    assert goes(NAME, web("p"), of_both, hints) is (release == "1.37")
 
 
 def test_a_node_in_the_topology_wakes() -> None:
