@@ -20,19 +20,19 @@ from typing import Any
 
 from kschedweb.engine.framework.status import CycleError
 from tests.conformance.hunting import KEPT, SEED
-from tests.conformance.making.groups import Devices, Domains, Groups, Sampled
+from tests.conformance.making.groups import Busy, Devices, Domains, Groups, Sampled
 from tests.conformance.rounds import Rounds
 from tests.conformance.shrinking import shrink
 
 Json = dict[str, Any]
 Difference = tuple[Json, Json, Json]
-KINDS = {"groups": Groups, "domains": Domains, "sampled": Sampled, "devices": Devices}
+KINDS = {"groups": Groups, "domains": Domains, "sampled": Sampled, "devices": Devices, "busy": Busy}
 GOLDEN = "groups.jsonl.gz"
 TOPOLOGY = "TopologyAwareWorkloadScheduling"
 NODE = re.compile(r"(?<= on node )\S+(?=,)")
 PROCESSES, PART, TIMEOUT = 8, 16, 300
 KEEP = KEPT | {"schedulingPolicy", "schedulingGroup", "podGroupName", "gang", "minCount", "rounds", "featureGates"}
-KEEP |= {"status", "allocatable", "priority", "startTime", "nodeName", "key", TOPOLOGY}
+KEEP |= {"status", "allocatable", "priority", "startTime", "nodeName", "key", "most", TOPOLOGY}
 
 
 def scenarios(kind: str, seed: int, count: int) -> list[Json]:

@@ -1,7 +1,8 @@
 """Pods and groups tried by the engine's queue and cycles, in rounds, as tests/support/gangs has the real ones do.
 
 In a round each entity (a pod, or a group) that the queue gives is tried once at most; given again, it waits for the
-next round. What a cycle wrote is told to the queue at its end.
+next round. With ``most`` a round goes on as long as the queue gives something. What a cycle wrote is told to the queue
+at its end.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from kschedweb.engine.state.world import World
 Json = dict[str, Any]
 Changes = list[tuple[Pod, Pod]]
 START = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
-MOMENT, HOUR = 1e-4, 3600.0  # seconds
+STEP, MOMENT, HOUR = 1e-3, 1e-6, 3600.0  # seconds
 EARLY = ("Node", "PodGroup")
 CONDITION = ("type", "status", "reason", "message")
 
@@ -61,6 +62,7 @@ class Rounds:
             nominator=self.nominator,
         )
         self.pending: dict[str, Pod] = {}
+        self.starts = 0
         self.attempts: list[Json] = []
 
     def play(self) -> Json:
@@ -74,22 +76,27 @@ class Rounds:
             self.now += HOUR
             self.queue.activate(self.pending.values(), self.now)
             for raw in coming:
-                self.now += 1
+                self.now += STEP
                 self._tell(raw)
             self._round(number)
         return {"name": scenario["name"], "attempts": self.attempts, "pending": sorted(self.pending)}
 
     def _round(self, number: int) -> None:
+        """Each entity once, or with ``most`` as many attempts as the queue asks for, up to that number."""
         tried: set[str] = set()
-        while len(self.queue.active):
-            self.now += 1
+        most, made = self.scenario.get("most", 0), 0
+        while len(self.queue.active) or (most and self.queue.ready):
+            self.now += STEP
             entity = self.queue.pop_entity()
             assert entity is not None
-            if entity.key in tried:
+            if entity.key in tried and not most:
                 self._hold(entity)
-            else:
-                tried.add(entity.key)
-                self.attempts.append({"round": number} | self._try(entity))
+                continue
+            tried.add(entity.key)
+            self.attempts.append({"round": number} | self._try(entity))
+            made += 1
+            if made == most:
+                return
 
     def _hold(self, entity: Queued) -> None:
         """Put back what was tried already, with the times that it has."""
@@ -222,7 +229,7 @@ class Rounds:
 
     def _hear(self, attempt: Json, victims: Sequence[str], changes: Changes, bound: dict[str, BindingCycle]) -> None:
         for key in victims:
-            self.now += 1
+            self.now += STEP
             pod = self.world.snapshot.pod(key)
             self.world.remove(pod)
             self.groups.leave(pod)
@@ -230,7 +237,7 @@ class Rounds:
         if victims:
             attempt["evicted"] = sorted(victims)
         for old, new in changes:
-            self.now += 1
+            self.now += STEP
             self.pending[new.key] = new
             self.queue.update(old, new, self.now)
             if old.nominated_node and old.nominated_node != new.nominated_node:
@@ -243,9 +250,10 @@ class Rounds:
 
     def _start(self, key: str) -> None:
         """A bound pod says when it started: of two victims the one that did earlier counts for more."""
-        self.now += 1
+        self.now += STEP
+        self.starts += 1
         old = self.world.snapshot.pod(key)
-        time = datetime.fromtimestamp(self.now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        time = datetime.fromtimestamp(START + self.starts, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         spec = old.raw["spec"] | {"nodeName": old.node_name}
         new = self._read(old.raw | {"spec": spec, "status": old.raw.get("status", {}) | {"startTime": time}})
         self.world.replace(old, new)

@@ -204,6 +204,13 @@ class Domains(Groups):
     topology = True
 
 
+class Busy(Groups):
+    """Tried as long as the queue gives something: what happened meanwhile wakes some, and others at once again."""
+
+    def scenario(self, name: str, *, nodes: int | None = None, pods: int | None = None) -> dict:
+        return super().scenario(name, nodes=nodes, pods=pods) | {"most": self.random.randint(8, 30)}
+
+
 class Sampled(Domains):
     """Clusters of which a part is looked at, from where the last search ended."""
 

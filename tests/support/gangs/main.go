@@ -32,6 +32,8 @@ type Scenario struct {
 	Later [][]json.RawMessage `json:"later,omitempty"`
 	// Rounds: in each of them every pod or group that the queue gives is tried once at most. None: one more than Later.
 	Rounds int `json:"rounds,omitempty"`
+	// Most lets a round go on as long as the queue gives something, up to so many attempts in it; nothing is held then.
+	Most int `json:"most,omitempty"`
 }
 
 // Answer is what the scheduler did, in order.

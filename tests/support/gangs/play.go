@@ -33,6 +33,8 @@ func (d discard) WithLogger(klog.Logger) events.EventRecorderLogger { return d }
 // patience is a mistake's end, not part of any answer: a binding that has not ended by then hangs.
 const patience = 30 * time.Second
 
+var beginning = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
 // clock moves only as it is told, and by a nanosecond each time it is read: no two times are the same.
 type clock struct{ *testingclock.FakeClock }
 
@@ -50,6 +52,8 @@ type player struct {
 	ended   chan types.UID // of bindings
 
 	round  int
+	most   int             // attempts in a round; 0: each entity once
+	starts int             // of pods so far
 	tried  map[string]bool // in this round
 	answer Answer
 
@@ -65,6 +69,7 @@ func play(scenario *Scenario) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.most = scenario.Most
 	rounds := max(scenario.Rounds, 1+len(scenario.Later))
 	for p.round = 1; p.round <= rounds; p.round++ {
 		p.tried = map[string]bool{}
@@ -78,12 +83,12 @@ func play(scenario *Scenario) (*Answer, error) {
 			}
 		}
 		for _, obj := range objects {
-			p.clock.Step(time.Second)
+			p.clock.Step(time.Millisecond)
 			if err := p.cluster.add(obj); err != nil {
 				return nil, err
 			}
 		}
-		for len(p.sched.SchedulingQueue.PodsInActiveQ()) > 0 {
+		for made := 0; p.ready() && (p.most == 0 || made < p.most); made++ {
 			if err := p.attempt(); err != nil {
 				return nil, err
 			}
@@ -122,7 +127,7 @@ func newPlayer(ctx context.Context, scenario *Scenario) (*player, []runtime.Obje
 			others = append(others, obj)
 		}
 	}
-	p := &player{ctx: ctx, cluster: newCluster(others), clock: clock{testingclock.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))},
+	p := &player{ctx: ctx, cluster: newCluster(others), clock: clock{testingclock.NewFakeClock(beginning)},
 		ended: make(chan types.UID, 1024), answer: Answer{Name: scenario.Name, Attempts: []Attempt{}}}
 	cfg, err := configuration(scenario.Config)
 	if err != nil {
@@ -164,6 +169,19 @@ func (p *player) listen() {
 	}
 }
 
+// ready says whether the queue has something to give: what is active, and where a round goes on, a pod that backs off
+// early. What failed with an error waits for its time, and so do groups; time does not pass here.
+func (p *player) ready() bool {
+	queue := p.sched.SchedulingQueue
+	if len(queue.PodsInActiveQ()) > 0 {
+		return true
+	}
+	return p.most > 0 && slices.ContainsFunc(queue.PodsInBackoffQ(), func(pod *v1.Pod) bool {
+		info, known := queue.GetPod(pod.Name, pod.Namespace, nil)
+		return pod.Spec.SchedulingGroup == nil && known && info.UnschedulablePlugins.Len()+info.PendingPlugins.Len() > 0
+	})
+}
+
 // next gives what is to be tried: what the queue says, unless it was tried in this round; that waits for the next.
 func (p *player) next(logger klog.Logger) (framework.QueuedEntityInfo, error) {
 	entity, err := p.sched.SchedulingQueue.Pop(logger)
@@ -174,7 +192,7 @@ func (p *player) next(logger klog.Logger) (framework.QueuedEntityInfo, error) {
 	if _, is := entity.(*framework.QueuedPodGroupInfo); is {
 		name = "group " + key(entity)
 	}
-	if p.tried[name] {
+	if p.most == 0 && p.tried[name] {
 		p.current = nil
 		return nil, p.hold(entity)
 	}
@@ -185,7 +203,7 @@ func (p *player) next(logger klog.Logger) (framework.QueuedEntityInfo, error) {
 
 // attempt is one cycle with its bindings; then the scheduler is told what it wrote.
 func (p *player) attempt() error {
-	p.clock.Step(time.Second)
+	p.clock.Step(time.Millisecond)
 	p.refused = map[string]Outcome{}
 	p.cluster.bound, p.cluster.evicted = map[string]string{}, nil
 	p.sched.ScheduleOne(p.ctx)
@@ -241,14 +259,15 @@ func (p *player) hear() error {
 	}
 	sort.Strings(names)
 	for _, each := range queue {
-		p.clock.Step(time.Second)
+		p.clock.Step(time.Millisecond)
 		if err := p.cluster.tell(each); err != nil {
 			return err
 		}
 	}
 	for _, name := range names {
-		p.clock.Step(time.Second)
-		if err := p.cluster.start(split(name), p.clock.Now()); err != nil {
+		p.clock.Step(time.Millisecond)
+		p.starts++
+		if err := p.cluster.start(split(name), beginning.Add(time.Duration(p.starts)*time.Second)); err != nil {
 			return err
 		}
 	}
