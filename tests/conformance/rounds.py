@@ -25,6 +25,7 @@ from kschedweb.engine.framework.events import (
     POD_GROUP_ADD,
     POD_GROUP_UPDATE,
     UNSCHEDULED_POD_ADD,
+    node_changes,
 )
 from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.queue import GroupQueue, QueuedGroup, QueuedPod, Timing
@@ -110,16 +111,30 @@ class Rounds:
     def _tell(self, raw: Json) -> None:
         if raw["kind"] == "Node":
             node = Node.read(raw)
+            old = self.world.nodes.get(node.name)
             self.world.set_node(node)
-            self.queue.move(NODE_ADD, None, node, self.now)
+            for event in [NODE_ADD] if old is None else node_changes(old, node):
+                self.queue.move(event, old, node, self.now)
         elif raw["kind"] == "Pod":
             self._tell_pod(self._read(raw))
+        elif raw["kind"] == "PodGroup":
+            self._tell_group(raw)
         else:
             self.world.cluster.add(raw)
-            if raw["kind"] == "PodGroup":
-                group = PodGroup.read(raw)
-                self.queue.add_group(group, self.now)
-                self.queue.move(POD_GROUP_ADD, None, group, self.now)
+
+    def _tell_group(self, raw: Json) -> None:
+        group = PodGroup.read(raw)
+        old = self.groups.get(group.key)
+        if old is not None:
+            raw = raw | {"status": old.raw.get("status", {})}
+            group = PodGroup.read(raw)
+        self.world.cluster.add(raw)
+        if old is None:
+            self.queue.add_group(group, self.now)
+            self.queue.move(POD_GROUP_ADD, None, group, self.now)
+        else:
+            self.queue.update_group(group)
+            self.queue.move(POD_GROUP_UPDATE, old, group, self.now)
 
     def _tell_pod(self, pod: Pod) -> None:
         self.groups.join(pod)

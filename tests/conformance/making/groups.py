@@ -19,7 +19,7 @@ class Groups(Classes):
     topology = False  # whether groups ask for nodes of one domain, which the release must have switched on
 
     def scenario(self, name: str, *, nodes: int | None = None, pods: int | None = None) -> dict:
-        self.minute = 0
+        self.minute, self.profiles = 0, self.schedulers()
         self.ports: set[tuple[str, int]] = set()
         self.names = [f"n{number:04}" for number in range(nodes or self.random.randint(1, 9))]
         self.classes = [self.prototype(number) for number in range(3)]
@@ -32,12 +32,10 @@ class Groups(Classes):
             self.random.shuffle(waiting)
         objects = [*self.around(), *cluster, *running, *(pod for _, bound, _ in groups for pod in bound)]
         found: dict[str, Any] = {"name": name, "objects": objects, "rounds": self.pick([1, 1, 2, 3])}
-        if self.maybe(0.3):
-            found["config"] = self.config([self.scheduler])
+        if len(self.profiles) > 1 or self.maybe(0.3):
+            found["config"] = self.config(self.profiles)
         later = self.postpone(waiting, [group for group, _, _ in groups], objects)
         return found | {"pending": waiting} | ({"later": later} if later else {})
-
-    scheduler = "default-scheduler"
 
     def around(self) -> list[dict]:
         kinds = ("Namespace", "Service", "PodDisruptionBudget")
@@ -92,7 +90,10 @@ class Groups(Classes):
     def instance(self, prototype: dict, name: str) -> dict:
         """A pod of the class."""
         pod = super().instance(prototype, name)
-        pod["spec"] = pod["spec"] | {"priority": self.random.randint(0, 5) * 10, "schedulerName": self.scheduler}
+        pod["spec"] = pod["spec"] | {
+            "priority": self.random.randint(0, 5) * 10,
+            "schedulerName": self.pick(self.profiles),
+        }
         pod["metadata"] = {**pod["metadata"], "namespace": prototype["metadata"].get("namespace", "default")}
         pod["metadata"].pop("deletionTimestamp", None)
         pod["status"] = {}
@@ -124,7 +125,7 @@ class Groups(Classes):
 
     def group(self, name: str, cluster: list[dict]) -> tuple[dict, list[dict], list[dict]]:
         """A PodGroup, its members that run, and those that wait."""
-        namespace, priority = self.pick(NAMESPACES), self.random.randint(0, 6) * 10
+        namespace, priority = self.pick(NAMESPACES), self.random.randint(-1, 6) * 10
         wanted = self.random.randint(1, 5)
         spec: dict[str, Any] = {"schedulingPolicy": self.policy(wanted)}
         if self.maybe(0.9):
@@ -176,6 +177,7 @@ class Groups(Classes):
         pod = self.instance(prototype, f"{group}-{number}")
         pod["metadata"]["namespace"] = namespace
         pod["spec"] |= {"priority": priority, "schedulingGroup": {"podGroupName": group}}
+        pod["spec"]["schedulerName"] = self.profiles[int(group[1:]) % len(self.profiles)]
         pod["spec"].pop("preemptionPolicy", None)
         return pod
 
@@ -188,6 +190,7 @@ class Groups(Classes):
                     (pod["spec"], {"preemptionPolicy": "Never"}),
                     (pod["spec"], {"schedulingGates": [{"name": "example.com/gate"}]}),
                     (pod["metadata"], {"deletionTimestamp": "2026-01-01T00:00:00Z"}),
+                    (pod["spec"], {"schedulerName": self.pick(self.profiles)}),
                 ]
                 part, change = self.pick(odd)
                 part |= change
@@ -205,10 +208,30 @@ class Domains(Groups):
 
 
 class Busy(Groups):
-    """Tried as long as the queue gives something: what happened meanwhile wakes some, and others at once again."""
+    """Tried as long as the queue gives something: what happened meanwhile wakes some, and others at once again.
+
+    In later rounds nodes change, and how many pods a gang needs.
+    """
 
     def scenario(self, name: str, *, nodes: int | None = None, pods: int | None = None) -> dict:
-        return super().scenario(name, nodes=nodes, pods=pods) | {"most": self.random.randint(8, 30)}
+        found = super().scenario(name, nodes=nodes, pods=pods) | {"most": self.random.randint(8, 30)}
+        if self.maybe(0.4):
+            found.setdefault("later", [[]])[-1].extend(self.changes(found["objects"]))
+        return found
+
+    def changes(self, objects: list[dict]) -> list[dict]:
+        """Some of the nodes and gangs, otherwise than before."""
+        changed = []
+        for item in objects:
+            spec = item.get("spec", {})
+            if item["kind"] == "Node" and self.maybe(0.4):
+                allocatable = item["status"]["allocatable"] | {"cpu": self.pick(["1", "2", "4"])}
+                status = item["status"] | {"allocatable": allocatable}
+                changed.append(item | {"spec": self.pick([spec, {}, {"unschedulable": True}]), "status": status})
+            elif item["kind"] == "PodGroup" and "gang" in spec["schedulingPolicy"] and self.maybe(0.4):
+                least = self.random.randint(1, 5)
+                changed.append(item | {"spec": spec | {"schedulingPolicy": {"gang": {"minCount": least}}}})
+        return changed
 
 
 class Sampled(Domains):
@@ -216,11 +239,11 @@ class Sampled(Domains):
 
     def scenario(self, name: str, *, nodes: int | None = None, pods: int | None = None) -> dict:
         found = super().scenario(name, nodes=nodes or self.random.randint(100, 160), pods=pods)
-        config = found.setdefault("config", self.config([self.scheduler]))
+        config = found.setdefault("config", self.config(self.profiles))
         config["percentageOfNodesToScore"] = self.pick([0, 0, 1, 10, 30, 60, 100])
-        (profile,) = config["profiles"]
-        others = [one for one in profile["pluginConfig"] if one["name"] != PREEMPTION]
-        profile["pluginConfig"] = [*others, {"name": PREEMPTION, "args": self.candidates()}]
+        for profile in config["profiles"]:
+            others = [one for one in profile["pluginConfig"] if one["name"] != PREEMPTION]
+            profile["pluginConfig"] = [*others, {"name": PREEMPTION, "args": self.candidates()}]
         return found
 
     def prototype(self, place: int) -> dict:

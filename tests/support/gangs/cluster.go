@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -185,9 +186,23 @@ func (c *cluster) start(name types.NamespacedName, now time.Time) error {
 	return c.tell(written{obj: pod.DeepCopy()})
 }
 
-// add stores an object and tells of it.
+// add stores an object, new or changed, and tells of it. A group keeps its status.
 func (c *cluster) add(obj runtime.Object) error {
-	if err := c.client.Tracker().Add(obj); err != nil {
+	if group, is := obj.(*schedulingv1beta1.PodGroup); is {
+		stored, err := c.client.Tracker().Get(schedulingv1beta1.SchemeGroupVersion.WithResource("podgroups"), group.Namespace, group.Name)
+		if err == nil {
+			stored.(*schedulingv1beta1.PodGroup).Status.DeepCopyInto(&group.Status)
+		}
+	}
+	to, err := meta.Accessor(obj)
+	if err != nil {
+		return err
+	}
+	if err = c.client.Tracker().Add(obj); apierrors.IsAlreadyExists(err) {
+		resource, _ := meta.UnsafeGuessKindToResource(obj.GetObjectKind().GroupVersionKind())
+		err = c.client.Tracker().Update(resource, obj, to.GetNamespace())
+	}
+	if err != nil {
 		return err
 	}
 	return c.tell(written{obj: obj.DeepCopyObject()})
