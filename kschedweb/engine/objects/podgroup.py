@@ -70,6 +70,11 @@ class PodGroup:
         )
 
 
+def is_group(raw: Json) -> bool:
+    """Whether ``raw`` is a PodGroup of the form that is read."""
+    return bool(raw.get("kind") == POD_GROUP and raw.get("apiVersion") == f"{API}/{VERSION}")
+
+
 def grouping(kind: str, raw: Json) -> bool:
     """Whether ``raw`` is a PodGroup of the form that is read.
 
