@@ -80,8 +80,10 @@ def grouping(kind: str, raw: Json) -> bool:
 
     Raises ObjectError for kube-scheduler's other forms of groups. What other projects call a PodGroup is none of ours.
     """
+    if kind not in (POD_GROUP, COMPOSITE, WORKLOAD):
+        return False
     api, _, version = text(raw, "apiVersion").partition("/")
-    if api != API or kind not in (POD_GROUP, COMPOSITE, WORKLOAD):
+    if api != API:
         return False
     if kind == COMPOSITE:
         raise ObjectError("groups of groups are not simulated (feature gate CompositePodGroup)")

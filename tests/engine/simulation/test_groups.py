@@ -232,3 +232,9 @@ def test_the_same_input_gives_the_same_result() -> None:
     objects = [node("a"), node("b"), group("gang", 2), group("other", None)]
     events = [*arrive(0.0, *members(3), *members(2, "other")), *arrive(1.0, pod("alone"))]
     assert simulate(objects, events).to_dict() == simulate(objects, events).to_dict()
+
+
+def test_pods_of_another_scheduler_do_not_count() -> None:
+    objects = [node("a"), group("gang", 2), member("other", schedulerName="other")]
+    assert not simulate(objects, arrive(1.0, member("one"))).bound
+    assert len(simulate(objects, arrive(1.0, *members(2))).bound) == 2
