@@ -70,13 +70,20 @@ class PodGroup:
         )
 
 
+def is_group(raw: Json) -> bool:
+    """Whether ``raw`` is a PodGroup of the form that is read."""
+    return bool(raw.get("kind") == POD_GROUP and raw.get("apiVersion") == f"{API}/{VERSION}")
+
+
 def grouping(kind: str, raw: Json) -> bool:
     """Whether ``raw`` is a PodGroup of the form that is read.
 
     Raises ObjectError for kube-scheduler's other forms of groups. What other projects call a PodGroup is none of ours.
     """
+    if kind not in (POD_GROUP, COMPOSITE, WORKLOAD):
+        return False
     api, _, version = text(raw, "apiVersion").partition("/")
-    if api != API or kind not in (POD_GROUP, COMPOSITE, WORKLOAD):
+    if api != API:
         return False
     if kind == COMPOSITE:
         raise ObjectError("groups of groups are not simulated (feature gate CompositePodGroup)")

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.cycle.groupplacement import GroupPlacement
 from kschedweb.engine.framework.status import error
 from kschedweb.engine.queue import GroupQueue, QueuedGroup, QueuedPod
 from kschedweb.engine.queue.pods import Queued
+from kschedweb.engine.simulation.hopeless import Hopeless
+from kschedweb.engine.simulation.hopelessgroups import HopelessGroups
+from kschedweb.engine.simulation.pods import Pods
 from kschedweb.engine.simulation.result import GroupTried
 from kschedweb.engine.simulation.scheduling import SchedulingLoop
 
@@ -16,6 +20,11 @@ UNKNOWN = "pod group state not found for pod group {}"
 
 class GroupLoop(SchedulingLoop):
     """As ``SchedulingLoop``. All pods of a group have what was found for them at the end of one cycle."""
+
+    def __init__(self, scheduler: Scheduler, pods: Pods, seconds: float, hopeless: Hopeless | None = None) -> None:
+        super().__init__(scheduler, pods, seconds, hopeless)
+        self._tries = HopelessGroups(scheduler, remembers=hopeless is not None)
+        self._told: dict[str, GroupTried] = {}
 
     def _begin(self, queued: Queued, now: float) -> None:
         if not isinstance(queued, QueuedGroup):
@@ -49,7 +58,7 @@ class GroupLoop(SchedulingLoop):
     def _find(self, queued: QueuedGroup) -> GroupPlacement:
         group = self.pods.world.cluster.groups.get(queued.group.key)
         if group is not None:
-            return self.scheduler.find_group(group, queued.pods, self.pods.observer.request())
+            return self._tries.find(group, queued.pods, self.pods.observer.request())
         return GroupPlacement.refused(queued.group, queued.pods, error(UNKNOWN.format(queued.group.key)))
 
     def _conclude_group(self, queued: QueuedGroup, found: GroupPlacement, now: float) -> None:
@@ -69,15 +78,17 @@ class GroupLoop(SchedulingLoop):
             group = replace(group, scheduled=True)
             groups.put(group)
             self._queue.update_group(group)
-        self.pods.result.groups.append(
-            GroupTried(
-                now,
-                queued.group.key,
-                found.placed,
-                condition["reason"],
-                condition["message"],
-                told,
-                found.domain,
-                found.victims,
-            )
+        tried = GroupTried(
+            now,
+            queued.group.key,
+            found.placed,
+            condition["reason"],
+            condition["message"],
+            told,
+            found.domain,
+            found.victims,
         )
+        last = self._told.get(tried.group)
+        if self.hopeless is None or last is None or replace(last, time=now) != tried:
+            self.pods.result.groups.append(tried)
+        self._told[tried.group] = tried

@@ -89,6 +89,7 @@ class Pods:
             if self._groups:
                 self.queue.move(UNSCHEDULED_POD_ADD, None, pod, now)
         else:
+            self.world.cluster.groups.leave(pod)  # a scheduler knows of its own pods, and of those on nodes
             self.result.ignored.append(pod.key)
 
     def change(self, new: Pod, now: float) -> None:

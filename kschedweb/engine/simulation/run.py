@@ -89,7 +89,7 @@ class Simulation:
     ``extenders`` are as for Scheduler. ``use`` knows what pods really use, and gives the snapshot its watermarks;
     without it these stay as ``watermarks`` or the nodes' annotations have them. ``observer`` is told of all that
     happens. Where it is to be ``quick`` tries that are known to come to nothing are not made, and the result does not
-    list what was rejected; all else is the same.
+    list what was rejected, and of groups only what differs from the last try; all else is the same.
     """
 
     def __init__(

@@ -13,12 +13,13 @@ from kschedweb.engine.objects.podgroup import POD_GROUP, PodGroup, grouping
 class PodGroups:
     """PodGroups by key (namespace/name), with all pods that name them, on a node or not.
 
-    Pods may name a group that is not known, or not any more.
+    Pods may name a group that is not known, or not any more. ``version`` counts changes of groups.
     """
 
     def __init__(self) -> None:
         self._groups: dict[str, PodGroup] = {}
         self._members: dict[str, set[str]] = {}  # group -> keys of pods
+        self.version = 0
 
     def __bool__(self) -> bool:
         return bool(self._groups or self._members)
@@ -29,7 +30,7 @@ class PodGroups:
     def copy(self) -> PodGroups:
         """An independent copy."""
         other = PodGroups()
-        other._groups = dict(self._groups)
+        other._groups, other.version = dict(self._groups), self.version
         other._members = {group: set(keys) for group, keys in self._members.items()}
         return other
 
@@ -41,13 +42,15 @@ class PodGroups:
     def drop(self, kind: str, raw: Json) -> None:
         """Forget ``raw`` if it is a group."""
         if kind == POD_GROUP and grouping(kind, raw):
-            self._groups.pop(PodGroup.read(raw).key, None)
+            self.remove(PodGroup.read(raw).key)
 
     def put(self, group: PodGroup) -> None:
         """Add the group, or replace the one of its key."""
         self._groups[group.key] = group
+        self.version += 1
 
     def remove(self, key: str) -> PodGroup | None:
+        self.version += 1
         return self._groups.pop(key, None)
 
     def get(self, key: str) -> PodGroup | None:

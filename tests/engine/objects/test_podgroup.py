@@ -90,3 +90,23 @@ def test_the_cluster_knows_the_pods_of_a_group_and_forgets_the_group() -> None:
     snapshot.objects.remove("PodGroup", "default", "gang")
     assert groups.of(snapshot.pending[1]) is None
     assert copy.of(snapshot.pending[1]) is not None
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ({"schedulingPolicy": {"gang": 3}}, "spec.schedulingPolicy.gang: must be an object, is a number"),
+        ({"schedulingPolicy": {"gang": {"minCount": "3"}}}, "spec.schedulingPolicy.gang.minCount: must be "),
+        ({"schedulingConstraints": {"topology": ["zone"]}}, r"spec.schedulingConstraints.topology\[0\]: must be "),
+        ({"disruptionMode": "All"}, "spec.disruptionMode: must be an object"),
+        ({"priority": 1.5}, "spec.priority: must be "),
+    ],
+)
+def test_what_cannot_be_read_is_an_error_at_its_field(spec: dict, said: str) -> None:
+    with pytest.raises(ObjectError, match=said):
+        read_group("gang", **spec)
+
+
+def test_a_pod_whose_group_cannot_be_read_is_an_error() -> None:
+    with pytest.raises(ObjectError, match=r"spec.schedulingGroup: must be an object"):
+        Pod.read(pod("p", schedulingGroup="gang"))

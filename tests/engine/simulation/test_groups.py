@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.simulation import (
     Event,
     NodeJoins,
@@ -186,7 +189,52 @@ def test_of_a_gang_never_fewer_pods_start_than_it_needs(
         assert not times or size >= least
 
 
+@settings(max_examples=tiers.count(10, 100), deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_a_quick_run_comes_to_the_same(seed: int) -> None:
+    made = random.Random(seed)
+    objects = [HIGH, *(node(f"n{number}") for number in range(made.randint(1, 3)))]
+    events: list[Event] = []
+    for number in range(made.randint(1, 3)):
+        size, classed = made.randint(1, 4), made.choice([{}, {"priorityClassName": "high"}])
+        objects.append(group(f"g{number}", made.randint(1, size), priority=1000 if classed else 0))
+        for one in members(size, f"g{number}", requests={"cpu": made.choice(["1", "3"])}, **classed):
+            events.append(PodArrives(made.choice([0.0, 30.0]), one, made.choice([None, 50.0])))
+    for number in range(made.randint(0, 4)):
+        one = pod(f"p{number}", requests={"cpu": made.choice(["1", "3"])})
+        events.append(PodArrives(made.uniform(0.0, 90.0), one, made.choice([None, 40.0])))
+    events.append(NodeJoins(made.uniform(100.0, 200.0), node("late")))
+    events.sort(key=lambda event: event.time)
+    slow, quick = (Simulation(objects, configured(), events, quick=how).run(300.0) for how in (False, True))
+    assert (slow.bound, slow.evicted, slow.pending) == (quick.bound, quick.evicted, quick.pending)
+    last, told = ({one.group: one for one in result.groups} for result in (slow, quick))
+    assert all(replace(last[name], time=one.time) == one for name, one in told.items())
+    assert len(quick.groups) <= len(slow.groups)
+
+
+def test_a_group_that_waits_for_long_costs_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    find = Scheduler.find_group
+
+    def counted(self: Scheduler, known: PodGroup, *rest: Any) -> Any:
+        made.append(known.name)
+        return find(self, known, *rest)
+
+    monkeypatch.setattr(Scheduler, "find_group", counted)
+    objects = [node("a"), group("gang", 2), group("other", 2)]
+    events = arrive(0.0, *members(2, requests=THREE), *members(2, "other", requests=THREE))
+    result = Simulation(objects, configured(), events, quick=True).run(3600.0)
+    assert len(made) == 2
+    assert min(one.attempts for one in result.pending) > 100
+
+
 def test_the_same_input_gives_the_same_result() -> None:
     objects = [node("a"), node("b"), group("gang", 2), group("other", None)]
     events = [*arrive(0.0, *members(3), *members(2, "other")), *arrive(1.0, pod("alone"))]
     assert simulate(objects, events).to_dict() == simulate(objects, events).to_dict()
+
+
+def test_pods_of_another_scheduler_do_not_count() -> None:
+    objects = [node("a"), group("gang", 2), member("other", schedulerName="other")]
+    assert not simulate(objects, arrive(1.0, member("one"))).bound
+    assert len(simulate(objects, arrive(1.0, *members(2))).bound) == 2
