@@ -243,14 +243,14 @@ class Rounds:
     # What was written is told.
 
     def _hear(self, attempt: Json, victims: Sequence[str], changes: Changes, bound: dict[str, BindingCycle]) -> None:
-        for key in victims:
+        leaving = [pod for pod in map(self.world.snapshot.pod, victims) if not pod.terminating]
+        for pod in leaving:
             self.now += STEP
-            pod = self.world.snapshot.pod(key)
             self.world.remove(pod)
             self.groups.leave(pod)
             self.queue.move(ASSIGNED_POD_DELETE, pod, None, self.now)
-        if victims:
-            attempt["evicted"] = sorted(victims)
+        if leaving:
+            attempt["evicted"] = sorted(pod.key for pod in leaving)
         for old, new in changes:
             self.now += STEP
             self.pending[new.key] = new

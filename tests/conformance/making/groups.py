@@ -104,6 +104,10 @@ class Groups(Classes):
     def running(self, name: str) -> dict:
         pod = self.instance(self.pick(self.classes), name)
         self.bind(pod, self.pick(self.names))
+        if self.maybe(0.06):
+            pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+            reason = self.pick(["PreemptionByScheduler", "PreemptionByScheduler", "EvictionByEvictionAPI"])
+            pod["status"]["conditions"] = [{"type": "DisruptionTarget", "status": "True", "reason": reason}]
         return pod
 
     def bind(self, pod: dict, node: str) -> None:
@@ -151,6 +155,8 @@ class Groups(Classes):
             found["status"] = {"conditions": [self.condition()]}
         members = [self.member(name, number, namespace, priority) for number in range(wanted)]
         bound = members[: self.pick([0, 0, 0, 1, 2, 5])] if nodes else []
+        if self.topology and self.maybe(0.05):
+            bound, nodes = members[:1], self.names  # of several it would be left to chance which is complained of
         for pod in bound:
             self.bind(pod, self.pick(nodes))
         return found, bound, self.odd_one(members[len(bound) :])
@@ -179,6 +185,8 @@ class Groups(Classes):
         pod["spec"] |= {"priority": priority, "schedulingGroup": {"podGroupName": group}}
         pod["spec"]["schedulerName"] = self.profiles[int(group[1:]) % len(self.profiles)]
         pod["spec"].pop("preemptionPolicy", None)
+        if self.maybe(0.04):
+            pod["status"]["nominatedNodeName"] = self.pick(self.names)
         return pod
 
     def odd_one(self, members: list[dict]) -> list[dict]:
