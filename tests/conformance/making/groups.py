@@ -202,6 +202,8 @@ class Groups(Classes):
                 ]
                 part, change = self.pick(odd)
                 part |= change
+                if "deletionTimestamp" in pod["metadata"]:
+                    pod["status"] = {}  # a pod that is not tried any more asks for nothing of the node it waits for
                 return members
         if members and self.maybe(ODD):
             for pod in members:
