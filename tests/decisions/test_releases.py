@@ -1,4 +1,4 @@
-"""The release of kube-scheduler that decides: the policy's, else the cluster's, else 1.36."""
+"""The release of kube-scheduler that decides: the policy's, else the cluster's, else the current one."""
 
 from __future__ import annotations
 

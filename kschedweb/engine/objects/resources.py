@@ -48,7 +48,7 @@ class Counting:
     of_pod: bool = True
 
 
-COUNTING = Counting(by_sums=False)
+COUNTING = Counting(by_sums=True)
 """As the release counts that is meant where a document says nothing."""
 
 

@@ -16,7 +16,7 @@ from kschedweb.engine.releases.v1_37 import V1_37
 
 RELEASES = {release.name: release for release in (V1_34, V1_35, V1_36, V1_37)}
 """The releases that there are by name ("1.36"), the oldest first."""
-CURRENT = V1_36
+CURRENT = V1_37
 """The release of documents that say nothing of one."""
 
 
