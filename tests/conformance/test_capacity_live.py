@@ -28,7 +28,8 @@ def _asked(random: Random, number: int, release: Release) -> tuple[Json, Snapsho
     """A scenario, its cluster, and a shape of its pending pods, one that fits if there is any; ``None`` without any."""
     scenario = KINDS[("mixed", "amounts")[number % 2]].make(random, f"capacity-{number}")
     configuration = load(scenario.get("config") or EMPTY, release).configuration
-    snapshot = Snapshot.from_objects(scenario.get("objects") or [], keep_finished=True)
+    objects = scenario.get("objects") or []
+    snapshot = Snapshot.from_objects(objects, keep_finished=True, counting=release.counting)
     shapes = []
     for raw in scenario.get("pending") or ():
         shape, spec = PodShape("clone", raw), raw.get("spec") or {}

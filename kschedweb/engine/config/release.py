@@ -117,7 +117,11 @@ class Release:
     @property
     def counting(self) -> Counting:
         """How it counts what a running pod takes."""
-        return Counting(self.behaviour.resizes_by_sums, self.on("InPlacePodLevelResourcesVerticalScaling"))
+        return Counting(
+            self.behaviour.resizes_by_sums,
+            self.on("InPlacePodLevelResourcesVerticalScaling"),
+            self.on("PodLevelResourcesFixDefaulting"),
+        )
 
     @cached_property
     def own(self) -> Registry:
