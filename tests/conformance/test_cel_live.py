@@ -7,6 +7,7 @@ from itertools import chain
 from random import Random
 from typing import Any
 
+from kschedweb.engine.allocation.asked import KEY_HINT
 from kschedweb.engine.cel import Refused
 from kschedweb.engine.cel.matching import program
 from tests.conformance.making.expressions import DRIVER, ExpressionMaker
@@ -71,14 +72,19 @@ def pod(name: str, claimed: str) -> dict:
 
 
 def real(said: dict, number: int) -> bool | str:
-    """What kube-scheduler made of a selector on one node: whether it matches, its error, or ``NOT_VALID``."""
+    """What kube-scheduler made of a selector on one node: whether it matches, its error, or ``NOT_VALID``.
+
+    The hint that it adds to an error is left out.
+    """
     verdict = said["filters"].get(PLUGIN, {}).get(f"n{number}")
     if verdict is None:
         return True
     (reason,) = verdict["reasons"]
     if COMPILING in reason:
         return NOT_VALID
-    return reason.split(RUNNING, 1)[1] if RUNNING in reason else verdict["reasons"] != NONE and f"? {reason}"
+    if RUNNING in reason:
+        return reason.split(RUNNING, 1)[1].removesuffix(KEY_HINT)
+    return verdict["reasons"] != NONE and f"? {reason}"
 
 
 def differences(expressions: list[str], devices: list[dict], answers: Answer, untold: list[str]) -> list[Any]:
