@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,15 @@ def reference(assets: Path) -> Reference:
     if not found.command.exists():
         missing("KUBEBUILDER_ASSETS holds no oracle")
     return found
+
+
+@pytest.fixture(scope="session")
+def reference_1_36(assets: Path) -> Reference:
+    """kube-scheduler 1.36, whose CEL the engine's is."""
+    for folder in (assets, Path(os.environ.get("KUBEBUILDER_ASSETS_1_36") or assets)):
+        if (folder / "oracle").exists() and (found := Reference(folder)).release.name == "1.36":
+            return found
+    missing("set KUBEBUILDER_ASSETS_1_36 to a folder with the oracle and the kube-scheduler of 1.36")
 
 
 @pytest.fixture(scope="session")

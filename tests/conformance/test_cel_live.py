@@ -1,4 +1,4 @@
-"""Device selectors, written by hand and drawn at random, evaluated by the engine and by the real scheduler."""
+"""Device selectors, written by hand and drawn at random, evaluated by the engine and by kube-scheduler 1.36."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from itertools import chain
 from random import Random
 from typing import Any
 
-from kschedweb.engine.allocation.asked import KEY_HINT
 from kschedweb.engine.cel import Refused
 from kschedweb.engine.cel.matching import program
 from tests.conformance.making.expressions import DRIVER, ExpressionMaker
@@ -72,10 +71,7 @@ def pod(name: str, claimed: str) -> dict:
 
 
 def real(said: dict, number: int) -> bool | str:
-    """What kube-scheduler made of a selector on one node: whether it matches, its error, or ``NOT_VALID``.
-
-    The hint that it adds to an error is left out.
-    """
+    """What kube-scheduler made of a selector on one node: whether it matches, its error, or ``NOT_VALID``."""
     verdict = said["filters"].get(PLUGIN, {}).get(f"n{number}")
     if verdict is None:
         return True
@@ -83,7 +79,7 @@ def real(said: dict, number: int) -> bool | str:
     if COMPILING in reason:
         return NOT_VALID
     if RUNNING in reason:
-        return reason.split(RUNNING, 1)[1].removesuffix(KEY_HINT)
+        return reason.split(RUNNING, 1)[1]
     return verdict["reasons"] != NONE and f"? {reason}"
 
 
@@ -105,12 +101,12 @@ def drawn(number: int) -> tuple[list[str], list[dict]]:
     return [maker.expression() for _ in range(PART)], [maker.device() for _ in range(DEVICES)]
 
 
-def test_drawn_selectors_match_as_in_the_real_scheduler(reference: Reference) -> None:
+def test_drawn_selectors_match_as_in_the_real_scheduler(reference_1_36: Reference) -> None:
     parts = [drawn(number) for number in range(-(-COUNT // PART))]
     asked = [scenario(f"cel-{SEED}-{number}", *part) for number, part in enumerate(parts)]
     differing: list[Any] = []
     untold: list[str] = []
-    for part, said in zip(parts, reference.answers("explain", asked), strict=True):
+    for part, said in zip(parts, reference_1_36.answers("explain", asked), strict=True):
         differing += differences(*part, said, untold)
     assert len(untold) <= COUNT * DEVICES // 100, untold
     assert differing == [], f"HUNT_SEED={SEED}\n{json.dumps(differing[:5], indent=1)}"
@@ -155,23 +151,23 @@ def one_by_one(reference: Reference, expressions: list[str], devices: list[dict]
     return {"pods": pods}
 
 
-def test_changed_selectors_match_as_in_the_real_scheduler(reference: Reference) -> None:
+def test_changed_selectors_match_as_in_the_real_scheduler(reference_1_36: Reference) -> None:
     parts = [changed(number) for number in range(-(-COUNT // PART))]
     asked = [scenario(f"changed-{SEED}-{number}", part, [DEVICE]) for number, part in enumerate(parts)]
     differing: list[Any] = []
     untold: list[str] = []
-    for part, said in zip(parts, reference.answers("explain", asked), strict=True):
-        told = one_by_one(reference, part, [DEVICE]) if "error" in said else said
+    for part, said in zip(parts, reference_1_36.answers("explain", asked), strict=True):
+        told = one_by_one(reference_1_36, part, [DEVICE]) if "error" in said else said
         differing += differences(part, [DEVICE], told, untold)
     assert len(untold) <= len(parts) * PART * 3 // 100, untold
     assert differing == [], f"HUNT_SEED={SEED}\n{json.dumps(differing[:5], indent=1)}"
 
 
-def test_drawn_patterns_find_what_they_find_in_the_real_scheduler(reference: Reference) -> None:
+def test_drawn_patterns_find_what_they_find_in_the_real_scheduler(reference_1_36: Reference) -> None:
     parts = [searched(number) for number in range(-(-COUNT // PART))]
     asked = [scenario(f"patterns-{SEED}-{number}", part, [DEVICE]) for number, part in enumerate(parts)]
     differing, refused = [], 0
-    for part, said in zip(parts, reference.answers("explain", asked), strict=True):
+    for part, said in zip(parts, reference_1_36.answers("explain", asked), strict=True):
         for expression, one in zip(part, said["pods"], strict=True):
             mine, theirs = answer(expression, read(DEVICE)), real(one, 0)
             refused += mine == NOT_VALID != theirs
@@ -183,12 +179,12 @@ def test_drawn_patterns_find_what_they_find_in_the_real_scheduler(reference: Ref
     assert refused <= len(parts) * PART * 3 // 20
 
 
-def test_selectors_written_by_hand_match_as_in_the_real_scheduler(reference: Reference) -> None:
+def test_selectors_written_by_hand_match_as_in_the_real_scheduler(reference_1_36: Reference) -> None:
     expressions = [expression for cases in CASES.values() for expression, _ in cases]
     parts = [expressions[first : first + 3 * PART] for first in range(0, len(expressions), 3 * PART)]
     asked = [scenario(f"cases-{number}", part, [DEVICE]) for number, part in enumerate(parts)]
     differing: list[Any] = []
     untold: list[str] = []
-    for part, said in zip(parts, reference.answers("explain", asked), strict=True):
+    for part, said in zip(parts, reference_1_36.answers("explain", asked), strict=True):
         differing += differences(part, [DEVICE], said, untold)
     assert (differing, untold) == ([], [])
