@@ -82,7 +82,7 @@ class Reading:
         for request in claim.requests:
             requests.append(self._request(claim, request))
             more = min(one.count for one in requests[-1])
-            if self._features.mended and least + more > MAX_RESULTS:
+            if self._features.revised and least + more > MAX_RESULTS:
                 problem = f"adding {more} devices exceeds the claim limit of {MAX_RESULTS}, with {least} already"
                 raise AllocationError(f"claim {claim.key}, request {request.name}: {problem} accounted for")
             least += more
@@ -93,7 +93,7 @@ class Reading:
             if constraint.attribute is None:
                 problem = f"constraint #{place}: empty constraint (unsupported constraint type?)"
                 raise AllocationError(f"claim {claim.key}, {problem}")
-        constraints = [made(constraint, mended=self._features.mended) for constraint in claim.constraints]
+        constraints = [made(constraint, revised=self._features.revised) for constraint in claim.constraints]
         return Asked(claim, requests, [request.exact for request in claim.requests], constraints)
 
     def _request(self, claim: ResourceClaim, request: DeviceRequest) -> list[Wanted]:
@@ -162,12 +162,12 @@ class Reading:
         return one.here and self._has_room(wanted, one)
 
     def _cannot_evaluate(self, of: str, one: Candidate, error: str) -> str:
-        if not self._features.mended:
+        if not self._features.revised:
             return f"{of}: CEL runtime error: {error}"
         hint = KEY_HINT if NO_KEY in error else ""
         return f"{of} on device {'/'.join(one.id)}: CEL runtime error: {error}{hint}"
 
     def _has_room(self, wanted: Wanted, one: Candidate) -> bool:
         """Since 1.37 all devices are those with enough capacity, be it left or not."""
-        empty = wanted.choice.mode == ALL and self._features.mended
+        empty = wanted.choice.mode == ALL and self._features.revised
         return self._taking.has_room(one, wanted.capacity, empty=empty)

@@ -121,8 +121,8 @@ class LastDistinctAttribute(_OnAttribute):
         return self._devices, frozenset(self._values.items())
 
 
-def made(wanted: DeviceConstraint, *, mended: bool) -> Constraint:
-    """The constraint of a claim, without devices; ``mended``: as since 1.37."""
+def made(wanted: DeviceConstraint, *, revised: bool) -> Constraint:
+    """The constraint of a claim, without devices; ``revised``: as since 1.37."""
     if not wanted.distinct:
         return SameAttribute(wanted)
-    return DistinctAttribute(wanted) if mended else LastDistinctAttribute(wanted)
+    return DistinctAttribute(wanted) if revised else LastDistinctAttribute(wanted)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """Which features are on, and whether devices are chosen as kube-scheduler ``mended`` it (1.37).
+    """Which features are on, and whether devices are chosen as since 1.37 (``revised``).
 
     The defaults are those of the current release. ``fractional``: steps of a capacity's range may be fractions.
     """
@@ -21,10 +21,10 @@ class Features:
     consumable: bool = True
     extended: bool = True
     fractional: bool = True
-    mended: bool = True
+    revised: bool = True
 
     @classmethod
-    def of(cls, on: Callable[[str], bool], *, mended: bool) -> Features:
+    def of(cls, on: Callable[[str], bool], *, revised: bool) -> Features:
         """By the feature gates of Kubernetes, of which ``on`` says whether one is on."""
         conditions = ("DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus")
         return cls(
@@ -36,7 +36,7 @@ class Features:
             consumable=on("DRAConsumableCapacity"),
             extended=on("DRAExtendedResource"),
             fractional=on("DRAFractionalCapacityRange"),
-            mended=mended,
+            revised=revised,
         )
 
 

@@ -91,7 +91,7 @@ class Inventory:
 
     def _everywhere(self, listed: ResourceSlice) -> bool:
         """Whether every node sees the slice, as a pool cannot be used without its counters (up to 1.36)."""
-        return bool(listed.counter_sets) and not self._features.mended
+        return bool(listed.counter_sets) and not self._features.revised
 
     def _see_by_name(
         self, relevant: list[ResourceSlice], own: dict[int, list[Pool]], everything: list[ResourceSlice]

@@ -123,7 +123,7 @@ def _valid(pool: PoolId, seen: list[Seen], others: list[ResourceSlice], features
     counters = dict(sets)
     if len(counters) != len(sets):
         return None
-    if features.mended:
+    if features.revised:
         others, looked_at = [one for one in others if not one.counter_sets], [one.listed for one in listing]
     else:
         looked_at = [one.listed for one in seen]

@@ -69,7 +69,7 @@ class Taking:
             return True
         before = NOTHING if empty else self._use.consumed.get(one.id, NOTHING)
         taking = NOTHING if empty else self._taking.get(one.id, NOTHING)
-        if self._features.mended:
+        if self._features.revised:
             check(one.device, wanted, self._features.fractional)
         return has_room(one.device, wanted, before, taking, self._features.fractional)
 
@@ -94,7 +94,7 @@ class Taking:
         """Whether the device's counters have to be there: not for another share of it."""
         if not one.device.consumes:
             return False
-        given = self._use.shares if self._features.mended else self._use.consumed
+        given = self._use.shares if self._features.revised else self._use.consumed
         return not (self.shares(one) and (one.id in given or one.id in self._shares))
 
     def has_counters(self, pool: Pool, one: Candidate) -> bool:
@@ -119,7 +119,7 @@ class Taking:
 
     def _counted_under(self, pool: Pool) -> tuple[str, ...]:
         """By what kube-scheduler keeps the counters of a pool: up to 1.36 by its name without its driver."""
-        return pool.id if self._features.mended else pool.id[1:]
+        return pool.id if self._features.revised else pool.id[1:]
 
     def take(self, claim: int, chosen: Chosen) -> None:
         self._change(claim, chosen, 1)

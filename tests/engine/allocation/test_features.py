@@ -25,6 +25,6 @@ from kschedweb.engine.releases import CURRENT
     ],
 )
 def test_a_gate_switches_one_feature(gate: str, feature: str) -> None:
-    mended = CURRENT.behaviour.mends_allocation
-    assert asdict(Features.of(lambda name: name != gate, mended=mended)) == {**asdict(DEFAULTS), feature: False}
-    assert Features.of(lambda name: True, mended=mended) == DEFAULTS == Features.of(CURRENT.on, mended=mended)
+    revised = CURRENT.behaviour.revises_allocation
+    assert asdict(Features.of(lambda name: name != gate, revised=revised)) == {**asdict(DEFAULTS), feature: False}
+    assert Features.of(lambda name: True, revised=revised) == DEFAULTS == Features.of(CURRENT.on, revised=revised)

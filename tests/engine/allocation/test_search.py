@@ -15,7 +15,7 @@ from kschedweb.engine.state.snapshot import Snapshot
 from tests.engine.builders import node
 
 DRIVER = "d.example.com"
-BEFORE = Features(mended=False)  # as up to 1.36
+BEFORE = Features(revised=False)  # as up to 1.36
 
 
 def resource(kind: str, name: str, spec: dict) -> dict:

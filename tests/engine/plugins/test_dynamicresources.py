@@ -467,12 +467,16 @@ def test_a_pod_whose_claims_are_not_there_yet_is_kept_out_of_the_queue() -> None
 
 
 def test_a_claim_that_is_named_twice_cannot_be_reserved_twice() -> None:
-    engine = scheduler(*NODES, allocated("c", reserved=("x",)), allocated("own", reserved=("default/q",)))
+    objects = (*NODES, allocated("c", reserved=("x",)), allocated("own", reserved=("default/q",)))
     refused = (
         'running PreBind plugin "DynamicResources": add reservation to claim default/c: ResourceClaim.resource.k8s.io '
-        '"c" is invalid: status.reservedFor[2]: Duplicate value: "default/p"'
+        '"c" is invalid: status.reservedFor[2]: Duplicate value: '
     )
-    assert engine.schedule_one(Pod.read(user("p", "c", "c"))).message == refused
+    before = scheduler(*objects, release="1.36").schedule_one(Pod.read(user("p", "c", "c")))
+    assert before.message == f'{refused}"default/p"'
+    engine = scheduler(*objects)
+    since = engine.schedule_one(Pod.read(user("p", "c", "c")))
+    assert since.message == refused + '{"resource":"pods","name":"p","uid":"default/p"}'
     assert reserved_for(engine, "c") == ("x",)
     assert engine.schedule_one(Pod.read(user("q", "own", "own"))).node
 

@@ -132,11 +132,11 @@ class DynamicResources:
         give_back(cycle)
 
     def preparations(self, cycle: Cycle, node: str) -> list[Preparation]:
-        return to_prepare(cycle)
+        return to_prepare(cycle, self.features)
 
     def pre_bind(self, cycle: Cycle, node: str) -> Status:
         """Write devices and reservations. Devices that must be prepared are assumed to become ready."""
-        return write(cycle)
+        return write(cycle, self.features)
 
 
 def _refusal(snapshot: Snapshot, needs: Needs, features: Features) -> Status:
@@ -181,7 +181,7 @@ def _in_the_way(snapshot: Snapshot, needs: Needs, nodes: Mask) -> list[ResourceC
 
 def _variant(release: Any) -> dict[str, Any]:
     behaviour = release.behaviour
-    features = Features.of(release.on, mended=behaviour.mends_allocation)
+    features = Features.of(release.on, revised=behaviour.revises_allocation)
     factory = partial(DynamicResources, features=features, tells=behaviour.tells_of_devices_left)
     points = POINTS if behaviour.devices_score else POINTS - {"score"}
     return {"points": points, "args": arguments(release), "factory": factory}
