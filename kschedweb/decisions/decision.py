@@ -21,6 +21,10 @@ class Decision(Presentation):
 
     case: Case
 
+    def notes(self) -> list[str]:
+        remark = self.case.scheduler.configuration.release.remark
+        return [remark] if remark else []
+
     def missing(self) -> list[str]:
         return filters_missing(self.case)
 

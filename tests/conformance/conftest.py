@@ -22,6 +22,15 @@ def reference(assets: Path) -> Reference:
 
 
 @pytest.fixture(scope="session")
+def reference_1_36(assets: Path) -> Reference:
+    """kube-scheduler 1.36, whose CEL the engine's is."""
+    for folder in (assets, Path(os.environ.get("KUBEBUILDER_ASSETS_1_36") or assets)):
+        if (folder / "oracle").exists() and (found := Reference(folder)).release.name == "1.36":
+            return found
+    missing("set KUBEBUILDER_ASSETS_1_36 to a folder with the oracle and the kube-scheduler of 1.36")
+
+
+@pytest.fixture(scope="session")
 def classic_reference(assets: Path) -> ClassicReference:
     found = ClassicReference(assets)
     if not found.command.exists():

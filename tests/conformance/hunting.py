@@ -142,7 +142,7 @@ def report(reference: Reference, mode: str, difference: tuple[dict, Answer, Answ
     """A difference as small as it gets, in words to paste into regressions."""
     small = smallest(reference, mode, difference)
     ours, (expected,) = reference.engine_answer(mode, small), reference.answers(mode, [small])
-    lines = [f"{mode} {small['name']}", json.dumps(small), f"engine    {json.dumps(ours)}"]
+    lines = [f"{mode} {small['name']}", json.dumps(reference.asked(small)), f"engine    {json.dumps(ours)}"]
     return "\n".join([*lines, f"reference {json.dumps(expected)}"])
 
 

@@ -9,8 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from kschedweb.engine.config import Release
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.scenario import Scenario, ScenarioError
+from tests.support.kubescheduler import release_of
 
 # The oracle reads all it is asked before it answers, so it cannot be kept open. It starts in 30 ms and then mostly
 # waits for its caches, 80 ms a scenario: several of it at once answer sooner.
@@ -31,17 +33,20 @@ class Reference:
 
     def __init__(self, assets: Path) -> None:
         self.command = assets / "oracle"
-        self._scheduler = assets / "kube-scheduler"
+        self._assets = assets
 
     @cached_property
-    def release(self) -> str:
-        """The release that it is, as "1.36"."""
-        said = subprocess.run([self._scheduler, "--version"], capture_output=True, text=True, check=True, timeout=60)
-        return said.stdout.split()[1].removeprefix("v").rpartition(".")[0]
+    def release(self) -> Release:
+        """The release that it is."""
+        return release_of(self._assets)
+
+    def asked(self, scenario: dict) -> dict:
+        """The scenario as the engine is asked for the same release's answer."""
+        return {**scenario, "release": self.release.name}
 
     def engine_answer(self, mode: str, scenario: dict) -> Answer:
         """What the engine says to one scenario as the same release."""
-        return engine_answer(mode, {**scenario, "release": self.release})
+        return engine_answer(mode, self.asked(scenario))
 
     def answers(self, mode: str, scenarios: list[dict]) -> list[Answer]:
         """One answer for each of ``scenarios``; ``mode`` is "explain" or "schedule"."""

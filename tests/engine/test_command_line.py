@@ -34,6 +34,19 @@ def test_explain_answers_each_scenario_on_a_line(run) -> None:
     assert answers[0]["pods"][0]["chosen"] == "a"
 
 
+def test_of_a_release_that_is_not_known_the_nearest_answers_with_a_warning(run) -> None:
+    said = "kube-scheduler 1.33 is not known here: 1.34, the nearest release, answers."
+    for arguments, scenario in (
+        (["schedule", "--release", "1.33"], SCENARIO),
+        (["schedule"], {**SCENARIO, "release": "1.33"}),
+    ):
+        status, answers, err = run(arguments, json.dumps(scenario))
+        assert (status, len(answers)) == (0, 1)
+        assert said in err
+    assert said in run(["validate", "--release", "1.33"], "")[1][0]["warnings"]
+    assert run(["schedule", "--release", "soon"], json.dumps(SCENARIO))[0] == 2
+
+
 def test_the_mode_may_be_given_on_the_command_line(run) -> None:
     text = json.dumps(SCENARIO)
     assert run(["explain", "--mode", "sequence"], text)[1][0]["pods"][1]["chosen"] == "b"

@@ -146,7 +146,7 @@ def snapshot(plane: ControlPlane) -> Snapshot:
     for kind, path in LOOKING.items():
         listed = plane.call("GET", path)
         objects += [item | {"kind": kind, "apiVersion": listed["apiVersion"]} for item in listed["items"]]
-    found = Snapshot.from_objects(objects)
+    found = Snapshot.from_objects(objects, counting=plane.release.counting)
     assert found.problems == []
     return found
 
@@ -172,7 +172,7 @@ def in_use(claims: list[ResourceClaim]) -> list[tuple[str, ...]]:
 
 
 def test_every_claim_gets_the_devices_that_kube_scheduler_gives_it(plane: ControlPlane) -> None:
-    loaded = load(CONFIG)
+    loaded = load(CONFIG, plane.release)
     assert loaded.configuration is not None, loaded.errors
     engine = Scheduler(snapshot(plane), loaded.configuration)
     pending = [pod(f"p-{name}", name) for name in wanted()]
@@ -207,7 +207,7 @@ def test_every_claim_gets_the_devices_that_kube_scheduler_gives_it(plane: Contro
 
 
 def test_the_loop_writes_the_devices_that_it_chose(place: Place, plane: ControlPlane) -> None:
-    loaded = load(CONFIG)
+    loaded = load(CONFIG, plane.release)
     assert loaded.configuration is not None, loaded.errors
     loop, now = LiveLoop(loaded.configuration), time.time()
     for kind, path in LOOKING.items():
@@ -233,7 +233,7 @@ def test_the_loop_writes_the_devices_that_it_chose(place: Place, plane: ControlP
 
 
 def test_only_kube_scheduler_makes_claims_for_extended_resources(plane: ControlPlane) -> None:
-    loaded = load(CONFIG)
+    loaded = load(CONFIG, plane.release)
     assert loaded.configuration is not None, loaded.errors
     loop, now = LiveLoop(loaded.configuration), time.time()
     for kind, path in LOOKING.items():

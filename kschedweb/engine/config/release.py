@@ -50,6 +50,9 @@ class Behaviour:
     """DynamicResourcesArgs knows bindingTimeout."""
     devices_score: bool
     """DynamicResources scores alternatives of prioritised lists."""
+    revises_allocation: bool
+    """Devices: counters belong to a pool, not to its name; all values of a distinct attribute count; a slice with
+    shared counters concerns its own nodes; errors of selectors name the device."""
     tells_of_devices_left: bool
     """DynamicResources' PostFilter says so where it cannot help."""
     tells_of_preemption: bool
@@ -83,6 +86,7 @@ class Release:
     ``specs`` are its plugins, ``defaults`` its default set in its order; ``others`` gives plugins that run here beside
     them and is called once, when a configuration is read. ``gates`` are the feature gates that it knows, ``switched``
     those that were turned on or off. ``scheme`` is the place in its source that refuses an unknown kind, as errors say.
+    ``nearest_to`` is the release that was asked for, where there is none and this is the nearest.
     """
 
     version: str
@@ -94,6 +98,14 @@ class Release:
     scheme: str
     switched: Mapping[str, bool] = field(default_factory=dict)
     others: Callable[[], Iterable[PluginSpec]] = _nobody
+    nearest_to: str = ""
+
+    @property
+    def remark(self) -> str:
+        """What whoever asked for a release that is not known has to be told; "" where it is the one that was asked."""
+        if not self.nearest_to:
+            return ""
+        return f"kube-scheduler {self.nearest_to} is not known here: {self.name}, the nearest release, answers."
 
     @property
     def name(self) -> str:
@@ -133,7 +145,11 @@ class Release:
     @property
     def counting(self) -> Counting:
         """How it counts what a running pod takes."""
-        return Counting(self.behaviour.resizes_by_sums, self.on("InPlacePodLevelResourcesVerticalScaling"))
+        return Counting(
+            self.behaviour.resizes_by_sums,
+            self.on("InPlacePodLevelResourcesVerticalScaling"),
+            self.on("PodLevelResourcesFixDefaulting"),
+        )
 
     @cached_property
     def own(self) -> Registry:

@@ -161,7 +161,7 @@ class Search:
         rooms = Rooms(cycle.snapshot, lambda snapshot, rows: handle.have_room(on(snapshot), rows))
         empty = on(rooms.without(nodes, victims))
         codes, statuses = handle.refusals(empty, nodes, self._diagnosis.filters, Scope.ROOM)
-        left, parts = [], []
+        left, parts, lists = [], [], []
         for place, (node, code) in enumerate(zip(nodes.tolist(), codes.tolist(), strict=True)):
             if not victims[place]:
                 self._trials.put(node, TrialResult(refusal=NO_VICTIMS))
@@ -170,22 +170,25 @@ class Search:
             else:
                 left.append(node)
                 parts.append(self._split(victims[place]))
+                lists.append(victims[place])
         gone = rooms.reprieve(np.array(left, dtype=np.intp), [violating + others for violating, others in parts])
-        for node, (violating, others), those in zip(left, parts, gone, strict=True):
-            self._trials.put(node, self._outcome(node, violating, others, those))
+        for node, there, (violating, others), those in zip(left, lists, parts, gone, strict=True):
+            self._trials.put(node, self._outcome(node, there, violating, others, those))
 
     def _lower(self, pods: list[Pod]) -> list[Pod]:
         priority = self._cycle.pod.priority
         return [pod for pod in pods if pod.priority < priority]
 
     def _split(self, victims: list[Pod]) -> tuple[list[Pod], list[Pod]]:
-        return split(by_importance(victims, self._by_clock), budgets(self._cycle.snapshot))
+        return split(by_importance(victims, victims, self._by_clock), budgets(self._cycle.snapshot))
 
-    def _outcome(self, node: int, violating: list[Pod], others: list[Pod], gone: list[Pod]) -> TrialResult:
+    def _outcome(
+        self, node: int, listed: list[Pod], violating: list[Pod], others: list[Pod], gone: list[Pod]
+    ) -> TrialResult:
         if not gone:
             return TrialResult(refusal=error(no_victim(self._cycle.snapshot.names[node])))
         kept_by_budget = sum(pod in violating for pod in gone) if violating else 0
-        ordered = by_importance(gone, self._by_clock) if violating and others else gone
+        ordered = by_importance(gone, listed, self._by_clock) if violating and others else gone
         return TrialResult(tuple(ordered), kept_by_budget)
 
     def _dry_run(self, node: int) -> TrialResult:
@@ -213,7 +216,7 @@ class Search:
                 if not self._handle.fits(trial, node).ok:
                     self._move(trial, victim, node, add=False)
                     gone.append(victim)
-            return self._outcome(node, violating, others, gone)
+            return self._outcome(node, victims, violating, others, gone)
         finally:
             _restore(snapshot, node, original)
 

@@ -40,7 +40,7 @@ class Scenario:
     pending: list[Pod]
     mode: str
     preempt: bool = False
-    remarks: tuple[str, ...] = ()  # what an API server would have refused, but the scheduler runs with
+    remarks: tuple[str, ...] = ()  # what an API server would have refused; that another release was asked for
 
     @classmethod
     def parse(cls, text: str) -> Scenario:
@@ -57,6 +57,7 @@ class Scenario:
             configuration = _configuration(raw)
             snapshot = read_snapshot(Snapshot, raw, counting=configuration.release.counting)
             pending, remarks = read_pending(raw, snapshot), remarks_on(raw) + _watermarks(raw, snapshot)
+            remarks = (*filter(None, [configuration.release.remark]), *remarks)
             remarks = tuple(f"{name}: {remark}" if name else remark for remark in remarks)
             return cls(name, configuration, snapshot, pending, read_mode(raw), _preempt(raw), remarks)
         except ScenarioError as error:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 import pytest
 
 from kschedweb.engine.allocation.features import DEFAULTS, Features
+from kschedweb.engine.releases import CURRENT
 
 
 @pytest.mark.parametrize(
@@ -20,8 +21,10 @@ from kschedweb.engine.allocation.features import DEFAULTS, Features
         ("DRAResourceClaimDeviceStatus", "binding_conditions"),
         ("DRAConsumableCapacity", "consumable"),
         ("DRAExtendedResource", "extended"),
+        ("DRAFractionalCapacityRange", "fractional"),
     ],
 )
 def test_a_gate_switches_one_feature(gate: str, feature: str) -> None:
-    assert asdict(Features.of(lambda name: name != gate)) == {**asdict(DEFAULTS), feature: False}
-    assert Features.of(lambda name: True) == DEFAULTS
+    revised = CURRENT.behaviour.revises_allocation
+    assert asdict(Features.of(lambda name: name != gate, revised=revised)) == {**asdict(DEFAULTS), feature: False}
+    assert Features.of(lambda name: True, revised=revised) == DEFAULTS == Features.of(CURRENT.on, revised=revised)

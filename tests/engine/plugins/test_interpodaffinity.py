@@ -106,17 +106,17 @@ def test_only_pods_of_its_namespace_count_unless_it_says_otherwise() -> None:
 
 
 @pytest.mark.parametrize(
-    ("selector", "fits"),
+    ("selector", "before", "since"),
     [
-        ({"matchExpressions": [{"key": "team", "operator": "DoesNotExist"}]}, False),
-        ({"matchExpressions": [{"key": "team", "operator": "NotIn", "values": ["x"]}]}, False),
-        ({"matchLabels": {"team": "y"}}, True),
-        ({"matchLabels": {"team": "x"}}, False),
-        ({}, False),
+        ({"matchExpressions": [{"key": "team", "operator": "DoesNotExist"}]}, False, True),
+        ({"matchExpressions": [{"key": "team", "operator": "NotIn", "values": ["x"]}]}, False, True),
+        ({"matchLabels": {"team": "y"}}, True, True),
+        ({"matchLabels": {"team": "x"}}, False, False),
+        ({}, False, False),
     ],
 )
-def test_a_namespace_selector_is_also_asked_about_no_labels(selector: dict, fits: bool) -> None:
-    """kube-scheduler keeps the selector when it lists the namespaces, so one that matches no labels matches all."""
+def test_a_namespace_selector_is_also_asked_about_no_labels(selector: dict, before: bool, since: bool) -> None:
+    """Up to 1.36 the selector is kept when the namespaces are listed, so one that matches no labels matches all."""
     namespaces = [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a", "labels": {"team": "x"}}},
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "b"}},
@@ -125,7 +125,8 @@ def test_a_namespace_selector_is_also_asked_about_no_labels(selector: dict, fits
     placed["metadata"]["namespace"] = "a"
     raw = pod("p", affinity=apart(term(namespaceSelector=selector)))
     raw["metadata"]["namespace"] = "b"
-    assert ("chosen" in explain(raw, node("n"), placed, *namespaces)) is fits
+    for release, fits in (("1.36", before), ("1.37", since)):
+        assert ("chosen" in explain(raw, node("n"), placed, *namespaces, release=release)) is fits
 
 
 def test_a_selector_that_cannot_be_read_refuses_the_pod() -> None:

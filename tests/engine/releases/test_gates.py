@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kschedweb.engine.config import GateError
-from kschedweb.engine.releases import RELEASES, ReleaseError, read_gates, released, write_gates
+from kschedweb.engine.releases import RELEASES, ReleaseError, cli_validate, read_gates, released, write_gates
 
 OPTION = re.compile(r"(\w+)=true\|false \((\w+) - default=(\w+)\)")
 
@@ -78,9 +78,19 @@ def test_gates_are_written_as_the_flag_takes_them() -> None:
         read_gates("A=maybe")
 
 
-def test_releases_that_there_are_not_are_named() -> None:
+@pytest.mark.parametrize("name", ["newest", "1", "1.", "2.1", "1.36.3", "v1.36", " 1.36", "1.36\n", "1.12345"])
+def test_what_is_no_release_is_refused(name: str) -> None:
     with pytest.raises(ReleaseError, match=re.escape("must be one of 1.34, 1.35, 1.36, 1.37")):
-        released("1.33")
+        released(name)
+
+
+@pytest.mark.parametrize(("name", "answers"), [("1.9", "1.34"), ("1.33", "1.34"), ("1.38", "1.37"), ("1.100", "1.37")])
+def test_of_a_release_that_is_not_known_the_nearest_answers_and_says_so(name: str, answers: str) -> None:
+    found = released(name, {"StorageCapacityScoring": False})
+    assert (found.name, found.version) == (answers, RELEASES[answers].version)
+    assert found.remark == f"kube-scheduler {name} is not known here: {answers}, the nearest release, answers."
+    assert cli_validate("", found)["warnings"] == [found.remark]
+    assert all(release.remark == "" for release in RELEASES.values())
 
 
 def test_the_table_is_what_kube_scheduler_says_of_itself(assets: Path) -> None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from kschedweb.engine.config import Release
 from kschedweb.engine.plugins.hhewaterlevelbalance import HheWaterLevelBalance
-from kschedweb.engine.releases import load
+from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.studies.document.document import read
 from kschedweb.engine.studies.play.deciding import Decided, decide
 from kschedweb.engine.studies.prepare.prepared import prepare
@@ -40,13 +41,13 @@ OUTSIDE, ARTICLE = BY_KEY["spread-pod-outside-its-selector"], BY_KEY["watermarks
 DEMO = BY_KEY["demo-cluster"]
 
 
-def decided(one: Ready, change: Change | None = None, configuration: str = "") -> Decided:
+def decided(one: Ready, change: Change | None = None, configuration: str = "", release: Release = CURRENT) -> Decided:
     """The decision of its pod, perhaps after ``change`` to the document."""
     document = yaml.safe_load(one.text)
     if change is not None:
         change(document)
     prepared = prepare(read(document), [], {}, seed=1, now=0.0)
-    loaded = load(configuration or one.configuration)
+    loaded = load(configuration or one.configuration, release)
     assert loaded.configuration is not None, loaded.errors
     return decide(prepared, loaded.configuration, one.pod)
 
@@ -129,7 +130,7 @@ def test_scores_prefer_what_the_stories_say() -> None:
 
 
 @pytest.mark.parametrize("one", [ONE, TWO, CONFLICT, AFFINITY, KEYLESS, OUTSIDE], ids=lambda one: one.key)
-def test_the_real_scheduler_says_the_same(one: Ready, oracle: Callable[[str, str], Any]) -> None:
+def test_the_real_scheduler_says_the_same(one: Ready, oracle: Callable[[str, str], Any], real_release: Release) -> None:
     objects = [{"apiVersion": "v1", **item} for item in yaml.safe_load(one.text)["objects"]]
     waiting = [item for item in objects if item["metadata"]["name"] == "mypod"]
     there = [item for item in objects if item not in waiting]
@@ -139,7 +140,7 @@ def test_the_real_scheduler_says_the_same(one: Ready, oracle: Callable[[str, str
     config = yaml.safe_load(one.configuration)
     scenario = {"name": one.key, "config": config, "objects": there, "pending": waiting, "mode": "each"}
     theirs = oracle("explain", json.dumps(scenario))[0]["pods"][0]
-    ours = decided(one).explanation.to_dict()
+    ours = decided(one, release=real_release).explanation.to_dict()
     for part in ("feasible", "rejected", "total", "best", "message"):
         assert ours.get(part) == theirs.get(part), part
 
