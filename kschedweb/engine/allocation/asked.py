@@ -14,11 +14,6 @@ from kschedweb.engine.objects.devicerequests import ALL, EXACT_COUNT, DeviceChoi
 from kschedweb.engine.objects.resourceclaim import DeviceClass, ResourceClaim
 
 MAX_RESULTS = 32  # devices of one claim
-NO_KEY = "no such key:"
-KEY_HINT = (
-    ". consider using CEL optional chaining (.? followed by orValue()) "
-    "or guarding the check with has() for optional fields"
-)
 NO_CAPACITY: Mapping[str, int] = {}
 
 
@@ -29,6 +24,7 @@ class AllocationError(Exception):
 @dataclass(slots=True)
 class Wanted:
     """One choice of a request. ``everything`` are the devices of the mode All, with their pools.
+
     ``selectors`` holds (expression, what it is of, for errors), the class's first.
     """
 
@@ -77,15 +73,8 @@ class Reading:
 
     def read(self, claim: ResourceClaim) -> Asked:
         """Look at one claim, request by request."""
-        requests: list[list[Wanted]] = []
-        least = 0
-        for request in claim.requests:
-            requests.append(self._request(claim, request))
-            more = min(one.count for one in requests[-1])
-            if self._features.revised and least + more > MAX_RESULTS:
-                problem = f"adding {more} devices exceeds the claim limit of {MAX_RESULTS}, with {least} already"
-                raise AllocationError(f"claim {claim.key}, request {request.name}: {problem} accounted for")
-            least += more
+        requests = [self._request(claim, request) for request in claim.requests]
+        least = sum(min(one.count for one in choices) for choices in requests)
         if least > MAX_RESULTS:
             problem = f"number of requested devices {least} exceeds the claim limit of {MAX_RESULTS}"
             raise AllocationError(f"claim {claim.key}: {problem}")
@@ -93,7 +82,7 @@ class Reading:
             if constraint.attribute is None:
                 problem = f"constraint #{place}: empty constraint (unsupported constraint type?)"
                 raise AllocationError(f"claim {claim.key}, {problem}")
-        constraints = [made(constraint, revised=self._features.revised) for constraint in claim.constraints]
+        constraints = [made(constraint) for constraint in claim.constraints]
         return Asked(claim, requests, [request.exact for request in claim.requests], constraints)
 
     def _request(self, claim: ResourceClaim, request: DeviceRequest) -> list[Wanted]:
@@ -158,16 +147,5 @@ class Reading:
                 if not self._selectors.matches(expression, one):
                     return False
             except SelectorError as error:
-                raise AllocationError(self._cannot_evaluate(of, one, str(error))) from None
-        return one.here and self._has_room(wanted, one)
-
-    def _cannot_evaluate(self, of: str, one: Candidate, error: str) -> str:
-        if not self._features.revised:
-            return f"{of}: CEL runtime error: {error}"
-        hint = KEY_HINT if NO_KEY in error else ""
-        return f"{of} on device {'/'.join(one.id)}: CEL runtime error: {error}{hint}"
-
-    def _has_room(self, wanted: Wanted, one: Candidate) -> bool:
-        """Since 1.37 all devices are those with enough capacity, be it left or not."""
-        empty = wanted.choice.mode == ALL and self._features.revised
-        return self._taking.has_room(one, wanted.capacity, empty=empty)
+                raise AllocationError(f"{of}: CEL runtime error: {error}") from None
+        return one.here and self._taking.has_room(one, wanted.capacity)

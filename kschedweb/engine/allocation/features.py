@@ -1,4 +1,4 @@
-"""What of the allocation of devices depends on feature gates and on the release."""
+"""What of the allocation of devices depends on feature gates."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """Which features are on, and whether devices are chosen as since 1.37 (``revised``).
-
-    The defaults are those of the current release. ``fractional``: steps of a capacity's range may be fractions.
-    """
+    """Which features are on; the defaults are those of kube-scheduler 1.36."""
 
     admin: bool = True
     prioritized: bool = True
@@ -20,12 +17,10 @@ class Features:
     binding_conditions: bool = True
     consumable: bool = True
     extended: bool = True
-    fractional: bool = True
-    revised: bool = True
 
     @classmethod
-    def of(cls, on: Callable[[str], bool], *, revised: bool) -> Features:
-        """By the feature gates of Kubernetes, of which ``on`` says whether one is on."""
+    def of(cls, on: Callable[[str], bool]) -> Features:
+        """By the feature gates of Kubernetes; ``on`` says whether one is on."""
         conditions = ("DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus")
         return cls(
             admin=on("DRAAdminAccess"),
@@ -35,8 +30,6 @@ class Features:
             binding_conditions=all(map(on, conditions)),
             consumable=on("DRAConsumableCapacity"),
             extended=on("DRAExtendedResource"),
-            fractional=on("DRAFractionalCapacityRange"),
-            revised=revised,
         )
 
 

@@ -86,12 +86,8 @@ class Inventory:
     def _relevant(self, listed: ResourceSlice) -> bool:
         """Whether some node can see the slice."""
         if self._features.partitionable:
-            return bool(self._everywhere(listed) or listed.by_device or not listed.nodes.unset)
+            return bool(listed.counter_sets or listed.by_device or not listed.nodes.unset)
         return listed.by_device is None and not listed.counter_sets and not listed.nodes.unset
-
-    def _everywhere(self, listed: ResourceSlice) -> bool:
-        """Whether every node sees the slice, as a pool cannot be used without its counters (up to 1.36)."""
-        return bool(listed.counter_sets) and not self._features.revised
 
     def _see_by_name(
         self, relevant: list[ResourceSlice], own: dict[int, list[Pool]], everything: list[ResourceSlice]
@@ -122,7 +118,7 @@ class Inventory:
         devices = []
         if listed.by_device:
             devices = [self._mask(device.nodes, listed) for device in listed.devices]
-        if self._everywhere(listed):
+        if listed.counter_sets:  # a pool cannot be used without them
             whole = np.ones(size, dtype=np.bool_)
         elif not listed.nodes.unset:
             whole = self._mask(listed.nodes, listed)

@@ -45,7 +45,6 @@ class Search:
         sight: Sight,
     ) -> None:
         self._claims, self._pools = claims, pools
-        self._fractional = features.fractional
         self._taking = Taking(use, features)
         self._reading = Reading(pools, classes, selectors, features, self._taking)
         self._alike = Alike(sight, self._taking)
@@ -166,7 +165,7 @@ class Search:
             self._leave_constraints(claim, wanted, len(self._asked[claim].constraints))
             return False
         shared = taking.shares(one)
-        consumed = all_consumed(device, wanted.capacity, self._fractional) if shared else {}
+        consumed = all_consumed(device, wanted.capacity) if shared else {}
         chosen = Chosen(wanted.full, choice, pool, one, shared, counting, consumed)
         taking.take(claim, chosen)
         self.chosen[claim].append(chosen)

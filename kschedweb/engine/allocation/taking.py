@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kschedweb.engine.allocation.capacity import NOTHING, check, has_room
+from kschedweb.engine.allocation.capacity import NOTHING, has_room
 from kschedweb.engine.allocation.contents import taken
 from kschedweb.engine.allocation.features import Features
 from kschedweb.engine.allocation.pools import Candidate, Pool, available, consume
@@ -43,8 +43,9 @@ class Taking:
         self._holders: Counter[DeviceId] = Counter()
         self._shares: Counter[DeviceId] = Counter()
         self._taking: dict[DeviceId, Amounts] = {}
-        self._left: dict[tuple[str, ...], Counters] = {}
-        self._consumed: dict[tuple[str, ...], Counters] = {}
+        # By the pool's name alone, as kube-scheduler keeps them.
+        self._left: dict[str, Counters] = {}
+        self._consumed: dict[str, Counters] = {}
 
     def in_use(self, device: DeviceId) -> bool:
         """Whether somebody has the device for itself."""
@@ -60,18 +61,12 @@ class Taking:
         """Whether anybody has the device, or a share of it."""
         return self._use.taken(device) or device in self._holders or device in self._shares
 
-    def has_room(self, one: Candidate, wanted: Mapping[str, int], *, empty: bool = False) -> bool:
-        """Whether a request for capacities finds them in the device, or would where it is ``empty``.
-
-        Raises UnknownError.
-        """
+    def has_room(self, one: Candidate, wanted: Mapping[str, int]) -> bool:
+        """Whether a request for capacities finds them in the device."""
         if not self._features.consumable:
             return True
-        before = NOTHING if empty else self._use.consumed.get(one.id, NOTHING)
-        taking = NOTHING if empty else self._taking.get(one.id, NOTHING)
-        if self._features.revised:
-            check(one.device, wanted, self._features.fractional)
-        return has_room(one.device, wanted, before, taking, self._features.fractional)
+        taken_before = self._use.consumed.get(one.id, NOTHING)
+        return has_room(one.device, wanted, taken_before, self._taking.get(one.id, NOTHING))
 
     def shares(self, one: Candidate) -> bool:
         """Whether the device is given out by shares."""
@@ -94,12 +89,11 @@ class Taking:
         """Whether the device's counters have to be there: not for another share of it."""
         if not one.device.consumes:
             return False
-        given = self._use.shares if self._features.revised else self._use.consumed
-        return not (self.shares(one) and (one.id in given or one.id in self._shares))
+        return not (self.shares(one) and (one.id in self._use.consumed or one.id in self._shares))
 
     def has_counters(self, pool: Pool, one: Candidate) -> bool:
         """Whether no counter of the pool is overdrawn with what the device consumes."""
-        name = self._counted_under(pool)
+        name = pool.id[1]
         if name not in self._left:
             self._left[name] = available(pool, taken(pool, self._use))
             self._consumed[name] = {}
@@ -117,10 +111,6 @@ class Taking:
         consume(used, one.device, -1)
         return enough
 
-    def _counted_under(self, pool: Pool) -> tuple[str, ...]:
-        """By what kube-scheduler keeps the counters of a pool: up to 1.36 by its name without its driver."""
-        return pool.id if self._features.revised else pool.id[1:]
-
     def take(self, claim: int, chosen: Chosen) -> None:
         self._change(claim, chosen, 1)
 
@@ -130,7 +120,7 @@ class Taking:
     def _change(self, claim: int, chosen: Chosen, by: int) -> None:
         device = chosen.one.id
         if chosen.counting:
-            consume(self._consumed[self._counted_under(chosen.pool)], chosen.one.device, by)
+            consume(self._consumed[chosen.pool.id[1]], chosen.one.device, by)
         if not chosen.shared:
             _count(self._held, (device, claim), by)
             _count(self._holders, device, by)

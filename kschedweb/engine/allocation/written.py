@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kschedweb.engine.allocation.features import Features
 from kschedweb.engine.allocation.taking import Chosen
 from kschedweb.engine.objects.access import Json, mapping, objects, texts
 from kschedweb.engine.objects.quantity import NANO
@@ -27,14 +26,14 @@ class Allocated:
         """Whether devices have to be made ready before the pod can be bound."""
         return any(one.one.device.binding_conditions for one in self.chosen)
 
-    def written(self, raw: Json, classes: Mapping[str, Json], features: Features) -> Json:
+    def written(self, raw: Json, classes: Mapping[str, Json]) -> Json:
         """The allocation as JSON, but for its time; ``raw`` is the claim, ``classes`` are DeviceClasses by name."""
         spec = mapping(mapping(raw, "spec"), "devices", "spec.")
         shares = [one.share for one in self.allocation.devices]
         results = [_result(one, share, spec) for one, share in zip(self.chosen, shares, strict=True)]
         devices: Json = {"results": results}
-        if config := [*self._of_classes(classes), *self._of_claim(spec, once=features.revised)]:
-            devices["config"] = [self._of_all(one) for one in config] if features.revised else config
+        if config := [*self._of_classes(classes), *self._of_claim(spec)]:
+            devices["config"] = config
         return {"devices": devices} | ({} if self.selector is None else {"nodeSelector": self.selector})
 
     def _answers(self) -> list[tuple[str, str, str]]:
@@ -57,19 +56,12 @@ class Allocated:
             for config in objects(mapping(classes.get(name, {}), "spec"), "config", "spec.")
         ]
 
-    def _of_all(self, config: Json) -> Json:
-        """The configuration, without its requests where these are all that the claim has."""
-        named = set(texts(config, "requests"))
-        of_all = all(name in named or full in named for name, full, _ in self._answers())
-        return {key: value for key, value in config.items() if key != "requests" or not of_all}
-
-    def _of_claim(self, spec: Json, *, once: bool) -> list[Json]:
-        """A configuration for each request that it is for, or ``once``."""
+    def _of_claim(self, spec: Json) -> list[Json]:
         answers, found = self._answers(), []
         for config in objects(spec, "config", "spec.devices."):
             wanted = texts(config, "requests")
             uses = sum(name in wanted or full in wanted for name, full, _ in answers) if wanted else 1
-            found += [{"source": "FromClaim", **config}] * (min(uses, 1) if once else uses)
+            found += [{"source": "FromClaim", **config}] * uses
         return found
 
 

@@ -50,9 +50,6 @@ class Behaviour:
     """DynamicResourcesArgs knows bindingTimeout."""
     devices_score: bool
     """DynamicResources scores alternatives of prioritised lists."""
-    revises_allocation: bool
-    """Devices: counters belong to a pool, not to its name; all values of a distinct attribute count; a slice with
-    shared counters concerns its own nodes; errors of selectors name the device."""
     tells_of_devices_left: bool
     """DynamicResources' PostFilter says so where it cannot help."""
     tells_of_preemption: bool

@@ -21,7 +21,6 @@ V1_37 = replace(
     behaviour=replace(
         V1_36.behaviour,
         image_volumes_raise_threshold=True,
-        revises_allocation=True,
         tells_of_devices_left=False,
         tells_of_preemption=True,
         keeps_order_of_unstarted=True,

@@ -7,7 +7,6 @@ from dataclasses import asdict
 import pytest
 
 from kschedweb.engine.allocation.features import DEFAULTS, Features
-from kschedweb.engine.releases import CURRENT
 
 
 @pytest.mark.parametrize(
@@ -21,10 +20,8 @@ from kschedweb.engine.releases import CURRENT
         ("DRAResourceClaimDeviceStatus", "binding_conditions"),
         ("DRAConsumableCapacity", "consumable"),
         ("DRAExtendedResource", "extended"),
-        ("DRAFractionalCapacityRange", "fractional"),
     ],
 )
 def test_a_gate_switches_one_feature(gate: str, feature: str) -> None:
-    revised = CURRENT.behaviour.revises_allocation
-    assert asdict(Features.of(lambda name: name != gate, revised=revised)) == {**asdict(DEFAULTS), feature: False}
-    assert Features.of(lambda name: True, revised=revised) == DEFAULTS == Features.of(CURRENT.on, revised=revised)
+    assert asdict(Features.of(lambda name: name != gate)) == {**asdict(DEFAULTS), feature: False}
+    assert Features.of(lambda name: True) == DEFAULTS

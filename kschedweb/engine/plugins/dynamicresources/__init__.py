@@ -147,11 +147,11 @@ class DynamicResources:
         give_back(cycle)
 
     def preparations(self, cycle: Cycle, node: str) -> list[Preparation]:
-        return to_prepare(cycle, self.features)
+        return to_prepare(cycle)
 
     def pre_bind(self, cycle: Cycle, node: str) -> Status:
         """Write devices and reservations. Devices that must be prepared are assumed to become ready."""
-        return write(cycle, self.features)
+        return write(cycle)
 
 
 def _refusal(snapshot: Snapshot, needs: Needs, features: Features) -> Status:
@@ -198,7 +198,7 @@ def _variant(release: Any) -> dict[str, Any]:
     behaviour = release.behaviour
     factory = partial(
         DynamicResources,
-        features=Features.of(release.on, revised=behaviour.revises_allocation),
+        features=Features.of(release.on),
         tells=behaviour.tells_of_devices_left,
         groups_by_topology=release.groups_by_topology,
     )

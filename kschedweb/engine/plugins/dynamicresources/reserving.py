@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 from kschedweb.engine.allocation.allocator import Allocator
@@ -13,7 +12,6 @@ from kschedweb.engine.allocation.written import Allocated
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.preparation import AllocateClaim, Preparation, ReserveClaim
 from kschedweb.engine.framework.status import OUTSIDE, SUCCESS, CycleError, Status, error, outside
-from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resourceclaim import ResourceClaim
 from kschedweb.engine.plugins.dynamicresources.verdicts import claims_to_allocate
 from kschedweb.engine.state.devices.needs import EXTENDED_NAME, ClaimError, extended_key, needs_of
@@ -67,13 +65,13 @@ def give_back(cycle: Cycle) -> None:
         claims.land(*_key(cycle, made), pod.uid)
 
 
-def write(cycle: Cycle, features: Features) -> Status:
+def write(cycle: Cycle) -> Status:
     """Write the devices in flight into the pod's claims, and reserve the claims for the pod."""
     pod, claims = cycle.pod, cycle.snapshot.resource_claims
     for found in unreserved(cycle):
         claim = claims.get(found.namespace, found.name) or found
         reserved, chosen = (*claim.reserved_for, pod.uid), claims.land(claim.namespace, claim.name, pod.uid)
-        if refusal := _too_many(reserved, pod, features):
+        if refusal := _too_many(reserved):
             doing = "add reservation" if chosen is None else "add allocation and reservation"
             return error(
                 f'{doing} to claim {claim.key}: ResourceClaim.resource.k8s.io "{claim.name}" is invalid: '
@@ -98,7 +96,7 @@ def _write_extended(cycle: Cycle) -> Status:
     return SUCCESS
 
 
-def to_prepare(cycle: Cycle, features: Features) -> list[Preparation]:
+def to_prepare(cycle: Cycle) -> list[Preparation]:
     """What has to be written for the same where others write. Raises CycleError."""
     if cycle.state.get(EXTENDED) is not None:
         raise CycleError(f"{OUTSIDE}the ResourceClaim for the extended resources of pod {cycle.pod.key}")
@@ -112,7 +110,7 @@ def to_prepare(cycle: Cycle, features: Features) -> list[Preparation]:
             found.append(ReserveClaim(claim.namespace, claim.name))
         else:
             raw = objects.get("ResourceClaim", claim.namespace, claim.name) or {}
-            found.append(AllocateClaim(claim.namespace, claim.name, one.written(raw, classes, features), one.waits))
+            found.append(AllocateClaim(claim.namespace, claim.name, one.written(raw, classes), one.waits))
     return found
 
 
@@ -130,12 +128,10 @@ def current(cycle: Cycle) -> list[ResourceClaim]:
     return [claim for claim in found if claim is not None]
 
 
-def _too_many(reserved: tuple[str, ...], pod: Pod, features: Features) -> str:
+def _too_many(reserved: tuple[str, ...]) -> str:
     """The API server's objection to this list; "" if there is none."""
     if len(reserved) > MAX_RESERVED:
         return f": Too many: {len(reserved)}: must have at most {MAX_RESERVED} items"
     if reserved[-1] in reserved[:-1]:
-        whole = json.dumps({"resource": "pods", "name": pod.name, "uid": pod.uid}, separators=(",", ":"))
-        duplicate = whole if features.revised else f'"{pod.uid}"'
-        return f"[{len(reserved) - 1}]: Duplicate value: {duplicate}"
+        return f'[{len(reserved) - 1}]: Duplicate value: "{reserved[-1]}"'
     return ""
