@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kschedweb.engine.allocation.constraints import Constraint, made
@@ -57,6 +57,16 @@ class Asked:
         return sum(max(one.count for one in choices) for choices in self.requests)
 
 
+def selectors_of(claim: ResourceClaim, choice: DeviceChoice, of_class: DeviceClass) -> Iterator[tuple[str, str]]:
+    """Each expression that a device has to meet, with what it is of; the class's come first."""
+    for owner, expressions in (
+        (f"class {of_class.name}", of_class.selectors),
+        (f"claim {claim.key}", choice.selectors),
+    ):
+        for number, expression in enumerate(expressions):
+            yield expression or "", f"{owner}: selector #{number}"
+
+
 class Reading:
     """Looks at claims in their order. Raises AllocationError."""
 
@@ -105,14 +115,8 @@ class Reading:
         if choice.says_admin and not self._features.admin:
             raise AllocationError(f"{said}: admin access is requested, but the feature is disabled")
         of_class = self._class(choice.device_class, said)
-        selectors = (
-            *(
-                (expression or "", f"class {of_class.name}: selector #{n}")
-                for n, expression in enumerate(of_class.selectors)
-            ),
-            *((expression or "", f"claim {claim.key}: selector #{n}") for n, expression in enumerate(choice.selectors)),
-        )
         capacity = NO_CAPACITY if choice.capacity is None else dict(choice.capacity)
+        selectors = tuple(selectors_of(claim, choice, of_class))
         wanted = Wanted(request.name, request.full_name(choice), choice, selectors, capacity, choice.count)
         if choice.mode == ALL:
             self._add_everything(wanted, said)

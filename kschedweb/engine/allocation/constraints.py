@@ -26,10 +26,7 @@ class Constraint(Protocol):
 class _OnAttribute:
     def __init__(self, wanted: DeviceConstraint) -> None:
         assert wanted.attribute is not None
-        self._requests, self._attribute = wanted.requests, wanted.attribute
-
-    def _concerns(self, request: str, full: str) -> bool:
-        return not self._requests or request in self._requests or full in self._requests
+        self._concerns, self._attribute = wanted.concerns, wanted.attribute
 
 
 class SameAttribute(_OnAttribute):

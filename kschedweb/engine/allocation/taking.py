@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kschedweb.engine.allocation.capacity import NOTHING, has_room
+from kschedweb.engine.allocation.capacity import NOTHING, Lack, has_room, lacks
 from kschedweb.engine.allocation.contents import taken
 from kschedweb.engine.allocation.features import Features
 from kschedweb.engine.allocation.pools import Candidate, Pool, available, consume
@@ -65,8 +65,15 @@ class Taking:
         """Whether a request for capacities finds them in the device."""
         if not self._features.consumable:
             return True
-        taken_before = self._use.consumed.get(one.id, NOTHING)
-        return has_room(one.device, wanted, taken_before, self._taking.get(one.id, NOTHING))
+        return has_room(one.device, wanted, *self._consumed_of(one))
+
+    def lacking(self, one: Candidate, wanted: Mapping[str, int]) -> Iterator[Lack]:
+        """The capacities that keep the device from having room."""
+        return lacks(one.device, wanted, *self._consumed_of(one)) if self._features.consumable else iter(())
+
+    def _consumed_of(self, one: Candidate) -> tuple[Amounts, Amounts]:
+        """What shares of the device consume: of those in use, and of those that the search has taken."""
+        return self._use.consumed.get(one.id, NOTHING), self._taking.get(one.id, NOTHING)
 
     def shares(self, one: Candidate) -> bool:
         """Whether the device is given out by shares."""
@@ -93,6 +100,10 @@ class Taking:
 
     def has_counters(self, pool: Pool, one: Candidate) -> bool:
         """Whether no counter of the pool is overdrawn with what the device consumes."""
+        return not self.overdrawn(pool, one)
+
+    def overdrawn(self, pool: Pool, one: Candidate) -> list[Lack]:
+        """The counters of the pool, as set/counter, that are overdrawn with what the device consumes."""
         name = pool.id[1]
         if name not in self._left:
             self._left[name] = available(pool, taken(pool, self._use))
@@ -103,13 +114,14 @@ class Taking:
             for counter, _ in wanted:
                 counters.setdefault(counter, 0)
         consume(used, one.device, 1)
-        enough = all(
-            left >= used.get(counter_set, NOTHING).get(counter, 0)
+        found = [
+            Lack(f"{counter_set}/{counter}", wants, left)
             for counter_set, counters in self._left[name].items()
             for counter, left in counters.items()
-        )
+            if (wants := used.get(counter_set, NOTHING).get(counter, 0)) > left
+        ]
         consume(used, one.device, -1)
-        return enough
+        return found
 
     def take(self, claim: int, chosen: Chosen) -> None:
         self._change(claim, chosen, 1)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.devices import ResourceSlice
-from kschedweb.engine.objects.resourceclaim import IMPLICIT_PREFIX, Allocation, DeviceClass, ResourceClaim
+from kschedweb.engine.objects.resourceclaim import IMPLICIT_PREFIX, Allocation, DeviceClass, DeviceId, ResourceClaim
 from kschedweb.engine.state.devices.use import DeviceUse
 
 Key = tuple[str, str]  # namespace, name
@@ -159,6 +159,15 @@ class ClaimUse:
             self._recount(use, key)
         self._stale, self._read = set(), self._devices.noted.end
         return use
+
+    def holders(self) -> dict[DeviceId, list[str]]:
+        """The claims (namespace/name) that have each device that is in use, or a share of it."""
+        found: dict[DeviceId, list[str]] = {}
+        for (namespace, name), allocations in sorted(self._counted.items()) if self.use else ():
+            for one in (device for allocation in allocations for device in allocation.devices):
+                if not one.admin:
+                    found.setdefault(one.device, []).append(f"{namespace}/{name}")
+        return found
 
     def _recount(self, use: DeviceUse, key: Key) -> None:
         claim = self.get(*key)
