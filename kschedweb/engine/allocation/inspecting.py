@@ -105,7 +105,10 @@ class DeviceVerdict:
 
 @dataclass(frozen=True, slots=True)
 class ChoiceInspection:
-    """A request of a claim, or one of its alternatives, by its full ``name``; ``count`` is ``None`` for all devices."""
+    """A request of a claim, or one of its alternatives, by its full ``name``; ``count`` is ``None`` for all devices.
+
+    ``selectors`` are expressions, each with what it is of.
+    """
 
     claim: str
     request: str
@@ -113,6 +116,7 @@ class ChoiceInspection:
     device_class: str
     class_exists: bool
     count: int | None
+    selectors: tuple[tuple[str, str], ...]
     devices: tuple[DeviceVerdict, ...]
 
     @property
@@ -252,8 +256,16 @@ class _Looking:
             for one in pool.devices
         ]
         count = None if choice.mode == ALL else choice.count
-        key, of, exists = claim.key, choice.device_class, of_class is not None
-        return ChoiceInspection(key, request.name, name, of, exists, count, tuple(verdicts))
+        return ChoiceInspection(
+            claim=claim.key,
+            request=request.name,
+            name=name,
+            device_class=choice.device_class,
+            class_exists=of_class is not None,
+            count=count,
+            selectors=tuple(selectors),
+            devices=tuple(verdicts),
+        )
 
     def _selector(self, expression: str, of: str, one: Candidate) -> SelectorVerdict:
         try:
