@@ -17,6 +17,10 @@ class Features:
     binding_conditions: bool = True
     consumable: bool = True
     extended: bool = True
+    clears_requests: bool = False  # a configuration that applies to all requests of a claim names none
+    names_devices: bool = False  # an error of a selector names the device
+    remembers_all: bool = False  # a constraint on distinct values counts every device of a request
+    counts_by_driver: bool = False  # pools of one name have counters of their own
 
     @classmethod
     def of(cls, on: Callable[[str], bool]) -> Features:

@@ -50,6 +50,10 @@ class Behaviour:
     """DynamicResourcesArgs knows bindingTimeout."""
     devices_score: bool
     """DynamicResources scores alternatives of prioritised lists."""
+    common_device_config_names_no_request: bool
+    """A configuration of devices that applies to all requests of a claim is written without their names."""
+    hears_of_deleted_claims: bool
+    """A deleted ResourceClaim that had devices wakes pods that DynamicResources refused."""
     tells_of_devices_left: bool
     """DynamicResources' PostFilter says so where it cannot help."""
     tells_of_preemption: bool

@@ -19,6 +19,8 @@ V1_37 = replace(
     behaviour=replace(
         V1_36.behaviour,
         image_volumes_raise_threshold=True,
+        common_device_config_names_no_request=True,
+        hears_of_deleted_claims=True,
         tells_of_devices_left=False,
         tells_of_preemption=True,
         keeps_order_of_unstarted=True,

@@ -6,6 +6,7 @@ such as a selector that is not understood, the verdict says that this is outside
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -41,13 +42,15 @@ JUDGED = "DynamicResources.judged"
 class DynamicResources:
     name = "DynamicResources"
 
-    def __init__(self, args: dict[str, Any], features: Features = DEFAULTS, tells: bool = True) -> None:
-        """``tells``: its PostFilter says so where it cannot help."""
-        self.features = features
+    def __init__(
+        self, args: dict[str, Any], features: Features = DEFAULTS, tells: bool = True, hears: bool = False
+    ) -> None:
+        """``tells``: its PostFilter says so where it cannot help. ``hears``: it is told of deleted claims."""
+        self.features, self._hears = features, hears
         self.nothing_new, self.no_help = (NOTHING_NEW, NO_HELP) if tells else (unschedulable(), unschedulable())
 
     def events(self) -> list[EventHint]:
-        return hints()
+        return hints(deletions=self._hears)
 
     def scope(self, pod: Pod) -> Scope:
         from_devices = pod.resource_claims or any(may_be_extended(name) for name in pod.requests)
@@ -97,10 +100,12 @@ class DynamicResources:
                     cycle.snapshot.resource_claims.change(claim.deallocated())
                 said = unschedulable("deallocation of ResourceClaim completed")
                 return PostFilterResult(said, frees=(FreeClaim(claim.namespace, claim.name),))
-        if needs.earlier is not None and not handle.elsewhere:  # only kube-scheduler makes such claims
-            if not handle.explains:
+        if needs.earlier is not None:
+            if not (handle.explains or handle.elsewhere):
                 cycle.snapshot.resource_claims.delete(needs.earlier)
-            return PostFilterResult(unschedulable("deletion of ResourceClaim completed"))
+            goes = FreeClaim(needs.earlier.namespace, needs.earlier.name, made=True)
+            frees = (goes,) if handle.elsewhere else ()
+            return PostFilterResult(unschedulable("deletion of ResourceClaim completed"), frees=frees)
         return PostFilterResult(self.no_help)
 
     def _unavailable(self, diagnosis: Diagnosis) -> Mask:
@@ -132,7 +137,7 @@ class DynamicResources:
         give_back(cycle)
 
     def preparations(self, cycle: Cycle, node: str) -> list[Preparation]:
-        return to_prepare(cycle)
+        return to_prepare(cycle, self.features)
 
     def pre_bind(self, cycle: Cycle, node: str) -> Status:
         """Write devices and reservations. Devices that must be prepared are assumed to become ready."""
@@ -181,7 +186,12 @@ def _in_the_way(snapshot: Snapshot, needs: Needs, nodes: Mask) -> list[ResourceC
 
 def _variant(release: Any) -> dict[str, Any]:
     behaviour = release.behaviour
-    factory = partial(DynamicResources, features=Features.of(release.on), tells=behaviour.tells_of_devices_left)
+    factory = partial(
+        DynamicResources,
+        features=replace(Features.of(release.on), clears_requests=behaviour.common_device_config_names_no_request),
+        tells=behaviour.tells_of_devices_left,
+        hears=behaviour.hears_of_deleted_claims,
+    )
     points = POINTS if behaviour.devices_score else POINTS - {"score"}
     return {"points": points, "args": arguments(release), "factory": factory}
 

@@ -12,6 +12,7 @@ from kschedweb.engine.objects.resourceclaim import IMPLICIT_PREFIX, Allocation, 
 from kschedweb.engine.state.devices.use import DeviceUse
 
 Key = tuple[str, str]  # namespace, name
+EXTENDED_NAME = "<extended-resources>"
 MAX_NOTED = 4096
 
 
@@ -76,6 +77,11 @@ class Devices:
                 found[one.extended_resource] = name
             found[IMPLICIT_PREFIX + name] = name
         return found
+
+
+def extended_key(namespace: str, uid: str) -> Key:
+    """Under which devices for the extended resources of the pod ``uid`` are in flight, while no claim is for them."""
+    return namespace, f"{EXTENDED_NAME} {uid}"
 
 
 class Notes:
@@ -233,6 +239,9 @@ class ClaimUse:
         claim = self._devices.get(namespace, name)
         if claim is None or claim.allocation is not None:
             self._in_flight.pop((namespace, name), None)
+        if claim is not None and claim.allocation is not None and claim.for_extended_resources:
+            for _, uid in claim.owners:
+                self.land(*extended_key(namespace, uid), uid)
 
     def delete(self, claim: ResourceClaim) -> None:
         """Delete ``claim``."""
