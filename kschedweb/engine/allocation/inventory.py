@@ -85,6 +85,8 @@ class Inventory:
 
     def _relevant(self, listed: ResourceSlice) -> bool:
         """Whether some node can see the slice."""
+        if self._features.partitionable and self._features.revised:
+            return bool(listed.by_device or not listed.nodes.unset)
         if self._features.partitionable:
             return bool(listed.counter_sets or listed.by_device or not listed.nodes.unset)
         return listed.by_device is None and not listed.counter_sets and not listed.nodes.unset
@@ -118,7 +120,7 @@ class Inventory:
         devices = []
         if listed.by_device:
             devices = [self._mask(device.nodes, listed) for device in listed.devices]
-        if listed.counter_sets:  # a pool cannot be used without them
+        if listed.counter_sets and not self._features.revised:  # a pool cannot be used without them
             whole = np.ones(size, dtype=np.bool_)
         elif not listed.nodes.unset:
             whole = self._mask(listed.nodes, listed)

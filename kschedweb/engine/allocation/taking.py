@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,9 +43,8 @@ class Taking:
         self._holders: Counter[DeviceId] = Counter()
         self._shares: Counter[DeviceId] = Counter()
         self._taking: dict[DeviceId, Amounts] = {}
-        # By the pool's name alone, as kube-scheduler keeps them.
-        self._left: dict[str, Counters] = {}
-        self._consumed: dict[str, Counters] = {}
+        self._left: dict[Hashable, Counters] = {}
+        self._consumed: dict[Hashable, Counters] = {}
 
     def in_use(self, device: DeviceId) -> bool:
         """Whether somebody has the device for itself."""
@@ -61,10 +60,12 @@ class Taking:
         """Whether anybody has the device, or a share of it."""
         return self._use.taken(device) or device in self._holders or device in self._shares
 
-    def has_room(self, one: Candidate, wanted: Mapping[str, int]) -> bool:
-        """Whether a request for capacities finds them in the device."""
+    def has_room(self, one: Candidate, wanted: Mapping[str, int], *, unused: bool = False) -> bool:
+        """Whether a request for capacities finds them in the device, or would if it were ``unused``."""
         if not self._features.consumable:
             return True
+        if unused:
+            return has_room(one.device, wanted, NOTHING, NOTHING)
         return has_room(one.device, wanted, *self._consumed_of(one))
 
     def lacking(self, one: Candidate, wanted: Mapping[str, int]) -> Iterator[Lack]:
@@ -96,7 +97,8 @@ class Taking:
         """Whether the device's counters have to be there: not for another share of it."""
         if not one.device.consumes:
             return False
-        return not (self.shares(one) and (one.id in self._use.consumed or one.id in self._shares))
+        in_use = self._use.shares if self._features.revised else self._use.consumed
+        return not (self.shares(one) and (one.id in in_use or one.id in self._shares))
 
     def has_counters(self, pool: Pool, one: Candidate) -> bool:
         """Whether no counter of the pool is overdrawn with what the device consumes."""
@@ -104,7 +106,7 @@ class Taking:
 
     def overdrawn(self, pool: Pool, one: Candidate) -> list[Lack]:
         """The counters of the pool, as set/counter, that are overdrawn with what the device consumes."""
-        name = pool.id[1]
+        name = self._counters_of(pool)
         if name not in self._left:
             self._left[name] = available(pool, taken(pool, self._use))
             self._consumed[name] = {}
@@ -123,6 +125,10 @@ class Taking:
         consume(used, one.device, -1)
         return found
 
+    def _counters_of(self, pool: Pool) -> Hashable:
+        """Equal for pools that count as one: before it was revised, kube-scheduler looked at the pool's name alone."""
+        return pool.id if self._features.revised else pool.id[1]
+
     def take(self, claim: int, chosen: Chosen) -> None:
         self._change(claim, chosen, 1)
 
@@ -132,7 +138,7 @@ class Taking:
     def _change(self, claim: int, chosen: Chosen, by: int) -> None:
         device = chosen.one.id
         if chosen.counting:
-            consume(self._consumed[chosen.pool.id[1]], chosen.one.device, by)
+            consume(self._consumed[self._counters_of(chosen.pool)], chosen.one.device, by)
         if not chosen.shared:
             _count(self._held, (device, claim), by)
             _count(self._holders, device, by)

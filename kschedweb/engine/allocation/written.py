@@ -34,7 +34,7 @@ class Allocated:
         results = [_result(one, share, spec) for one, share in zip(self.chosen, shares, strict=True)]
         devices: Json = {"results": results}
         if config := [*self._of_classes(classes), *self._of_claim(spec)]:
-            devices["config"] = [self._of_all(one) for one in config] if features.clears_requests else config
+            devices["config"] = [self._of_all(one) for one in config] if features.revised else config
         return {"devices": devices} | ({} if self.selector is None else {"nodeSelector": self.selector})
 
     def _of_all(self, config: Json) -> Json:

@@ -50,8 +50,8 @@ class Behaviour:
     """DynamicResourcesArgs knows bindingTimeout."""
     devices_score: bool
     """DynamicResources scores alternatives of prioritised lists."""
-    common_device_config_names_no_request: bool
-    """A configuration of devices that applies to all requests of a claim is written without their names."""
+    device_search_is_revised: bool
+    """Devices are searched for, and written, in the revised way that ``Features`` describes."""
     hears_of_deleted_claims: bool
     """A deleted ResourceClaim that had devices wakes pods that DynamicResources refused."""
     tells_of_devices_left: bool

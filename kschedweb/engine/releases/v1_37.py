@@ -19,7 +19,7 @@ V1_37 = replace(
     behaviour=replace(
         V1_36.behaviour,
         image_volumes_raise_threshold=True,
-        common_device_config_names_no_request=True,
+        device_search_is_revised=True,
         hears_of_deleted_claims=True,
         tells_of_devices_left=False,
         tells_of_preemption=True,

@@ -188,7 +188,7 @@ def _variant(release: Any) -> dict[str, Any]:
     behaviour = release.behaviour
     factory = partial(
         DynamicResources,
-        features=replace(Features.of(release.on), clears_requests=behaviour.common_device_config_names_no_request),
+        features=replace(Features.of(release.on), revised=behaviour.device_search_is_revised),
         tells=behaviour.tells_of_devices_left,
         hears=behaviour.hears_of_deleted_claims,
     )
