@@ -22,6 +22,7 @@ class Features:
     binding_conditions: bool = True
     consumable: bool = True
     extended: bool = True
+    taint_rules: bool = False
     revised: bool = False
 
     @classmethod
@@ -36,6 +37,7 @@ class Features:
             binding_conditions=all(map(on, conditions)),
             consumable=on("DRAConsumableCapacity"),
             extended=on("DRAExtendedResource"),
+            taint_rules=on("DRADeviceTaintRules"),
         )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from kschedweb.engine.allocation.features import Features
 from kschedweb.engine.allocation.pools import Pool, PoolId, Seen, build
-from kschedweb.engine.objects.devices import NodeChoice, ResourceSlice
+from kschedweb.engine.objects.devices import NodeChoice, ResourceSlice, tainted
 from kschedweb.engine.objects.resourceclaim import selector_problem
 from kschedweb.engine.state.columns import Codes, Mask
 from kschedweb.engine.state.nodematching import matches_any
@@ -27,8 +27,10 @@ class Inventory:
         self._snapshot, self._features = snapshot, features
         self.problem = ""
         by_pool: dict[PoolId, list[ResourceSlice]] = defaultdict(list)
-        for listed in snapshot.objects.devices.slices.values():
-            by_pool[listed.driver, listed.pool].append(listed)
+        devices = snapshot.objects.devices
+        rules = tuple(devices.taint_rules.values()) if features.taint_rules else ()
+        for listed in devices.slices.values():
+            by_pool[listed.driver, listed.pool].append(tainted(listed, rules) if rules else listed)
         own: dict[int, list[Pool]] = defaultdict(list)
         common: list[Pool] = []
         for pool in sorted(by_pool):

@@ -63,10 +63,11 @@ def _keeps_off(taint: Taint, tolerations: tuple[Toleration, ...]) -> bool:
 
 
 def read_taints(raw: Json, key: str, path: str = "") -> tuple[Taint, ...]:
-    return tuple(
-        Taint(text(item, "key", at), text(item, "value", at), text(item, "effect", at))
-        for item, at in each(raw, key, path)
-    )
+    return tuple(read_taint(item, at) for item, at in each(raw, key, path))
+
+
+def read_taint(raw: Json, path: str) -> Taint:
+    return Taint(text(raw, "key", path), text(raw, "value", path), text(raw, "effect", path))
 
 
 def read_tolerations(raw: Json, key: str, path: str = "") -> tuple[Toleration, ...]:

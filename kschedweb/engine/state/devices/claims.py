@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from kschedweb.engine.objects.access import Json
-from kschedweb.engine.objects.devices import ResourceSlice
+from kschedweb.engine.objects.devices import DeviceTaintRule, ResourceSlice
 from kschedweb.engine.objects.resourceclaim import IMPLICIT_PREFIX, Allocation, DeviceClass, DeviceId, ResourceClaim
 from kschedweb.engine.state.devices.use import DeviceUse
 
@@ -17,15 +17,16 @@ MAX_NOTED = 4096
 
 
 class Devices:
-    """Claims by (namespace, name), classes and slices by name.
+    """Claims by (namespace, name), classes, slices and rules that taint devices by name.
 
-    ``version`` counts changes of classes and slices.
+    ``version`` counts changes of all but claims.
     """
 
     def __init__(self) -> None:
         self.claims: dict[Key, ResourceClaim] = {}
         self.classes: dict[str, DeviceClass] = {}
         self.slices: dict[str, ResourceSlice] = {}
+        self.taint_rules: dict[str, DeviceTaintRule] = {}
         self.version = 0
         self.noted = Notes()
 
@@ -44,6 +45,10 @@ class Devices:
             listed = ResourceSlice.read(raw)
             self.slices[listed.name] = listed
             self.version += 1
+        elif kind == "DeviceTaintRule":
+            rule = DeviceTaintRule.read(raw)
+            self.taint_rules[rule.name] = rule
+            self.version += 1
 
     def remove(self, kind: str, namespace: str, name: str) -> None:
         """Remove an object if it is one of these."""
@@ -56,6 +61,9 @@ class Devices:
             self.__dict__.pop("extended_resources", None)
         elif kind == "ResourceSlice":
             self.slices.pop(name, None)
+            self.version += 1
+        elif kind == "DeviceTaintRule":
+            self.taint_rules.pop(name, None)
             self.version += 1
 
     def get(self, namespace: str, name: str) -> ResourceClaim | None:
