@@ -50,6 +50,10 @@ class Behaviour:
     """DynamicResourcesArgs knows bindingTimeout."""
     devices_score: bool
     """DynamicResources scores alternatives of prioritised lists."""
+    device_search_is_revised: bool
+    """Devices are searched for, and written, in the revised way that ``Features`` describes."""
+    hears_of_deleted_claims: bool
+    """A deleted ResourceClaim that had devices wakes pods that DynamicResources refused."""
     tells_of_devices_left: bool
     """DynamicResources' PostFilter says so where it cannot help."""
     tells_of_preemption: bool

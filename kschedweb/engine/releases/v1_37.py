@@ -21,6 +21,8 @@ V1_37 = replace(
     behaviour=replace(
         V1_36.behaviour,
         image_volumes_raise_threshold=True,
+        device_search_is_revised=True,
+        hears_of_deleted_claims=True,
         tells_of_devices_left=False,
         tells_of_preemption=True,
         keeps_order_of_unstarted=True,

@@ -6,6 +6,7 @@ such as a selector that is not understood, the verdict says that this is outside
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -47,14 +48,18 @@ class DynamicResources:
         args: dict[str, Any],
         features: Features = DEFAULTS,
         tells: bool = True,
+        hears: bool = False,
         groups_by_topology: bool = False,
     ) -> None:
-        """``tells``: its PostFilter says so where it cannot help; ``groups_by_topology``: see ``Release``."""
-        self.features, self.groups_by_topology = features, groups_by_topology
+        """``tells``: its PostFilter says so where it cannot help. ``hears``: it is told of deleted claims.
+
+        ``groups_by_topology``: see ``Release``.
+        """
+        self.features, self._hears, self.groups_by_topology = features, hears, groups_by_topology
         self.nothing_new, self.no_help = (NOTHING_NEW, NO_HELP) if tells else (unschedulable(), unschedulable())
 
     def events(self) -> list[EventHint]:
-        return hints()
+        return hints(deletions=self._hears)
 
     def scope(self, pod: Pod) -> Scope:
         from_devices = pod.resource_claims or any(may_be_extended(name) for name in pod.requests)
@@ -104,10 +109,12 @@ class DynamicResources:
                     cycle.snapshot.resource_claims.change(claim.deallocated())
                 said = unschedulable("deallocation of ResourceClaim completed")
                 return PostFilterResult(said, frees=(FreeClaim(claim.namespace, claim.name),))
-        if needs.earlier is not None and not handle.elsewhere:  # only kube-scheduler makes such claims
-            if not handle.explains:
+        if needs.earlier is not None:
+            if not (handle.explains or handle.elsewhere):
                 cycle.snapshot.resource_claims.delete(needs.earlier)
-            return PostFilterResult(unschedulable("deletion of ResourceClaim completed"))
+            goes = FreeClaim(needs.earlier.namespace, needs.earlier.name, made=True)
+            frees = (goes,) if handle.elsewhere else ()
+            return PostFilterResult(unschedulable("deletion of ResourceClaim completed"), frees=frees)
         return PostFilterResult(self.no_help)
 
     def pod_group_post_filter(self, cycle: GroupCycle, handle: GroupHandle) -> GroupRoom:
@@ -147,7 +154,7 @@ class DynamicResources:
         give_back(cycle)
 
     def preparations(self, cycle: Cycle, node: str) -> list[Preparation]:
-        return to_prepare(cycle)
+        return to_prepare(cycle, self.features)
 
     def pre_bind(self, cycle: Cycle, node: str) -> Status:
         """Write devices and reservations. Devices that must be prepared are assumed to become ready."""
@@ -198,8 +205,9 @@ def _variant(release: Any) -> dict[str, Any]:
     behaviour = release.behaviour
     factory = partial(
         DynamicResources,
-        features=Features.of(release.on),
+        features=replace(Features.of(release.on), revised=behaviour.device_search_is_revised),
         tells=behaviour.tells_of_devices_left,
+        hears=behaviour.hears_of_deleted_claims,
         groups_by_topology=release.groups_by_topology,
     )
     points = POINTS if behaviour.devices_score else POINTS - {"score"}
