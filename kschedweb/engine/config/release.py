@@ -23,12 +23,16 @@ class GateError(ValueError):
 
 @dataclass(frozen=True)
 class Gate:
-    """A feature gate as a release has it. ``stage``: alpha, beta, ga or deprecated; ``needs``: gates it depends on."""
+    """A feature gate as a release has it. ``stage``: alpha, beta, ga or deprecated; ``needs``: gates it depends on.
+
+    ``outside``: it changes what kube-scheduler decides, and answers here are those of its default all the same.
+    """
 
     stage: str
     default: bool
     locked: bool = False
     needs: tuple[str, ...] = ()
+    outside: bool = False
 
 
 @dataclass(frozen=True)
@@ -142,6 +146,14 @@ class Release:
     def groups_by_topology(self) -> bool:
         """Whether a group is tried in one domain after the other."""
         return self.groups and self.on("TopologyAwareWorkloadScheduling")
+
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """The gates that are on or off other than by default, and whose effect is outside the simulation."""
+        switched = sorted(self.switched)
+        return tuple(
+            name for name in switched if self.gates[name].outside and self.on(name) is not self.gates[name].default
+        )
 
     @property
     def counting(self) -> Counting:
