@@ -50,6 +50,9 @@ class Behaviour:
     """DynamicResourcesArgs knows bindingTimeout."""
     devices_score: bool
     """DynamicResources scores alternatives of prioritised lists."""
+    refuses_capacity_with_status: bool
+    """A claim that asks for capacity of devices is an error where DRAResourceClaimDeviceStatus is on, but
+    DRAConsumableCapacity is not."""
     tells_of_devices_left: bool
     """DynamicResources' PostFilter says so where it cannot help."""
     tells_of_preemption: bool

@@ -46,6 +46,7 @@ V1_34 = Release(
         image_volumes_raise_threshold=False,
         devices_have_binding_timeout=False,
         devices_score=False,
+        refuses_capacity_with_status=True,
         tells_of_devices_left=True,
         tells_of_preemption=False,
         keeps_order_of_unstarted=False,

@@ -181,7 +181,8 @@ def _in_the_way(snapshot: Snapshot, needs: Needs, nodes: Mask) -> list[ResourceC
 
 def _variant(release: Any) -> dict[str, Any]:
     behaviour = release.behaviour
-    factory = partial(DynamicResources, features=Features.of(release.on), tells=behaviour.tells_of_devices_left)
+    features = Features.of(release.on, heeds_status=behaviour.refuses_capacity_with_status)
+    factory = partial(DynamicResources, features=features, tells=behaviour.tells_of_devices_left)
     points = POINTS if behaviour.devices_score else POINTS - {"score"}
     return {"points": points, "args": arguments(release), "factory": factory}
 
