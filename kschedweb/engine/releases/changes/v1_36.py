@@ -81,6 +81,7 @@ CHANGES = (
         ),
         gates=("NodeDeclaredFeatures",),
         plugins=("NodeDeclaredFeatures",),
+        fields=("NodeDeclaredFeatures",),
         words=("didn't match Pod's required features",),
     ),
     Change(
