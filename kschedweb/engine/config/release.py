@@ -58,6 +58,9 @@ class Behaviour:
     """Devices are searched for, and written, in the revised way that ``Features`` describes."""
     hears_of_deleted_claims: bool
     """A deleted ResourceClaim that had devices wakes pods that DynamicResources refused."""
+    refuses_capacity_with_status: bool
+    """A claim that asks for capacity of devices is an error where DRAResourceClaimDeviceStatus is on, but
+    DRAConsumableCapacity is not."""
     tells_of_devices_left: bool
     """DynamicResources' PostFilter says so where it cannot help."""
     tells_of_preemption: bool
