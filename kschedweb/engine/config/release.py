@@ -57,6 +57,13 @@ class Behaviour:
     """DynamicResources' PostFilter says so where it cannot help."""
     tells_of_preemption: bool
     """DefaultPreemption says where it makes room."""
+    taints_wake_for_new_nodes: bool
+    """A node's changed taint wakes the pods that plugins refused which wait for new nodes."""
+    hints_see_both_sides: bool
+    """Hints of pod affinity and spread see pods that are promised a node, labels that the pod itself gets, and that one
+    leaves whose own anti-affinity was in the way."""
+    any_anti_affinity_wakes: bool
+    """One term of anti-affinity that the leaving pod matches is enough to wake the pod, not all of them."""
     keeps_order_of_unstarted: bool
     """Victims of one priority that have not started stay in the order in which they are on the node."""
     selects_namespaces_by_value: bool

@@ -74,18 +74,38 @@ class Watch:
 class InterPodAffinity:
     name = "InterPodAffinity"
 
-    def __init__(self, args: dict[str, Any], by_value: bool = False) -> None:
-        """``by_value``: a term keeps its namespace selector beside the namespaces that it matches (up to 1.36)."""
-        self.by_value = by_value
+    def __init__(
+        self, args: dict[str, Any], by_value: bool = False, both_sides: bool = True, any_term: bool = True
+    ) -> None:
+        """``by_value``: a term keeps its namespace selector beside the namespaces that it matches (up to 1.36).
+
+        ``both_sides`` and ``any_term``: see ``Behaviour.hints_see_both_sides`` and ``any_anti_affinity_wakes``.
+        """
+        self.by_value, self.both_sides = by_value, both_sides
+        self._matches_anti = _matches_any if any_term else _matches_all
         weight = args.get("hardPodAffinityWeight")
         self.hard_weight = 1 if weight is None else int(weight)
         self.ignore_preferred = bool(args.get("ignorePreferredTermsOfExistingPods"))
 
     def events(self) -> list[EventHint]:
         return [
-            EventHint(ClusterEvent(POD, Action.ADD | Action.POD_LABEL | Action.DELETE), _after_pod),
+            EventHint(ClusterEvent(POD, Action.ADD | Action.POD_LABEL | Action.DELETE), self._after_pod),
             EventHint(ClusterEvent(NODE, Action.ADD | Action.NODE_LABEL), _after_node),
         ]
+
+    def _after_pod(self, pod: Pod, change: ObjectChange) -> bool:
+        """Queue if a pod came that this pod has affinity to, or one left that kept this pod away."""
+        old, new, own, matches = change.old, change.new, pod.pod_affinity, self._matches_anti
+        if self.both_sides and old is not None and new is not None and new.uid == pod.uid:
+            return True
+        if any(one is not None and not has_place(one, promised=self.both_sides) for one in (old, new)):
+            return False
+        if new is not None and old is not None:
+            comes = not _matches_all(own.required, old) and _matches_all(own.required, new)
+            return comes or (matches(own.anti_required, old) and not matches(own.anti_required, new))
+        if new is not None:
+            return _matches_all(own.required, new)
+        return matches(own.anti_required, old) or (self.both_sides and matches(old.pod_affinity.anti_required, pod))
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         snapshot, own = cycle.snapshot, cycle.pod.pod_affinity
@@ -253,19 +273,8 @@ def _tally(snapshot: Snapshot, meant: list[PodTerm], term: PodTerm, weight: int)
     return term.topology_key, weight, Tally(snapshot, selection, column.codes, len(column.values))
 
 
-def _after_pod(pod: Pod, change: ObjectChange) -> bool:
-    """Queue if a pod came that this pod has affinity to, or one left that kept this pod away."""
-    old, new, own = change.old, change.new, pod.pod_affinity
-    if old is not None and new is not None and new.uid == pod.uid:
-        return True
-    if any(one is not None and not has_place(one) for one in (old, new)):
-        return False
-    if new is not None and old is not None:
-        comes = not _matches_all(own.required, old) and _matches_all(own.required, new)
-        return comes or (_matches_all(own.anti_required, old) and not _matches_all(own.anti_required, new))
-    if new is not None:
-        return _matches_all(own.required, new)
-    return _matches_all(own.anti_required, old) or _matches_all(old.pod_affinity.anti_required, pod)
+def _matches_any(terms: tuple[PodTerm, ...], pod: Pod) -> bool:
+    return any(_matches_group(term, pod.namespace, pod.labels) for term in terms)
 
 
 def _matches_all(terms: tuple[PodTerm, ...], pod: Pod) -> bool:
@@ -329,6 +338,11 @@ SPEC = PluginSpec(
     ArgsSpec(ARGS, set_defaults, problems),
     factory=InterPodAffinity,
     variant=lambda release: {
-        "factory": partial(InterPodAffinity, by_value=release.behaviour.selects_namespaces_by_value)
+        "factory": partial(
+            InterPodAffinity,
+            by_value=release.behaviour.selects_namespaces_by_value,
+            both_sides=release.behaviour.hints_see_both_sides,
+            any_term=release.behaviour.any_anti_affinity_wakes,
+        )
     },
 )

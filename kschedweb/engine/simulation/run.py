@@ -110,7 +110,10 @@ class Simulation:
         timing = Timing.of(configuration.document)
         frameworks = scheduler.frameworks
         asks = bool(configuration.extenders)
-        self.queue = SchedulingQueue(frameworks, self.world.cluster, timing, extenders=asks, nominator=nominator)
+        wake = configuration.release.behaviour.taints_wake_for_new_nodes
+        self.queue = SchedulingQueue(
+            frameworks, self.world.cluster, timing, extenders=asks, nominator=nominator, taints_wake=wake
+        )
         self._agenda = Agenda()
         self.pods = Pods(self.world, self.queue, self._agenda, self.result, frameworks, self._reachable, use, observer)
         hopeless = Hopeless(scheduler, self.queue) if quick and registry is None else None

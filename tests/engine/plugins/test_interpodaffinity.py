@@ -189,6 +189,28 @@ def test_a_foe_that_goes_wakes() -> None:
     assert not comes(NAME, HOSTILE, web(on="a"))
 
 
+PROMISED = {"status": {"nominatedNodeName": "a"}}
+SINCE = {"1.34": 0, "1.35": 0, "1.36": 1, "1.37": 1}
+
+
+@pytest.mark.parametrize(("release", "since"), SINCE.items())
+def test_since_1_36_pods_that_are_promised_a_node_wake_too(release: str, since: int) -> None:
+    assert comes(NAME, FRIENDLY, web() | PROMISED, release) is bool(since)
+    assert comes(NAME, FRIENDLY, web(on="a"), release)
+
+
+@pytest.mark.parametrize(("release", "since"), SINCE.items())
+def test_since_1_36_a_pod_that_leaves_wakes_those_that_it_kept_away(release: str, since: int) -> None:
+    assert goes(NAME, web("p"), pod("hermit", on="a", affinity=apart()), release) is bool(since)
+
+
+def test_since_1_37_one_term_of_anti_affinity_is_enough() -> None:
+    other = term(ZONE, labelSelector={"matchLabels": {"tier": "front"}})
+    hostile = pod("p", affinity=apart(term(ZONE), other))
+    assert [name for name in SINCE if goes(NAME, hostile, web(on="a"), name)] == ["1.37"]
+    assert all(goes(NAME, hostile, pod("q", on="a", labels={**WEB, "tier": "front"}), name) for name in SINCE)
+
+
 def test_a_node_in_the_topology_wakes() -> None:
     zoned, moved, bare = node("n", labels={ZONE: "z"}), node("n", labels={ZONE: "y"}), node("n")
     assert joins(NAME, FRIENDLY, zoned)

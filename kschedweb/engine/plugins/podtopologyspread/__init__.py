@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,9 @@ class Soft:
 class PodTopologySpread:
     name = "PodTopologySpread"
 
-    def __init__(self, args: dict[str, Any]) -> None:
+    def __init__(self, args: dict[str, Any], both_sides: bool = True) -> None:
+        """``both_sides``: see ``Behaviour.hints_see_both_sides``."""
+        self.both_sides = both_sides
         self.system = args.get("defaultingType", "System") == "System"
         self.defaults: tuple[SpreadConstraint, ...] = SYSTEM_DEFAULTS
         if not self.system:
@@ -97,7 +100,7 @@ class PodTopologySpread:
     def _after_pod(self, pod: Pod, change: ObjectChange) -> bool:
         """Queue if a pod that a hard constraint of this pod counts came, left or changed its labels."""
         old, new = change.old, change.new
-        if any(one is not None and not _involved(one, pod) for one in (old, new)):
+        if any(one is not None and not _involved(one, pod, self.both_sides) for one in (old, new)):
             return False
         rules = self._rules(change.cluster, pod, hard=True)
         if old is None or new is None:
@@ -274,9 +277,9 @@ def score_key(plugin: str) -> str:
     return f"{plugin}.score"
 
 
-def _involved(other: Pod, pod: Pod) -> bool:
-    """Whether ``other`` can count for the constraints of ``pod``."""
-    return other.uid == pod.uid or (has_place(other) and other.namespace == pod.namespace)
+def _involved(other: Pod, pod: Pod, promised: bool) -> bool:
+    """Whether ``other`` can count for the constraints of ``pod``, also where it is only ``promised`` a node."""
+    return other.uid == pod.uid or (has_place(other, promised=promised) and other.namespace == pod.namespace)
 
 
 def _ready(cycle: Cycle, rule: SpreadConstraint, selector: Selector, column: LabelColumn, complete: Mask) -> Constraint:
@@ -342,6 +345,7 @@ SPEC = PluginSpec(
     "Spreads pods evenly over zones, hosts or other domains.",
     ArgsSpec(POD_TOPOLOGY_SPREAD, set_defaults, problems),
     factory=PodTopologySpread,
+    variant=lambda release: {"factory": partial(PodTopologySpread, both_sides=release.behaviour.hints_see_both_sides)},
 )
 HKE_SPEC = PluginSpec(
     "HkePodTopologySpread",
