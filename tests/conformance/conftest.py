@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.classic import ClassicReference
+from tests.conformance.groups import Gangs
 from tests.conformance.reference import Reference
 from tests.support.needs import missing
 
@@ -35,3 +36,11 @@ def classic_reference(assets: Path) -> ClassicReference:
     if not found.command.exists():
         missing("KUBEBUILDER_ASSETS holds no oracle-classic")
     return found
+
+
+@pytest.fixture(scope="session")
+def gangs() -> Gangs:
+    program = os.environ.get("GANGS")
+    if not program:
+        missing("GANGS is not set: tests/support/gangs/build")
+    return Gangs(Path(program))

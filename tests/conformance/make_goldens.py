@@ -3,8 +3,9 @@
     KUBEBUILDER_ASSETS=<folder with oracle> KSCHEDWEB_SHARED=<recorded data> python -m tests.conformance.make_goldens
 
 reads what was asked from the files in goldens/ and writes them back with today's answers. Only what is kept of the
-release that the oracle is, is asked again: a scenario's own, else ``RELEASE``. `--evictions N` and `--claims N` first
-make the scenarios of evictions.jsonl.xz and claims.jsonl.xz anew, from seed N.
+release that the oracle is, is asked again: a scenario's own, else ``RELEASE``. `--evictions N`, `--claims N` and
+`--groups N` first make the scenarios of evictions.jsonl.xz, claims.jsonl.xz and groups.jsonl.gz anew, from seed N.
+Groups are asked about where GANGS names what tests/support/gangs/build prints.
 """
 
 from __future__ import annotations
@@ -16,10 +17,13 @@ import lzma
 import os
 import subprocess
 from collections.abc import Callable
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from tests.conformance.classic import ClassicReference
+from tests.conformance.groups import GOLDEN, Gangs
+from tests.conformance.groups import scenarios as of_groups
 from tests.conformance.hunting import KINDS, scenarios
 from tests.conformance.reference import Reference
 from tests.engine.builders import CONFIGURATION
@@ -39,6 +43,7 @@ CONFIGURATIONS = ("configurations.jsonl.gz", "documents.jsonl.gz")
 CLASSIC = "classic.jsonl.xz"
 RECORDED = "openb.jsonl.xz"
 MADE = 60
+OF_GROUPS = {"groups": 75, "domains": 55, "sampled": 5, "devices": 15, "busy": 20}
 PODS = 1000
 RESOURCES = [{"name": name, "weight": weight} for name, weight in (("cpu", 1), ("memory", 1), (openb.GPU, 5))]
 STRATEGY = {"scoringStrategy": {"type": "MostAllocated", "resources": RESOURCES}}
@@ -135,6 +140,17 @@ def answer_classic(reference: ClassicReference) -> None:
     write(CLASSIC, [{"scenario": scenario, "expected": answer} for scenario, (_, answer) in lines])
 
 
+def answer_groups(gangs: Gangs, seed: int | None) -> None:
+    """Those of one kind at once."""
+    if seed is None:
+        asked = [line["scenario"] for line in read(GOLDEN)]
+    else:
+        asked = [one for kind, count in OF_GROUPS.items() for one in of_groups(kind, seed, count)]
+    parts = [list(part) for _, part in groupby(asked, key=lambda one: str(one["featureGates"]))]
+    answered = [(one, answer) for part in parts for one, answer in zip(part, gangs.answers(part), strict=True)]
+    write(GOLDEN, [{"scenario": one, "expected": answer} for one, answer in answered])
+
+
 def made(kind: str, seed: int, reference: Reference) -> list[dict[str, Any]]:
     asked = [reference.asked(one) for one in scenarios(kind, seed, MADE)]
     return [{"ask": mode, "scenario": one} for mode in KINDS[kind].modes for one in asked]
@@ -142,7 +158,7 @@ def made(kind: str, seed: int, reference: Reference) -> list[dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Ask the real scheduler again for every golden answer.")
-    for kind in ("evictions", "claims"):
+    for kind in ("evictions", "claims", "groups"):
         parser.add_argument(f"--{kind}", type=int, metavar="SEED")
     options = parser.parse_args()
     assets = Path(os.environ["KUBEBUILDER_ASSETS"])
@@ -157,6 +173,8 @@ def main() -> None:
         seed = getattr(options, kind, None)
         answer_scenarios(reference, name, read(name) if seed is None else made(kind, seed, reference))
     answer_classic(ClassicReference(assets))
+    if "GANGS" in os.environ:
+        answer_groups(Gangs(Path(os.environ["GANGS"])), options.groups)
     if reference.release.name == RELEASE:
         for name in CONFIGURATIONS:
             answer_configurations(validate, name)

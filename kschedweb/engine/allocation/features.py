@@ -1,4 +1,4 @@
-"""What of the allocation of devices depends on feature gates and on the release."""
+"""What of the allocation of devices depends on feature gates."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """Which features are on, and whether devices are chosen as since 1.37 (``revised``).
+    """Which features are on; the defaults are those of kube-scheduler 1.36.
 
-    The defaults are those of the current release. ``fractional``: steps of a capacity's range may be fractions.
+    ``revised``: a configuration that applies to all requests of a claim names none; an error of a selector names the
+    device; a constraint on distinct values counts every device of a request; counters are those of a driver's pool, and
+    keep a pool from no other nodes; all devices are chosen whatever of their capacity is in use.
     """
 
     admin: bool = True
@@ -20,12 +22,12 @@ class Features:
     binding_conditions: bool = True
     consumable: bool = True
     extended: bool = True
-    fractional: bool = True
-    revised: bool = True
+    taint_rules: bool = False
+    revised: bool = False
 
     @classmethod
-    def of(cls, on: Callable[[str], bool], *, revised: bool) -> Features:
-        """By the feature gates of Kubernetes, of which ``on`` says whether one is on."""
+    def of(cls, on: Callable[[str], bool]) -> Features:
+        """By the feature gates of Kubernetes; ``on`` says whether one is on."""
         conditions = ("DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus")
         return cls(
             admin=on("DRAAdminAccess"),
@@ -35,8 +37,7 @@ class Features:
             binding_conditions=all(map(on, conditions)),
             consumable=on("DRAConsumableCapacity"),
             extended=on("DRAExtendedResource"),
-            fractional=on("DRAFractionalCapacityRange"),
-            revised=revised,
+            taint_rules=on("DRADeviceTaintRules"),
         )
 
 

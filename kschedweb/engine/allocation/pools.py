@@ -119,15 +119,12 @@ def _valid(pool: PoolId, seen: list[Seen], others: list[ResourceSlice], features
     )
     if not counting:
         return Pool(pool, devices)
-    sets = [pair for one in (*(each.listed for each in seen), *others) for pair in one.counter_sets]
+    listed = {one.listed.name: one.listed for one in seen} | {one.name: one for one in others}
+    sets = [(name, counters) for one in listed.values() for name, counters in one.counter_sets]
     counters = dict(sets)
     if len(counters) != len(sets):
         return None
-    if features.revised:
-        others, looked_at = [one for one in others if not one.counter_sets], [one.listed for one in listing]
-    else:
-        looked_at = [one.listed for one in seen]
-    consuming = [device for one in (*looked_at, *others) for device in one.devices]
+    consuming = [device for one in [*(each.listed for each in seen), *others] for device in one.devices]
     if not all(_counted(device, counters) for device in consuming if device.consumes):
         return None
     elsewhere = tuple(Candidate(device, (*pool, device.name), one, False) for one in others for device in one.devices)

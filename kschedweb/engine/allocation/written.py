@@ -33,9 +33,15 @@ class Allocated:
         shares = [one.share for one in self.allocation.devices]
         results = [_result(one, share, spec) for one, share in zip(self.chosen, shares, strict=True)]
         devices: Json = {"results": results}
-        if config := [*self._of_classes(classes), *self._of_claim(spec, once=features.revised)]:
+        if config := [*self._of_classes(classes), *self._of_claim(spec)]:
             devices["config"] = [self._of_all(one) for one in config] if features.revised else config
         return {"devices": devices} | ({} if self.selector is None else {"nodeSelector": self.selector})
+
+    def _of_all(self, config: Json) -> Json:
+        """The configuration, without its requests if these are all that the claim has."""
+        named = set(texts(config, "requests"))
+        of_all = all(name in named or full in named for name, full, _ in self._answers())
+        return {key: value for key, value in config.items() if not (of_all and key == "requests")}
 
     def _answers(self) -> list[tuple[str, str, str]]:
         """(request, full name, class) of the choice that each request of the claim came to."""
@@ -57,19 +63,12 @@ class Allocated:
             for config in objects(mapping(classes.get(name, {}), "spec"), "config", "spec.")
         ]
 
-    def _of_all(self, config: Json) -> Json:
-        """The configuration, without its requests where these are all that the claim has."""
-        named = set(texts(config, "requests"))
-        of_all = all(name in named or full in named for name, full, _ in self._answers())
-        return {key: value for key, value in config.items() if key != "requests" or not of_all}
-
-    def _of_claim(self, spec: Json, *, once: bool) -> list[Json]:
-        """A configuration for each request that it is for, or ``once``."""
+    def _of_claim(self, spec: Json) -> list[Json]:
         answers, found = self._answers(), []
         for config in objects(spec, "config", "spec.devices."):
             wanted = texts(config, "requests")
             uses = sum(name in wanted or full in wanted for name, full, _ in answers) if wanted else 1
-            found += [{"source": "FromClaim", **config}] * (min(uses, 1) if once else uses)
+            found += [{"source": "FromClaim", **config}] * uses
         return found
 
 

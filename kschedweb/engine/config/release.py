@@ -50,24 +50,26 @@ class Behaviour:
     """DynamicResourcesArgs knows bindingTimeout."""
     devices_score: bool
     """DynamicResources scores alternatives of prioritised lists."""
-    revises_allocation: bool
-    """Devices: counters belong to a pool, not to its name; all values of a distinct attribute count; a slice with
-    shared counters concerns its own nodes; errors of selectors name the device."""
+    device_search_is_revised: bool
+    """Devices are searched for, and written, in the revised way that ``Features`` describes."""
+    hears_of_deleted_claims: bool
+    """A deleted ResourceClaim that had devices wakes pods that DynamicResources refused."""
     tells_of_devices_left: bool
     """DynamicResources' PostFilter says so where it cannot help."""
     tells_of_preemption: bool
     """DefaultPreemption says where it makes room."""
     taints_wake_for_new_nodes: bool
     """A node's changed taint wakes the pods that plugins refused which wait for new nodes."""
-    hints_see_both_sides: bool
-    """Hints of pod affinity and spread see pods that are promised a node, labels that the pod itself gets, and that one
-    leaves whose own anti-affinity was in the way."""
-    any_anti_affinity_wakes: bool
-    """One term of anti-affinity that the leaving pod matches is enough to wake the pod, not all of them."""
+    hints_see_nominations: bool
+    """Hints of affinity and spread see pods that are promised a node, and labels that the pod itself gets."""
     keeps_order_of_unstarted: bool
     """Victims of one priority that have not started stay in the order in which they are on the node."""
     selects_namespaces_by_value: bool
     """A namespaceSelector of one term does not leave its namespaces to the term after it."""
+    pods_wake_those_they_kept_away: bool
+    """A pod that goes wakes those that its own anti-affinity kept away, not only those that wanted away from it."""
+    one_term_keeps_away: bool
+    """For that one of several terms of anti-affinity need match, not all of them."""
     resizes_by_sums: bool
     """Of a pod under a resize the sums over its containers are compared, not each container's amounts."""
     ratio_only_where_it_is_used: bool
@@ -78,6 +80,8 @@ class Behaviour:
     """bindMountOptions of a container need a feature that the node declares."""
     node_filters_have_pre_filter: bool
     """NodeName, NodeUnschedulable and TaintToleration run at preFilter; a named node is the only one looked at."""
+    groups_are_entities: bool
+    """With GenericWorkload a PodGroup (v1beta1) is queued and placed as one; what came before is not simulated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +136,16 @@ class Release:
     def with_gates(self, switched: Mapping[str, bool]) -> Release:
         """The same release with these feature gates on or off. Raises ``GateError``."""
         return replace(self, switched=_checked(self.gates, dict(switched)))
+
+    @property
+    def groups(self) -> bool:
+        """Whether pods of a PodGroup are scheduled together."""
+        return self.behaviour.groups_are_entities and self.on("GenericWorkload")
+
+    @property
+    def groups_by_topology(self) -> bool:
+        """Whether a group is tried in one domain after the other."""
+        return self.groups and self.on("TopologyAwareWorkloadScheduling")
 
     @property
     def counting(self) -> Counting:

@@ -50,14 +50,24 @@ def tolerated(taint: Taint, tolerations: tuple[Toleration, ...]) -> bool:
 
 def lets_in(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> bool:
     """Whether none of ``taints`` keeps a pod off the node."""
-    return all(taint.effect not in (NO_SCHEDULE, NO_EXECUTE) or tolerated(taint, tolerations) for taint in taints)
+    return not any(_keeps_off(taint, tolerations) for taint in taints)
+
+
+def not_tolerated(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> tuple[Taint, ...]:
+    """Those of ``taints`` that keep a pod off the node."""
+    return tuple(taint for taint in taints if _keeps_off(taint, tolerations))
+
+
+def _keeps_off(taint: Taint, tolerations: tuple[Toleration, ...]) -> bool:
+    return taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not tolerated(taint, tolerations)
 
 
 def read_taints(raw: Json, key: str, path: str = "") -> tuple[Taint, ...]:
-    return tuple(
-        Taint(text(item, "key", at), text(item, "value", at), text(item, "effect", at))
-        for item, at in each(raw, key, path)
-    )
+    return tuple(read_taint(item, at) for item, at in each(raw, key, path))
+
+
+def read_taint(raw: Json, path: str) -> Taint:
+    return Taint(text(raw, "key", path), text(raw, "value", path), text(raw, "effect", path))
 
 
 def read_tolerations(raw: Json, key: str, path: str = "") -> tuple[Toleration, ...]:

@@ -20,7 +20,7 @@ from kschedweb.engine.framework.events import NODE, POD, Action, ClusterEvent, E
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status, error, unresolvable, unschedulable
-from kschedweb.engine.objects.affinity import PodTerm
+from kschedweb.engine.objects.affinity import PodAffinity, PodTerm
 from kschedweb.engine.objects.labels import NOTHING
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.columns import Ints, Mask, Rows
@@ -75,14 +75,19 @@ class InterPodAffinity:
     name = "InterPodAffinity"
 
     def __init__(
-        self, args: dict[str, Any], by_value: bool = False, both_sides: bool = True, any_term: bool = True
+        self,
+        args: dict[str, Any],
+        by_value: bool = False,
+        mutual: bool = True,
+        any_term: bool = True,
+        nominations: bool = True,
     ) -> None:
         """``by_value``: a term keeps its namespace selector beside the namespaces that it matches (up to 1.36).
 
-        ``both_sides`` and ``any_term``: see ``Behaviour.hints_see_both_sides`` and ``any_anti_affinity_wakes``.
+        ``mutual``: a pod that goes wakes those that it kept away, too; ``any_term``: one of several terms of
+        anti-affinity is enough for that, else all must match; ``nominations``: see ``Behaviour.hints_see_nominations``.
         """
-        self.by_value, self.both_sides = by_value, both_sides
-        self._matches_anti = _matches_any if any_term else _matches_all
+        self.by_value, self.mutual, self.any_term, self.nominations = by_value, mutual, any_term, nominations
         weight = args.get("hardPodAffinityWeight")
         self.hard_weight = 1 if weight is None else int(weight)
         self.ignore_preferred = bool(args.get("ignorePreferredTermsOfExistingPods"))
@@ -95,17 +100,21 @@ class InterPodAffinity:
 
     def _after_pod(self, pod: Pod, change: ObjectChange) -> bool:
         """Queue if a pod came that this pod has affinity to, or one left that kept this pod away."""
-        old, new, own, matches = change.old, change.new, pod.pod_affinity, self._matches_anti
-        if self.both_sides and old is not None and new is not None and new.uid == pod.uid:
+        old, new, own = change.old, change.new, pod.pod_affinity
+        if self.nominations and old is not None and new is not None and new.uid == pod.uid:
             return True
-        if any(one is not None and not has_place(one, promised=self.both_sides) for one in (old, new)):
+        if any(one is not None and not has_place(one, promised=self.nominations) for one in (old, new)):
             return False
         if new is not None and old is not None:
             comes = not _matches_all(own.required, old) and _matches_all(own.required, new)
-            return comes or (matches(own.anti_required, old) and not matches(own.anti_required, new))
+            return comes or (self._avoids(own, old) and not self._avoids(own, new))
         if new is not None:
             return _matches_all(own.required, new)
-        return matches(own.anti_required, old) or (self.both_sides and matches(old.pod_affinity.anti_required, pod))
+        return self._avoids(own, old) or (self.mutual and self._avoids(old.pod_affinity, pod))
+
+    def _avoids(self, affinity: PodAffinity, pod: Pod) -> bool:
+        terms = affinity.anti_required
+        return any(_matches(term, pod) for term in terms) if self.any_term else _matches_all(terms, pod)
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         snapshot, own = cycle.snapshot, cycle.pod.pod_affinity
@@ -273,12 +282,12 @@ def _tally(snapshot: Snapshot, meant: list[PodTerm], term: PodTerm, weight: int)
     return term.topology_key, weight, Tally(snapshot, selection, column.codes, len(column.values))
 
 
-def _matches_any(terms: tuple[PodTerm, ...], pod: Pod) -> bool:
-    return any(_matches_group(term, pod.namespace, pod.labels) for term in terms)
-
-
 def _matches_all(terms: tuple[PodTerm, ...], pod: Pod) -> bool:
-    return bool(terms) and all(_matches_group(term, pod.namespace, pod.labels) for term in terms)
+    return bool(terms) and all(_matches(term, pod) for term in terms)
+
+
+def _matches(term: PodTerm, pod: Pod) -> bool:
+    return _matches_group(term, pod.namespace, pod.labels)
 
 
 def _after_node(pod: Pod, change: ObjectChange) -> bool:
@@ -341,8 +350,9 @@ SPEC = PluginSpec(
         "factory": partial(
             InterPodAffinity,
             by_value=release.behaviour.selects_namespaces_by_value,
-            both_sides=release.behaviour.hints_see_both_sides,
-            any_term=release.behaviour.any_anti_affinity_wakes,
+            mutual=release.behaviour.pods_wake_those_they_kept_away,
+            any_term=release.behaviour.one_term_keeps_away,
+            nominations=release.behaviour.hints_see_nominations,
         )
     },
 )

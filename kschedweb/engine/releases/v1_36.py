@@ -18,9 +18,10 @@ V1_36 = replace(
     behaviour=replace(
         V1_35.behaviour,
         names_score_plugins=True,
-        hints_see_both_sides=True,
+        hints_see_nominations=True,
         balances_by_improvement=True,
         image_volumes_are_images=True,
         ratio_only_where_it_is_used=True,
+        pods_wake_those_they_kept_away=True,
     ),
 )

@@ -5,29 +5,33 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kschedweb.engine.config.schema import Schema
+from kschedweb.engine.config.specs import PluginRef
 from kschedweb.engine.releases.gates import gates
 from kschedweb.engine.releases.v1_36 import V1_36
 
+GROUPS = (PluginRef("GangScheduling"), PluginRef("TopologyPlacementGenerator"), PluginRef("PodGroupPodsCount", 1))
 GATES, SORT, UNSCHEDULABLE, NAME, *FURTHER = V1_36.defaults
 
 V1_37 = replace(
     V1_36,
     version="1.37.2",
-    defaults=(GATES, SORT, NAME, UNSCHEDULABLE, *FURTHER),
+    defaults=(GATES, SORT, NAME, UNSCHEDULABLE, *FURTHER, *GROUPS),
     schema=Schema(group_points=("placementGenerate", "placementScore", "podGroupPostFilter")),
     gates=gates("1.37"),
     behaviour=replace(
         V1_36.behaviour,
         image_volumes_raise_threshold=True,
-        revises_allocation=True,
+        device_search_is_revised=True,
+        hears_of_deleted_claims=True,
         tells_of_devices_left=False,
         tells_of_preemption=True,
         taints_wake_for_new_nodes=False,
-        any_anti_affinity_wakes=True,
         keeps_order_of_unstarted=True,
         selects_namespaces_by_value=False,
+        one_term_keeps_away=True,
         resizes_by_sums=True,
         mounts_need_features=True,
         node_filters_have_pre_filter=True,
+        groups_are_entities=True,
     ),
 )

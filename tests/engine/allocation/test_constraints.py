@@ -16,7 +16,7 @@ def device(**attributes: Any) -> Device:
 
 
 def test_the_first_device_decides_which_value_the_others_need() -> None:
-    same = made(DeviceConstraint(frozenset(), f"{DRIVER}/model"), revised=True)
+    same = made(DeviceConstraint(frozenset(), f"{DRIVER}/model"))
     one, other = device(model={"string": "x"}), device(model={"string": "y"})
     assert same.add("r", "r", one, DRIVER)
     assert not same.add("r", "r", other, DRIVER)
@@ -25,37 +25,35 @@ def test_the_first_device_decides_which_value_the_others_need() -> None:
 
 
 def test_values_of_different_types_differ_and_what_is_missing_never_matches() -> None:
-    same = made(DeviceConstraint(frozenset(), "example.com/n"), revised=True)
+    same = made(DeviceConstraint(frozenset(), "example.com/n"))
     assert not same.add("r", "r", device(n={"int": 1}), DRIVER)  # in the driver's domain, not in this one
     assert same.add("r", "r", device(**{"example.com/n": {"int": 1}}), DRIVER)
     assert not same.add("r", "r", device(**{"example.com/n": {"bool": True}}), DRIVER)
 
 
 def test_a_constraint_concerns_the_requests_that_it_names() -> None:
-    same = made(DeviceConstraint(frozenset({"r/s"}), f"{DRIVER}/model"), revised=True)
+    same = made(DeviceConstraint(frozenset({"r/s"}), f"{DRIVER}/model"))
     assert same.add("r", "r/s", device(model={"string": "x"}), DRIVER)
     assert same.add("r", "r/t", device(model={"string": "y"}), DRIVER)
     assert not same.add("r", "r/s", device(model={"string": "y"}), DRIVER)
 
 
-def test_values_are_distinct() -> None:
-    distinct = made(DeviceConstraint(frozenset(), f"{DRIVER}/model", distinct=True), revised=True)
-    x, y, odd = device(model={"string": "x"}), device(model={"string": "y"}), device(model={})
-    assert distinct.add("a", "a", x, DRIVER)
-    assert not distinct.add("b", "b", x, DRIVER)
-    assert distinct.add("a", "a", y, DRIVER)
-    assert not distinct.add("b", "b", x, DRIVER)
-    assert not distinct.add("b", "b", odd, DRIVER)
-    distinct.remove("a", "a")
-    assert not distinct.add("b", "b", x, DRIVER)
-    assert distinct.add("b", "b", y, DRIVER)
-
-
-def test_up_to_1_36_the_value_of_an_earlier_device_of_the_request_is_forgotten() -> None:
-    distinct = made(DeviceConstraint(frozenset(), f"{DRIVER}/model", distinct=True), revised=False)
+def test_distinct_values_and_the_one_that_kube_scheduler_forgets() -> None:
+    distinct = made(DeviceConstraint(frozenset(), f"{DRIVER}/model", distinct=True))
     x, y = device(model={"string": "x"}), device(model={"string": "y"})
     assert distinct.add("a", "a", x, DRIVER)
     assert not distinct.add("b", "b", x, DRIVER)
     assert distinct.add("a", "a", y, DRIVER)
     # Of two devices of one request only the last one counts.
     assert distinct.add("b", "b", x, DRIVER)
+
+
+def test_distinct_values_as_they_are_counted_since_1_37() -> None:
+    distinct = made(DeviceConstraint(frozenset(), f"{DRIVER}/model", distinct=True), remembers=True)
+    x, y = device(model={"string": "x"}), device(model={"string": "y"})
+    assert distinct.add("a", "a", x, DRIVER)
+    assert distinct.add("a", "a", y, DRIVER)
+    assert not distinct.add("b", "b", x, DRIVER)
+    distinct.remove("a", "a")
+    assert distinct.add("b", "b", y, DRIVER)
+    assert not distinct.add("c", "c", device(), DRIVER)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
 from kschedweb.engine.allocation.features import DEFAULTS, Features
-from kschedweb.engine.releases import CURRENT
 
 
 @pytest.mark.parametrize(
@@ -21,10 +20,10 @@ from kschedweb.engine.releases import CURRENT
         ("DRAResourceClaimDeviceStatus", "binding_conditions"),
         ("DRAConsumableCapacity", "consumable"),
         ("DRAExtendedResource", "extended"),
-        ("DRAFractionalCapacityRange", "fractional"),
+        ("DRADeviceTaintRules", "taint_rules"),
     ],
 )
 def test_a_gate_switches_one_feature(gate: str, feature: str) -> None:
-    revised = CURRENT.behaviour.revises_allocation
-    assert asdict(Features.of(lambda name: name != gate, revised=revised)) == {**asdict(DEFAULTS), feature: False}
-    assert Features.of(lambda name: True, revised=revised) == DEFAULTS == Features.of(CURRENT.on, revised=revised)
+    everything = replace(DEFAULTS, taint_rules=True)
+    assert asdict(Features.of(lambda name: name != gate)) == {**asdict(everything), feature: False}
+    assert Features.of(lambda name: True) == everything

@@ -15,7 +15,6 @@ from kschedweb.engine.state.snapshot import Snapshot
 from tests.engine.builders import node
 
 DRIVER = "d.example.com"
-BEFORE = Features(revised=False)  # as up to 1.36
 
 
 def resource(kind: str, name: str, spec: dict) -> dict:
@@ -81,11 +80,8 @@ def test_an_earlier_choice_is_given_up_for_a_later_request() -> None:
 def test_a_claim_has_32_devices_at_most() -> None:
     large = pool("a", plain(60), nodeName="a")
     too_many = {"requests": [exactly("r", count=20), exactly("s", count=13)]}
-    said = "request s: adding 13 devices exceeds the claim limit of 32, with 20 already accounted for"
-    with pytest.raises(AllocationError, match=said):
-        chosen([too_many], large)
     with pytest.raises(AllocationError, match="number of requested devices 33 exceeds the claim limit of 32"):
-        chosen([too_many], large, features=BEFORE)
+        chosen([too_many], large)
     # The alternative that leaves room for the next request is taken.
     (found,) = chosen([{"requests": [first_of("r", 20, 12), exactly("s", count=20)]}], large) or [[]]
     assert [sum(one.startswith(name) for one in found) for name in ("r/s12 ", "s ")] == [12, 20]
@@ -148,48 +144,25 @@ def test_features_that_are_off_leave_devices_out() -> None:
     assert chosen(wanted * 2, shared, features=Features(consumable=False)) is None
 
 
-def test_since_1_37_pools_of_one_name_have_counters_of_their_own() -> None:
-    counted = {"consumesCounters": [{"counterSet": "s", "counters": {"m": {"value": "1"}}}]}
-    sets = [{"name": "s", "counters": {"m": {"value": "1"}}}]
-    slices = []
-    for driver in ("one.example.com", "two.example.com"):
-        counters, devices = pool("p", [], nodeName="a", count=2), pool("p", plain(1, **counted), nodeName="a", count=2)
-        counters["spec"] |= {"sharedCounters": sets, "driver": driver}
-        devices["spec"]["driver"] = driver
-        for number, item in enumerate((counters, devices)):
-            item["metadata"]["name"] = f"{driver}-{number}"
-            slices.append(item)
-    wanted = [{"requests": [exactly(count=2)]}]
-    assert chosen(wanted, *slices) == [["r p/dev00", "r p/dev00"]]
-    assert chosen(wanted, *slices, features=BEFORE) is None
+REVISED = Features(revised=True)
 
 
-def test_an_error_of_a_selector_names_the_device_and_a_way_out_since_1_37() -> None:
-    wanted = [{"requests": [exactly(selectors=[{"cel": {"expression": 'device.attributes["d.example.com"].x == 1'}}])]}]
-    devices = pool("p", plain(1), nodeName="a")
-    said = (
-        r"selector #0 on device d.example.com/p/dev00: CEL runtime error: no such key: x. consider using CEL optional"
-    )
+def test_what_the_revision_of_1_37_says_and_chooses() -> None:
+    requests = [exactly("r", count=20), exactly("s", count=13)]
+    with pytest.raises(AllocationError, match="adding 13 devices exceeds the claim limit of 32, with 20 already"):
+        chosen([{"requests": requests}], pool("a", plain(1), nodeName="a"), features=REVISED)
+    failing = [{"requests": [exactly(selectors=[{"cel": {"expression": f'device.attributes["{DRIVER}"].x == 1'}}])]}]
+    said = f"selector #0 on device {DRIVER}/a/dev00: CEL runtime error: no such key: x. consider using CEL optional"
     with pytest.raises(AllocationError, match=said):
-        chosen(wanted, devices)
-    with pytest.raises(AllocationError, match=r"selector #0: CEL runtime error: no such key: x$"):
-        chosen(wanted, devices, features=BEFORE)
+        chosen(failing, pool("a", plain(1), nodeName="a"), features=REVISED)
 
 
-def test_all_devices_are_those_that_have_the_capacity_be_it_left_or_not() -> None:
-    """Up to 1.36 a device that is used up was not among them, so that the others were enough."""
-    shared = {"allowMultipleAllocations": True, "capacity": {"m": {"value": "4"}}}
-    devices = pool("p", plain(2, **shared), nodeName="a")
-    first = exactly("first", capacity={"requests": {"m": "3"}})
-    everything = exactly("all", allocationMode="All", capacity={"requests": {"m": "3"}})
-    assert chosen([{"requests": [first]}, {"requests": [everything]}], devices) is None
-
-
-def test_a_request_for_more_than_can_be_counted_is_told_as_unknown_since_1_37() -> None:
-    policy = {"default": "1", "validRange": {"min": "1", "step": "10"}}
-    capacity = {"m": {"value": "4", "requestPolicy": policy}}
-    devices = pool("p", plain(1, allowMultipleAllocations=True, capacity=capacity), nodeName="a")
-    wanted = [{"requests": [exactly(capacity={"requests": {"m": "9223372036854775807"}})]}]
-    with pytest.raises(UnknownError, match="more of m than kube-scheduler can count"):
-        chosen(wanted, devices)
-    assert chosen(wanted, devices, features=BEFORE) is None
+def test_counters_of_other_nodes_keep_no_pool_from_a_node_since_1_37() -> None:
+    counters = {"sharedCounters": [{"name": "s", "counters": {"m": {"value": "1"}}}], "devices": []}
+    elsewhere = pool("p", [], count=2, nodeName="b")
+    elsewhere["spec"] |= counters
+    everything = [{"requests": [exactly(allocationMode="All")]}]
+    own = pool("own", plain(1), nodeName="a")
+    with pytest.raises(AllocationError, match="is currently being updated"):
+        chosen(everything, own, elsewhere)
+    assert chosen(everything, own, elsewhere, features=REVISED) == [["r own/dev00"]]

@@ -18,7 +18,9 @@ from kschedweb.engine.framework.events import (
 )
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.preparation import FreeClaim
-from tests.engine.builders import NEVER, explain, node, pod, raw_scores, refused, scheduler
+from kschedweb.engine.releases import load, released
+from kschedweb.engine.state.snapshot import Snapshot
+from tests.engine.builders import CONFIGURATION, NEVER, explain, node, pod, raw_scores, refused, scheduler
 
 ZONE = "topology.kubernetes.io/zone"
 UNAVAILABLE = "resourceclaim not available on the node"
@@ -531,3 +533,28 @@ def test_a_claim_made_for_a_pod_wakes_that_pod() -> None:
     assert woken(templated("p"), event, before, after, made)
     assert not woken(templated("p"), event, before, after)
     assert not woken(templated("q"), event, before, after, made)
+
+
+def tainted(**selector: str) -> dict:
+    taint = {"key": "worn", "effect": "NoSchedule"}
+    spec = {"deviceSelector": selector, "taint": taint}
+    metadata = {"name": "rule"}
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceTaintRule", "metadata": metadata, "spec": spec}
+
+
+@pytest.mark.parametrize(
+    ("release", "selector", "nodes"),
+    [
+        ("1.37", {"driver": "d.example.com", "pool": "a"}, ["b"]),
+        ("1.37", {"device": "dev0"}, []),
+        ("1.37", {"driver": "other.example.com"}, ["a", "b"]),
+        ("1.36", {"device": "dev0"}, ["a", "b"]),
+    ],
+)
+def test_a_rule_taints_the_devices_that_it_selects(release: str, selector: dict, nodes: list[str]) -> None:
+    objects = [node("a"), node("b"), device_class("gpu"), claim("c"), devices("a", 1), devices("b", 1)]
+    loaded = load({**CONFIGURATION, "profiles": [{"schedulerName": "default-scheduler"}]}, released(release))
+    assert loaded.configuration is not None
+    engine = Scheduler(Snapshot.from_objects([*objects, tainted(**selector), user("p", "c")]), loaded.configuration)
+    found = engine.explain(engine.snapshot.pod("default/p"))
+    assert sorted(found.nodes[row] for row in found.feasible.tolist()) == nodes

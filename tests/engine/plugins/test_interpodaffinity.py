@@ -8,6 +8,7 @@ import pytest
 
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.node import HOSTNAME, ZONE
+from kschedweb.engine.releases import RELEASES
 from tests.engine.builders import NEVER, NOT_NOW, explain, node, pod, refused
 from tests.engine.waking import becomes, comes, goes, joins, turns
 
@@ -189,26 +190,20 @@ def test_a_foe_that_goes_wakes() -> None:
     assert not comes(NAME, HOSTILE, web(on="a"))
 
 
-PROMISED = {"status": {"nominatedNodeName": "a"}}
-SINCE = {"1.34": 0, "1.35": 0, "1.36": 1, "1.37": 1}
+@pytest.mark.parametrize("release", RELEASES)
+def test_which_foes_wake_differs_from_release_to_release(release: str) -> None:
+    choosy = pod("p", affinity=apart(term(), term(labelSelector={"matchLabels": {"app": "db"}})))
+    of_both = pod("hermit", on="a", affinity=apart(term(), term(labelSelector={"matchLabels": {"app": "db"}})))
+    assert goes(NAME, HOSTILE, web(on="a"), release)
+    assert goes(NAME, choosy, web(on="a"), release) is (release == "1.37")
+    assert goes(NAME, web("p"), pod("hermit", on="a", affinity=apart()), release) is (release in ("1.36", "1.37"))
+    assert goes(NAME, web("p"), of_both, release) is (release == "1.37")
 
 
-@pytest.mark.parametrize(("release", "since"), SINCE.items())
-def test_since_1_36_pods_that_are_promised_a_node_wake_too(release: str, since: int) -> None:
-    assert comes(NAME, FRIENDLY, web() | PROMISED, release) is bool(since)
-    assert comes(NAME, FRIENDLY, web(on="a"), release)
-
-
-@pytest.mark.parametrize(("release", "since"), SINCE.items())
-def test_since_1_36_a_pod_that_leaves_wakes_those_that_it_kept_away(release: str, since: int) -> None:
-    assert goes(NAME, web("p"), pod("hermit", on="a", affinity=apart()), release) is bool(since)
-
-
-def test_since_1_37_one_term_of_anti_affinity_is_enough() -> None:
-    other = term(ZONE, labelSelector={"matchLabels": {"tier": "front"}})
-    hostile = pod("p", affinity=apart(term(ZONE), other))
-    assert [name for name in SINCE if goes(NAME, hostile, web(on="a"), name)] == ["1.37"]
-    assert all(goes(NAME, hostile, pod("q", on="a", labels={**WEB, "tier": "front"}), name) for name in SINCE)
+def test_since_1_36_pods_that_are_promised_a_node_wake_too() -> None:
+    promised = web() | {"status": {"nominatedNodeName": "a"}}
+    assert [name for name in RELEASES if comes(NAME, FRIENDLY, promised, name)] == ["1.36", "1.37"]
+    assert all(comes(NAME, FRIENDLY, web(on="a"), name) for name in RELEASES)
 
 
 def test_a_node_in_the_topology_wakes() -> None:

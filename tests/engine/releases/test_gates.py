@@ -48,6 +48,23 @@ def test_a_gate_decides_what_it_decides_in_kube_scheduler() -> None:
     assert "NodeDeclaredFeatures" in {ref.name for ref in with_features.own.defaults}
 
 
+def test_groups_of_pods_need_their_gates_and_a_release_that_has_them_in_this_form() -> None:
+    plugins = ("GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount")
+
+    def beside(release: str, *gates: str) -> list[tuple[str, int]]:
+        own = RELEASES[release].with_gates(dict.fromkeys(gates, True)).own
+        return [(ref.name, ref.weight) for ref in own.defaults if ref.name in plugins]
+
+    both = ("GenericWorkload", "TopologyAwareWorkloadScheduling")
+    assert beside("1.37") == []
+    assert beside("1.37", "GenericWorkload") == [("GangScheduling", 0)]
+    assert beside("1.37", *both) == [("GangScheduling", 0), ("TopologyPlacementGenerator", 0), ("PodGroupPodsCount", 1)]
+    assert not RELEASES["1.36"].with_gates(dict.fromkeys(both, True)).groups
+    assert not RELEASES["1.37"].groups
+    on = RELEASES["1.37"].with_gates({"GenericWorkload": True})
+    assert (on.groups, on.groups_by_topology) == (True, False)
+
+
 def test_all_gates_of_a_stage_are_switched_at_once() -> None:
     alpha = RELEASES["1.37"].with_gates({"AllAlpha": True, "GenericWorkload": True})
     assert alpha.on("TopologyAwareWorkloadScheduling")

@@ -38,7 +38,7 @@ BY_KEY = {one.key: one for one in all_ready()}
 ONE, TWO, CONFLICT = BY_KEY["spread-one-constraint"], BY_KEY["spread-two-constraints"], BY_KEY["spread-conflict"]
 AFFINITY, KEYLESS = BY_KEY["spread-node-affinity"], BY_KEY["spread-nodes-without-the-key"]
 OUTSIDE, ARTICLE = BY_KEY["spread-pod-outside-its-selector"], BY_KEY["watermarks-of-the-article"]
-DEMO = BY_KEY["demo-cluster"]
+DEMO, DEVICES = BY_KEY["demo-cluster"], BY_KEY["devices"]
 
 
 def decided(one: Ready, change: Change | None = None, configuration: str = "", release: Release = CURRENT) -> Decided:
@@ -68,6 +68,20 @@ def constraint(place: int, **changes: Any) -> Change:
     return change
 
 
+def trainer(change: Change) -> Change:
+    """``change`` of what the claim of the ready scenario with devices asks for."""
+
+    def changed(document: dict[str, Any]) -> None:
+        named = [item for item in document["objects"] if item["metadata"]["name"] == "trainer"]
+        change(next(item for item in named if item["kind"] == "ResourceClaim")["spec"]["devices"])
+
+    return changed
+
+
+def request(**changes: Any) -> Change:
+    return trainer(lambda devices: devices["requests"][0]["exactly"].update(changes))
+
+
 def without(place: int) -> Change:
     return lambda document: mypod(document)["spec"]["topologySpreadConstraints"].pop(place)
 
@@ -81,6 +95,7 @@ def labelled(name: str, **labels: str) -> Change:
 
 
 ANYWAY = {"whenUnsatisfiable": "ScheduleAnyway"}
+LARGE = 'device.capacity["gpu.example.com"].memory.compareTo(quantity("{}")) >= 0'
 
 
 @pytest.mark.parametrize(
@@ -92,6 +107,7 @@ ANYWAY = {"whenUnsatisfiable": "ScheduleAnyway"}
         (AFFINITY, ["node3", "node4"]),
         (KEYLESS, ["node2"]),
         (OUTSIDE, ["node1", "node2", "node3", "node4"]),
+        (DEVICES, ["gpu-4"]),
     ],
     ids=lambda value: value.key if isinstance(value, Ready) else "",
 )
@@ -118,6 +134,9 @@ def test_the_documentation_s_pods_go_where_it_says(one: Ready, nodes: list[str])
         (KEYLESS, labelled("node1", zone="zoneA"), ["node3"]),
         (KEYLESS, labelled("node5", zone="zoneC"), ["node5"]),
         (OUTSIDE, labelled("mypod", foo="bar"), ["node3", "node4"]),
+        (DEVICES, trainer(lambda devices: devices.pop("constraints")), ["gpu-1", "gpu-4"]),
+        (DEVICES, request(tolerations=[{"key": "example.com/unhealthy", "operator": "Exists"}]), ["gpu-2", "gpu-4"]),
+        (DEVICES, request(selectors=[{"cel": {"expression": LARGE.format("10Gi")}}]), ["gpu-3", "gpu-4"]),
     ],
 )
 def test_what_is_said_about_changing_them_is_so(one: Ready, change: Change, nodes: list[str]) -> None:
@@ -129,10 +148,10 @@ def test_scores_prefer_what_the_stories_say() -> None:
     assert decided(ONE, constraint(0, **ANYWAY)).placement.node in ("node3", "node4")
 
 
-@pytest.mark.parametrize("one", [ONE, TWO, CONFLICT, AFFINITY, KEYLESS, OUTSIDE], ids=lambda one: one.key)
+@pytest.mark.parametrize("one", [ONE, TWO, CONFLICT, AFFINITY, KEYLESS, OUTSIDE, DEVICES], ids=lambda one: one.key)
 def test_the_real_scheduler_says_the_same(one: Ready, oracle: Callable[[str, str], Any], real_release: Release) -> None:
     objects = [{"apiVersion": "v1", **item} for item in yaml.safe_load(one.text)["objects"]]
-    waiting = [item for item in objects if item["metadata"]["name"] == "mypod"]
+    waiting = [item for item in objects if item["kind"] == "Pod" and item["metadata"]["name"] == one.pod_name]
     there = [item for item in objects if item not in waiting]
     for item in waiting + there:
         if item["kind"] == "Pod":

@@ -78,9 +78,9 @@ class Soft:
 class PodTopologySpread:
     name = "PodTopologySpread"
 
-    def __init__(self, args: dict[str, Any], both_sides: bool = True) -> None:
-        """``both_sides``: see ``Behaviour.hints_see_both_sides``."""
-        self.both_sides = both_sides
+    def __init__(self, args: dict[str, Any], nominations: bool = True) -> None:
+        """``nominations``: see ``Behaviour.hints_see_nominations``."""
+        self.nominations = nominations
         self.system = args.get("defaultingType", "System") == "System"
         self.defaults: tuple[SpreadConstraint, ...] = SYSTEM_DEFAULTS
         if not self.system:
@@ -100,7 +100,7 @@ class PodTopologySpread:
     def _after_pod(self, pod: Pod, change: ObjectChange) -> bool:
         """Queue if a pod that a hard constraint of this pod counts came, left or changed its labels."""
         old, new = change.old, change.new
-        if any(one is not None and not _involved(one, pod, self.both_sides) for one in (old, new)):
+        if any(one is not None and not _involved(one, pod, self.nominations) for one in (old, new)):
             return False
         rules = self._rules(change.cluster, pod, hard=True)
         if old is None or new is None:
@@ -345,7 +345,9 @@ SPEC = PluginSpec(
     "Spreads pods evenly over zones, hosts or other domains.",
     ArgsSpec(POD_TOPOLOGY_SPREAD, set_defaults, problems),
     factory=PodTopologySpread,
-    variant=lambda release: {"factory": partial(PodTopologySpread, both_sides=release.behaviour.hints_see_both_sides)},
+    variant=lambda release: {
+        "factory": partial(PodTopologySpread, nominations=release.behaviour.hints_see_nominations)
+    },
 )
 HKE_SPEC = PluginSpec(
     "HkePodTopologySpread",

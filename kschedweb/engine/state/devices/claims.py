@@ -7,24 +7,26 @@ from functools import cached_property
 from typing import NamedTuple
 
 from kschedweb.engine.objects.access import Json
-from kschedweb.engine.objects.devices import ResourceSlice
-from kschedweb.engine.objects.resourceclaim import IMPLICIT_PREFIX, Allocation, DeviceClass, ResourceClaim
+from kschedweb.engine.objects.devices import DeviceTaintRule, ResourceSlice
+from kschedweb.engine.objects.resourceclaim import IMPLICIT_PREFIX, Allocation, DeviceClass, DeviceId, ResourceClaim
 from kschedweb.engine.state.devices.use import DeviceUse
 
 Key = tuple[str, str]  # namespace, name
+EXTENDED_NAME = "<extended-resources>"
 MAX_NOTED = 4096
 
 
 class Devices:
-    """Claims by (namespace, name), classes and slices by name.
+    """Claims by (namespace, name), classes, slices and rules that taint devices by name.
 
-    ``version`` counts changes of classes and slices.
+    ``version`` counts changes of all but claims.
     """
 
     def __init__(self) -> None:
         self.claims: dict[Key, ResourceClaim] = {}
         self.classes: dict[str, DeviceClass] = {}
         self.slices: dict[str, ResourceSlice] = {}
+        self.taint_rules: dict[str, DeviceTaintRule] = {}
         self.version = 0
         self.noted = Notes()
 
@@ -43,6 +45,10 @@ class Devices:
             listed = ResourceSlice.read(raw)
             self.slices[listed.name] = listed
             self.version += 1
+        elif kind == "DeviceTaintRule":
+            rule = DeviceTaintRule.read(raw)
+            self.taint_rules[rule.name] = rule
+            self.version += 1
 
     def remove(self, kind: str, namespace: str, name: str) -> None:
         """Remove an object if it is one of these."""
@@ -55,6 +61,9 @@ class Devices:
             self.__dict__.pop("extended_resources", None)
         elif kind == "ResourceSlice":
             self.slices.pop(name, None)
+            self.version += 1
+        elif kind == "DeviceTaintRule":
+            self.taint_rules.pop(name, None)
             self.version += 1
 
     def get(self, namespace: str, name: str) -> ResourceClaim | None:
@@ -76,6 +85,11 @@ class Devices:
                 found[one.extended_resource] = name
             found[IMPLICIT_PREFIX + name] = name
         return found
+
+
+def extended_key(namespace: str, uid: str) -> Key:
+    """Under which devices for the extended resources of the pod ``uid`` are in flight, while no claim is for them."""
+    return namespace, f"{EXTENDED_NAME} {uid}"
 
 
 class Notes:
@@ -160,6 +174,15 @@ class ClaimUse:
         self._stale, self._read = set(), self._devices.noted.end
         return use
 
+    def holders(self) -> dict[DeviceId, list[str]]:
+        """The claims (namespace/name) that have each device that is in use, or a share of it."""
+        found: dict[DeviceId, list[str]] = {}
+        for (namespace, name), allocations in sorted(self._counted.items()) if self.use else ():
+            for one in (device for allocation in allocations for device in allocation.devices):
+                if not one.admin:
+                    found.setdefault(one.device, []).append(f"{namespace}/{name}")
+        return found
+
     def _recount(self, use: DeviceUse, key: Key) -> None:
         claim = self.get(*key)
         written = None if claim is None else claim.allocation
@@ -224,6 +247,9 @@ class ClaimUse:
         claim = self._devices.get(namespace, name)
         if claim is None or claim.allocation is not None:
             self._in_flight.pop((namespace, name), None)
+        if claim is not None and claim.allocation is not None and claim.for_extended_resources:
+            for _, uid in claim.owners:
+                self.land(*extended_key(namespace, uid), uid)
 
     def delete(self, claim: ResourceClaim) -> None:
         """Delete ``claim``."""
