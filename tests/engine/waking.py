@@ -17,28 +17,32 @@ from kschedweb.engine.framework.events import (
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.queue import QueuedPod
 from kschedweb.engine.queue.hints import Hints, Strategy
+from kschedweb.engine.releases import CURRENT, RELEASES
 from kschedweb.engine.state.cluster import ClusterObjects
 from tests.engine.queue.queues import frameworks
 
 Json = dict[str, Any]
-HINTS = Hints(frameworks())
+HINTS = {
+    name: Hints(frameworks(release=release), taints_wake=release.behaviour.taints_wake_for_new_nodes)
+    for name, release in RELEASES.items()
+}
 NOTHING = ClusterObjects()
 
 
-def wakes(plugin: str, raw: Json, event: ClusterEvent, old: Any, new: Any, hints: Hints = HINTS) -> bool:
+def wakes(plugin: str, raw: Json, event: ClusterEvent, old: Any, new: Any, release: str = CURRENT.name) -> bool:
     """Whether ``event`` makes a pod be tried again that ``plugin`` rejected."""
     queued = QueuedPod(Pod.read(raw), 0.0, rejected_by=frozenset({plugin}))
-    return hints.strategy(queued, event, ObjectChange(old, new, NOTHING)) is Strategy.AFTER_BACKOFF
+    return HINTS[release].strategy(queued, event, ObjectChange(old, new, NOTHING)) is Strategy.AFTER_BACKOFF
 
 
-def comes(plugin: str, raw: Json, new: Json) -> bool:
+def comes(plugin: str, raw: Json, new: Json, release: str = CURRENT.name) -> bool:
     """Whether a pod that got a node does."""
-    return wakes(plugin, raw, ASSIGNED_POD_ADD, None, Pod.read(new))
+    return wakes(plugin, raw, ASSIGNED_POD_ADD, None, Pod.read(new), release)
 
 
-def goes(plugin: str, raw: Json, old: Json, hints: Hints = HINTS) -> bool:
+def goes(plugin: str, raw: Json, old: Json, release: str = CURRENT.name) -> bool:
     """Whether a pod that left does."""
-    return wakes(plugin, raw, ASSIGNED_POD_DELETE, Pod.read(old), None, hints)
+    return wakes(plugin, raw, ASSIGNED_POD_DELETE, Pod.read(old), None, release)
 
 
 def joins(plugin: str, raw: Json, new: Json) -> bool:
@@ -46,10 +50,10 @@ def joins(plugin: str, raw: Json, new: Json) -> bool:
     return wakes(plugin, raw, NODE_ADD, None, Node.read(new))
 
 
-def turns(plugin: str, raw: Json, old: Json, new: Json) -> bool:
+def turns(plugin: str, raw: Json, old: Json, new: Json, release: str = CURRENT.name) -> bool:
     """Whether the change of a node does, by any of the events it amounts to."""
     before, after = Node.read(old), Node.read(new)
-    return any(wakes(plugin, raw, event, before, after) for event in node_changes(before, after))
+    return any(wakes(plugin, raw, event, before, after, release) for event in node_changes(before, after))
 
 
 def becomes(plugin: str, raw: Json, old: Json, new: Json) -> bool:

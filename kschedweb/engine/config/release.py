@@ -65,6 +65,10 @@ class Behaviour:
     """DynamicResources' PostFilter says so where it cannot help."""
     tells_of_preemption: bool
     """DefaultPreemption says where it makes room."""
+    taints_wake_for_new_nodes: bool
+    """A node's changed taint wakes the pods that plugins refused which wait for new nodes."""
+    hints_see_nominations: bool
+    """Hints of affinity and spread see pods that are promised a node, and labels that the pod itself gets."""
     keeps_order_of_unstarted: bool
     """Victims of one priority that have not started stay in the order in which they are on the node."""
     selects_namespaces_by_value: bool

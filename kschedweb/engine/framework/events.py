@@ -128,9 +128,9 @@ EVERYTHING = tuple(
 )
 
 
-def has_place(pod: Pod) -> bool:
-    """Whether the pod takes room on a node, or has been promised room there."""
-    return bool(pod.node_name or pod.nominated_node)
+def has_place(pod: Pod, *, promised: bool = True) -> bool:
+    """Whether the pod takes room on a node, or has been ``promised`` room there."""
+    return bool(pod.node_name or (promised and pod.nominated_node))
 
 
 def pod_changes(old: Pod, new: Pod) -> list[ClusterEvent]:

@@ -75,14 +75,19 @@ class InterPodAffinity:
     name = "InterPodAffinity"
 
     def __init__(
-        self, args: dict[str, Any], by_value: bool = False, mutual: bool = True, any_term: bool = True
+        self,
+        args: dict[str, Any],
+        by_value: bool = False,
+        mutual: bool = True,
+        any_term: bool = True,
+        nominations: bool = True,
     ) -> None:
         """``by_value``: a term keeps its namespace selector beside the namespaces that it matches (up to 1.36).
 
         ``mutual``: a pod that goes wakes those that it kept away, too; ``any_term``: one of several terms of
-        anti-affinity is enough for that, else all must match.
+        anti-affinity is enough for that, else all must match; ``nominations``: see ``Behaviour.hints_see_nominations``.
         """
-        self.by_value, self.mutual, self.any_term = by_value, mutual, any_term
+        self.by_value, self.mutual, self.any_term, self.nominations = by_value, mutual, any_term, nominations
         weight = args.get("hardPodAffinityWeight")
         self.hard_weight = 1 if weight is None else int(weight)
         self.ignore_preferred = bool(args.get("ignorePreferredTermsOfExistingPods"))
@@ -96,9 +101,9 @@ class InterPodAffinity:
     def _after_pod(self, pod: Pod, change: ObjectChange) -> bool:
         """Queue if a pod came that this pod has affinity to, or one left that kept this pod away."""
         old, new, own = change.old, change.new, pod.pod_affinity
-        if old is not None and new is not None and new.uid == pod.uid:
+        if self.nominations and old is not None and new is not None and new.uid == pod.uid:
             return True
-        if any(one is not None and not has_place(one) for one in (old, new)):
+        if any(one is not None and not has_place(one, promised=self.nominations) for one in (old, new)):
             return False
         if new is not None and old is not None:
             comes = not _matches_all(own.required, old) and _matches_all(own.required, new)
@@ -347,6 +352,7 @@ SPEC = PluginSpec(
             by_value=release.behaviour.selects_namespaces_by_value,
             mutual=release.behaviour.pods_wake_those_they_kept_away,
             any_term=release.behaviour.one_term_keeps_away,
+            nominations=release.behaviour.hints_see_nominations,
         )
     },
 )

@@ -26,10 +26,17 @@ Registered = tuple[ClusterEvent, str, Hint | None]  # event, plugin, hint
 
 
 class Hints:
-    """The events that the plugins of each profile (by scheduler name) registered."""
+    """The events that the plugins of each profile (by scheduler name) registered.
 
-    def __init__(self, frameworks: Mapping[str, Framework], *, extenders: bool = False) -> None:
-        self._registered = {name: _registered(framework, extenders) for name, framework in frameworks.items()}
+    ``taints_wake``: a changed taint wakes the pods that wait for new nodes (up to 1.36).
+    """
+
+    def __init__(
+        self, frameworks: Mapping[str, Framework], *, extenders: bool = False, taints_wake: bool = False
+    ) -> None:
+        self._registered = {
+            name: _registered(framework, extenders, taints_wake) for name, framework in frameworks.items()
+        }
         self._matching: dict[tuple[str, ClusterEvent], dict[str, list[Hint | None]]] = {}
         self._events_of: dict[str, list[ClusterEvent]] = {}
         for registered in self._registered.values():
@@ -86,7 +93,7 @@ def _may_help(hint: Hint | None, pod: Pod, change: ObjectChange) -> bool:
         return True  # Better tried in vain than forgotten.
 
 
-def _registered(framework: Framework, extenders: bool) -> list[Registered]:
+def _registered(framework: Framework, extenders: bool, taints_wake: bool) -> list[Registered]:
     registered: list[Registered] = []
     if extenders:
         registered += [(item.event, EXTENDER, item.hint) for item in EVERYTHING]
@@ -94,11 +101,10 @@ def _registered(framework: Framework, extenders: bool) -> list[Registered]:
         events: Iterable[EventHint] = plugin.events() if isinstance(plugin, EnqueueExtensions) else EVERYTHING
         listed = list(events)
         registered += [(item.event, plugin.name, item.hint) for item in listed]
-        about_nodes = [item.event.action for item in listed if item.event.resource == NODE]
+        about_nodes = [item.event.action for item in listed if taints_wake and item.event.resource == NODE]
         if any(action & Action.ADD for action in about_nodes) and not any(
             action & Action.NODE_TAINT for action in about_nodes
         ):
-            # In kube-scheduler a changed taint wakes the pods that wait for new nodes.
             registered.append((ClusterEvent(NODE, Action.NODE_TAINT), plugin.name, None))
     return registered
 

@@ -36,7 +36,7 @@ class SchedulingQueue:
 
     A pod is active (to be tried next), backing off, unschedulable, gated (among the unschedulable) or in flight
     (taken by ``pop`` and not yet ``done``). Times are seconds on any clock that does not go back. ``cluster`` is
-    what hints read of other objects; the ``nominator`` may be a scheduler's.
+    what hints read of other objects; the ``nominator`` may be a scheduler's. ``taints_wake`` is as for ``Hints``.
     """
 
     def __init__(
@@ -47,10 +47,11 @@ class SchedulingQueue:
         *,
         extenders: bool = False,
         nominator: Nominator | None = None,
+        taints_wake: bool = False,
     ) -> None:
         self._frameworks = frameworks
         self._timing = timing or Timing()
-        self._hints = Hints(frameworks, extenders=extenders)
+        self._hints = Hints(frameworks, extenders=extenders, taints_wake=taints_wake)
         self.cluster = cluster
         self.nominator = Nominator() if nominator is None else nominator
         sort = next(iter(frameworks.values())).points.queue_sort[0]

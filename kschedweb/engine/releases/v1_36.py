@@ -18,6 +18,7 @@ V1_36 = replace(
     behaviour=replace(
         V1_35.behaviour,
         names_score_plugins=True,
+        hints_see_nominations=True,
         balances_by_improvement=True,
         image_volumes_are_images=True,
         ratio_only_where_it_is_used=True,

@@ -25,6 +25,7 @@ V1_37 = replace(
         hears_of_deleted_claims=True,
         tells_of_devices_left=False,
         tells_of_preemption=True,
+        taints_wake_for_new_nodes=False,
         keeps_order_of_unstarted=True,
         selects_namespaces_by_value=False,
         one_term_keeps_away=True,

@@ -119,9 +119,11 @@ class Simulation:
         timing = Timing.of(configuration.document)
         frameworks = scheduler.frameworks
         asks = bool(configuration.extenders)
-        groups = configuration.release.groups
+        wake, groups = configuration.release.behaviour.taints_wake_for_new_nodes, configuration.release.groups
         queue_of = GroupQueue if groups else SchedulingQueue
-        self.queue = queue_of(frameworks, self.world.cluster, timing, extenders=asks, nominator=nominator)
+        self.queue = queue_of(
+            frameworks, self.world.cluster, timing, extenders=asks, nominator=nominator, taints_wake=wake
+        )
         self._agenda = Agenda()
         self.pods = Pods(self.world, self.queue, self._agenda, self.result, frameworks, self._reachable, use, observer)
         hopeless = Hopeless(scheduler, self.queue) if quick and registry is None else None

@@ -6,12 +6,10 @@ from typing import Any
 
 import pytest
 
-from kschedweb.engine.framework.runtime import Framework
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.node import HOSTNAME, ZONE
-from kschedweb.engine.queue.hints import Hints
-from kschedweb.engine.releases import RELEASES, load
-from tests.engine.builders import CONFIGURATION, NEVER, NOT_NOW, explain, node, pod, refused
+from kschedweb.engine.releases import RELEASES
+from tests.engine.builders import NEVER, NOT_NOW, explain, node, pod, refused
 from tests.engine.waking import becomes, comes, goes, joins, turns
 
 NAME = "InterPodAffinity"
@@ -194,15 +192,18 @@ def test_a_foe_that_goes_wakes() -> None:
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_which_foes_wake_differs_from_release_to_release(release: str) -> None:
-    configuration = load(CONFIGURATION, release=RELEASES[release]).configuration
-    assert configuration is not None
-    hints = Hints({"default-scheduler": Framework(configuration.profiles[0], RELEASES[release].factories)})
     choosy = pod("p", affinity=apart(term(), term(labelSelector={"matchLabels": {"app": "db"}})))
     of_both = pod("hermit", on="a", affinity=apart(term(), term(labelSelector={"matchLabels": {"app": "db"}})))
-    assert goes(NAME, HOSTILE, web(on="a"), hints)
-    assert goes(NAME, choosy, web(on="a"), hints) is (release == "1.37")
-    assert goes(NAME, web("p"), pod("hermit", on="a", affinity=apart()), hints) is (release in ("1.36", "1.37"))
-    assert goes(NAME, web("p"), of_both, hints) is (release == "1.37")
+    assert goes(NAME, HOSTILE, web(on="a"), release)
+    assert goes(NAME, choosy, web(on="a"), release) is (release == "1.37")
+    assert goes(NAME, web("p"), pod("hermit", on="a", affinity=apart()), release) is (release in ("1.36", "1.37"))
+    assert goes(NAME, web("p"), of_both, release) is (release == "1.37")
+
+
+def test_since_1_36_pods_that_are_promised_a_node_wake_too() -> None:
+    promised = web() | {"status": {"nominatedNodeName": "a"}}
+    assert [name for name in RELEASES if comes(NAME, FRIENDLY, promised, name)] == ["1.36", "1.37"]
+    assert all(comes(NAME, FRIENDLY, web(on="a"), name) for name in RELEASES)
 
 
 def test_a_node_in_the_topology_wakes() -> None:

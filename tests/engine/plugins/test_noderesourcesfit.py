@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from kschedweb.engine.framework.events import DEVICE_CLASS, Action, ClusterEvent
 from kschedweb.engine.framework.scoring import broken_line
+from kschedweb.engine.releases import RELEASES
 from tests.engine.builders import NEVER, NOT_NOW, explain, node, pod, raw_scores, refused
 from tests.engine.waking import becomes, comes, goes, joins, raw_object, turns, wakes
 
@@ -126,10 +127,11 @@ def test_a_node_with_room_wakes() -> None:
     assert turns(NAME, pod("p"), node("n"), node("n", allocatable={"pods": "111"}))
 
 
-def test_a_changed_taint_wakes_where_the_allocatable_did_not_change() -> None:
+def test_up_to_1_36_a_changed_taint_wakes_where_the_allocatable_did_not_change() -> None:
     """kube-scheduler may have missed what the node has, while TaintToleration kept it from looking."""
-    huge = pod("p", requests={"cpu": "9"})
-    assert turns(NAME, huge, node("n"), node("n", taints=[{"key": "k", "effect": "NoSchedule"}]))
+    huge, tainted = pod("p", requests={"cpu": "9"}), node("n", taints=[{"key": "k", "effect": "NoSchedule"}])
+    woken = [name for name in RELEASES if turns(NAME, huge, node("n"), tainted, name)]
+    assert woken == ["1.34", "1.35", "1.36"]
 
 
 def test_a_device_class_that_stands_for_what_is_asked_for_wakes() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from kschedweb.engine.framework.events import NODE_DELETE
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.node import HOSTNAME, ZONE, Node
+from kschedweb.engine.releases import RELEASES
 from tests.engine.builders import NEVER, NOT_NOW, explain, node, normalized_scores, pod, raw_scores, refused
 from tests.engine.waking import becomes, comes, goes, turns, wakes
 
@@ -179,6 +180,11 @@ def test_a_pod_that_counts_wakes_by_coming_and_going() -> None:
     assert not becomes(NAME, HARD, web("a"), pod("on-a", on="a", labels={**WEB, "x": "y"}))
     soft = incoming(spread(whenUnsatisfiable="ScheduleAnyway"))
     assert not comes(NAME, soft, web("a"))
+
+
+def test_since_1_36_a_pod_that_is_promised_a_node_counts_too() -> None:
+    promised = web("") | {"status": {"nominatedNodeName": "a"}}
+    assert [name for name in RELEASES if comes(NAME, HARD, promised, name)] == ["1.36", "1.37"]
 
 
 def test_its_own_tolerations_wake_it_where_taints_count() -> None:

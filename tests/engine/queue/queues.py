@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kschedweb.engine import Pod
+from kschedweb.engine.config import Release
 from kschedweb.engine.framework.runtime import Factory, Framework
 from kschedweb.engine.queue import QueuedPod, SchedulingQueue, Timing
 from kschedweb.engine.releases import CURRENT, load
@@ -14,13 +15,15 @@ from tests.engine.builders import CONFIGURATION, pod
 FIT = "NodeResourcesFit"
 
 
-def frameworks(more: dict[str, Factory] | None = None, **profile: Any) -> dict[str, Framework]:
+def frameworks(
+    more: dict[str, Factory] | None = None, release: Release = CURRENT, **profile: Any
+) -> dict[str, Framework]:
     """The one profile's framework; ``more`` are plugins beside the in-tree ones."""
     document = {**CONFIGURATION, "profiles": [{"schedulerName": "default-scheduler", **profile}]}
-    loaded = load(document)
+    loaded = load(document, release)
     assert loaded.configuration is not None, loaded.errors
     return {
-        one.scheduler_name: Framework(one, {**CURRENT.factories, **(more or {})})
+        one.scheduler_name: Framework(one, {**release.factories, **(more or {})})
         for one in loaded.configuration.profiles
     }
 

@@ -78,9 +78,12 @@ class Soft:
 class PodTopologySpread:
     name = "PodTopologySpread"
 
-    def __init__(self, args: dict[str, Any], comparing: bool = False) -> None:
-        """``comparing``: tolerations may compare values, with the operators Gt and Lt."""
-        self._comparing = comparing
+    def __init__(self, args: dict[str, Any], comparing: bool = False, nominations: bool = True) -> None:
+        """``comparing``: tolerations may compare values, with the operators Gt and Lt.
+
+        ``nominations``: see ``Behaviour.hints_see_nominations``.
+        """
+        self._comparing, self.nominations = comparing, nominations
         self.system = args.get("defaultingType", "System") == "System"
         self.defaults: tuple[SpreadConstraint, ...] = SYSTEM_DEFAULTS
         if not self.system:
@@ -100,7 +103,7 @@ class PodTopologySpread:
     def _after_pod(self, pod: Pod, change: ObjectChange) -> bool:
         """Queue if a pod that a hard constraint of this pod counts came, left or changed its labels."""
         old, new = change.old, change.new
-        if any(one is not None and not _involved(one, pod) for one in (old, new)):
+        if any(one is not None and not _involved(one, pod, self.nominations) for one in (old, new)):
             return False
         rules = self._rules(change.cluster, pod, hard=True)
         if old is None or new is None:
@@ -277,9 +280,9 @@ def score_key(plugin: str) -> str:
     return f"{plugin}.score"
 
 
-def _involved(other: Pod, pod: Pod) -> bool:
-    """Whether ``other`` can count for the constraints of ``pod``."""
-    return other.uid == pod.uid or (has_place(other) and other.namespace == pod.namespace)
+def _involved(other: Pod, pod: Pod, promised: bool) -> bool:
+    """Whether ``other`` can count for the constraints of ``pod``, also where it is only ``promised`` a node."""
+    return other.uid == pod.uid or (has_place(other, promised=promised) and other.namespace == pod.namespace)
 
 
 def _ready(
@@ -347,7 +350,11 @@ SPEC = PluginSpec(
     ArgsSpec(POD_TOPOLOGY_SPREAD, set_defaults, problems),
     factory=PodTopologySpread,
     variant=lambda release: {
-        "factory": partial(PodTopologySpread, comparing=release.on("TaintTolerationComparisonOperators"))
+        "factory": partial(
+            PodTopologySpread,
+            comparing=release.on("TaintTolerationComparisonOperators"),
+            nominations=release.behaviour.hints_see_nominations,
+        )
     },
 )
 HKE_SPEC = PluginSpec(
