@@ -100,7 +100,7 @@ CHANGES = (
         ),
         gates=("DRAExtendedResource",),
         plugins=("NodeResourcesFit", *DEVICES),
-        words=("Insufficient", "cannot allocate all claims"),
+        words=("cannot allocate all claims",),
     ),
     Change(
         "device-taints",
@@ -205,7 +205,6 @@ CHANGES = (
         ),
         gates=("InPlacePodLevelResourcesVerticalScaling",),
         plugins=("NodeResourcesFit", "NodeResourcesBalancedAllocation"),
-        words=("Insufficient",),
     ),
     Change(
         "score-plugins",

@@ -184,7 +184,6 @@ CHANGES = (
         ),
         behaviour=("resizes_by_sums",),
         plugins=("NodeResourcesFit", "NodeResourcesBalancedAllocation"),
-        words=("Insufficient",),
     ),
     Change(
         "unstarted-victims",
