@@ -18,6 +18,7 @@ from kschedweb.clusters import selectors, services
 from kschedweb.clusters.filters import NodeFilter, PodFilter
 from kschedweb.clusters.importing import uploads
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
+from kschedweb.engine.releases import nearest
 from kschedweb.jobs.api import JobSerializer
 from kschedweb.web.errors import ApplicationError, TooLarge
 from kschedweb.web.rest import IdempotencyMixin, accepted, validated
@@ -53,6 +54,10 @@ class ClusterSerializer(serializers.ModelSerializer[Cluster]):
     created_by = serializers.CharField(source="created_by.username", default=None, allow_null=True, read_only=True)
     taken_at = serializers.DateTimeField(read_only=True, allow_null=True, default=None)
     counts = serializers.SerializerMethodField()
+    release = serializers.SerializerMethodField(
+        help_text="The release of kube-scheduler that answers for it where a policy names none; empty if unknown."
+    )
+    release_remark = serializers.SerializerMethodField(help_text="That its own release is not known, else empty.")
 
     class Meta:
         model = Cluster
@@ -61,6 +66,8 @@ class ClusterSerializer(serializers.ModelSerializer[Cluster]):
             "source",
             "server",
             "server_version",
+            "release",
+            "release_remark",
             "permissions",
             "created_by",
             "created_at",
@@ -70,6 +77,12 @@ class ClusterSerializer(serializers.ModelSerializer[Cluster]):
             "counts",
         )
         read_only_fields = fields
+
+    def get_release(self, cluster: Cluster) -> str:
+        return nearest(cluster.server_version)
+
+    def get_release_remark(self, cluster: Cluster) -> str:
+        return selectors.release_remark(cluster)
 
     @extend_schema_field({"type": "object", "additionalProperties": {"type": "integer"}})
     def get_counts(self, cluster: Cluster) -> dict[str, int]:

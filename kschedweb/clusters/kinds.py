@@ -59,6 +59,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("RuntimeClass", "node.k8s.io", "v1", "runtimeclasses", False, "overheads of pods to come are unknown"),
     Kind("ResourceClaim", "resource.k8s.io", "v1", "resourceclaims", True, "pods that claim devices cannot be judged", optional=True),
     Kind("ResourceSlice", "resource.k8s.io", "v1", "resourceslices", False, "devices of nodes are unknown", optional=True),
+    Kind("DeviceTaintRule", "resource.k8s.io", "v1", "devicetaintrules", False, "devices that a rule taints look as if they could be had", optional=True),
     Kind("DeviceClass", "resource.k8s.io", "v1", "deviceclasses", False, "pods that claim devices cannot be judged", optional=True),
 )  # fmt: skip
 BY_NAME = {kind.name: kind for kind in KINDS}

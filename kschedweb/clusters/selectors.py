@@ -10,6 +10,7 @@ from django.http import Http404
 
 from kschedweb.clusters import storage
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
+from kschedweb.engine.releases import minor, nearest
 from kschedweb.jobs.models import UNFINISHED, Job
 
 
@@ -27,6 +28,14 @@ def cluster_get(name: str) -> Cluster:
         return cluster_list().get(name=name)
     except Cluster.DoesNotExist:
         raise Http404(f"There is no cluster {name}.") from None
+
+
+def release_remark(cluster: Cluster) -> str:
+    """What has to be told where kube-scheduler's release in ``cluster`` is not known, else ""."""
+    runs, answers = minor(cluster.server_version), nearest(cluster.server_version)
+    if runs == answers:
+        return ""
+    return f"This cluster runs {runs}; kschedweb answers as {answers}, the nearest release that it knows."
 
 
 def snapshot_list(cluster: Cluster) -> QuerySet[Snapshot]:

@@ -113,6 +113,7 @@ def cluster(request: PageRequest, name: str) -> HttpResponse:
         "problem_count": len(snapshot.problems) if snapshot else 0,
         "permissions": selectors.permissions_by_resource(found),
         "missing": selectors.permissions_missing(found),
+        "release_remark": selectors.release_remark(found),
         "connected": found.source in CONNECTED,
         "stored": found.source in STORED,
         "job": selectors.refresh_job(found),

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kschedweb.decisions import arithmetic
+from kschedweb.decisions.devices.inspecting import inspected
+from kschedweb.decisions.devices.tables import tables
 from kschedweb.decisions.presentation import Presentation
 from kschedweb.decisions.presenters import presenter
 from kschedweb.decisions.presenters.noderesourcesfit import shortages
 
 if TYPE_CHECKING:
     from kschedweb.decisions.case import Case
+    from kschedweb.decisions.devices.tables import DevicesOnNode
     from kschedweb.decisions.parts import Arithmetic
     from kschedweb.decisions.words import Reading, RejectionReason, Shortage
     from kschedweb.engine import Status
@@ -20,6 +23,10 @@ class Decision(Presentation):
     """The presentation of a profile's decision."""
 
     case: Case
+
+    def notes(self) -> list[str]:
+        remark = self.case.scheduler.configuration.release.remark
+        return [remark] if remark else []
 
     def missing(self) -> list[str]:
         return filters_missing(self.case)
@@ -32,6 +39,10 @@ class Decision(Presentation):
 
     def shortages(self, node: int) -> list[Shortage]:
         return shortages(self.case.snapshot, self.case.pod, node)
+
+    def devices(self, node: int) -> DevicesOnNode | None:
+        told = inspected(self.case, node)
+        return None if told is None else tables(self.case.snapshot.names[node], told)
 
     def summary(self, reason: RejectionReason) -> str:
         return presenter(reason.plugin).in_short(self.case.pod, reason.text, reason.about)

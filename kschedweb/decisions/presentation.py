@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kschedweb.decisions.case import AnyCase
+    from kschedweb.decisions.devices.tables import DevicesOnNode
     from kschedweb.engine import Explanation, Status
     from kschedweb.engine.releases.classic import Algorithm
 
@@ -53,6 +54,10 @@ class Presentation(Matrix, ABC):
     @abstractmethod
     def summary(self, reason: words.RejectionReason) -> str:
         """The words for ``reason`` after a count of nodes."""
+
+    def devices(self, node: int) -> DevicesOnNode | None:
+        """The devices of the node at a position for the pod's claims; ``None`` where it claims none."""
+        return None
 
     def notes(self) -> list[str]:
         """Further notes on the answer."""

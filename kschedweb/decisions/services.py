@@ -49,8 +49,8 @@ _rooms: LRU[Explanation] = LRU(64)
 _outcomes: LRU[DecisionSummary] = LRU(20_000)
 
 
-def _alone(snapshot: Snapshot) -> RLock:
-    """Hold the lock of a snapshot. Reading fills the engine's caches, so only one thread at a time may read it."""
+def alone(snapshot: Snapshot) -> RLock:
+    """A snapshot's lock, to be held: reading fills the engine's caches, so only one thread at a time may read it."""
     with _lock:
         return _locks.setdefault(snapshot.pk, RLock())
 
@@ -71,7 +71,7 @@ def case(snapshot: Snapshot, pod_key: str, revision: Revision) -> AnyCase:
         found: AnyCase = decides.case(scheduler_of(snapshot, revision), pod_key)
         return found
 
-    with _alone(snapshot):
+    with alone(snapshot):
         found: AnyCase = _cases.get((*decides.version(snapshot), revision.pk, pod_key), make)
         return found
 
@@ -86,7 +86,7 @@ def scheduler_of(snapshot: Snapshot, revision: Revision) -> Any:
 def with_room(snapshot: Snapshot, pod_key: str, revision: Revision) -> Explanation:
     """As ``explain``, with the result of PostFilter for a pod that fits nowhere: the victims of preemption."""
     decides = decider(revision)
-    with _alone(snapshot):
+    with alone(snapshot):
         known = case(snapshot, pod_key, revision)
         if known.explanation.feasible.size or not known.explanation.pre_enqueue.ok:
             return known.explanation
@@ -100,7 +100,7 @@ def explain_with(
     decides: Decider[Any, Any, Any] = PROFILES,
 ) -> Explanation:
     """As ``explain`` for an unsaved document, which was read for the decider ``decides``."""
-    with _alone(snapshot):
+    with alone(snapshot):
         found: AnyCase = decides.case(decides.scheduler(snapshot, document), pod_key)
         return found.explanation
 
@@ -114,7 +114,7 @@ def side_case(snapshot: Snapshot, pod_key: str, side: ScoringSide) -> Case:
         return PROFILES.case(Scheduler(engine, side.scoring(scheduler)), pod_key)
 
     arguments = json.dumps(side.args, sort_keys=True)
-    with _alone(snapshot):
+    with alone(snapshot):
         found: Case = _cases.get((*PROFILES.version(snapshot), side.plugin, arguments, pod_key), make)
         return found
 

@@ -13,17 +13,34 @@ if TYPE_CHECKING:
     from django.http import HttpRequest
 
     from kschedweb.decisions.matrix import Matrix
+    from kschedweb.decisions.parts import Miss
     from kschedweb.decisions.presentation import Presentation
 
 
 def decided(request: HttpRequest, found: Presentation, absent: str) -> dict[str, Any]:
     """The headline, the columns, and the arithmetic of the cell that the address names."""
+    miss = None if found.explanation.feasible.size or found.waiting else found.nearest_miss()
+    node = device_node(request.GET.get("node", "").strip(), found, miss)
     return {
         "answer": found.answer(),
-        "miss": None if found.explanation.feasible.size or found.waiting else found.nearest_miss(),
+        "miss": miss,
+        "devices": None if node is None else found.devices(node),
         **columns(request, found, absent),
         **cell(request, found),
     }
+
+
+def device_node(asked: str, found: Presentation, miss: Miss | None) -> int | None:
+    """The position of the node whose devices are shown: the one asked for, else the chosen one, else the nearest miss.
+
+    ``None`` where there is none, or the one asked for does not exist.
+    """
+    nodes = found.explanation.nodes
+    if asked:
+        return nodes.index(asked) if asked in nodes else None
+    if found.explanation.chosen is not None:
+        return found.explanation.chosen
+    return None if miss is None else nodes.index(miss.node)
 
 
 def columns(request: HttpRequest, found: Matrix, absent: str) -> dict[str, Any]:

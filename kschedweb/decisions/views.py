@@ -72,8 +72,9 @@ def decision(request: HttpRequest, cluster: str, namespace: str, pod: str) -> Ht
         "in_force": utilisation.known(case.snapshot, snapshot),
         "neighbours": selectors.neighbours(snapshot, namespace, pod),
         **_links(request),
-        **decided(request, found, "The snapshot has no node"),
     }
+    with services.alone(snapshot):
+        context |= decided(request, found, "The snapshot has no node")
     return render(request, "decisions/decision.html", context)
 
 

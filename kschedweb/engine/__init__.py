@@ -1,4 +1,4 @@
-"""kube-scheduler 1.36.3 as a library: a pod and a snapshot in, a decision out.
+"""kube-scheduler 1.37.2 as a library: a pod and a snapshot in, a decision out.
 
 Standard library and numpy only; no clock, disk, network or randomness that is not passed in.
 """

@@ -6,7 +6,7 @@ python -m kschedweb.engine validate [--release 1.37] [--feature-gates VolumeLimi
 python -m kschedweb.engine convert [--classic '{"version": "1.9"}'] < policy.yaml
 python -m kschedweb.engine gate --policy policy.yaml --snapshot cluster.json [--max-moved 10%] … (docs/gate.md)
 
-The release is the scenario's own ("release", "featureGates") where it names one, else --release, else 1.36.
+The release is the scenario's own ("release", "featureGates") where it names one, else --release, else 1.37.
 A scenario marked "classic" is answered by kube-scheduler 1.13's predicates and priorities (docs/classic.md).
 Extenders are asked over HTTP only with --extenders; without it a decision that they have a say in is not made up.
 Bad input ends it with status 2 and one line on stderr that says where. What an API server would refuse, such as an

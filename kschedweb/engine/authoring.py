@@ -6,10 +6,12 @@ from kschedweb.engine.config.args import args_struct
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, Trial
 from kschedweb.engine.config.types import BOOL, DURATION, FLOAT64, INT32, INT64, STRING, Field, ListOf, MapOf
 from kschedweb.engine.framework.diagnosis import Diagnosis
+from kschedweb.engine.framework.groups import Assignment, Domain, GroupCycle, GroupHandle, GroupRoom
 from kschedweb.engine.framework.interface import Cycle, Handle, PostFilterResult, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, default_normalize, rounded
 from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status, error, unresolvable, unschedulable
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.state.columns import Codes, Floats, Ints, Mask, Rows
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.validation.fields import Problem, child, invalid, required
@@ -25,12 +27,17 @@ __all__ = [
     "STRING",
     "SUCCESS",
     "ArgsSpec",
+    "Assignment",
     "Codes",
     "Cycle",
     "CycleError",
     "Diagnosis",
+    "Domain",
     "Field",
     "Floats",
+    "GroupCycle",
+    "GroupHandle",
+    "GroupRoom",
     "Handle",
     "Ints",
     "ListOf",
@@ -38,6 +45,7 @@ __all__ = [
     "Mask",
     "PluginSpec",
     "Pod",
+    "PodGroup",
     "PostFilterResult",
     "PreFilterResult",
     "Problem",

@@ -11,7 +11,7 @@ from typing import Any
 
 from kschedweb.engine import config
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.releases import json_schema, load, nearest
+from kschedweb.engine.releases import json_schema, load, minor
 from kschedweb.policies import diff
 from kschedweb.policies.dialect import Dialect, Json, Kind
 from kschedweb.policies.diff import PolicyChange
@@ -67,7 +67,7 @@ class Profiles(Dialect[Checked, Configuration]):
         return {name: process[name] for name in PROCESS if process.get(name)}
 
     def started(self, process: Mapping[str, Any], version: str) -> Json:
-        release = process.get("release") or nearest(version)
+        release = process.get("release") or minor(version)
         return {**process, "release": release} if release else dict(process)
 
     def schema(self) -> Json:

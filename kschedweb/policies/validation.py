@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kschedweb.engine.documents.marked import Document, DocumentError, MarkedProblem, Path, parse
-from kschedweb.engine.releases import CURRENT, ReleaseError, load, released
+from kschedweb.engine.releases import ReleaseError, load, released
 from kschedweb.policies.dialect import Kind
 from kschedweb.policies.editing.switches import as_dict, as_list
 from kschedweb.policies.extenders import refusals
@@ -30,6 +30,8 @@ LINE = re.compile(r"\bline (\d+)")
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
 PROCESS = ("release", "featureGates")
+UNNAMED = "1.36"
+"""The release of runs, searches and verdicts that were stored before they named one."""
 NOTHING_SAID: Mapping[str, Any] = MappingProxyType({})
 KEY, TOKEN = "keyData", "token"
 SECRET = (f".tlsConfig.{KEY}", f".metricProvider.{TOKEN}")
@@ -76,10 +78,18 @@ def release_asked(process: Mapping[str, Any], release: str, gates: Mapping[str, 
     return release_of(given if release else {**process, **given})
 
 
+def release_of_record(process: Mapping[str, Any]) -> Release:
+    """The release that a stored run, search or verdict was made as."""
+    return release_of({"release": UNNAMED, **process})
+
+
+def settled(process: Mapping[str, Any]) -> dict[str, Any]:
+    """``process`` with the name of the release that it means today, as records keep it. Raises ReleaseError."""
+    return {**process, "release": release_of(process).name}
+
+
 def process_of(release: Release) -> dict[str, Any]:
-    """The process that names ``release``: the reverse of ``release_of``; empty for ``CURRENT``."""
-    if release is CURRENT:
-        return {}
+    """The process that names ``release``: the reverse of ``release_of``."""
     return {"release": release.name, **({"featureGates": dict(release.switched)} if release.switched else {})}
 
 

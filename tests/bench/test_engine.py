@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from kschedweb.engine import Scheduler, Snapshot
-from kschedweb.engine.config import Configuration
+from kschedweb.engine.config import Configuration, Release
 from kschedweb.engine.releases import load
 from tests.bench import growth, workloads
 from tests.bench.conftest import timed, worked
@@ -53,8 +53,10 @@ def ours(scenario: str, enough: float = 0.0) -> Json:
 @pytest.mark.parametrize(
     "kind", [kind if kind in COMMIT else pytest.param(kind, marks=nightly) for kind in workloads.KINDS]
 )
-def test_every_node_scored(kind: str, oracle: Oracle, compare: Callable[..., None], long: bool) -> None:
-    whole = workloads.scenario(kind, pending=500 if long else PENDING.get(kind, 300))
+def test_every_node_scored(
+    kind: str, oracle: Oracle, real_release: Release, compare: Callable[..., None], long: bool
+) -> None:
+    whole = workloads.scenario(kind, pending=500 if long else PENDING.get(kind, 300)) | {"release": real_release.name}
     scenario = json.dumps(whole)
     theirs, limit = oracle("bench", scenario), LIMITS.get(kind, 30)
     mine = ours(scenario, limit * theirs["PodsPerSecond"])

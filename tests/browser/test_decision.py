@@ -7,8 +7,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from django.utils import timezone
 
-from kschedweb.clusters.services import demo_load
+from kschedweb.clusters.models import Cluster, Source
+from kschedweb.clusters.services import demo_load, snapshot_store
+from kschedweb.engine.documents.marked import parse
+from kschedweb.playground.scenarios.ready import all_ready
 from tests.support.seed_classic import classic
 
 if TYPE_CHECKING:
@@ -29,6 +33,21 @@ def demo(transactional_db: None) -> None:
 def drawn(page: Page) -> Any:
     page.wait_for_selector("[data-figure] .main-svg")
     return page.locator("[data-figure] .main-svg").first
+
+
+def test_devices_can_be_read_by_anyone_on_a_phone(page_as: PageAs, axe: Any) -> None:
+    ready = next(one for one in all_ready() if one.key == "devices")
+    objects = [{"apiVersion": "v1", **item} for item in parse(ready.text).data["objects"]]
+    for item in objects:
+        if item["kind"] == "Pod":
+            item["metadata"] |= {"namespace": "default"}
+    cluster = Cluster.objects.create(name="lab", source=Source.DEMO, refreshed_at=timezone.now())
+    snapshot_store(cluster=cluster, objects=objects, problems=[])
+    for dark in (False, True):
+        page = page_as("viewer", width=390, dark=dark)
+        page.goto("/decision/lab/default/trainer/?node=gpu-1#devices")
+        assert page.locator("#devices [data-state=refused]").count() == 2
+        axe(page)
 
 
 def test_a_click_on_a_cell_shows_its_arithmetic_and_the_address_leads_back_to_it(page_as: PageAs) -> None:

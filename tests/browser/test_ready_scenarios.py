@@ -19,6 +19,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
     ("key", "name", "answer"),
     [
         ("spread-two-constraints", "Spread: two constraints", "mypod goes to node4, the only node that can run it"),
+        ("devices", "Devices: two GPUs on one socket", "trainer goes to gpu-4, the only node that can run it"),
         pytest.param(
             "watermarks-of-the-article",
             "Watermarks: the article's example",

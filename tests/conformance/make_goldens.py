@@ -2,8 +2,10 @@
 
     KUBEBUILDER_ASSETS=<folder with oracle> KSCHEDWEB_SHARED=<recorded data> python -m tests.conformance.make_goldens
 
-reads what was asked from the files in goldens/ and writes them back with today's answers; `--evictions N` and
-`--claims N` first make the scenarios of evictions.jsonl.xz and claims.jsonl.xz anew, from seed N.
+reads what was asked from the files in goldens/ and writes them back with today's answers. Only what is kept of the
+release that the oracle is, is asked again: a scenario's own, else ``RELEASE``. `--evictions N`, `--claims N` and
+`--groups N` first make the scenarios of evictions.jsonl.xz, claims.jsonl.xz and groups.jsonl.gz anew, from seed N.
+Groups are asked about where GANGS names what tests/support/gangs/build prints.
 """
 
 from __future__ import annotations
@@ -15,16 +17,21 @@ import lzma
 import os
 import subprocess
 from collections.abc import Callable
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from tests.conformance.classic import ClassicReference
+from tests.conformance.groups import GOLDEN, Gangs
+from tests.conformance.groups import scenarios as of_groups
 from tests.conformance.hunting import KINDS, scenarios
 from tests.conformance.reference import Reference
 from tests.engine.builders import CONFIGURATION
 from tests.support import openb
 
 GOLDENS = Path(__file__).parent / "goldens"
+RELEASE = "1.36"
+"""The release whose answers are kept, where a scenario names no other."""
 SCENARIOS = {
     "explain.jsonl.xz": "explain",
     "schedule.jsonl.xz": "schedule",
@@ -36,6 +43,7 @@ CONFIGURATIONS = ("configurations.jsonl.gz", "documents.jsonl.gz")
 CLASSIC = "classic.jsonl.xz"
 RECORDED = "openb.jsonl.xz"
 MADE = 60
+OF_GROUPS = {"groups": 70, "domains": 55, "sampled": 5, "devices": 10, "sharing": 10, "busy": 20}
 PODS = 1000
 RESOURCES = [{"name": name, "weight": weight} for name, weight in (("cpu", 1), ("memory", 1), (openb.GPU, 5))]
 STRATEGY = {"scoringStrategy": {"type": "MostAllocated", "resources": RESOURCES}}
@@ -68,6 +76,11 @@ def parsed(name: str, line: str) -> dict[str, Any]:
     return ({"ask": SCENARIOS[name]} | found) if name in SCENARIOS else found
 
 
+def release_of_line(line: dict[str, Any]) -> str:
+    """The release whose answer a golden scenario holds."""
+    return str(line["scenario"].get("release") or RELEASE)
+
+
 def write(name: str, lines: list[dict[str, Any]]) -> None:
     """No time is packed: the same answers make the same file."""
     text = "".join(json.dumps(line, separators=(",", ":"), ensure_ascii=False) + "\n" for line in lines)
@@ -87,9 +100,10 @@ def _unpack(name: str, data: bytes) -> bytes:
 
 
 def answer_scenarios(reference: Reference, name: str, lines: list[dict[str, Any]]) -> None:
-    answered = []
+    theirs = [line for line in lines if release_of_line(line) == reference.release.name]
+    answered = [line for line in lines if release_of_line(line) != reference.release.name]
     for mode in ("explain", "schedule"):
-        asked = [line for line in lines if line["ask"] == mode]
+        asked = [line for line in theirs if line["ask"] == mode]
         answers = reference.answers(mode, [line["scenario"] for line in asked])
         answered += [
             {"ask": mode, "scenario": line["scenario"], "expected": answer}
@@ -126,13 +140,25 @@ def answer_classic(reference: ClassicReference) -> None:
     write(CLASSIC, [{"scenario": scenario, "expected": answer} for scenario, (_, answer) in lines])
 
 
-def made(kind: str, seed: int) -> list[dict[str, Any]]:
-    return [{"ask": mode, "scenario": one} for mode in KINDS[kind].modes for one in scenarios(kind, seed, MADE)]
+def answer_groups(gangs: Gangs, seed: int | None) -> None:
+    """Those of one kind at once."""
+    if seed is None:
+        asked = [line["scenario"] for line in read(GOLDEN)]
+    else:
+        asked = [one for kind, count in OF_GROUPS.items() for one in of_groups(kind, seed, count)]
+    parts = [list(part) for _, part in groupby(asked, key=lambda one: str(one["featureGates"]))]
+    answered = [(one, answer) for part in parts for one, answer in zip(part, gangs.answers(part), strict=True)]
+    write(GOLDEN, [{"scenario": one, "expected": answer} for one, answer in answered])
+
+
+def made(kind: str, seed: int, reference: Reference) -> list[dict[str, Any]]:
+    asked = [reference.asked(one) for one in scenarios(kind, seed, MADE)]
+    return [{"ask": mode, "scenario": one} for mode in KINDS[kind].modes for one in asked]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Ask the real scheduler again for every golden answer.")
-    for kind in ("evictions", "claims"):
+    for kind in ("evictions", "claims", "groups"):
         parser.add_argument(f"--{kind}", type=int, metavar="SEED")
     options = parser.parse_args()
     assets = Path(os.environ["KUBEBUILDER_ASSETS"])
@@ -141,16 +167,19 @@ def main() -> None:
         done = subprocess.run([assets / "oracle", "validate"], input=text, capture_output=True, text=True, check=True)
         return json.loads(done.stdout)
 
+    reference = Reference(assets)
     for name in SCENARIOS:
         kind = name.partition(".")[0]
         seed = getattr(options, kind, None)
-        lines = read(name) if seed is None else made(kind, seed)
-        answer_scenarios(Reference(assets), name, lines)
-    for name in CONFIGURATIONS:
-        answer_configurations(validate, name)
+        answer_scenarios(reference, name, read(name) if seed is None else made(kind, seed, reference))
     answer_classic(ClassicReference(assets))
-    if "KSCHEDWEB_SHARED" in os.environ:
-        answer_recorded(Reference(assets), Path(os.environ["KSCHEDWEB_SHARED"]))
+    if "GANGS" in os.environ:
+        answer_groups(Gangs(Path(os.environ["GANGS"])), options.groups)
+    if reference.release.name == RELEASE:
+        for name in CONFIGURATIONS:
+            answer_configurations(validate, name)
+        if "KSCHEDWEB_SHARED" in os.environ:
+            answer_recorded(reference, Path(os.environ["KSCHEDWEB_SHARED"]))
 
 
 if __name__ == "__main__":

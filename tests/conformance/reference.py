@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from kschedweb.engine.config import Release
 from kschedweb.engine.framework.status import CycleError
+from kschedweb.engine.releases import write_gates
 from kschedweb.engine.scenario import Scenario, ScenarioError
+from tests.support.kubescheduler import release_of
 
 # The oracle reads all it is asked before it answers, so it cannot be kept open. It starts in 30 ms and then mostly
 # waits for its caches, 80 ms a scenario: several of it at once answer sooner.
@@ -29,19 +34,27 @@ def failure(text: str) -> Answer:
 class Reference:
     """The real scheduler's answers, one a scenario; the scenario that ends an oracle is answered with the error."""
 
-    def __init__(self, assets: Path) -> None:
+    def __init__(self, assets: Path, gates: Mapping[str, bool] | None = None) -> None:
+        """``gates``: the feature gates that both the real scheduler and the engine switch."""
         self.command = assets / "oracle"
-        self._scheduler = assets / "kube-scheduler"
+        self._assets, self._gates = assets, dict(gates or {})
+
+    def with_gates(self, **gates: bool) -> Reference:
+        """The same scheduler with these feature gates on or off."""
+        return Reference(self._assets, gates)
 
     @cached_property
-    def release(self) -> str:
-        """The release that it is, as "1.36"."""
-        said = subprocess.run([self._scheduler, "--version"], capture_output=True, text=True, check=True, timeout=60)
-        return said.stdout.split()[1].removeprefix("v").rpartition(".")[0]
+    def release(self) -> Release:
+        """The release that it is."""
+        return release_of(self._assets)
+
+    def asked(self, scenario: dict) -> dict:
+        """The scenario as the engine is asked for the same release's answer."""
+        return {**scenario, "release": self.release.name, "featureGates": self._gates}
 
     def engine_answer(self, mode: str, scenario: dict) -> Answer:
         """What the engine says to one scenario as the same release."""
-        return engine_answer(mode, {**scenario, "release": self.release})
+        return engine_answer(mode, self.asked(scenario))
 
     def answers(self, mode: str, scenarios: list[dict]) -> list[Answer]:
         """One answer for each of ``scenarios``; ``mode`` is "explain" or "schedule"."""
@@ -54,7 +67,14 @@ class Reference:
         answers: list[Answer] = []
         while len(answers) < len(scenarios):
             text = "".join(json.dumps(scenario) + "\n" for scenario in scenarios[len(answers) :])
-            done = subprocess.run([self.command, mode], input=text, capture_output=True, text=True, timeout=TIMEOUT)
+            done = subprocess.run(
+                [self.command, mode],
+                input=text,
+                capture_output=True,
+                text=True,
+                timeout=TIMEOUT,
+                env=os.environ | {"ORACLE_FEATURE_GATES": write_gates(self._gates)},
+            )
             answers += [json.loads(line) for line in done.stdout.splitlines() if line.strip()]
             if done.returncode:
                 answers.append(failure(done.stderr.strip()))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kschedweb.engine import Snapshot
-from kschedweb.engine.config import EMPTY
+from kschedweb.engine.config import EMPTY, Release
 from kschedweb.engine.objects.access import ObjectError
 from kschedweb.engine.releases import load
 from kschedweb.engine.studies.capacity.capacity import fit
@@ -24,11 +24,12 @@ LIMIT = 60  # clones; the scenarios' nodes are small
 Json = dict[str, Any]
 
 
-def _asked(random: Random, number: int) -> tuple[Json, Snapshot, PodShape] | None:
+def _asked(random: Random, number: int, release: Release) -> tuple[Json, Snapshot, PodShape] | None:
     """A scenario, its cluster, and a shape of its pending pods, one that fits if there is any; ``None`` without any."""
     scenario = KINDS[("mixed", "amounts")[number % 2]].make(random, f"capacity-{number}")
-    configuration = load(scenario.get("config") or EMPTY).configuration
-    snapshot = Snapshot.from_objects(scenario.get("objects") or [], keep_finished=True)
+    configuration = load(scenario.get("config") or EMPTY, release).configuration
+    objects = scenario.get("objects") or []
+    snapshot = Snapshot.from_objects(objects, keep_finished=True, counting=release.counting)
     shapes = []
     for raw in scenario.get("pending") or ():
         shape, spec = PodShape("clone", raw), raw.get("spec") or {}
@@ -44,10 +45,10 @@ def _asked(random: Random, number: int) -> tuple[Json, Snapshot, PodShape] | Non
 
 def test_as_many_clones_fit_as_the_real_scheduler_places(reference: Reference) -> None:
     random = Random(SEED)
-    asked = [found for number in range(60) if (found := _asked(random, number)) is not None]
+    asked = [found for number in range(60) if (found := _asked(random, number, reference.release)) is not None]
     counted = []
     for scenario, snapshot, shape in asked:
-        configuration = load(scenario.get("config") or EMPTY).configuration
+        configuration = load(scenario.get("config") or EMPTY, reference.release).configuration
         assert configuration is not None
         counted.append(fit(snapshot, configuration, shape, limit=LIMIT))
     scenarios = [

@@ -1,4 +1,4 @@
-"""Device selectors, written by hand and drawn at random, evaluated by the engine and by the real scheduler."""
+"""Device selectors, written by hand and drawn at random, evaluated by the engine and by kube-scheduler 1.36."""
 
 from __future__ import annotations
 
@@ -78,7 +78,9 @@ def real(said: dict, number: int) -> bool | str:
     (reason,) = verdict["reasons"]
     if COMPILING in reason:
         return NOT_VALID
-    return reason.split(RUNNING, 1)[1] if RUNNING in reason else verdict["reasons"] != NONE and f"? {reason}"
+    if RUNNING in reason:
+        return reason.split(RUNNING, 1)[1]
+    return verdict["reasons"] != NONE and f"? {reason}"
 
 
 def differences(expressions: list[str], devices: list[dict], answers: Answer, untold: list[str]) -> list[Any]:
@@ -99,12 +101,12 @@ def drawn(number: int) -> tuple[list[str], list[dict]]:
     return [maker.expression() for _ in range(PART)], [maker.device() for _ in range(DEVICES)]
 
 
-def test_drawn_selectors_match_as_in_the_real_scheduler(reference: Reference) -> None:
+def test_drawn_selectors_match_as_in_the_real_scheduler(reference_1_36: Reference) -> None:
     parts = [drawn(number) for number in range(-(-COUNT // PART))]
     asked = [scenario(f"cel-{SEED}-{number}", *part) for number, part in enumerate(parts)]
     differing: list[Any] = []
     untold: list[str] = []
-    for part, said in zip(parts, reference.answers("explain", asked), strict=True):
+    for part, said in zip(parts, reference_1_36.answers("explain", asked), strict=True):
         differing += differences(*part, said, untold)
     assert len(untold) <= COUNT * DEVICES // 100, untold
     assert differing == [], f"HUNT_SEED={SEED}\n{json.dumps(differing[:5], indent=1)}"
@@ -149,23 +151,23 @@ def one_by_one(reference: Reference, expressions: list[str], devices: list[dict]
     return {"pods": pods}
 
 
-def test_changed_selectors_match_as_in_the_real_scheduler(reference: Reference) -> None:
+def test_changed_selectors_match_as_in_the_real_scheduler(reference_1_36: Reference) -> None:
     parts = [changed(number) for number in range(-(-COUNT // PART))]
     asked = [scenario(f"changed-{SEED}-{number}", part, [DEVICE]) for number, part in enumerate(parts)]
     differing: list[Any] = []
     untold: list[str] = []
-    for part, said in zip(parts, reference.answers("explain", asked), strict=True):
-        told = one_by_one(reference, part, [DEVICE]) if "error" in said else said
+    for part, said in zip(parts, reference_1_36.answers("explain", asked), strict=True):
+        told = one_by_one(reference_1_36, part, [DEVICE]) if "error" in said else said
         differing += differences(part, [DEVICE], told, untold)
     assert len(untold) <= len(parts) * PART * 3 // 100, untold
     assert differing == [], f"HUNT_SEED={SEED}\n{json.dumps(differing[:5], indent=1)}"
 
 
-def test_drawn_patterns_find_what_they_find_in_the_real_scheduler(reference: Reference) -> None:
+def test_drawn_patterns_find_what_they_find_in_the_real_scheduler(reference_1_36: Reference) -> None:
     parts = [searched(number) for number in range(-(-COUNT // PART))]
     asked = [scenario(f"patterns-{SEED}-{number}", part, [DEVICE]) for number, part in enumerate(parts)]
     differing, refused = [], 0
-    for part, said in zip(parts, reference.answers("explain", asked), strict=True):
+    for part, said in zip(parts, reference_1_36.answers("explain", asked), strict=True):
         for expression, one in zip(part, said["pods"], strict=True):
             mine, theirs = answer(expression, read(DEVICE)), real(one, 0)
             refused += mine == NOT_VALID != theirs
@@ -177,12 +179,12 @@ def test_drawn_patterns_find_what_they_find_in_the_real_scheduler(reference: Ref
     assert refused <= len(parts) * PART * 3 // 20
 
 
-def test_selectors_written_by_hand_match_as_in_the_real_scheduler(reference: Reference) -> None:
+def test_selectors_written_by_hand_match_as_in_the_real_scheduler(reference_1_36: Reference) -> None:
     expressions = [expression for cases in CASES.values() for expression, _ in cases]
     parts = [expressions[first : first + 3 * PART] for first in range(0, len(expressions), 3 * PART)]
     asked = [scenario(f"cases-{number}", part, [DEVICE]) for number, part in enumerate(parts)]
     differing: list[Any] = []
     untold: list[str] = []
-    for part, said in zip(parts, reference.answers("explain", asked), strict=True):
+    for part, said in zip(parts, reference_1_36.answers("explain", asked), strict=True):
         differing += differences(part, [DEVICE], said, untold)
     assert (differing, untold) == ([], [])

@@ -78,7 +78,7 @@ def explained_alike(scenario: dict, expected: dict) -> bool:
 
 
 def test_the_engine_explains_claims_as_the_real_scheduler(reference: Reference) -> None:
-    asked = scenarios()
+    asked = [reference.asked(scenario) for scenario in scenarios()]
     differing = [
         scenario["name"]
         for scenario, expected in zip(asked, reference.answers("explain", asked), strict=True)
@@ -97,7 +97,7 @@ def placed_alike(said: list[dict], expected: list[dict]) -> bool:
 
 
 def test_the_engine_places_pods_with_claims_as_the_real_scheduler(reference: Reference) -> None:
-    asked = scenarios()
+    asked = [reference.asked(scenario) for scenario in scenarios()]
     differing = [
         scenario["name"]
         for scenario, expected in zip(asked, reference.answers("schedule", asked), strict=True)

@@ -117,7 +117,7 @@ class ExtendedMaker(Maker):
 
 def test_extenders_are_asked_as_the_real_scheduler_asks_them(reference: Reference, address: str) -> None:
     maker = ExtendedMaker(Random(SEED), address)
-    asked = [valid(maker.extended(f"extended-{SEED}-{number}")) for number in range(COUNT)]
+    asked = [reference.asked(valid(maker.extended(f"extended-{SEED}-{number}"))) for number in range(COUNT)]
     answers = reference.answers("schedule", asked)
     differing = [
         scenario["name"]

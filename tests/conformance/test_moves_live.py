@@ -30,7 +30,7 @@ def test_moves_are_what_both_real_schedulers_answers_come_to(
     print(f"HUNT_SEED={SEED}")
     names = [f"moves-{SEED}-{number}" for number in range(COUNT)]
     made = [ClassicMaker(Random(f"{SEED}/classic/{name}")).scenario(name) | {"mode": "each"} for name in names]
-    today = [of_today(one, PROFILES[number % len(PROFILES)]) for number, one in enumerate(made)]
+    today = [reference.asked(of_today(one, PROFILES[number % len(PROFILES)])) for number, one in enumerate(made)]
     first = [answer for _, answer in classic_reference.answers(made, part=1)]
     second = reference.answers("explain", today)
     found = []

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kschedweb.engine.config import default_document
+from kschedweb.engine.config import Release, default_document
 from kschedweb.engine.releases import CURRENT, cli_validate, load
 from tests.conformance.configurations import POINTS, Configurations
 from tests.support import tiers
@@ -51,7 +51,7 @@ def excused(answer: dict[str, Any]) -> bool:
 
 
 @pytest.mark.live
-def test_random_configurations_are_answered_as_kube_scheduler_does(oracle: Oracle) -> None:
+def test_random_configurations_are_answered_as_kube_scheduler_does(oracle: Oracle, real_release: Release) -> None:
     print(f"HUNT_SEED={SEED}")
     source = Configurations(SEED)
     texts = [source.text() for _ in range(COUNT)]
@@ -60,7 +60,7 @@ def test_random_configurations_are_answered_as_kube_scheduler_does(oracle: Oracl
     differing = [
         (text, expected, answer)
         for text, expected in zip(texts, answers, strict=True)
-        if (answer := comparable(cli_validate(text))) != expected and not excused(answer)
+        if (answer := comparable(cli_validate(text, real_release))) != expected and not excused(answer)
     ]
     assert differing == [], f"HUNT_SEED={SEED}: {len(differing)} of {COUNT} differ"
     # The generator is worth something only while it makes good ones and bad ones.
@@ -69,26 +69,26 @@ def test_random_configurations_are_answered_as_kube_scheduler_does(oracle: Oracl
 
 @pytest.mark.live
 @pytest.mark.parametrize("field", ["percentageOfNodesToScore", "kind"])
-def test_a_number_is_read_as_kube_scheduler_reads_it(oracle: Oracle, field: str) -> None:
+def test_a_number_is_read_as_kube_scheduler_reads_it(oracle: Oracle, real_release: Release, field: str) -> None:
     texts = [f"apiVersion: kubescheduler.config.k8s.io/v1\nkind: K\n{field}: {number}\n" for number in NUMBERS]
     texts = [text.replace("kind: K\nkind:", "kind:").replace("kind: K\n", f"kind: {KIND}\n") for text in texts]
-    assert [comparable(cli_validate(text)) for text in texts] == [
+    assert [comparable(cli_validate(text, real_release)) for text in texts] == [
         comparable(oracle("validate", text)) for text in texts
     ]
 
 
 @pytest.mark.live
-def test_a_new_policy_is_accepted_by_kube_scheduler(oracle: Oracle) -> None:
+def test_a_new_policy_is_accepted_by_kube_scheduler(oracle: Oracle, real_release: Release) -> None:
     answer = oracle("validate", default_document())
     assert answer["valid"]
-    assert answer["defaulted"] == load(default_document()).defaulted
+    assert answer["defaulted"] == load(default_document(), real_release).defaulted
 
 
 @pytest.mark.live
 @pytest.mark.parametrize("plugin", CURRENT.own.specs)
-def test_a_plugin_runs_at_the_same_extension_points(oracle: Oracle, plugin: str) -> None:
+def test_a_plugin_runs_at_the_same_extension_points(oracle: Oracle, real_release: Release, plugin: str) -> None:
     """Its own all at once, each other one alone; a commit's tier asks two of those."""
-    own = CURRENT.own.specs[plugin].points
+    own = real_release.own.specs[plugin].points
     others = [point for point in POINTS if point not in own]
     asked = others if tiers.NIGHTLY else Random(f"{SEED}/{plugin}").sample(others, 2)
     assert oracle("validate", enabling(plugin, *own))["valid"]

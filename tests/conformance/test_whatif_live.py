@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from kschedweb.engine.releases import load
+from kschedweb.engine.config import Release
+from kschedweb.engine.releases import RELEASES, load
 from kschedweb.engine.simulation import PodArrives
 from kschedweb.engine.studies.document.document import read
 from kschedweb.engine.studies.play.run import run
 from kschedweb.engine.studies.prepare.prepared import Prepared, prepare
-from tests.conformance.make_goldens import DEFAULT, PACKING, PODS, RECORDED
+from tests.conformance.make_goldens import DEFAULT, PACKING, PODS, RECORDED, RELEASE
 from tests.conformance.make_goldens import read as golden
 from tests.support import openb as recorded
 from tests.support import tiers
@@ -36,9 +37,9 @@ def openb(shared: Path, pods: int = PODS) -> Prepared:
     return prepare(read(DOCUMENT | {"arrivals": arrivals}), [], recorded.files(shared), seed=1, now=0.0)
 
 
-def placed(prepared: Prepared, config: dict) -> dict[str, str]:
+def placed(prepared: Prepared, config: dict, release: Release) -> dict[str, str]:
     """The node of each pod, "" for none."""
-    configuration = load(config).configuration
+    configuration = load(config, release).configuration
     assert configuration is not None
     outcome = run(prepared, configuration)
     nodes = zip(outcome.pods, outcome.node.tolist(), strict=True)
@@ -52,7 +53,7 @@ def test_a_recorded_cluster_is_filled_as_the_real_scheduler_filled_it(line: dict
     places = line["expected"][:FIRST]
     theirs = {pod: nodes[place] if place >= 0 else "" for pod, place in zip(pods, places, strict=True)}
     assert len(theirs) == FIRST
-    assert placed(openb(shared, FIRST), line["config"]) == theirs
+    assert placed(openb(shared, FIRST), line["config"], RELEASES[RELEASE]) == theirs
 
 
 @pytest.mark.parametrize(
@@ -63,7 +64,7 @@ def test_a_recorded_cluster_is_filled_as_the_real_scheduler_filled_it(line: dict
     ],
 )
 def test_a_recorded_cluster_is_filled_as_the_real_scheduler_fills_it(
-    config: dict, shared: Path, oracle: Callable[[str, str], Any]
+    config: dict, shared: Path, oracle: Callable[[str, str], Any], real_release: Release
 ) -> None:
     prepared = openb(shared)
     pending = [event.pod for event in prepared.events if isinstance(event, PodArrives)]
@@ -71,4 +72,4 @@ def test_a_recorded_cluster_is_filled_as_the_real_scheduler_fills_it(
     answer = oracle("schedule", json.dumps(scenario))[0]
     theirs = {one["pod"]: one.get("node", "") for one in answer["placements"]}
     assert len(theirs) == PODS
-    assert placed(prepared, config) == theirs
+    assert placed(prepared, config, real_release) == theirs

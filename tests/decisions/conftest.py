@@ -88,11 +88,12 @@ def revision(db: None) -> Revision:
 
 
 @pytest.fixture
-def policy(db: None) -> Callable[[str, str], Revision]:
-    """``policy(name, document)``: revision 1 of a new policy."""
+def policy(db: None) -> Callable[..., Revision]:
+    """``policy(name, document, process={})``: revision 1 of a new policy."""
 
-    def make(name: str, document: str) -> Revision:
-        return Revision.objects.create(policy=Policy.objects.create(name=name), number=1, document=document)
+    def make(name: str, document: str, process: Json | None = None) -> Revision:
+        policy = Policy.objects.create(name=name)
+        return Revision.objects.create(policy=policy, number=1, document=document, process=process or {})
 
     return make
 

@@ -11,6 +11,7 @@ import yaml
 
 from kschedweb.clusters.models import Snapshot
 from kschedweb.engine import Snapshot as EngineSnapshot
+from kschedweb.engine.config import Release
 from kschedweb.policies.models import Revision
 
 from .conftest import HEAD, MOST, RATIO, Json
@@ -35,13 +36,14 @@ def comparable(value: Any) -> Any:
 def test_the_answer_equals_the_real_schedulers(
     demo: Snapshot,
     demo_objects: list[Json],
-    policy: Callable[[str, str], Revision],
+    policy: Callable[..., Revision],
     api_as: Callable[[str], Any],
     oracle: Callable[[str, str], Any],
+    real_release: Release,
     document: str,
 ) -> None:
     """Every pending pod of the demo, but those whose volumes decide."""
-    policy("asked", document)
+    policy("asked", document, {"release": real_release.name})
     pending = [
         pod.raw for pod in EngineSnapshot.from_objects(demo_objects).pending if not pod.raw["spec"].get("volumes")
     ]

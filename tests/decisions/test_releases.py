@@ -1,4 +1,4 @@
-"""The release of kube-scheduler that decides: the policy's, else the cluster's, else 1.36."""
+"""The release of kube-scheduler that decides: the policy's, else the cluster's, else the current one."""
 
 from __future__ import annotations
 
@@ -64,3 +64,34 @@ def test_the_page_says_which(demo: Snapshot, asked: Revision, client_as: Callabl
     services.forget_answers()
     page = client_as("viewer").get("/decision/demo/ml/notebook/?policy=asked").content.decode()
     assert "kube-scheduler 1.35.4" in page
+
+
+def test_a_version_that_is_not_known_is_told_with_the_nearest_release(
+    demo: Snapshot,
+    asked: Revision,
+    client_as: Callable[[str], Client],
+    api_as: Callable[[str], APIClient],
+) -> None:
+    Cluster.objects.filter(pk=demo.cluster_id).update(server_version="v1.33.4")
+    services.forget_answers()
+    said = "kube-scheduler 1.33 is not known here: 1.34, the nearest release, answers."
+    viewer = client_as("viewer")
+    assert said in viewer.get("/decision/demo/ml/notebook/?policy=asked").content.decode()
+    answer = api_as("viewer").get("/api/v1/clusters/demo/pods/ml/notebook/decision/?policy=asked").json()
+    assert (answer["release"], said in answer["warnings"]) == (RELEASES["1.34"].version, True)
+    remark = "This cluster runs 1.33; kschedweb answers as 1.34, the nearest release that it knows."
+    assert remark in viewer.get("/clusters/demo/").content.decode()
+    cluster = api_as("viewer").get("/api/v1/clusters/demo/").json()
+    assert (cluster["release"], cluster["release_remark"]) == ("1.34", remark)
+
+
+def test_of_a_known_version_nothing_is_told(
+    demo: Snapshot, asked: Revision, api_as: Callable[[str], APIClient]
+) -> None:
+    Cluster.objects.filter(pk=demo.cluster_id).update(server_version="v1.36.3")
+    services.forget_answers()
+    cluster = api_as("viewer").get("/api/v1/clusters/demo/").json()
+    assert (cluster["release"], cluster["release_remark"]) == ("1.36", "")
+    named(asked, release="1.38")
+    answer = api_as("viewer").get("/api/v1/clusters/demo/pods/ml/notebook/decision/?policy=asked").json()
+    assert "kube-scheduler 1.38 is not known here: 1.37, the nearest release, answers." in answer["warnings"]

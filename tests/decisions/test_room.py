@@ -41,7 +41,7 @@ def test_the_page_names_the_pods_that_would_go(cluster: Snapshot, client_as: Cal
     assert "default/cheap</a>" in page
     assert "default/guarded</a>" in page
     humble = unescape(html_of(client_as("viewer").get("/decision/demo/default/humble/")))
-    assert "no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never." in humble
+    assert "preemption: not eligible due to preemptionPolicy=Never." in humble
 
 
 def test_rest_gives_the_candidates_and_the_words(cluster: Snapshot, api_as: Callable[[str], Any]) -> None:

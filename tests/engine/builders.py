@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kschedweb.engine import Pod, Scheduler, Snapshot
-from kschedweb.engine.releases import load
+from kschedweb.engine.releases import CURRENT, RELEASES, load
 
 NOT_NOW, NEVER = "Unschedulable", "UnschedulableAndUnresolvable"
 CONFIGURATION = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
@@ -37,11 +37,12 @@ def pod(name: str, *, on: str = "", labels: dict | None = None, requests: dict |
 
 
 def scheduler(*objects: dict, **profile: Any) -> Scheduler:
-    """A scheduler over ``objects`` with one profile."""
+    """A scheduler over ``objects`` with one profile; ``release`` names another than the current one."""
+    release = RELEASES[profile.pop("release", CURRENT.name)]
     document = {**CONFIGURATION, "profiles": [{"schedulerName": "default-scheduler", **profile}]}
-    loaded = load(document)
+    loaded = load(document, release)
     assert loaded.configuration is not None, loaded.errors
-    return Scheduler(Snapshot.from_objects(objects), loaded.configuration)
+    return Scheduler(Snapshot.from_objects(objects, counting=release.counting), loaded.configuration)
 
 
 def explain(raw: dict, *objects: dict, **profile: Any) -> dict:

@@ -7,6 +7,7 @@ import pytest
 
 from kschedweb.engine.__main__ import main
 from tests.engine.builders import CONFIGURATION, node, pod
+from tests.engine.gangs import ON, THREE, group, member, members
 
 SCENARIO = {"name": "two", "objects": [node("a"), node("b")], "pending": [pod("p", requests={"cpu": "3"}), pod("q")]}
 
@@ -31,6 +32,19 @@ def test_explain_answers_each_scenario_on_a_line(run) -> None:
     assert [answer["name"] for answer in answers] == ["two", "again"]
     assert answers[0]["nodeOrder"] == ["a", "b"]
     assert answers[0]["pods"][0]["chosen"] == "a"
+
+
+def test_of_a_release_that_is_not_known_the_nearest_answers_with_a_warning(run) -> None:
+    said = "kube-scheduler 1.33 is not known here: 1.34, the nearest release, answers."
+    for arguments, scenario in (
+        (["schedule", "--release", "1.33"], SCENARIO),
+        (["schedule"], {**SCENARIO, "release": "1.33"}),
+    ):
+        status, answers, err = run(arguments, json.dumps(scenario))
+        assert (status, len(answers)) == (0, 1)
+        assert said in err
+    assert said in run(["validate", "--release", "1.33"], "")[1][0]["warnings"]
+    assert run(["schedule", "--release", "soon"], json.dumps(SCENARIO))[0] == 2
 
 
 def test_the_mode_may_be_given_on_the_command_line(run) -> None:
@@ -127,3 +141,35 @@ def test_what_cannot_be_converted_is_one_line_that_says_why(run, arguments: list
     status, answers, err = run(["convert", *arguments], text)
     assert (status, answers, err.count("\n")) == (2, [], 1)
     assert said in err
+
+
+GANG = {
+    "release": "1.37",
+    "featureGates": ON,
+    "objects": [node("a"), group("gang", 2), group("big", 2)],
+    "pending": [member("p"), pod("alone", requests={"cpu": "2"}), *members(2, "big", requests=THREE), member("q")],
+}
+
+
+def test_schedule_places_a_group_as_one_where_the_first_of_its_pods_stands(run) -> None:
+    answer = run(["schedule"], json.dumps(GANG))[1][0]
+    assert [placement.get("node") for placement in answer["placements"]] == ["a", "a", None, None, "a"]
+    assert [(one["group"], one["placed"]) for one in answer["groups"]] == [
+        ("default/gang", True),
+        ("default/big", False),
+    ]
+    assert answer["groups"][1]["blocking"] == "default/big-0"
+
+
+def test_explain_says_of_a_group_whether_it_would_fit_and_what_keeps_it_waiting(run) -> None:
+    answer = run(["explain"], json.dumps({**GANG, "pending": [member("p"), *members(2, "big", requests=THREE)]}))[1][0]
+    gang, big = answer["groups"]
+    assert gang["held"] == "waiting for minCount pods from a gang to appear in scheduling queue"
+    assert (big["held"], big["placed"], big["blocking"]) == ("", False, "default/big-1")
+    assert big["domains"][0]["pods"][0]["node"] == "a"
+
+
+def test_with_the_gate_off_there_are_no_groups(run) -> None:
+    answer = run(["schedule"], json.dumps({**GANG, "featureGates": {}}))[1][0]
+    assert [placement.get("node") for placement in answer["placements"]] == ["a", "a", None, None, "a"]
+    assert "groups" not in answer

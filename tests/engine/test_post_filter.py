@@ -29,12 +29,16 @@ def condition(engine: Scheduler, **spec: Any) -> str:
     return explained
 
 
-def test_the_words_of_all_plugins_follow_those_of_the_filters() -> None:
-    said = condition(scheduler(node("a"), placed("x", "a", "4")), preemptionPolicy="Never")
-    assert said == (
-        "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, "
-        "preemption: not eligible due to preemptionPolicy=Never."
-    )
+@pytest.mark.parametrize(
+    ("release", "further"),
+    [
+        ("1.36", "no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never."),
+        ("1.37", "preemption: not eligible due to preemptionPolicy=Never."),
+    ],
+)
+def test_the_words_of_all_plugins_follow_those_of_the_filters(release: str, further: str) -> None:
+    said = condition(scheduler(node("a"), placed("x", "a", "4"), release=release), preemptionPolicy="Never")
+    assert said == f"0/1 nodes are available: 1 Insufficient cpu. {further}"
 
 
 def test_nothing_is_known_of_claims_where_an_earlier_prefilter_gave_up() -> None:
@@ -45,11 +49,19 @@ def test_nothing_is_known_of_claims_where_an_earlier_prefilter_gave_up() -> None
     assert said == "0/1 nodes are available: pod affinity terms conflict. not found"
 
 
-def test_where_room_can_be_made_nothing_is_added() -> None:
-    engine = scheduler(node("a"), node("b", unschedulable=True), placed("x", "a", "3"))
+@pytest.mark.parametrize(
+    ("release", "further"),
+    [
+        ("1.36", ""),
+        ("1.37", " preemption: found a potential placement for pod on node a, preempting 1 victims"),
+    ],
+)
+def test_where_room_can_be_made_it_is_said_since_1_37(release: str, further: str) -> None:
+    engine = scheduler(node("a"), node("b", unschedulable=True), placed("x", "a", "3"), release=release)
     incoming = Pod.read(pod("p", requests={"cpu": "2"}, priority=100))
     placement = engine.schedule_one(incoming, SearchRequest(post_filter=True))
-    assert placement.condition == "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable."
+    said = "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable."
+    assert placement.condition == said + further
     assert (placement.node, placement.nominated, placement.victims) == ("", "a", ("default/x",))
     assert "default/x" in engine.snapshot.pods.slots
 

@@ -25,10 +25,10 @@ HINTS = Hints(frameworks())
 NOTHING = ClusterObjects()
 
 
-def wakes(plugin: str, raw: Json, event: ClusterEvent, old: Any, new: Any) -> bool:
+def wakes(plugin: str, raw: Json, event: ClusterEvent, old: Any, new: Any, hints: Hints = HINTS) -> bool:
     """Whether ``event`` makes a pod be tried again that ``plugin`` rejected."""
     queued = QueuedPod(Pod.read(raw), 0.0, rejected_by=frozenset({plugin}))
-    return HINTS.strategy(queued, event, ObjectChange(old, new, NOTHING)) is Strategy.AFTER_BACKOFF
+    return hints.strategy(queued, event, ObjectChange(old, new, NOTHING)) is Strategy.AFTER_BACKOFF
 
 
 def comes(plugin: str, raw: Json, new: Json) -> bool:
@@ -36,9 +36,9 @@ def comes(plugin: str, raw: Json, new: Json) -> bool:
     return wakes(plugin, raw, ASSIGNED_POD_ADD, None, Pod.read(new))
 
 
-def goes(plugin: str, raw: Json, old: Json) -> bool:
+def goes(plugin: str, raw: Json, old: Json, hints: Hints = HINTS) -> bool:
     """Whether a pod that left does."""
-    return wakes(plugin, raw, ASSIGNED_POD_DELETE, Pod.read(old), None)
+    return wakes(plugin, raw, ASSIGNED_POD_DELETE, Pod.read(old), None, hints)
 
 
 def joins(plugin: str, raw: Json, new: Json) -> bool:

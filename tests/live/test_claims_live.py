@@ -115,7 +115,7 @@ def read(plane: ControlPlane) -> Snapshot:
     for kind, path in (("Node", "/api/v1/nodes"), ("ResourceClaim", CLAIMS), ("DeviceClass", CLASSES)):
         listed = plane.call("GET", path)
         objects += [item | {"kind": kind, "apiVersion": listed["apiVersion"]} for item in listed["items"]]
-    snapshot = Snapshot.from_objects(objects)
+    snapshot = Snapshot.from_objects(objects, counting=plane.release.counting)
     assert snapshot.problems == []
     return snapshot
 
@@ -152,7 +152,7 @@ def test_pods_with_claims_go_where_the_engine_says_or_hear_its_words(plane: Cont
         pod("both", "shared", requests={GPU: "1"}),
         pod("large", "shared", requests={"cpu": "9"}),
     ]
-    loaded = load(CONFIG)
+    loaded = load(CONFIG, plane.release)
     assert loaded.configuration is not None, loaded.errors
     engine = Scheduler(read(plane), loaded.configuration)
     placed = 0
@@ -186,7 +186,7 @@ def test_pods_with_claims_go_where_the_engine_says_or_hear_its_words(plane: Cont
 
 
 def test_a_pod_whose_claim_is_missing_is_not_tried_until_it_is_there(plane: ControlPlane) -> None:
-    loaded = load(CONFIG)
+    loaded = load(CONFIG, plane.release)
     assert loaded.configuration is not None, loaded.errors
     engine = Scheduler(read(plane), loaded.configuration)
     with kube_scheduler(plane, CONFIG), contextlib.closing(PodWatch(plane)) as watch:
@@ -212,7 +212,7 @@ def test_devices_in_the_way_are_given_back_as_kube_scheduler_does(place: Place, 
     plane.call("DELETE", f"{PODS}/theirs")
     allocate(plane, "nowhere", "three", [])
     wanting = plane.call("POST", PODS, pod("ours", "nowhere"))
-    loaded = load(CONFIG)
+    loaded = load(CONFIG, plane.release)
     assert loaded.configuration is not None, loaded.errors
     loop, now = LiveLoop(loaded.configuration), time.time()
     for kind, path in (("DeviceClass", CLASSES), ("ResourceClaim", CLAIMS), ("Node", "/api/v1/nodes")):

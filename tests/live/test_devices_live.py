@@ -6,18 +6,21 @@ import contextlib
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kschedweb.engine.config import Configuration, Release
 from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.cycle.request import SearchRequest
-from kschedweb.engine.framework.preparation import AllocateClaim
-from kschedweb.engine.live import Bind, LiveLoop, PodRef, Report
+from kschedweb.engine.framework.preparation import AllocateClaim, MakeClaim
+from kschedweb.engine.live import Bind, Free, LiveLoop, PodRef
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.quantity import parse
 from kschedweb.engine.objects.resourceclaim import ResourceClaim
-from kschedweb.engine.releases import load
+from kschedweb.engine.releases import RELEASES, load
+from kschedweb.engine.state.devices.claims import extended_key
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.live.schedulers.writing.preparing import Preparer
 from tests.live.test_claims_live import CLAIMS, CLASSES, CONFIG, GPU, GROUP, PODS, decided, message, node, pod
@@ -146,7 +149,7 @@ def snapshot(plane: ControlPlane) -> Snapshot:
     for kind, path in LOOKING.items():
         listed = plane.call("GET", path)
         objects += [item | {"kind": kind, "apiVersion": listed["apiVersion"]} for item in listed["items"]]
-    found = Snapshot.from_objects(objects)
+    found = Snapshot.from_objects(objects, counting=plane.release.counting)
     assert found.problems == []
     return found
 
@@ -172,9 +175,7 @@ def in_use(claims: list[ResourceClaim]) -> list[tuple[str, ...]]:
 
 
 def test_every_claim_gets_the_devices_that_kube_scheduler_gives_it(plane: ControlPlane) -> None:
-    loaded = load(CONFIG)
-    assert loaded.configuration is not None, loaded.errors
-    engine = Scheduler(snapshot(plane), loaded.configuration)
+    engine = Scheduler(snapshot(plane), configured(plane.release))
     pending = [pod(f"p-{name}", name) for name in wanted()]
     pending.insert(2, pod("p-extended", requests={GPU: "2"}))
     pending.append(pod("p-many", requests={GPU: "9"}))
@@ -207,11 +208,8 @@ def test_every_claim_gets_the_devices_that_kube_scheduler_gives_it(plane: Contro
 
 
 def test_the_loop_writes_the_devices_that_it_chose(place: Place, plane: ControlPlane) -> None:
-    loaded = load(CONFIG)
-    assert loaded.configuration is not None, loaded.errors
-    loop, now = LiveLoop(loaded.configuration), time.time()
-    for kind, path in LOOKING.items():
-        loop.replace(kind, plane.call("GET", path)["items"], now)
+    now = time.time()
+    loop = live_loop(plane, now)
     loop.replace("Pod", [plane.call("POST", PODS, pod("ours", "pair"))], now)
     (bind,) = loop.step(now)
     assert isinstance(bind, Bind)
@@ -232,14 +230,141 @@ def test_the_loop_writes_the_devices_that_it_chose(place: Place, plane: ControlP
     )
 
 
-def test_only_kube_scheduler_makes_claims_for_extended_resources(plane: ControlPlane) -> None:
-    loaded = load(CONFIG)
+def users() -> list[Json]:
+    """Pods for extended resources, each with containers that share devices in another way."""
+    asks = {"requests": {GPU: "1"}, "limits": {GPU: "1"}}
+    two = {"requests": {GPU: "2"}, "limits": {GPU: "2"}}
+    implicit = {"deviceclass.resource.kubernetes.io/net": "1"}
+    containers: list[tuple[str, list[Json], list[Json]]] = [
+        ("one", [], [asks]),
+        ("init", [two], [asks]),
+        ("implicit", [], [{"requests": implicit, "limits": implicit}]),
+    ]
+    found = []
+    for name, inits, others in containers:
+        made = pod(name)
+        made["spec"]["initContainers"] = [
+            {"name": f"i{place}", "image": "i", "resources": one} for place, one in enumerate(inits)
+        ]
+        made["spec"]["containers"] = [
+            {"name": f"c{place}", "image": "i", "resources": one} for place, one in enumerate(others)
+        ]
+        found.append(made)
+    return found
+
+
+def only_on(name: str) -> Json:
+    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [name]}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
+
+
+def made_for(plane: ControlPlane, name: str) -> Json:
+    """The pod, and the claim that was made for it, without what differs from one to the next."""
+    found = plane.call("GET", f"{PODS}/{name}")
+    (claim,) = [
+        item
+        for item in plane.call("GET", CLAIMS)["items"]
+        if EXTENDED in item["metadata"].get("annotations", {})
+        and item["metadata"]["ownerReferences"][0]["uid"] == found["metadata"]["uid"]
+    ]
+    metadata, named = claim["metadata"], found["status"]["extendedResourceClaimStatus"]
+    assert metadata["name"].startswith(metadata["generateName"])
+    assert named.pop("resourceClaimName") == metadata["name"]
+    assert claim["status"]["reservedFor"] == [{"resource": "pods", "name": name, "uid": found["metadata"]["uid"]}]
+    assert "allocationTimestamp" in claim["status"]["allocation"]
+    return {
+        "metadata": {key: metadata.get(key) for key in ("generateName", "annotations", "finalizers")},
+        "owners": [{key: value for key, value in one.items() if key != "uid"} for one in metadata["ownerReferences"]],
+        "spec": claim["spec"],
+        "allocation": without_chance(claim["status"]["allocation"]),
+        "status": set(claim["status"]),
+        "named": named,
+    }
+
+
+def taken_away(plane: ControlPlane) -> None:
+    """Pods and the claims that were made for them."""
+    for item in plane.call("GET", PODS)["items"]:
+        plane.call("DELETE", f"{PODS}/{item['metadata']['name']}?gracePeriodSeconds=0")
+    for item in plane.call("GET", CLAIMS)["items"]:
+        if EXTENDED in item["metadata"].get("annotations", {}):
+            plane.call("PATCH", f"{CLAIMS}/{item['metadata']['name']}", {"metadata": {"finalizers": None}})
+            plane.call("DELETE", f"{CLAIMS}/{item['metadata']['name']}")
+
+
+def configured(release: Release) -> Configuration:
+    loaded = load(CONFIG, release)
     assert loaded.configuration is not None, loaded.errors
-    loop, now = LiveLoop(loaded.configuration), time.time()
+    return loaded.configuration
+
+
+def live_loop(plane: ControlPlane, now: float, release: Release | None = None) -> LiveLoop:
+    """The loop of the plane's release, or of another one."""
+    loop = LiveLoop(configured(release or plane.release))
     for kind, path in LOOKING.items():
         loop.replace(kind, plane.call("GET", path)["items"], now)
-    loop.replace("Pod", [plane.call("POST", PODS, pod("ours", requests={GPU: "1"}))], now)
-    (report,) = loop.step(now)
-    assert isinstance(report, Report)
-    assert report.message.startswith("outside the simulation: the ResourceClaim for the extended resources")
-    assert not loop.snapshot.resource_claims.use.taken((DRIVER, "a", "gpu0"))
+    return loop
+
+
+def test_the_claim_for_extended_resources_is_made_as_kube_scheduler_makes_it(place: Place, plane: ControlPlane) -> None:
+    preparer, now = Preparer(place.writer, place.leads.is_set, threading.Event()), time.time()
+    ours, nodes = {}, {}
+    loop = live_loop(plane, now)
+    for raw in users():
+        name = raw["metadata"]["name"]
+        loop.apply("Pod", plane.call("POST", PODS, raw), now)
+        (bind,) = loop.step(now)
+        assert isinstance(bind, Bind)
+        assert preparer.prepare(bind.pod, bind.preparations).done
+        assert place.writer.bind(bind.pod, bind.node).done
+        loop.bound(bind.pod.uid, now)
+        for item in plane.call("GET", CLAIMS)["items"]:
+            loop.apply("ResourceClaim", item, now)
+        ours[name], nodes[name] = made_for(plane, name), bind.node
+        assert loop.snapshot.resource_claims.in_flight(*extended_key("default", bind.pod.uid)) is None
+    taken_away(plane)
+    theirs = {}
+    with kube_scheduler(plane, CONFIG), contextlib.closing(PodWatch(plane)) as watch:
+        for raw in users():
+            name = raw["metadata"]["name"]
+            raw["spec"]["affinity"] = only_on(nodes[name])
+            watch.until(Pod.read(plane.call("POST", PODS, raw)).key, decided, "is neither placed nor refused")
+            theirs[name] = made_for(plane, name)
+    taken_away(plane)
+    assert ours == theirs
+
+
+def test_a_claim_of_an_earlier_try_goes_before_the_next(place: Place, plane: ControlPlane) -> None:
+    preparer, now = Preparer(place.writer, place.leads.is_set, threading.Event()), time.time()
+    loop = live_loop(plane, now)
+    loop.apply("Pod", plane.call("POST", PODS, users()[0]), now)
+    (bind,) = loop.step(now)
+    assert isinstance(bind, Bind)
+    assert preparer.prepare(bind.pod, bind.preparations).done
+    # The scheduler stopped before it bound the pod: the next one finds the claim.
+    again = live_loop(plane, now, RELEASES["1.37"])
+    again.apply("Pod", plane.call("GET", f"{PODS}/one"), now)
+    freeing = [intent for intent in again.step(now) if isinstance(intent, Free)]
+    assert [intent.claim.made for intent in freeing] == [True]
+    made = plane.call("GET", f"{CLAIMS}/{freeing[0].claim.claim}")
+    assert preparer.free(freeing[0].pod, freeing[0].claim).done
+    left = {item["metadata"]["name"] for item in plane.call("GET", CLAIMS)["items"]}
+    assert left == set(wanted())
+    again.delete("ResourceClaim", made, now)
+    assert [type(intent) for intent in again.step(now + 30)] == [Bind]
+
+
+def test_a_claim_that_cannot_be_completed_is_deleted(place: Place, plane: ControlPlane) -> None:
+    preparer, now = Preparer(place.writer, place.leads.is_set, threading.Event()), time.time()
+    loop = live_loop(plane, now)
+    loop.apply("Pod", plane.call("POST", PODS, users()[0]), now)
+    (bind,) = loop.step(now)
+    assert isinstance(bind, Bind)
+    (one,) = bind.preparations
+    assert isinstance(one, MakeClaim)
+    wrong = replace(one, mappings=({"containerName": "c0", "resourceName": GPU, "requestName": "none"},))
+    outcome = preparer.prepare(PodRef("default", "one", "uid-of-another"), [wrong])
+    assert not outcome.done
+    assert outcome.text.startswith('running PreBind plugin "DynamicResources": ')
+    left = {item["metadata"]["name"] for item in plane.call("GET", CLAIMS)["items"]}
+    assert left == set(wanted())

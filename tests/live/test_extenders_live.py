@@ -128,7 +128,7 @@ def live(control_plane: ControlPlane, warden: str) -> Iterator[Live]:
         {"urlPrefix": "http://127.0.0.1:1", "filterVerb": "nobody", "ignorable": True},
         {"urlPrefix": warden, "preemptVerb": "preempt"},
     ]
-    loaded = load(CONFIG | {"extenders": extenders})
+    loaded = load(CONFIG | {"extenders": extenders}, control_plane.release)
     configuration = loaded.configuration
     assert configuration is not None, loaded.errors
     classes = [priority_class(name, value) for name, value in PRIORITIES.items()]

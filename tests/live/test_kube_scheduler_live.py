@@ -163,7 +163,7 @@ def read_all(plane: ControlPlane) -> Snapshot:
     for kind, path in GROUPS.items():
         listed = plane.call("GET", path)
         objects += [item | {"kind": kind, "apiVersion": listed["apiVersion"]} for item in listed["items"]]
-    snapshot = Snapshot.from_objects(objects)
+    snapshot = Snapshot.from_objects(objects, counting=plane.release.counting)
     assert snapshot.problems == []
     return snapshot
 
@@ -177,7 +177,7 @@ def live(control_plane: ControlPlane) -> Iterator[tuple[Live, Varied]]:
     for kind in GROUPS:  # in an order in which each finds what it refers to
         control_plane.parallel(lambda item: create(control_plane, item), [one for one in others if one["kind"] == kind])
     control_plane.parallel(lambda pod: create(control_plane, pod), list(varied.bound()))
-    loaded = load(CONFIG)
+    loaded = load(CONFIG, control_plane.release)
     assert loaded.configuration is not None, loaded.errors
     with kube_scheduler(control_plane, CONFIG), contextlib.closing(PodWatch(control_plane)) as watch:
         yield Live(control_plane, watch, Scheduler(read_all(control_plane), loaded.configuration)), varied

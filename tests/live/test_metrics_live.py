@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.live
 
 # No plugin of the stock kube-scheduler lets a single pod wait at Permit: its metrics.go names these.
+OF_GROUPS = {"incomplete", "pending"}  # queues for groups of pods (1.37), which live schedulers do not place
 NEVER_SHOWN = {"scheduler_permit_wait_duration_seconds": {"result"}}
 VALUES = ("result", "queue", "type", "status", "extension_point")
 
@@ -104,7 +105,7 @@ def test_names_labels_and_buckets_are_kube_schedulers(theirs: dict[str, Family])
         ("scheduler_pending_pods", "queue"),
         ("scheduler_cache_size", "type"),
     ):
-        assert theirs[name].values[label] <= own[name].values[label]
+        assert theirs[name].values[label] - OF_GROUPS <= own[name].values[label]
     points, status = "scheduler_framework_extension_point_duration_seconds", "status"
     assert own[points].values["extension_point"] <= theirs[points].values["extension_point"]
     # kube-scheduler says Wait, too, where a Permit plugin makes a pod wait; none did here.

@@ -25,7 +25,7 @@ PRIORITIES = {"low": 10, "high": 1000, "top": 2000}
 @pytest.fixture
 def live(control_plane: ControlPlane) -> Iterator[Live]:
     """Two nodes of four CPU: one has three taken, to the other a pod that asks for three is nominated, in vain."""
-    loaded = load(CONFIG)
+    loaded = load(CONFIG, control_plane.release)
     assert loaded.configuration is not None, loaded.errors
     classes = [priority_class(name, value) for name, value in PRIORITIES.items()]
     for item in classes:

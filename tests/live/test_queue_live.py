@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kschedweb.engine.config import Release
 from kschedweb.engine.controllers.admission import TOLERATION_SECONDS
 from kschedweb.engine.objects.taints import NO_EXECUTE, NOT_READY, UNREACHABLE
 from kschedweb.engine.queue.backoff import WINDOW, BackoffQueue, window
@@ -235,15 +236,15 @@ def test_the_same_pods_are_tried_again_when_the_same_things_happen(plane: Contro
             step.tried = {name for _, name in log.attempts()}
         found = plane.call("GET", PODS)["items"]
     tried = {step.what: step.tried for step in STEPS}
-    expected, placed = simulated()
+    expected, placed = simulated(plane.release)
     assert expected == tried
     assert placed == {one["metadata"]["name"]: one["spec"].get("nodeName", "") for one in found}
     assert {raw["metadata"]["name"] for raw in WAITING} <= set().union(*tried.values())
 
 
-def simulated() -> tuple[dict[str, set[str]], dict[str, str]]:
+def simulated(release: Release) -> tuple[dict[str, set[str]], dict[str, str]]:
     """Which pods the simulation tries in each step, and the nodes of the pods that are there in the end."""
-    configuration = load(CONFIG).configuration
+    configuration = load(CONFIG, release).configuration
     assert configuration is not None
     begin, apart = 10.0, 20.0
     pods = [PodArrives(float(number) / 10, raw) for number, raw in enumerate(BOUND + WAITING)]

@@ -177,6 +177,8 @@ def test_each_right_that_is_missing_is_named(account: Account) -> None:
             "patch persistentvolumes",
             "get resourceclaims",
             "patch resourceclaims",
+            "create resourceclaims",
+            "delete resourceclaims",
             "patch resourceclaims/status",
             "patch resourceclaims/binding",
             "create leases in kube-system",

@@ -102,7 +102,7 @@ def read(plane: ControlPlane) -> Snapshot:
     for kind, path in kinds.items():
         listed = plane.call("GET", path)
         objects += [item | {"kind": kind, "apiVersion": listed["apiVersion"]} for item in listed["items"]]
-    snapshot = Snapshot.from_objects(objects)
+    snapshot = Snapshot.from_objects(objects, counting=plane.release.counting)
     assert snapshot.problems == []
     return snapshot
 
@@ -125,7 +125,7 @@ def control(plane: ControlPlane) -> None:
 
 def test_the_engine_takes_the_volumes_that_kube_scheduler_takes(plane: ControlPlane) -> None:
     random = Random(SEED + 1)
-    loaded = load(CONFIG)
+    loaded = load(CONFIG, plane.release)
     assert loaded.configuration is not None, loaded.errors
     engine = Scheduler(read(plane), loaded.configuration)
     with kube_scheduler(plane, CONFIG), contextlib.closing(PodWatch(plane)) as watch:

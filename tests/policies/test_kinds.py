@@ -118,12 +118,12 @@ class TestClassicPolicy:
         ("process", "said"),
         [
             ({"version": "1.9"}, "process.version: is not known; there are release and featureGates"),
-            ({"release": "1.33"}, "process.release: must be one of 1.34, 1.35, 1.36, 1.37"),
+            ({"release": "newest"}, "process.release: must be one of 1.34, 1.35, 1.36, 1.37"),
             ({"featureGates": {"Nope": True}}, "process.featureGates: unrecognized feature gate: Nope"),
             ({"featureGates": ["Nope"]}, "process.featureGates: must be names with true or false"),
         ],
     )
-    def test_profiles_name_a_release_that_there_is(self, process: dict[str, object], said: str, editor: User) -> None:
+    def test_profiles_name_a_release(self, process: dict[str, object], said: str, editor: User) -> None:
         with pytest.raises(services.InvalidDocument) as refused:
             services.policy_create(name="odd", document=services.DEFAULT_DOCUMENT, author=editor, process=process)
         (problem,) = refused.value.problems

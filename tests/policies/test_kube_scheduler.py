@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kschedweb.engine.config import Release
 from kschedweb.engine.documents.marked import parse
 from kschedweb.policies.editing import form
 from kschedweb.policies.validation import check
@@ -30,10 +31,12 @@ RATIO = f"{FIT}.requestedToCapacityRatio.shape"
     ],
     ids=str,
 )
-def test_the_verdict_is_kube_scheduler_s(oracle: Callable[[str, str], Any], text: str, changes: dict[str, str]) -> None:
+def test_the_verdict_is_kube_scheduler_s(
+    oracle: Callable[[str, str], Any], real_release: Release, text: str, changes: dict[str, str]
+) -> None:
     sent = as_posted(shown(text)) | changes
     changed = form.apply(text, text, sent, 0)
-    mine, theirs = check(changed), oracle("validate", changed)
+    mine, theirs = check(changed, {"release": real_release.name}), oracle("validate", changed)
     assert mine.valid == theirs["valid"]
     assert mine.loaded is not None
     assert (mine.loaded.defaulted or None) == (theirs.get("defaulted") or None)

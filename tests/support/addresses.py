@@ -179,6 +179,7 @@ def resources(at: Places) -> dict[str, str]:
         "watermark-source": f"{cluster}/watermarks/source/",
         "watermark-presets": "/api/v1/watermark-presets/",
         "decision": f"{cluster}/pods/{at.fitting}/decision/",
+        "devices": f"{cluster}/pods/{at.fitting}/devices/",
         "load-aware": f"{cluster}/load-aware/?pod={at.fitting}",
         "load-aware-curves": f"/api/v1/load-aware/curves/?policy={at.policy}",
         "classic": "/api/v1/classic/",

@@ -15,7 +15,9 @@ from typing import Any
 import pytest
 import urllib3
 
+from kschedweb.engine.config import Release
 from tests.support.certificates import rsa_key
+from tests.support.kubescheduler import release_of
 from tests.support.needs import missing
 from tests.support.processes import Server, free_port, wait_until
 
@@ -39,6 +41,11 @@ class ControlPlane:
         self.url = f"https://127.0.0.1:{self.port}"
         self.tokens = TOKENS
         self.command: list[str] = []  # how the API server was started
+
+    @functools.cached_property
+    def release(self) -> Release:
+        """The release that the API server is, and the kube-scheduler beside it."""
+        return release_of(self.assets)
 
     @property
     def ca(self) -> str:
@@ -197,6 +204,12 @@ def assets() -> Path:
     if not (Path(folder) / "kube-apiserver").exists():
         missing("KUBEBUILDER_ASSETS holds no kube-apiserver")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def real_release(assets: Path) -> Release:
+    """The release that the programs in ``assets`` are: what is compared with their answers is asked as this one."""
+    return release_of(assets)
 
 
 @pytest.fixture(scope="module")

@@ -209,10 +209,13 @@ def devices() -> list[Json]:
     group = "resource.k8s.io/v1"
     piece = {"driver": "gpu.example.com", "pool": pool, "nodeName": "node-1", "devices": [device]}
     chosen = {"selectors": [{"cel": {"expression": "true"}}], "extendedResourceName": "example.com/gpu"}
+    taint = {"key": "worn", "value": "yes", "effect": "NoSchedule"}
+    worn = {"deviceSelector": {"driver": "gpu.example.com", "pool": "node-1", "device": "gpu-0"}, "taint": taint}
     return [
         thing(group, "ResourceClaim", "device", "default", spec=claim, status=status),
         thing(group, "DeviceClass", "gpu", spec=chosen),
         thing(group, "ResourceSlice", "slice", spec=piece),
+        thing(group, "DeviceTaintRule", "rule", spec=worn),
     ]
 
 

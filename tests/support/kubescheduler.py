@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import subprocess
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -13,10 +14,19 @@ from typing import TYPE_CHECKING, Any
 
 import urllib3
 
+from kschedweb.engine.config import Release
+from kschedweb.engine.releases import RELEASES, nearest
 from tests.support.processes import free_port, running, wait_until
 
 if TYPE_CHECKING:
     from tests.support.controlplane import ControlPlane
+
+
+def release_of(assets: Path) -> Release:
+    """The release that the kube-scheduler and the oracle in the folder ``assets`` are."""
+    command = [str(assets / "kube-scheduler"), "--version"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    return RELEASES[nearest(said.split()[1])]
 
 
 @contextlib.contextmanager

@@ -50,10 +50,17 @@ class Allocator:
     """Chooses devices on the nodes of ``snapshot``, beside those that are in use there now."""
 
     def __init__(self, snapshot: Snapshot, features: Features) -> None:
-        self._snapshot, self._features = snapshot, features
+        self._snapshot, self.features = snapshot, features
         self._inventory = inventory(snapshot, features)
-        self._use, self._classes = snapshot.resource_claims.use, snapshot.objects.devices.classes
+        self._use, self.classes = snapshot.resource_claims.use, snapshot.objects.devices.classes
         self._kept = _kept(snapshot, self._inventory)
+        self.selectors = self._kept.selectors
+
+    @property
+    def unknown(self) -> str:
+        """What it depends on whether any node has devices, "" where nothing is in the way of an answer."""
+        listed = self._inventory.problem
+        return f"the node selector of ResourceSlice {listed}, which cannot be parsed" if listed else ""
 
     def outcomes(self, claims: Sequence[ResourceClaim], nodes: Mask) -> tuple[Codes, list[Outcome]]:
         """How the search for ``claims`` ends on each of ``nodes``: codes int32[nodes] that index the outcomes.
@@ -62,10 +69,9 @@ class Allocator:
         """
         codes = np.zeros(len(self._snapshot), dtype=np.int32)
         listed, known = [Outcome()], dict[Outcome, int]()
-        if self._inventory.problem:
+        if self.unknown:
             codes[nodes] = 1
-            problem = f"the node selector of ResourceSlice {self._inventory.problem}, which cannot be parsed"
-            return codes, [*listed, Outcome(unknown=problem)]
+            return codes, [*listed, Outcome(unknown=self.unknown)]
         rows = np.flatnonzero(nodes)
         kinds, first, places = np.unique(self._kept.contents.codes[rows], return_index=True, return_inverse=True)
         found = self._by_content(claims, kinds.tolist(), rows[first].tolist())
@@ -86,7 +92,7 @@ class Allocator:
 
     def _by_content(self, claims: Sequence[ResourceClaim], kinds: list[int], rows: list[int]) -> list[Outcome]:
         """The outcomes for contents of nodes, each with the position of a node that has it."""
-        known = self._kept.known(claims, self._classes)
+        known = self._kept.known(claims, self.classes)
         for kind, row in zip(kinds, rows, strict=True):
             if kind not in known.by_content:
                 key = self._seen(known.sight, row)
@@ -97,7 +103,7 @@ class Allocator:
 
     def _seen(self, sight: Sight, row: int) -> Hashable:
         """Equal for nodes on which the search ends alike for the claims that ``sight`` is of, but for names."""
-        pools = self._pools(row)
+        pools = self.pools(row)
         found = [
             (pool.id[0], pool.incomplete, pool.invalid, tuple(map(sight.kind, pool.devices)), state(pool, self._use))
             for pool in pools
@@ -105,10 +111,10 @@ class Allocator:
         return tuple(found), namesakes(pools)
 
     def _outcome(self, claims: Sequence[ResourceClaim], row: int) -> Outcome:
-        search = self._search(claims, row)
+        search = self.search(claims, row)
         try:
             if not search.found():
-                return INVALID if any(pool.invalid for pool in self._pools(row)) else NONE_FOUND
+                return INVALID if any(pool.invalid for pool in self.pools(row)) else NONE_FOUND
             total, node = 0, self._snapshot.names[row]
             for claim, chosen in zip(claims, search.chosen, strict=True):
                 node_selector(claim, node, chosen)
@@ -124,16 +130,18 @@ class Allocator:
 
         Raises AllocationError and UnknownError.
         """
-        search, node = self._search(claims, row), self._snapshot.names[row]
+        search, node = self.search(claims, row), self._snapshot.names[row]
         if not search.found():
             return None
         return [allocated(claim, node, chosen) for claim, chosen in zip(claims, search.chosen, strict=True)]
 
-    def _search(self, claims: Sequence[ResourceClaim], row: int) -> Search:
-        sight, selectors = self._kept.known(claims, self._classes).sight, self._kept.selectors
-        return Search(claims, self._pools(row), self._use, self._classes, selectors, self._features, sight)
+    def search(self, claims: Sequence[ResourceClaim], row: int) -> Search:
+        """A search for devices for ``claims`` on the node at a position, which has not begun."""
+        sight = self._kept.known(claims, self.classes).sight
+        return Search(claims, self.pools(row), self._use, self.classes, self.selectors, self.features, sight)
 
-    def _pools(self, row: int) -> Sequence[Pool]:
+    def pools(self, row: int) -> Sequence[Pool]:
+        """The pools that the node at a position sees, in the order in which they are tried."""
         return self._inventory.places[int(self._inventory.place_of[row])]
 
 

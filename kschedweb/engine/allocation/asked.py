@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kschedweb.engine.allocation.constraints import Constraint, made
@@ -15,6 +15,11 @@ from kschedweb.engine.objects.resourceclaim import DeviceClass, ResourceClaim
 
 MAX_RESULTS = 32  # devices of one claim
 NO_CAPACITY: Mapping[str, int] = {}
+NO_SUCH_KEY = "no such key:"
+HINT = (
+    ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for optional"
+    " fields"
+)
 
 
 class AllocationError(Exception):
@@ -57,6 +62,16 @@ class Asked:
         return sum(max(one.count for one in choices) for choices in self.requests)
 
 
+def selectors_of(claim: ResourceClaim, choice: DeviceChoice, of_class: DeviceClass) -> Iterator[tuple[str, str]]:
+    """Each expression that a device has to meet, with what it is of; the class's come first."""
+    for owner, expressions in (
+        (f"class {of_class.name}", of_class.selectors),
+        (f"claim {claim.key}", choice.selectors),
+    ):
+        for number, expression in enumerate(expressions):
+            yield expression or "", f"{owner}: selector #{number}"
+
+
 class Reading:
     """Looks at claims in their order. Raises AllocationError."""
 
@@ -73,16 +88,20 @@ class Reading:
 
     def read(self, claim: ResourceClaim) -> Asked:
         """Look at one claim, request by request."""
-        requests = [self._request(claim, request) for request in claim.requests]
+        requests: list[list[Wanted]] = []
+        for request in claim.requests:
+            requests.append(self._request(claim, request))
+            if self._features.revised:
+                _check_limit(claim, requests)
         least = sum(min(one.count for one in choices) for choices in requests)
-        if least > MAX_RESULTS:
+        if least > MAX_RESULTS and not self._features.revised:
             problem = f"number of requested devices {least} exceeds the claim limit of {MAX_RESULTS}"
             raise AllocationError(f"claim {claim.key}: {problem}")
         for place, constraint in enumerate(claim.constraints):
             if constraint.attribute is None:
                 problem = f"constraint #{place}: empty constraint (unsupported constraint type?)"
                 raise AllocationError(f"claim {claim.key}, {problem}")
-        constraints = [made(constraint) for constraint in claim.constraints]
+        constraints = [made(constraint, remembers=self._features.revised) for constraint in claim.constraints]
         return Asked(claim, requests, [request.exact for request in claim.requests], constraints)
 
     def _request(self, claim: ResourceClaim, request: DeviceRequest) -> list[Wanted]:
@@ -105,14 +124,8 @@ class Reading:
         if choice.says_admin and not self._features.admin:
             raise AllocationError(f"{said}: admin access is requested, but the feature is disabled")
         of_class = self._class(choice.device_class, said)
-        selectors = (
-            *(
-                (expression or "", f"class {of_class.name}: selector #{n}")
-                for n, expression in enumerate(of_class.selectors)
-            ),
-            *((expression or "", f"claim {claim.key}: selector #{n}") for n, expression in enumerate(choice.selectors)),
-        )
         capacity = NO_CAPACITY if choice.capacity is None else dict(choice.capacity)
+        selectors = tuple(selectors_of(claim, choice, of_class))
         wanted = Wanted(request.name, request.full_name(choice), choice, selectors, capacity, choice.count)
         if choice.mode == ALL:
             self._add_everything(wanted, said)
@@ -135,11 +148,16 @@ class Reading:
                 state = "being updated" if pool.incomplete else "invalid"
                 problem = f"asks for all devices, but resource pool {pool.name} is currently {state}"
                 raise AllocationError(f"{said}: {problem}")
-            wanted.everything += [(pool, one) for one in pool.devices if self.suits(wanted, one)]
+            wanted.everything += [
+                (pool, one) for one in pool.devices if self.suits(wanted, one, unused=self._features.revised)
+            ]
         wanted.count = len(wanted.everything)
 
-    def suits(self, wanted: Wanted, one: Candidate) -> bool:
-        """Whether selectors accept the device, and it is for the node and has room for what is wanted of it."""
+    def suits(self, wanted: Wanted, one: Candidate, *, unused: bool = False) -> bool:
+        """Whether selectors accept the device, and it is for the node and has room for what is wanted of it.
+
+        ``unused``: whether it would have room if nothing of it were in use.
+        """
         if one.device.binding_conditions and not self._features.binding_conditions:
             return False
         for expression, of in wanted.selectors:
@@ -147,5 +165,15 @@ class Reading:
                 if not self._selectors.matches(expression, one):
                     return False
             except SelectorError as error:
-                raise AllocationError(f"{of}: CEL runtime error: {error}") from None
-        return one.here and self._taking.has_room(one, wanted.capacity)
+                on = f" on device {'/'.join(one.id)}" if self._features.revised else ""
+                hint = HINT if self._features.revised and NO_SUCH_KEY in str(error) else ""
+                raise AllocationError(f"{of}{on}: CEL runtime error: {error}{hint}") from None
+        return one.here and self._taking.has_room(one, wanted.capacity, unused=unused)
+
+
+def _check_limit(claim: ResourceClaim, requests: list[list[Wanted]]) -> None:
+    """Raises AllocationError where the last of ``requests`` makes more devices than a claim can have."""
+    *before, last = (min((one.count for one in choices), default=0) for choices in requests)
+    if last > MAX_RESULTS - sum(before):
+        problem = f"adding {last} devices exceeds the claim limit of {MAX_RESULTS}, with {sum(before)} already"
+        raise AllocationError(f"claim {claim.key}, request {requests[-1][0].request}: {problem} accounted for")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from kschedweb.engine.objects.devices import Amounts, Capacity, Device, Policy
 from kschedweb.engine.objects.quantity import NANO
@@ -10,20 +11,32 @@ from kschedweb.engine.objects.quantity import NANO
 NOTHING: Amounts = {}
 
 
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """Of ``name`` there is ``left``, and ``wanted`` is more, or an amount that the device's policy does not allow."""
+
+    name: str
+    wanted: int
+    left: int
+
+
 def has_room(device: Device, wanted: Mapping[str, int], taken: Amounts, taking: Amounts) -> bool:
     """Whether ``device`` has what a request for ``wanted`` takes, beside what is ``taken``, and now being ``taking``.
 
     A request for a capacity that the device does not have finds no room, nor does one against the device's policy.
     """
-    if any(name not in device.capacity for name in wanted):
-        return False
+    return next(lacks(device, wanted, taken, taking), None) is None
+
+
+def lacks(device: Device, wanted: Mapping[str, int], taken: Amounts, taking: Amounts) -> Iterator[Lack]:
+    """What ``device`` does not have, as for ``has_room``."""
+    for name, amount in wanted.items():
+        if name not in device.capacity:
+            yield Lack(name, amount, 0)
     for name, capacity in device.capacity.items():
-        amount = consumed(wanted.get(name), capacity)
-        if _against(amount, capacity.policy):
-            return False
-        if amount + taken.get(name, 0) + taking.get(name, 0) > capacity.value:
-            return False
-    return True
+        amount, left = consumed(wanted.get(name), capacity), capacity.value - taken.get(name, 0) - taking.get(name, 0)
+        if amount > left or _against(amount, capacity.policy):
+            yield Lack(name, amount, left)
 
 
 def all_consumed(device: Device, wanted: Mapping[str, int]) -> Amounts:

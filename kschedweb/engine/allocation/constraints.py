@@ -26,10 +26,7 @@ class Constraint(Protocol):
 class _OnAttribute:
     def __init__(self, wanted: DeviceConstraint) -> None:
         assert wanted.attribute is not None
-        self._requests, self._attribute = wanted.requests, wanted.attribute
-
-    def _concerns(self, request: str, full: str) -> bool:
-        return not self._requests or request in self._requests or full in self._requests
+        self._concerns, self._attribute = wanted.concerns, wanted.attribute
 
 
 class SameAttribute(_OnAttribute):
@@ -97,6 +94,33 @@ class DistinctAttribute(_OnAttribute):
         return self._devices, frozenset(self._values.items())
 
 
-def made(wanted: DeviceConstraint) -> Constraint:
-    """The constraint of a claim, without devices."""
-    return DistinctAttribute(wanted) if wanted.distinct else SameAttribute(wanted)
+class AllDistinct(_OnAttribute):
+    """No two devices have the same value."""
+
+    def __init__(self, wanted: DeviceConstraint) -> None:
+        super().__init__(wanted)
+        self._values: list[Attribute] = []
+
+    def add(self, request: str, full: str, device: Device, driver: str) -> bool:
+        if not self._concerns(request, full):
+            return True
+        found = device.attribute(self._attribute, driver)
+        if found is None or (self._values and (found is UNKNOWN_TYPE or found in self._values)):
+            return False
+        self._values.append(found)
+        return True
+
+    def remove(self, request: str, full: str) -> None:
+        if self._concerns(request, full):
+            self._values.pop()
+
+    @property
+    def state(self) -> Hashable:
+        return frozenset(self._values)
+
+
+def made(wanted: DeviceConstraint, *, remembers: bool = False) -> Constraint:
+    """The constraint of a claim, without devices. ``remembers``: one on distinct values forgets no device."""
+    if not wanted.distinct:
+        return SameAttribute(wanted)
+    return AllDistinct(wanted) if remembers else DistinctAttribute(wanted)

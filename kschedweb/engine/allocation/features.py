@@ -8,7 +8,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """Which features are on; the defaults are those of kube-scheduler 1.36."""
+    """Which features are on; the defaults are those of kube-scheduler 1.36.
+
+    ``revised``: a configuration that applies to all requests of a claim names none; an error of a selector names the
+    device; a constraint on distinct values counts every device of a request; counters are those of a driver's pool, and
+    keep a pool from no other nodes; all devices are chosen whatever of their capacity is in use.
+    """
 
     admin: bool = True
     prioritized: bool = True
@@ -17,6 +22,8 @@ class Features:
     binding_conditions: bool = True
     consumable: bool = True
     extended: bool = True
+    taint_rules: bool = False
+    revised: bool = False
     heeds_status: bool = False
 
     @classmethod
@@ -34,6 +41,7 @@ class Features:
             binding_conditions=all(map(on, conditions)),
             consumable=on("DRAConsumableCapacity"),
             extended=on("DRAExtendedResource"),
+            taint_rules=on("DRADeviceTaintRules"),
             heeds_status=heeds_status and on("DRAResourceClaimDeviceStatus"),
         )
 

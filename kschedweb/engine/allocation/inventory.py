@@ -9,7 +9,7 @@ import numpy as np
 
 from kschedweb.engine.allocation.features import Features
 from kschedweb.engine.allocation.pools import Pool, PoolId, Seen, build
-from kschedweb.engine.objects.devices import NodeChoice, ResourceSlice
+from kschedweb.engine.objects.devices import NodeChoice, ResourceSlice, tainted
 from kschedweb.engine.objects.resourceclaim import selector_problem
 from kschedweb.engine.state.columns import Codes, Mask
 from kschedweb.engine.state.nodematching import matches_any
@@ -27,8 +27,10 @@ class Inventory:
         self._snapshot, self._features = snapshot, features
         self.problem = ""
         by_pool: dict[PoolId, list[ResourceSlice]] = defaultdict(list)
-        for listed in snapshot.objects.devices.slices.values():
-            by_pool[listed.driver, listed.pool].append(listed)
+        devices = snapshot.objects.devices
+        rules = tuple(devices.taint_rules.values()) if features.taint_rules else ()
+        for listed in devices.slices.values():
+            by_pool[listed.driver, listed.pool].append(tainted(listed, rules) if rules else listed)
         own: dict[int, list[Pool]] = defaultdict(list)
         common: list[Pool] = []
         for pool in sorted(by_pool):
@@ -85,6 +87,8 @@ class Inventory:
 
     def _relevant(self, listed: ResourceSlice) -> bool:
         """Whether some node can see the slice."""
+        if self._features.partitionable and self._features.revised:
+            return bool(listed.by_device or not listed.nodes.unset)
         if self._features.partitionable:
             return bool(listed.counter_sets or listed.by_device or not listed.nodes.unset)
         return listed.by_device is None and not listed.counter_sets and not listed.nodes.unset
@@ -118,7 +122,7 @@ class Inventory:
         devices = []
         if listed.by_device:
             devices = [self._mask(device.nodes, listed) for device in listed.devices]
-        if listed.counter_sets:  # a pool cannot be used without them
+        if listed.counter_sets and not self._features.revised:  # a pool cannot be used without them
             whole = np.ones(size, dtype=np.bool_)
         elif not listed.nodes.unset:
             whole = self._mask(listed.nodes, listed)

@@ -119,7 +119,8 @@ def _valid(pool: PoolId, seen: list[Seen], others: list[ResourceSlice], features
     )
     if not counting:
         return Pool(pool, devices)
-    sets = [(name, counters) for one in seen for name, counters in one.listed.counter_sets]
+    listed = {one.listed.name: one.listed for one in seen} | {one.name: one for one in others}
+    sets = [(name, counters) for one in listed.values() for name, counters in one.counter_sets]
     counters = dict(sets)
     if len(counters) != len(sets):
         return None

@@ -45,9 +45,9 @@ class Search:
         sight: Sight,
     ) -> None:
         self._claims, self._pools = claims, pools
-        self._taking = Taking(use, features)
-        self._reading = Reading(pools, classes, selectors, features, self._taking)
-        self._alike = Alike(sight, self._taking)
+        self.taking = Taking(use, features)
+        self._reading = Reading(pools, classes, selectors, features, self.taking)
+        self._alike = Alike(sight, self.taking)
         self._asked: list[Asked] = []
         self._tries = 0
         self._ended: dict[Hashable, End] = {}
@@ -62,6 +62,12 @@ class Search:
         if sum(asked.most + 2 * len(asked.requests) for asked in self._asked) > MAX_DEPTH:
             raise UnknownError("the search for so many devices for one pod")
         return self._claim(0) is End.FOUND
+
+    def give_all_back(self) -> None:
+        """Give back what was taken: ``taking`` is as it was before."""
+        for claim in reversed(range(len(self._claims))):
+            while self.chosen[claim]:
+                self.taking.give_back(claim, self.chosen[claim].pop())
 
     def _claim(self, claim: int) -> End:
         return End.FOUND if claim >= len(self._claims) else self._request(claim, 0)
@@ -133,7 +139,7 @@ class Search:
 
     def _candidates(self, claim: int, wanted: Wanted, start: Place) -> Iterator[tuple[Pool, Candidate, Place]]:
         """The devices that can be tried, each with the place after it."""
-        taking, admin = self._taking, wanted.choice.admin
+        taking, admin = self.taking, wanted.choice.admin
         first, number = start
         for place in range(first, len(self._pools)):
             pool = self._pools[place]
@@ -147,7 +153,7 @@ class Search:
 
     def _take(self, claim: int, wanted: Wanted, pool: Pool, one: Candidate) -> bool:
         """Take the device if it can be. Raises AllocationError where all are wanted and a constraint forbids one."""
-        taking, choice, device = self._taking, wanted.choice, one.device
+        taking, choice, device = self.taking, wanted.choice, one.device
         if not taking.can_be_had(claim, choice, one):
             return False
         counting = taking.counts(one)
@@ -173,7 +179,7 @@ class Search:
 
     def _give_back(self, claim: int, wanted: Wanted) -> None:
         """Give the device back that was taken last."""
-        self._taking.give_back(claim, self.chosen[claim].pop())
+        self.taking.give_back(claim, self.chosen[claim].pop())
         self._leave_constraints(claim, wanted, len(self._asked[claim].constraints))
 
     def _meets_constraints(self, claim: int, wanted: Wanted, one: Candidate) -> bool:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kschedweb.engine.allocation.capacity import NOTHING, has_room
+from kschedweb.engine.allocation.capacity import NOTHING, Lack, has_room, lacks
 from kschedweb.engine.allocation.contents import taken
 from kschedweb.engine.allocation.features import Features
 from kschedweb.engine.allocation.pools import Candidate, Pool, available, consume
@@ -43,9 +43,8 @@ class Taking:
         self._holders: Counter[DeviceId] = Counter()
         self._shares: Counter[DeviceId] = Counter()
         self._taking: dict[DeviceId, Amounts] = {}
-        # By the pool's name alone, as kube-scheduler keeps them.
-        self._left: dict[str, Counters] = {}
-        self._consumed: dict[str, Counters] = {}
+        self._left: dict[Hashable, Counters] = {}
+        self._consumed: dict[Hashable, Counters] = {}
 
     def in_use(self, device: DeviceId) -> bool:
         """Whether somebody has the device for itself."""
@@ -61,12 +60,21 @@ class Taking:
         """Whether anybody has the device, or a share of it."""
         return self._use.taken(device) or device in self._holders or device in self._shares
 
-    def has_room(self, one: Candidate, wanted: Mapping[str, int]) -> bool:
-        """Whether a request for capacities finds them in the device."""
+    def has_room(self, one: Candidate, wanted: Mapping[str, int], *, unused: bool = False) -> bool:
+        """Whether a request for capacities finds them in the device, or would if it were ``unused``."""
         if not self._features.consumable:
             return True
-        taken_before = self._use.consumed.get(one.id, NOTHING)
-        return has_room(one.device, wanted, taken_before, self._taking.get(one.id, NOTHING))
+        if unused:
+            return has_room(one.device, wanted, NOTHING, NOTHING)
+        return has_room(one.device, wanted, *self._consumed_of(one))
+
+    def lacking(self, one: Candidate, wanted: Mapping[str, int]) -> Iterator[Lack]:
+        """The capacities that keep the device from having room."""
+        return lacks(one.device, wanted, *self._consumed_of(one)) if self._features.consumable else iter(())
+
+    def _consumed_of(self, one: Candidate) -> tuple[Amounts, Amounts]:
+        """What shares of the device consume: of those in use, and of those that the search has taken."""
+        return self._use.consumed.get(one.id, NOTHING), self._taking.get(one.id, NOTHING)
 
     def shares(self, one: Candidate) -> bool:
         """Whether the device is given out by shares."""
@@ -89,11 +97,16 @@ class Taking:
         """Whether the device's counters have to be there: not for another share of it."""
         if not one.device.consumes:
             return False
-        return not (self.shares(one) and (one.id in self._use.consumed or one.id in self._shares))
+        in_use = self._use.shares if self._features.revised else self._use.consumed
+        return not (self.shares(one) and (one.id in in_use or one.id in self._shares))
 
     def has_counters(self, pool: Pool, one: Candidate) -> bool:
         """Whether no counter of the pool is overdrawn with what the device consumes."""
-        name = pool.id[1]
+        return not self.overdrawn(pool, one)
+
+    def overdrawn(self, pool: Pool, one: Candidate) -> list[Lack]:
+        """The counters of the pool, as set/counter, that are overdrawn with what the device consumes."""
+        name = self._counters_of(pool)
         if name not in self._left:
             self._left[name] = available(pool, taken(pool, self._use))
             self._consumed[name] = {}
@@ -103,13 +116,18 @@ class Taking:
             for counter, _ in wanted:
                 counters.setdefault(counter, 0)
         consume(used, one.device, 1)
-        enough = all(
-            left >= used.get(counter_set, NOTHING).get(counter, 0)
+        found = [
+            Lack(f"{counter_set}/{counter}", wants, left)
             for counter_set, counters in self._left[name].items()
             for counter, left in counters.items()
-        )
+            if (wants := used.get(counter_set, NOTHING).get(counter, 0)) > left
+        ]
         consume(used, one.device, -1)
-        return enough
+        return found
+
+    def _counters_of(self, pool: Pool) -> Hashable:
+        """Equal for pools that count as one: before it was revised, kube-scheduler looked at the pool's name alone."""
+        return pool.id if self._features.revised else pool.id[1]
 
     def take(self, claim: int, chosen: Chosen) -> None:
         self._change(claim, chosen, 1)
@@ -120,7 +138,7 @@ class Taking:
     def _change(self, claim: int, chosen: Chosen, by: int) -> None:
         device = chosen.one.id
         if chosen.counting:
-            consume(self._consumed[chosen.pool.id[1]], chosen.one.device, by)
+            consume(self._consumed[self._counters_of(chosen.pool)], chosen.one.device, by)
         if not chosen.shared:
             _count(self._held, (device, claim), by)
             _count(self._holders, device, by)

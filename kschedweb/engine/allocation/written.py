@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kschedweb.engine.allocation.features import Features
 from kschedweb.engine.allocation.taking import Chosen
 from kschedweb.engine.objects.access import Json, mapping, objects, texts
 from kschedweb.engine.objects.quantity import NANO
@@ -26,15 +27,21 @@ class Allocated:
         """Whether devices have to be made ready before the pod can be bound."""
         return any(one.one.device.binding_conditions for one in self.chosen)
 
-    def written(self, raw: Json, classes: Mapping[str, Json]) -> Json:
+    def written(self, raw: Json, classes: Mapping[str, Json], features: Features) -> Json:
         """The allocation as JSON, but for its time; ``raw`` is the claim, ``classes`` are DeviceClasses by name."""
         spec = mapping(mapping(raw, "spec"), "devices", "spec.")
         shares = [one.share for one in self.allocation.devices]
         results = [_result(one, share, spec) for one, share in zip(self.chosen, shares, strict=True)]
         devices: Json = {"results": results}
         if config := [*self._of_classes(classes), *self._of_claim(spec)]:
-            devices["config"] = config
+            devices["config"] = [self._of_all(one) for one in config] if features.revised else config
         return {"devices": devices} | ({} if self.selector is None else {"nodeSelector": self.selector})
+
+    def _of_all(self, config: Json) -> Json:
+        """The configuration, without its requests if these are all that the claim has."""
+        named = set(texts(config, "requests"))
+        of_all = all(name in named or full in named for name, full, _ in self._answers())
+        return {key: value for key, value in config.items() if not (of_all and key == "requests")}
 
     def _answers(self) -> list[tuple[str, str, str]]:
         """(request, full name, class) of the choice that each request of the claim came to."""

@@ -37,8 +37,9 @@ class Loaded:
     """What became of a document.
 
     ``errors`` are kube-scheduler's own words; ``problems`` the same one by one, each with the path of its field
-    (``""`` for the document). ``warnings`` say what kube-scheduler would take but not heed. ``defaulted`` is the
-    document after defaults and ``configuration`` the form for the engine, both only where it is valid.
+    (``""`` for the document). ``warnings`` say what kube-scheduler would take but not heed, and whether the nearest
+    release answers. ``defaulted`` is the document after defaults and ``configuration`` the form for the engine, both
+    only where it is valid.
     """
 
     errors: list[str] = field(default_factory=list)
@@ -89,7 +90,7 @@ def _load(source: Source, release: Release, lines: Mapping[str, int]) -> Loaded:
         raise RefusedError([problem.text for problem in found], found)
     defaulted = _encoded(configuration, release)
     ready = _build(configuration, defaulted, release)
-    said = warnings(written, ready, release)
+    said = [*filter(None, [release.remark]), *warnings(written, ready, release)]
     return Loaded(warnings=said, defaulted=defaulted, configuration=ready, lines=lines)
 
 

@@ -62,11 +62,14 @@ def build(profile: Decoded, release: Release) -> Points:
         said = f"at most one placement generate plugin is allowed for profile with scheduler name {quote(name)}"
         raise BuildError("plugins.placementGenerate", said)
     weights = _weights("score", plugins, registry, "score plugins: " if release.behaviour.names_score_plugins else "")
+    placement_weights: dict[str, int] = {}
     if "placementScore" in lists:
-        _weights("placementScore", plugins, registry, "placement score plugins: ")
+        placement_weights = _weights("placementScore", plugins, registry, "placement score plugins: ")
+    weighed = {"score": weights, "placementScore": placement_weights}
+    points = (*EXTENSION_POINTS, *release.schema.group_points) if release.groups else EXTENSION_POINTS
     return {
-        point: tuple(PluginRef(plugin, weights[plugin] if point == "score" else 0) for plugin in lists[point])
-        for point in EXTENSION_POINTS
+        point: tuple(PluginRef(plugin, weighed.get(point, {}).get(plugin, 0)) for plugin in lists[point])
+        for point in points
     }
 
 

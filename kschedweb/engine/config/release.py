@@ -23,12 +23,16 @@ class GateError(ValueError):
 
 @dataclass(frozen=True)
 class Gate:
-    """A feature gate as a release has it. ``stage``: alpha, beta, ga or deprecated; ``needs``: gates it depends on."""
+    """A feature gate as a release has it. ``stage``: alpha, beta, ga or deprecated; ``needs``: gates it depends on.
+
+    ``outside``: it changes what kube-scheduler decides, and answers here are those of its default all the same.
+    """
 
     stage: str
     default: bool
     locked: bool = False
     needs: tuple[str, ...] = ()
+    outside: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,10 @@ class Behaviour:
     """DynamicResourcesArgs knows bindingTimeout."""
     devices_score: bool
     """DynamicResources scores alternatives of prioritised lists."""
+    device_search_is_revised: bool
+    """Devices are searched for, and written, in the revised way that ``Features`` describes."""
+    hears_of_deleted_claims: bool
+    """A deleted ResourceClaim that had devices wakes pods that DynamicResources refused."""
     refuses_capacity_with_status: bool
     """A claim that asks for capacity of devices is an error where DRAResourceClaimDeviceStatus is on, but
     DRAConsumableCapacity is not."""
@@ -61,6 +69,10 @@ class Behaviour:
     """Victims of one priority that have not started stay in the order in which they are on the node."""
     selects_namespaces_by_value: bool
     """A namespaceSelector of one term does not leave its namespaces to the term after it."""
+    pods_wake_those_they_kept_away: bool
+    """A pod that goes wakes those that its own anti-affinity kept away, not only those that wanted away from it."""
+    one_term_keeps_away: bool
+    """For that one of several terms of anti-affinity need match, not all of them."""
     resizes_by_sums: bool
     """Of a pod under a resize the sums over its containers are compared, not each container's amounts."""
     ratio_only_where_it_is_used: bool
@@ -71,6 +83,8 @@ class Behaviour:
     """bindMountOptions of a container need a feature that the node declares."""
     node_filters_have_pre_filter: bool
     """NodeName, NodeUnschedulable and TaintToleration run at preFilter; a named node is the only one looked at."""
+    groups_are_entities: bool
+    """With GenericWorkload a PodGroup (v1beta1) is queued and placed as one; what came before is not simulated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +94,7 @@ class Release:
     ``specs`` are its plugins, ``defaults`` its default set in its order; ``others`` gives plugins that run here beside
     them and is called once, when a configuration is read. ``gates`` are the feature gates that it knows, ``switched``
     those that were turned on or off. ``scheme`` is the place in its source that refuses an unknown kind, as errors say.
+    ``nearest_to`` is the release that was asked for, where there is none and this is the nearest.
     """
 
     version: str
@@ -91,6 +106,14 @@ class Release:
     scheme: str
     switched: Mapping[str, bool] = field(default_factory=dict)
     others: Callable[[], Iterable[PluginSpec]] = _nobody
+    nearest_to: str = ""
+
+    @property
+    def remark(self) -> str:
+        """What whoever asked for a release that is not known has to be told; "" where it is the one that was asked."""
+        if not self.nearest_to:
+            return ""
+        return f"kube-scheduler {self.nearest_to} is not known here: {self.name}, the nearest release, answers."
 
     @property
     def name(self) -> str:
@@ -118,9 +141,31 @@ class Release:
         return replace(self, switched=_checked(self.gates, dict(switched)))
 
     @property
+    def groups(self) -> bool:
+        """Whether pods of a PodGroup are scheduled together."""
+        return self.behaviour.groups_are_entities and self.on("GenericWorkload")
+
+    @property
+    def groups_by_topology(self) -> bool:
+        """Whether a group is tried in one domain after the other."""
+        return self.groups and self.on("TopologyAwareWorkloadScheduling")
+
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """The gates that are on or off other than by default, and whose effect is outside the simulation."""
+        switched = sorted(self.switched)
+        return tuple(
+            name for name in switched if self.gates[name].outside and self.on(name) is not self.gates[name].default
+        )
+
+    @property
     def counting(self) -> Counting:
         """How it counts what a running pod takes."""
-        return Counting(self.behaviour.resizes_by_sums, self.on("InPlacePodLevelResourcesVerticalScaling"))
+        return Counting(
+            self.behaviour.resizes_by_sums,
+            self.on("InPlacePodLevelResourcesVerticalScaling"),
+            self.on("PodLevelResourcesFixDefaulting"),
+        )
 
     @cached_property
     def own(self) -> Registry:

@@ -47,6 +47,27 @@ def admit(raw: Json, cluster: ClusterObjects) -> Json:
     return {**raw, "spec": spec}
 
 
+def admit_group(raw: Json, cluster: ClusterObjects) -> Json:
+    """The PodGroup ``raw`` as the API server stores it: with the priority of its class.
+
+    Raises AdmissionError where it is refused, ObjectError where it or a class cannot be understood.
+    """
+    spec = dict(mapping(raw, "spec"))
+    try:
+        name, value, _ = _priority_class(text(spec, "priorityClassName", "spec."), cluster)
+        given = spec.get("priority")
+        if given is not None and integer(spec, "priority", path="spec.") != value:
+            raise AdmissionError(
+                f"priority set in the pod group ({given}) must match the priority computed ({value}) based on the "
+                "priority class set in the spec"
+            )
+    except AdmissionError as problem:
+        raise AdmissionError(f"{reference(raw)}: {problem}") from None
+    if name:
+        spec["priorityClassName"] = name
+    return {**raw, "spec": {**spec, "priority": value}}
+
+
 def _set_priority(spec: Json, cluster: ClusterObjects) -> None:
     name, value, policy = _priority_class(text(spec, "priorityClassName", "spec."), cluster)
     given = spec.get("priority")

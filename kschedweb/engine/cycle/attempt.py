@@ -44,28 +44,34 @@ class Attempt:
     def place(self) -> Placement | Unplaced:
         """Raises CycleError where a filter, a score or an extender fails."""
         cycle, outcome, snapshot = self.cycle, self.outcome, self.cycle.snapshot
-        narrowed_by = tuple(outcome.narrowed_by)
+        narrowed_by, within = tuple(outcome.narrowed_by), self.request.within
         filtered = self.plan.filter(cycle, outcome).beside(self.handle.beside_nominated(cycle))
         # The nominated node is looked at even if PreFilter leaves it out.
         nominated = snapshot.index.get(cycle.pod.nominated_node, -1)
+        if within is not None:
+            filtered, nominated = filtered.within(within), nominated if nominated in within else -1
         tried = self._try_nominated(filtered, nominated)
         if tried.rows.size:
             return Placement(cycle.pod.key, snapshot.names[int(tried.rows[0])], 1 + len(tried.statuses), 1)
         if outcome.nodes is not None:
-            filtered = filtered.within(positions(snapshot, outcome.nodes))
+            named = positions(snapshot, outcome.nodes)
+            filtered = filtered.within(named if within is None else named[np.isin(named, within)])
         absent = outcome.absent(*(status.plugin for status in tried.statuses.values()))
         start = self.start
         found = search(filtered, start, self._wanted(filtered.looked_at), nominated if tried.statuses else -1)
         self.request.watch.lap("Filter", Code.SUCCESS if found.failure is None else Code.ERROR)
-        self.start = (start + found.evaluated) % len(snapshot)
+        offered = len(snapshot) if within is None else len(within)
+        self.start = (start + found.evaluated) % offered
         if found.failure is not None:
             raise found.failure.failure
         if self.extenders:
             known = filtered.diagnosis(snapshot, absent, start, found.visited, tried.statuses)
-            self.start = (start + len(found.feasible) + known.explicit) % len(snapshot)
+            known.number = None if within is None else offered
+            self.start = (start + len(found.feasible) + known.explicit) % offered
             return self._extend(found.feasible, Unplaced(cycle, known, self.handle, narrowed_by))
         if not found.feasible.size:
             diagnosis = filtered.diagnosis(snapshot, absent, extra=tried.statuses)
+            diagnosis.number = None if within is None else offered
             return Unplaced(cycle, diagnosis, self.handle, narrowed_by)
         best, told = self._best_of(found.feasible)
         chosen = snapshot.names[int(found.feasible[best])]

@@ -108,11 +108,15 @@ class BindingCycle:
         return None
 
     def _refused(self, refusal: Refusal) -> Refusal:
+        self.undo()
+        return refusal
+
+    def undo(self) -> None:
+        """Give back what Reserve claimed, and take the pod off the node again."""
         self.waits = {}
         self.framework.unreserve(self.cycle, self.node)
         if self.cycle.pod.key in self.cycle.snapshot.pods.slots:  # else its node is gone
             self.cycle.snapshot.remove_pod(self.cycle.pod.key)
-        return refusal
 
 
 def duration(seconds: float) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import copy
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -12,9 +13,11 @@ from kschedweb.engine.config import Configuration
 from kschedweb.engine.cycle.attempt import Attempt
 from kschedweb.engine.cycle.binding import BindingCycle
 from kschedweb.engine.cycle.explaining import explain
-from kschedweb.engine.cycle.placement import Placement, Unplaced
+from kschedweb.engine.cycle.groupplacement import GroupPlacement
+from kschedweb.engine.cycle.groups import GroupSearch
+from kschedweb.engine.cycle.placement import NO_NODES, Placement, Unplaced
 from kschedweb.engine.cycle.plan import Plans
-from kschedweb.engine.cycle.request import NODE_ONLY, SearchRequest
+from kschedweb.engine.cycle.request import NODE_ONLY, WITH_POST_FILTER, SearchRequest
 from kschedweb.engine.extenders.extender import Extenders
 from kschedweb.engine.framework.decision import UNTIMED, Decision, Stopwatch
 from kschedweb.engine.framework.diagnosis import EXTENDER, NO_REASON, Diagnosis
@@ -24,10 +27,9 @@ from kschedweb.engine.framework.interface import Cycle, PostFilterResult
 from kschedweb.engine.framework.runtime import Factory, Framework, PreFilterOutcome
 from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, OutsideError, Status, unresolvable
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.state.nominator import Nominator
 from kschedweb.engine.state.snapshot import Snapshot
-
-NO_NODES = "no nodes available to schedule pods"
 
 
 class Scheduler:
@@ -118,6 +120,61 @@ class Scheduler:
         self.nominator.remove(pod.key)
         return self._settle(pod, found, request.watch)
 
+    def find_group(
+        self, group: PodGroup, pods: Sequence[Pod], request: SearchRequest = WITH_POST_FILTER
+    ) -> GroupPlacement:
+        """Run the cycle of ``group``: its ``pods`` without a node, at least one, are tried in that order.
+
+        The snapshot stays as it is; ``binding`` puts the pods on the nodes found. For a group that finds no place
+        victims are looked for where the request says ``post_filter``.
+        """
+        return GroupSearch(self, group, pods, request, self.configuration.release.groups_by_topology).place()
+
+    def schedule_group(
+        self, group: PodGroup, pods: Sequence[Pod], request: SearchRequest = NODE_ONLY
+    ) -> GroupPlacement:
+        """Run the cycle of ``group`` and put its pods on the nodes found, unless it is kept out of the queue.
+
+        If there are none and the request says ``preempt``, victims are evicted at once and the group is tried again.
+        """
+        if not (held := self._held(pods)).ok:
+            return GroupPlacement.refused(group, pods, held)
+        found = self.find_group(group, pods, replace(request, post_filter=request.post_filter or request.preempt))
+        if request.preempt and found.victims:
+            for victim in found.victims:
+                self.snapshot.remove_pod(victim)
+            found = replace(self.find_group(group, pods, request), room=found.room)
+        for pod, placement in zip(pods, found.placements, strict=True):
+            if placement.node:
+                self.nominator.remove(pod.key)
+                self.bind(pod, placement.node)
+        return found
+
+    def explain_group(
+        self, group: PodGroup, pods: Sequence[Pod], request: SearchRequest = WITH_POST_FILTER
+    ) -> GroupPlacement:
+        """What a cycle of ``group`` would come to now, and what keeps it out of the queue; nothing changes."""
+        there = self.over(self.snapshot.copy())
+        there.nominator = self.nominator.copy()
+        return replace(there.find_group(group, pods, request), held=there._held(pods))
+
+    def _held(self, pods: Sequence[Pod]) -> Status:
+        """Why one of ``pods`` may not enter the queue."""
+        objects = self.snapshot.objects
+        with objects.groups.with_members(pods):
+            asked = (self.framework(pod).pre_enqueue(pod, objects) for pod in pods)
+            return next((status for status in asked if not status.ok), SUCCESS)
+
+    def over(self, snapshot: Snapshot) -> Scheduler:
+        """The same scheduler over another snapshot, a copy of its own on which somebody tries something out."""
+        other = copy.copy(self)
+        other.snapshot, other._plans = snapshot, Plans(snapshot)
+        return other
+
+    def follow(self, other: Scheduler) -> None:
+        """Let the next search begin where it would have after those of ``other``."""
+        self._start = other._start
+
     def find(self, pod: Pod, request: SearchRequest = NODE_ONLY) -> Placement:
         """As ``schedule_one``, but the pod is not put on the node found: ``binding`` does that."""
         request.watch.start()
@@ -206,7 +263,8 @@ class Scheduler:
         if outcome.status.code is Code.ERROR:
             return Placement(pod.key, message=outcome.status.message)
         if not outcome.status.ok:
-            diagnosis = Diagnosis.of_pre_filter(snapshot.names, snapshot.index, outcome.status)
+            number = None if request.within is None else len(request.within)
+            diagnosis = Diagnosis.of_pre_filter(snapshot.names, snapshot.index, outcome.status, number)
             return Unplaced(cycle, diagnosis, handle, tuple(outcome.narrowed_by))
         start = self._start if request.start is None else request.start
         percentage = self.configuration.percentage_of_nodes_to_score

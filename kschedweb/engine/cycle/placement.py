@@ -12,6 +12,8 @@ from kschedweb.engine.framework.interface import Cycle, PostFilterResult
 from kschedweb.engine.framework.preparation import FreeClaim
 from kschedweb.engine.objects.pod import Pod
 
+NO_NODES = "no nodes available to schedule pods"
+
 
 @dataclass(frozen=True, slots=True)
 class Placement:
@@ -23,6 +25,8 @@ class Placement:
     ``rejected_by`` names the plugins that made the pod unschedulable, none where the cycle ended in an error.
     ``evaluated`` is the number of nodes that the cycle looked at: none where PreFilter rejected the pod outright.
     ``margin`` is the node's total less the next best, ``None`` where there was no other, or where no plugin asks.
+    ``with_group``: it was not placed because its group was not, which no plugin answers for.
+    ``outright``: PreFilter rejected the pod, so that no filter was asked.
     ``drawn`` is the number of equally good nodes that ``node`` was drawn from, 0 if it was not drawn.
     ``top`` are the best nodes, the chosen one first, where the scheduler is to tell of them.
     """
@@ -40,6 +44,8 @@ class Placement:
     drawn: int = 0
     frees: tuple[FreeClaim, ...] = ()
     top: tuple[Ranked, ...] = ()
+    with_group: bool = False
+    outright: bool = False
 
     def decision(self, pod: Pod, now: float, attempt: int = 1, watch: Stopwatch = UNTIMED) -> Decision:
         """The same for Permit plugins, and others, to read; ``now`` is seconds of the epoch.
@@ -69,7 +75,7 @@ class Placement:
     @property
     def error(self) -> bool:
         """Whether the cycle ended in an error, rather than finding that no node fits."""
-        return not self.node and not self.rejected_by
+        return not (self.node or self.rejected_by or self.with_group)
 
     @property
     def condition(self) -> str:
@@ -101,7 +107,10 @@ class Unplaced:
     def placement(self) -> Placement:
         rejected_by = self.diagnosis.plugins.union(self.narrowed_by)
         said, looked_at = self.diagnosis.message(), self.diagnosis.explicit
-        return Placement(self.cycle.pod.key, evaluated=looked_at, message=said, rejected_by=rejected_by)
+        outright = bool(self.diagnosis.pre_filter)
+        return Placement(
+            self.cycle.pod.key, evaluated=looked_at, message=said, rejected_by=rejected_by, outright=outright
+        )
 
     def post_filter(self) -> PostFilterResult:
         return self.handle.framework.post_filter(self.cycle, self.diagnosis, self.handle)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from kschedweb.engine.framework.decision import UNTIMED, Stopwatch
 
 Draw = Callable[[int], int]
@@ -16,7 +19,8 @@ class SearchRequest:
 
     The search begins at the node at position ``start``, or where the last search ended (``None``). The placement lists
     the ``ranks`` best nodes, and also the node ``also`` if it was scored. ``draw`` picks one of so many equally good
-    nodes; without it the first on kube-scheduler's heap is taken. ``elsewhere``: the caller does in the cluster what
+    nodes; without it the first on kube-scheduler's heap is taken. ``within`` are the positions, in order, of the only
+    nodes to choose from. ``elsewhere``: the caller does in the cluster what
     PostFilter plugins want done. ``watch`` measures the extension points.
     """
 
@@ -28,6 +32,7 @@ class SearchRequest:
     draw: Draw | None = None
     elsewhere: bool = False
     watch: Stopwatch = UNTIMED
+    within: NDArray[np.intp] | None = None
 
 
 NODE_ONLY = SearchRequest()

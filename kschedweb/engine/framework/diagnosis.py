@@ -23,6 +23,7 @@ class Diagnosis:
     ``rejected_by`` int32[nodes] is as in Explanation: an index into ``filters``, or -1 or -2 for nodes that no filter
     rejected; what is known of those is ``absent``, the same for all. ``extra`` holds what extenders said of nodes, by
     name, and counts before all else. ``pre_filter`` is the message of a PreFilter that rejected the pod outright.
+    ``number`` is how many nodes there were to choose from, ``None`` where these were all.
     """
 
     names: list[str]
@@ -32,6 +33,7 @@ class Diagnosis:
     absent: Status = NO_REASON
     pre_filter: str = ""
     extra: dict[str, Status] = field(default_factory=dict)
+    number: int | None = None
 
     @property
     def plugins(self) -> frozenset[str]:
@@ -66,10 +68,12 @@ class Diagnosis:
         return np.flatnonzero(found)
 
     @classmethod
-    def of_pre_filter(cls, names: list[str], index: dict[str, int], status: Status) -> Diagnosis:
+    def of_pre_filter(
+        cls, names: list[str], index: dict[str, int], status: Status, number: int | None = None
+    ) -> Diagnosis:
         """What is known where PreFilter rejected the pod with ``status``."""
         rejected_by = np.full(len(names), EXCLUDED, dtype=np.int32)
-        return cls(names, index, [], rejected_by, status, status.message)
+        return cls(names, index, [], rejected_by, status, status.message, number=number)
 
     @property
     def explicit(self) -> int:
@@ -77,9 +81,13 @@ class Diagnosis:
         own = {name for name in self.extra if name not in self.index or self.rejected_by[self.index[name]] < 0}
         return int(np.count_nonzero(self.rejected_by >= 0)) + len(own)
 
+    @property
+    def _offered(self) -> int:
+        return len(self.names) if self.number is None else self.number
+
     def message(self, post_filter: str = "") -> str:
         """The text of kube-scheduler's FitError."""
-        return fit_error(len(self.names), self._histogram().items(), self.pre_filter, post_filter)
+        return fit_error(self._offered, self._histogram().items(), self.pre_filter, post_filter)
 
     def _histogram(self) -> Counter[str]:
         counts: Counter[str] = Counter()
@@ -94,7 +102,7 @@ class Diagnosis:
                     counts[reason] += number
         for status in self.extra.values():
             counts.update(status.reasons)
-        unknown = len(self.names) - self.explicit
+        unknown = self._offered - self.explicit
         for reason in self.absent.reasons if unknown > 0 else ():
             counts[reason] += unknown
         return counts

@@ -18,6 +18,7 @@ VOLUME, VOLUME_CLAIM, STORAGE_CLASS = "PersistentVolume", "PersistentVolumeClaim
 CSI_NODE, CSI_DRIVER = "storage.k8s.io/CSINode", "storage.k8s.io/CSIDriver"
 STORAGE_CAPACITY, ATTACHMENT = "storage.k8s.io/CSIStorageCapacity", "storage.k8s.io/VolumeAttachment"
 RESOURCE_CLAIM, RESOURCE_SLICE = "resource.k8s.io/ResourceClaim", "resource.k8s.io/ResourceSlice"
+POD_GROUP = "scheduling.k8s.io/PodGroup"
 DEVICE_CLASS = "resource.k8s.io/DeviceClass"
 
 
@@ -71,7 +72,7 @@ class ClusterEvent:
 
 @dataclass(frozen=True, slots=True)
 class ObjectChange:
-    """The object of an event before and after: a Pod, a Node, or the raw object of another kind.
+    """The object of an event before and after: a Pod, a Node, a PodGroup, or the raw object of another kind.
 
     ``old`` is ``None`` where it was added, ``new`` where it was deleted. ``cluster`` holds the other objects.
     """
@@ -103,6 +104,9 @@ UNSCHEDULED_POD_UPDATE = ClusterEvent(UNSCHEDULED_POD, Action.UPDATE)
 NODE_ADD = ClusterEvent(NODE, Action.ADD)
 NODE_DELETE = ClusterEvent(NODE, Action.DELETE)
 RESOURCE_CLAIM_UPDATE = ClusterEvent(RESOURCE_CLAIM, Action.UPDATE)
+POD_GROUP_ADD = ClusterEvent(POD_GROUP, Action.ADD)
+POD_GROUP_UPDATE = ClusterEvent(POD_GROUP, Action.UPDATE)
+POD_GROUP_DELETE = ClusterEvent(POD_GROUP, Action.DELETE)
 UNSCHEDULABLE_TIMEOUT = ClusterEvent(ANY, Action.ALL, "UnschedulableTimeout")
 FORCE_ACTIVATE = ClusterEvent(ANY, Action.ALL, "ForceActivate")
 

@@ -71,6 +71,10 @@ class CycleHandle:
         """The filters for ``pod`` whose scope is wider than ``Scope.ROOM``."""
         return [plugin for plugin in self._filters() if self.framework.scope(plugin, pod) > Scope.ROOM]
 
+    def looks_at_nodes_alone(self, pod: Pod) -> bool:
+        """Whether no filter for ``pod`` looks, of a node, at more than the node and its pods."""
+        return all(self.framework.scope(plugin, pod) < Scope.CLUSTER for plugin in self._filters())
+
     def refusals(
         self, cycle: Cycle, nodes: Rows, known: Sequence[FilterColumn], farthest: Scope = Scope.CLUSTER
     ) -> tuple[Codes, list[Status]]:

@@ -22,6 +22,7 @@ from kschedweb.engine.framework.preparation import FreeClaim, Preparation
 from kschedweb.engine.framework.status import SUCCESS, Status
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.engine.state.columns import Codes, Ints, Mask, Rows
 from kschedweb.engine.state.snapshot import Snapshot
@@ -44,7 +45,8 @@ class Cycle:
 
     ``state`` lives as long as the cycle; ``kept`` is shared by pods of one signature. From Reserve on, ``decision``
     says what was decided, where somebody wants to know. A Permit plugin that lets the pod wait leaves plain data for
-    those who are to answer in ``asks``, under its name.
+    those who are to answer in ``asks``, under its name; one that lets other pods go on which wait for it has their keys
+    in ``allows``.
     """
 
     snapshot: Snapshot
@@ -53,6 +55,7 @@ class Cycle:
     kept: dict[str, Any] = field(default_factory=dict)
     decision: Decision | None = None
     asks: dict[str, Json] = field(default_factory=dict)
+    allows: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def keep(self, key: str, compute: Callable[[], Kept]) -> Kept:
         """``compute()``, kept under ``key``: true for all pods of the signature, or updated as pods move."""
@@ -140,11 +143,11 @@ class PreEnqueuePlugin(Protocol):
 
 @runtime_checkable
 class QueueSortPlugin(Protocol):
-    """Which of two queued pods (with the times they were queued) comes first?"""
+    """Which of two (with the times they were queued) comes first? Of pods that are queued as a group, the group."""
 
     name: str
 
-    def less(self, a: Pod, a_queued: float, b: Pod, b_queued: float) -> bool: ...
+    def less(self, a: Pod | PodGroup, a_queued: float, b: Pod | PodGroup, b_queued: float) -> bool: ...
 
 
 @runtime_checkable

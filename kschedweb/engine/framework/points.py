@@ -12,6 +12,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
+from kschedweb.engine.framework.groups import (
+    PlacementFeasiblePlugin,
+    PlacementGeneratePlugin,
+    PlacementScorePlugin,
+    PodGroupPostFilterPlugin,
+)
 from kschedweb.engine.framework.interface import (
     AskingPlugin,
     BindPlugin,
@@ -68,6 +74,10 @@ class Points:
     pre_bind: list[PreBindPlugin] = field(default_factory=list)
     bind: list[BindPlugin] = field(default_factory=list)
     post_bind: list[PostBindPlugin] = field(default_factory=list)
+    placement_feasible: list[PlacementFeasiblePlugin] = field(default_factory=list)
+    placement_generate: list[PlacementGeneratePlugin] = field(default_factory=list)
+    placement_score: list[PlacementScorePlugin] = field(default_factory=list)
+    pod_group_post_filter: list[PodGroupPostFilterPlugin] = field(default_factory=list)
     extensions: list[PreFilterExtensions] = field(default_factory=list)
     normalizing: dict[str, NormalizeScorePlugin] = field(default_factory=dict)
     scoped: dict[str, Scoped] = field(default_factory=dict)
@@ -96,5 +106,11 @@ class Points:
         looking = (*points.pre_filter, *points.filter, *points.pre_score, *points.score)
         points.scoped = {one.name: one for one in _following(Scoped, looking)}
         points.asking = {one.name: one for one in _following(AskingPlugin, points.permit)}
+        points.placement_generate = _following(PlacementGeneratePlugin, named.get("placementGenerate", ()))
+        points.placement_score = _following(PlacementScorePlugin, named.get("placementScore", ()))
+        points.pod_group_post_filter = _following(PodGroupPostFilterPlugin, named.get("podGroupPostFilter", ()))
+        # It is no extension point of its own: whoever is there says it.
+        everyone = {plugin.name: plugin for plugins in named.values() for plugin in plugins}
+        points.placement_feasible = _following(PlacementFeasiblePlugin, everyone.values())
         points.preparing = {one.name: one for one in _following(Preparing, points.pre_bind)}
         return points

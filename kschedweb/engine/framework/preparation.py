@@ -52,11 +52,30 @@ class AllocateClaim:
 
 
 @dataclass(frozen=True, slots=True)
+class MakeClaim:
+    """A ResourceClaim is made for the pod's extended resources, with its devices, and the pod's status names it.
+
+    ``requests`` and ``allocation`` are the claim's spec.devices.requests and status.allocation, ``mappings`` the
+    pod's status.extendedResourceClaimStatus.requestMappings. It ``waits`` as an AllocateClaim does.
+    """
+
+    namespace: str
+    requests: tuple[Json, ...] = field(hash=False)
+    allocation: Json = field(hash=False)
+    mappings: tuple[Json, ...] = field(hash=False)
+    waits: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class FreeClaim:
-    """A ResourceClaim that nobody else uses loses its devices: its status.allocation, reservedFor and devices go."""
+    """A ResourceClaim that nobody else uses loses its devices: its status.allocation, reservedFor and devices go.
+
+    One that was ``made`` for the pod's extended resources goes altogether.
+    """
 
     namespace: str
     claim: str
+    made: bool = False
 
 
-Preparation = SelectNode | TakeVolume | ReserveClaim | AllocateClaim
+Preparation = SelectNode | TakeVolume | ReserveClaim | AllocateClaim | MakeClaim

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, TypeVar
@@ -12,6 +12,16 @@ import numpy as np
 from kschedweb.engine.config import Profile
 from kschedweb.engine.framework.diagnosis import NO_REASON, Diagnosis
 from kschedweb.engine.framework.explanation import FilterColumn, ScoreColumn
+from kschedweb.engine.framework.groups import (
+    Assignment,
+    Domain,
+    DomainScore,
+    GroupCycle,
+    GroupHandle,
+    GroupRoom,
+    NormalizePlacementScorePlugin,
+    Progress,
+)
 from kschedweb.engine.framework.interface import (
     Cycle,
     FilterPlugin,
@@ -26,7 +36,7 @@ from kschedweb.engine.framework.interface import (
 from kschedweb.engine.framework.points import Points
 from kschedweb.engine.framework.preparation import Preparation
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
-from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, Status, error, unresolvable
+from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, Status, error, unresolvable, unschedulable
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.engine.state.columns import ALL, Ints, Rows
@@ -63,6 +73,7 @@ class Framework:
     def __init__(self, profile: Profile, registry: Mapping[str, Factory]) -> None:
         self.profile = profile
         self.weights = {ref.name: ref.weight for ref in profile.points.get("score", ())}
+        self.placement_weights = {ref.name: ref.weight for ref in profile.points.get("placementScore", ())}
         self._instances: dict[str, Plugin] = {}
         self.points = Points.of(
             {
@@ -145,6 +156,63 @@ class Framework:
         verdicts = plugin.filter(cycle, rows)
         statuses = [_success(plugin.name), *(status.by(plugin.name) for status in verdicts.statuses[1:])]
         return FilterColumn(plugin.name, False, verdicts.codes, statuses)
+
+    # What is asked about a group.
+
+    def placement_feasible(self, cycle: GroupCycle, progress: Progress) -> Status:
+        """Whether the group can be placed still; ``Wait`` where that is not known yet."""
+        found = SUCCESS
+        for plugin in self.points.placement_feasible:
+            status = plugin.placement_feasible(cycle, progress)
+            if status.code is Code.WAIT:
+                found = status.by(plugin.name)
+            elif not status.ok:
+                return status.by(plugin.name)
+        return found
+
+    def generate_placements(self, cycle: GroupCycle, parent: Domain) -> tuple[list[Domain], Status]:
+        """The domains in which the group is tried; without a plugin ``parent`` alone."""
+        if not self.points.placement_generate:
+            return [parent], SUCCESS
+        plugin = self.points.placement_generate[0]
+        domains, status = plugin.generate_placements(cycle, parent)
+        if not status.ok:
+            return [], status.by(plugin.name)
+        return domains, SUCCESS if domains else unschedulable("no feasible placements found").by(plugin.name)
+
+    def score_placements(
+        self, cycle: GroupCycle, assigned: Sequence[tuple[Domain, Sequence[Assignment]]]
+    ) -> list[DomainScore]:
+        """The scores of the domains in which the group found a place. Raises CycleError."""
+        found = [DomainScore(domain, {}) for domain, _ in assigned]
+        for plugin in self.points.placement_score:
+            scores = [plugin.score_placement(cycle, domain, pods) for domain, pods in assigned]
+            if isinstance(plugin, NormalizePlacementScorePlugin):
+                scores = plugin.normalize_placement_scores(cycle, scores)
+            for one, score in zip(found, scores, strict=True):
+                if not 0 <= score <= MAX_NODE_SCORE:
+                    raise CycleError(
+                        f'applying score defaultWeights on PlacementScore plugins: plugin "{plugin.name}" returns an '
+                        f"invalid score {score}, it should in the range of [0, {MAX_NODE_SCORE}] after normalizing"
+                    )
+                one.scores[plugin.name] = score * self.placement_weights[plugin.name]
+        return found
+
+    def pod_group_post_filter(self, cycle: GroupCycle, handle: GroupHandle) -> GroupRoom:
+        """Ask the plugins in turn for room for the group: one that finds some, or gives up for good, ends it."""
+        reasons: list[str] = []
+        by = ""
+        for plugin in self.points.pod_group_post_filter:
+            room = plugin.pod_group_post_filter(cycle, handle)
+            status = room.status.by(plugin.name)
+            if status.ok or status.code is Code.UNRESOLVABLE:
+                return replace(room, status=status)
+            if status.code is not Code.UNSCHEDULABLE:
+                said = f'error in "{plugin.name}" PodGroupPostFilter plugins: {status.message}'
+                return GroupRoom(error(said).by(plugin.name))
+            reasons.extend(status.reasons)
+            by = by or plugin.name
+        return GroupRoom(unschedulable(*reasons).by(by))
 
     def move_pod(self, cycle: Cycle, skipped: set[str], pod: Pod, node: int, *, add: bool) -> None:
         """Tell the plugins that ``pod`` came to the node at position ``node``, or left it."""

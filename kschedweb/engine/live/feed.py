@@ -28,6 +28,7 @@ from kschedweb.engine.state.watermarks.annotations import annotated
 from kschedweb.engine.state.watermarks.table import WORKLOADS, Watermarks
 
 POD, NODE, DEFAULT = "Pod", "Node", "default"
+TAINT_RULE = "DeviceTaintRule"
 RESOURCES = {
     "PersistentVolume": "PersistentVolume",
     "PersistentVolumeClaim": "PersistentVolumeClaim",
@@ -129,6 +130,8 @@ class Feed:
             self._world.claims.follow(namespace, name)
         if kind in WORKLOADS and _annotations(old) != _annotations(new):
             self._annotated = False
+        if kind == TAINT_RULE:  # kube-scheduler is told of the slices that it changes
+            self._queue.move(ClusterEvent(RESOURCE_SLICE, Action.UPDATE), old, new, now)
         if kind in RESOURCES:
             action = Action.ADD if old is None else Action.DELETE if new is None else Action.UPDATE
             self._queue.move(ClusterEvent(RESOURCES[kind], action), old, new, now)

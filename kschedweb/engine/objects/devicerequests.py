@@ -88,6 +88,10 @@ class DeviceConstraint:
     attribute: str | None
     distinct: bool = False
 
+    def concerns(self, request: str, full: str) -> bool:
+        """Whether it is about the devices of a request, or of the alternative ``full`` of it."""
+        return not self.requests or request in self.requests or full in self.requests
+
     @classmethod
     def read(cls, raw: Json, path: str) -> DeviceConstraint:
         requests = frozenset(texts(raw, "requests", path))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from kschedweb.engine.objects.access import Json, ObjectError, boolean, each, integer, mapping, text, texts
 from kschedweb.engine.objects.nodeselector import NodeSelectorTerm, terms
 from kschedweb.engine.objects.quantity import read
-from kschedweb.engine.objects.taints import Taint, read_taints
+from kschedweb.engine.objects.taints import Taint, read_taint, read_taints
 
 Amounts = dict[str, int]  # by name, in nano-units
 Counters = dict[str, Amounts]  # by counter set
@@ -157,6 +158,57 @@ class ResourceSlice:
                 (text(item, "name", at), _counters(item, at)) for item, at in each(spec, "sharedCounters", "spec.")
             ),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceTaintRule:
+    """Taints the devices of a driver, of a pool of that name, and of that name: ``None`` stands for any.
+
+    ``selects``: without a selector it taints none.
+    """
+
+    name: str
+    selects: bool
+    driver: str | None
+    pool: str | None
+    device: str | None
+    taint: Taint
+
+    def taints(self, listed: ResourceSlice, device: Device) -> bool:
+        """Whether it taints ``device`` of the slice ``listed``."""
+        wanted = ((self.driver, listed.driver), (self.pool, listed.pool), (self.device, device.name))
+        return self.selects and all(one is None or one == found for one, found in wanted)
+
+    @classmethod
+    def read(cls, raw: Json) -> DeviceTaintRule:
+        """A v1 DeviceTaintRule; raises ObjectError where it cannot be understood."""
+        spec = mapping(raw, "spec")
+        selector, at = mapping(spec, "deviceSelector", "spec."), "spec.deviceSelector."
+        driver, pool, device = (
+            None if selector.get(key) is None else text(selector, key, at) for key in ("driver", "pool", "device")
+        )
+        return cls(
+            name=text(mapping(raw, "metadata"), "name", "metadata."),
+            selects=spec.get("deviceSelector") is not None,
+            driver=driver,
+            pool=pool,
+            device=device,
+            taint=read_taint(mapping(spec, "taint", "spec."), "spec.taint."),
+        )
+
+
+def tainted(listed: ResourceSlice, rules: Sequence[DeviceTaintRule]) -> ResourceSlice:
+    """The slice with what ``rules`` add to the taints of its devices."""
+    devices = tuple(_tainted(listed, device, rules) for device in listed.devices)
+    same = all(one is other for one, other in zip(devices, listed.devices, strict=True))
+    return listed if same else replace(listed, devices=devices)
+
+
+def _tainted(listed: ResourceSlice, device: Device, rules: Sequence[DeviceTaintRule]) -> Device:
+    more = tuple(rule.taint for rule in rules if rule.taints(listed, device))
+    if not more:
+        return device
+    return replace(device, taints=device.taints + more, content=f"{device.content} {more}")
 
 
 def _attribute(raw: Json) -> Attribute:

@@ -66,6 +66,7 @@ class Pod:
     terminating: bool
     nominated_node: str
     controller: tuple[str, str, str] | None  # apiVersion, kind, name
+    scheduling_group: str  # the key of the PodGroup that it names, "" for none
     raw: Json = field(repr=False)
     template: int
     scheduler_name: str
@@ -203,9 +204,17 @@ class Pod:
             terminating=metadata.get("deletionTimestamp") is not None,
             nominated_node=text(status, "nominatedNodeName", "status."),
             controller=_controller(metadata),
+            scheduling_group=_scheduling_group(namespace, spec),
             raw=raw,
         )
         return pod
+
+
+def _scheduling_group(namespace: str, spec: Json) -> str:
+    if spec.get("schedulingGroup") is None:
+        return ""
+    name = text(mapping(spec, "schedulingGroup", "spec."), "podGroupName", "spec.schedulingGroup.")
+    return f"{namespace}/{name}" if name else ""
 
 
 def _time(value: Any) -> float | None:

@@ -41,14 +41,16 @@ class Counting:
     """How releases count what a running pod takes.
 
     ``by_sums``: the sums of what its containers ask for, have and were promised are compared, not each container's.
-    ``of_pod``: what the kubelet reports for the pod as a whole counts.
+    ``of_pod``: what the kubelet reports for the pod as a whole counts. ``completed``: to what is asked for the pod as a
+    whole the API server has added what its containers ask for together.
     """
 
     by_sums: bool
     of_pod: bool = True
+    completed: bool = True
 
 
-COUNTING = Counting(by_sums=False)
+COUNTING = Counting(by_sums=True)
 """As the release counts that is meant where a document says nothing."""
 
 
@@ -203,6 +205,8 @@ class PodResources:
     def _at_pod_level(self, status: bool) -> Amounts:
         """What is set for the pod as a whole, larger where the kubelet reports more."""
         asked, running = self.pod_requests or {}, self.pod_running
+        if self.counting.completed:
+            asked = {name: amount for name, amount in self._sum(_asked, None).items() if name in (CPU, MEMORY)} | asked
         if not (status and self.counting.of_pod and running and running.known):
             return {name: amount for name, amount in asked.items() if pod_level(name)}
         effective = self._running(asked, *running.both)

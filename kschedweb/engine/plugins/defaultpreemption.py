@@ -13,14 +13,17 @@ from kschedweb.engine.config.args import args_struct
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.config.types import INT32, Field
 from kschedweb.engine.framework.diagnosis import Diagnosis
+from kschedweb.engine.framework.groups import GroupCycle, GroupHandle, GroupRoom
 from kschedweb.engine.framework.interface import Cycle, Handle, PostFilterResult
 from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, Status, error, unschedulable
-from kschedweb.engine.objects.access import mapping, objects
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.preemption.eligibility import NEVER, being_preempted, never_preempts
+from kschedweb.engine.preemption.groups import make_room
 from kschedweb.engine.preemption.search import Candidate, Preemption, Search
+from kschedweb.engine.preemption.victims import priority_of
+from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.validation.fields import Problem, child, invalid
 
-NEVER = "not eligible due to preemptionPolicy=Never."
 TERMINATING = "not eligible due to a terminating pod on the nominated node."
 NO_CANDIDATE = "no candidate node for preemption"
 
@@ -28,9 +31,12 @@ NO_CANDIDATE = "no candidate node for preemption"
 class DefaultPreemption:
     name = "DefaultPreemption"
 
-    def __init__(self, args: dict[str, Any], tells: bool = True, by_clock: bool = False) -> None:
-        """``tells``: where it makes room, its status says so; ``by_clock``: see ``by_importance``."""
-        self.tells, self.by_clock = tells, by_clock
+    def __init__(self, args: dict[str, Any], tells: bool = True, by_clock: bool = False, groups: bool = False) -> None:
+        """``tells``: where it makes room, its status says so; ``by_clock``: see ``by_importance``.
+
+        ``groups``: pods may belong to groups, which count as such.
+        """
+        self.tells, self.by_clock, self.groups = tells, by_clock, groups
         percentage, absolute = args.get("minCandidateNodesPercentage"), args.get("minCandidateNodesAbsolute")
         self.percentage = 10 if percentage is None else int(percentage)
         self.absolute = 100 if absolute is None else int(absolute)
@@ -40,11 +46,16 @@ class DefaultPreemption:
         if refusal:
             result = PostFilterResult(unschedulable(refusal))
         else:
-            result = self._preempt(
-                Search(handle, cycle, diagnosis, self.by_clock), diagnosis.nodes(Code.UNSCHEDULABLE), handle
-            )
+            search = Search(handle, cycle, diagnosis, self.by_clock, self.groups)
+            result = self._preempt(search, diagnosis.nodes(Code.UNSCHEDULABLE), handle)
         said = tuple(f"preemption: {reason}" for reason in (result.status.message,) if reason)
         return replace(result, status=replace(result.status, reasons=said))
+
+    def pod_group_post_filter(self, cycle: GroupCycle, handle: GroupHandle) -> GroupRoom:
+        """Look for pods and groups of lower priority, anywhere, without which the whole group finds a place."""
+        room = make_room(cycle, handle)
+        said = tuple(f"pod group preemption: {reason}" for reason in (room.status.message,) if reason)
+        return replace(room, status=replace(room.status, reasons=said))
 
     def _preempt(self, search: Search, nodes: NDArray[np.intp], handle: Handle) -> PostFilterResult:
         candidates = search.candidates(nodes, len(nodes) if handle.thorough else self.wanted(len(nodes)))
@@ -75,29 +86,21 @@ class DefaultPreemption:
         """The number of candidates to look for among ``nodes`` nodes where evictions could help."""
         return min(max(nodes * self.percentage // 100, self.absolute), nodes)
 
-    @staticmethod
-    def refusal(cycle: Cycle, diagnosis: Diagnosis) -> str:
+    def refusal(self, cycle: Cycle, diagnosis: Diagnosis) -> str:
         """The reason why the pod may not preempt others; "" if it may."""
         pod, snapshot = cycle.pod, cycle.snapshot
-        if mapping(pod.raw, "spec").get("preemptionPolicy") == "Never":
+        if never_preempts(pod):
             return NEVER
         if not pod.nominated_node or diagnosis.at(pod.nominated_node).code is Code.UNRESOLVABLE:
             return ""
         nominated = snapshot.index.get(pod.nominated_node)
         on_node = [] if nominated is None else snapshot.pods.on(nominated)
-        if any(other.priority < pod.priority and being_preempted(other) for other in on_node):
+        if any(self._priority(other, snapshot) < pod.priority and being_preempted(other) for other in on_node):
             return TERMINATING
         return ""
 
-
-def being_preempted(pod: Pod) -> bool:
-    """Whether the pod is terminating because the scheduler evicted it."""
-    if not pod.terminating:
-        return False
-    for condition in objects(mapping(pod.raw, "status"), "conditions"):
-        if condition.get("type") == "DisruptionTarget":
-            return condition.get("status") == "True" and condition.get("reason") == "PreemptionByScheduler"
-    return False
+    def _priority(self, pod: Pod, snapshot: Snapshot) -> int:
+        return priority_of(pod, snapshot.objects.groups) if self.groups else pod.priority
 
 
 ARGS = args_struct(
@@ -155,6 +158,7 @@ SPEC = PluginSpec(
             DefaultPreemption,
             tells=release.behaviour.tells_of_preemption,
             by_clock=not release.behaviour.keeps_order_of_unstarted,
+            groups=release.groups,
         )
     },
 )

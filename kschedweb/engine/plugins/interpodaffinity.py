@@ -20,7 +20,7 @@ from kschedweb.engine.framework.events import NODE, POD, Action, ClusterEvent, E
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status, error, unresolvable, unschedulable
-from kschedweb.engine.objects.affinity import PodTerm
+from kschedweb.engine.objects.affinity import PodAffinity, PodTerm
 from kschedweb.engine.objects.labels import NOTHING
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.columns import Ints, Mask, Rows
@@ -74,18 +74,42 @@ class Watch:
 class InterPodAffinity:
     name = "InterPodAffinity"
 
-    def __init__(self, args: dict[str, Any], by_value: bool = False) -> None:
-        """``by_value``: a term keeps its namespace selector beside the namespaces that it matches (up to 1.36)."""
-        self.by_value = by_value
+    def __init__(
+        self, args: dict[str, Any], by_value: bool = False, mutual: bool = True, any_term: bool = True
+    ) -> None:
+        """``by_value``: a term keeps its namespace selector beside the namespaces that it matches (up to 1.36).
+
+        ``mutual``: a pod that goes wakes those that it kept away, too; ``any_term``: one of several terms of
+        anti-affinity is enough for that, else all must match.
+        """
+        self.by_value, self.mutual, self.any_term = by_value, mutual, any_term
         weight = args.get("hardPodAffinityWeight")
         self.hard_weight = 1 if weight is None else int(weight)
         self.ignore_preferred = bool(args.get("ignorePreferredTermsOfExistingPods"))
 
     def events(self) -> list[EventHint]:
         return [
-            EventHint(ClusterEvent(POD, Action.ADD | Action.POD_LABEL | Action.DELETE), _after_pod),
+            EventHint(ClusterEvent(POD, Action.ADD | Action.POD_LABEL | Action.DELETE), self._after_pod),
             EventHint(ClusterEvent(NODE, Action.ADD | Action.NODE_LABEL), _after_node),
         ]
+
+    def _after_pod(self, pod: Pod, change: ObjectChange) -> bool:
+        """Queue if a pod came that this pod has affinity to, or one left that kept this pod away."""
+        old, new, own = change.old, change.new, pod.pod_affinity
+        if old is not None and new is not None and new.uid == pod.uid:
+            return True
+        if any(one is not None and not has_place(one) for one in (old, new)):
+            return False
+        if new is not None and old is not None:
+            comes = not _matches_all(own.required, old) and _matches_all(own.required, new)
+            return comes or (self._avoids(own, old) and not self._avoids(own, new))
+        if new is not None:
+            return _matches_all(own.required, new)
+        return self._avoids(own, old) or (self.mutual and self._avoids(old.pod_affinity, pod))
+
+    def _avoids(self, affinity: PodAffinity, pod: Pod) -> bool:
+        terms = affinity.anti_required
+        return any(_matches(term, pod) for term in terms) if self.any_term else _matches_all(terms, pod)
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         snapshot, own = cycle.snapshot, cycle.pod.pod_affinity
@@ -253,23 +277,12 @@ def _tally(snapshot: Snapshot, meant: list[PodTerm], term: PodTerm, weight: int)
     return term.topology_key, weight, Tally(snapshot, selection, column.codes, len(column.values))
 
 
-def _after_pod(pod: Pod, change: ObjectChange) -> bool:
-    """Queue if a pod came that this pod has affinity to, or one left that kept this pod away."""
-    old, new, own = change.old, change.new, pod.pod_affinity
-    if old is not None and new is not None and new.uid == pod.uid:
-        return True
-    if any(one is not None and not has_place(one) for one in (old, new)):
-        return False
-    if new is not None and old is not None:
-        comes = not _matches_all(own.required, old) and _matches_all(own.required, new)
-        return comes or (_matches_all(own.anti_required, old) and not _matches_all(own.anti_required, new))
-    if new is not None:
-        return _matches_all(own.required, new)
-    return _matches_all(own.anti_required, old) or _matches_all(old.pod_affinity.anti_required, pod)
-
-
 def _matches_all(terms: tuple[PodTerm, ...], pod: Pod) -> bool:
-    return bool(terms) and all(_matches_group(term, pod.namespace, pod.labels) for term in terms)
+    return bool(terms) and all(_matches(term, pod) for term in terms)
+
+
+def _matches(term: PodTerm, pod: Pod) -> bool:
+    return _matches_group(term, pod.namespace, pod.labels)
 
 
 def _after_node(pod: Pod, change: ObjectChange) -> bool:
@@ -329,6 +342,11 @@ SPEC = PluginSpec(
     ArgsSpec(ARGS, set_defaults, problems),
     factory=InterPodAffinity,
     variant=lambda release: {
-        "factory": partial(InterPodAffinity, by_value=release.behaviour.selects_namespaces_by_value)
+        "factory": partial(
+            InterPodAffinity,
+            by_value=release.behaviour.selects_namespaces_by_value,
+            mutual=release.behaviour.pods_wake_those_they_kept_away,
+            any_term=release.behaviour.one_term_keeps_away,
+        )
     },
 )

@@ -5,6 +5,7 @@ Strategies: LeastAllocated, MostAllocated, RequestedToCapacityRatio.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ from kschedweb.engine.framework.events import (
     ObjectChange,
     has_place,
 )
+from kschedweb.engine.framework.groups import Assignment, Domain, GroupCycle
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, broken_line, rounded, share_of
 from kschedweb.engine.framework.status import SUCCESS, Code, Status, error
@@ -127,6 +129,21 @@ class NodeResourcesFit:
         weights = np.maximum(weights, 1)
         return rounded(totals / weights) if self.strategy == RATIO else totals // weights
 
+    def score_placement(self, cycle: GroupCycle, domain: Domain, assigned: Sequence[Assignment]) -> int:
+        """How full the nodes of the domain are, taken together, with the pods assigned there; 0 to 100."""
+        snapshot, total, weights = cycle.snapshot, 0, 0
+        for name, weight in self.resources:
+            wanted = sum(pod.scoring_requests.get(name, 0) for pod, _ in assigned)
+            if wanted == 0 and is_scalar(name):
+                continue
+            there = snapshot.amounts(snapshot.allocatable, name)[domain.nodes]
+            used = _used(snapshot, name)[domain.nodes]
+            allocatable, requested = int(there.sum()), wanted + int(used[there != 0].sum())
+            if allocatable:
+                total += weight * (min(requested, allocatable) * MAX_NODE_SCORE // allocatable)
+                weights += weight
+        return total // weights if weights else 0
+
     def part(self, requested: Ints, allocatable: Ints) -> Ints:
         """The score of one resource, 0 to 100, for nodes with allocatable above 0."""
         if self.strategy == LEAST:
@@ -142,11 +159,15 @@ def requested_after(cycle: Cycle, rows: Rows, name: str) -> tuple[Ints, Ints]:
     allocatable = snapshot.amounts(snapshot.allocatable, name)[rows]
     if wanted == 0 and is_scalar(name):
         allocatable = np.zeros_like(allocatable)
+    return _used(snapshot, name)[rows] + wanted, allocatable
+
+
+def _used(snapshot: Snapshot, name: str) -> Ints:
+    """What scoring takes to be requested of each node, with defaults for CPU and memory."""
     if name in (CPU, MEMORY):
-        used = snapshot.nonzero[0 if name == CPU else 1][rows]
-    else:
-        used = snapshot.amounts(snapshot.requested, name)[rows]
-    return used + wanted, allocatable
+        used: Ints = snapshot.nonzero[0 if name == CPU else 1]
+        return used
+    return snapshot.amounts(snapshot.requested, name)
 
 
 def combined(failures: list[Failure]) -> Verdicts:

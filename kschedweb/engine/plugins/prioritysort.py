@@ -6,6 +6,7 @@ from typing import Any
 
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.podgroup import PodGroup
 
 
 class PrioritySort:
@@ -14,7 +15,7 @@ class PrioritySort:
     def __init__(self, args: dict[str, Any]) -> None:
         pass
 
-    def less(self, a: Pod, a_queued: float, b: Pod, b_queued: float) -> bool:
+    def less(self, a: Pod | PodGroup, a_queued: float, b: Pod | PodGroup, b_queued: float) -> bool:
         return a.priority > b.priority or (a.priority == b.priority and a_queued < b_queued)
 
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.preemption.gosort import sort_slice
 
 
-def by_importance(pods: list[Pod], by_clock: bool) -> list[Pod]:
+def by_importance(pods: list[Pod], listed: list[Pod], by_clock: bool) -> list[Pod]:
     """Higher priority first, then those that have run longer; ties as kube-scheduler's sort leaves them.
 
-    ``by_clock``: the clock is read for each pod that has not started, so that the first one seems to be older (up to
-    1.36).
+    Pods that have not started stay in the order in which they are ``listed`` on the node. ``by_clock``: the clock is
+    read in each comparison of two of them, so that the first one always seems to be older (up to 1.36).
     """
     ordered = list(pods)
-    sort_slice(ordered, _more_important_by_clock if by_clock else more_important)
+    sort_slice(ordered, _more_important_by_clock if by_clock else _more_important_of(listed))
     return ordered
 
 
@@ -27,8 +28,25 @@ def more_important(one: Pod, other: Pod) -> bool:
 
 
 def _more_important_by_clock(one: Pod, other: Pod) -> bool:
-    unstarted = one.priority == other.priority and one.started == other.started == math.inf
-    return unstarted or more_important(one, other)
+    return _both_unstarted(one, other) or more_important(one, other)
+
+
+def _more_important_of(listed: list[Pod]) -> Callable[[Pod, Pod], bool]:
+    unstarted = [pod.key for pod in listed if pod.started == math.inf]
+    if len(unstarted) < 2:
+        return more_important
+    places = {key: place for place, key in enumerate(unstarted)}
+
+    def less(one: Pod, other: Pod) -> bool:
+        if _both_unstarted(one, other):
+            return places[one.key] < places[other.key]
+        return more_important(one, other)
+
+    return less
+
+
+def _both_unstarted(one: Pod, other: Pod) -> bool:
+    return one.priority == other.priority and one.started == other.started == math.inf
 
 
 def earliest_start(victims: tuple[Pod, ...]) -> float:

@@ -17,6 +17,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.preemption.disruption import budgets, split
 from kschedweb.engine.preemption.importance import by_importance, earliest_start
 from kschedweb.engine.preemption.trials import Rooms, Rows, TrialResult, Trials, pods_on_each
+from kschedweb.engine.preemption.victims import Victim, ordered, victims_among, violations
 from kschedweb.engine.state.columns import ALL, Mask
 from kschedweb.engine.state.snapshot import Snapshot
 
@@ -73,8 +74,12 @@ def disturbance(candidate: Candidate) -> tuple[float, ...]:
 class Search:
     """The search for nodes where evictions make room for the pod of ``cycle``."""
 
-    def __init__(self, handle: Handle, cycle: Cycle, diagnosis: Diagnosis, by_clock: bool) -> None:
+    def __init__(
+        self, handle: Handle, cycle: Cycle, diagnosis: Diagnosis, by_clock: bool, groups: bool = False
+    ) -> None:
+        """``groups``: pods of groups count as these, and may have to go together."""
         self._handle, self._cycle, self._diagnosis, self._by_clock = handle, cycle, diagnosis, by_clock
+        self._groups = groups
         self._beyond_room = handle.filters_beyond_room(cycle.pod)
         self._crowded = handle.crowded(cycle)
         # If a filter does not say which pods its answers depend on, any pod that moves may change them.
@@ -120,11 +125,14 @@ class Search:
         return Candidate(self._cycle.snapshot.names[node], outcome.victims, outcome.violations)
 
     def _try(self, nodes: Rows) -> None:
-        victims = [self._lower(pods) for pods in pods_on_each(self._cycle.snapshot.pods, nodes)]
+        pods = pods_on_each(self._cycle.snapshot.pods, nodes)
+        victims = [self._lower(there) for there in pods]
         alone = [
             self._any_pod_counts or node in self._crowded or any(map(self._affects, there))
             for node, there in zip(nodes.tolist(), victims, strict=True)
         ]
+        if self._groups:
+            alone = [one or any(pod.scheduling_group for pod in there) for one, there in zip(alone, pods, strict=True)]
         for node in nodes[alone].tolist():
             self._barred[node] = False
             self._trials.put(node, self._dry_run(node), fleeting=True)
@@ -153,7 +161,7 @@ class Search:
         rooms = Rooms(cycle.snapshot, lambda snapshot, rows: handle.have_room(on(snapshot), rows))
         empty = on(rooms.without(nodes, victims))
         codes, statuses = handle.refusals(empty, nodes, self._diagnosis.filters, Scope.ROOM)
-        left, parts = [], []
+        left, parts, lists = [], [], []
         for place, (node, code) in enumerate(zip(nodes.tolist(), codes.tolist(), strict=True)):
             if not victims[place]:
                 self._trials.put(node, TrialResult(refusal=NO_VICTIMS))
@@ -162,22 +170,25 @@ class Search:
             else:
                 left.append(node)
                 parts.append(self._split(victims[place]))
+                lists.append(victims[place])
         gone = rooms.reprieve(np.array(left, dtype=np.intp), [violating + others for violating, others in parts])
-        for node, (violating, others), those in zip(left, parts, gone, strict=True):
-            self._trials.put(node, self._outcome(node, violating, others, those))
+        for node, there, (violating, others), those in zip(left, lists, parts, gone, strict=True):
+            self._trials.put(node, self._outcome(node, there, violating, others, those))
 
     def _lower(self, pods: list[Pod]) -> list[Pod]:
         priority = self._cycle.pod.priority
         return [pod for pod in pods if pod.priority < priority]
 
     def _split(self, victims: list[Pod]) -> tuple[list[Pod], list[Pod]]:
-        return split(by_importance(victims, self._by_clock), budgets(self._cycle.snapshot))
+        return split(by_importance(victims, victims, self._by_clock), budgets(self._cycle.snapshot))
 
-    def _outcome(self, node: int, violating: list[Pod], others: list[Pod], gone: list[Pod]) -> TrialResult:
+    def _outcome(
+        self, node: int, listed: list[Pod], violating: list[Pod], others: list[Pod], gone: list[Pod]
+    ) -> TrialResult:
         if not gone:
             return TrialResult(refusal=error(no_victim(self._cycle.snapshot.names[node])))
         kept_by_budget = sum(pod in violating for pod in gone) if violating else 0
-        ordered = by_importance(gone, self._by_clock) if violating and others else gone
+        ordered = by_importance(gone, listed, self._by_clock) if violating and others else gone
         return TrialResult(tuple(ordered), kept_by_budget)
 
     def _dry_run(self, node: int) -> TrialResult:
@@ -186,6 +197,8 @@ class Search:
             self._world = self._cycle.on(self._cycle.snapshot.copy())
         world, snapshot = self._world, self._world.snapshot
         original = snapshot.pods.on(node)
+        if self._groups and any(pod.scheduling_group for pod in original):
+            return self._dry_run_groups(node, original)
         victims = self._lower(original)
         if not victims:
             return TrialResult(refusal=NO_VICTIMS)
@@ -203,9 +216,50 @@ class Search:
                 if not self._handle.fits(trial, node).ok:
                     self._move(trial, victim, node, add=False)
                     gone.append(victim)
-            return self._outcome(node, violating, others, gone)
+            return self._outcome(node, victims, violating, others, gone)
         finally:
             _restore(snapshot, node, original)
+
+    def _dry_run_groups(self, node: int, original: list[Pod]) -> TrialResult:
+        """As ``_dry_run``, where pods on other nodes may have to go with those on this one.
+
+        Plugins are told of all of them; filters that look at nodes see only this one without its pods.
+        """
+        assert self._world is not None
+        snapshot, priority = self._world.snapshot, self._cycle.pod.priority
+        victims = [one for one in victims_among(original, snapshot) if one.priority < priority]
+        if not victims:
+            return TrialResult(refusal=NO_VICTIMS)
+        trial = self._world.on(snapshot)
+        try:
+            for victim in victims:
+                self._move_all(trial, victim, node, add=False)
+            verdict = self._handle.fits(trial, node)
+            if not verdict.ok:
+                return TrialResult(refusal=verdict)
+            listed = ordered(victims)
+            kept = dict(zip(listed, violations(listed, budgets(snapshot)), strict=True))
+            gone: list[Victim] = []
+            for victim in sorted(listed, key=lambda one: not kept[one]):
+                self._move_all(trial, victim, node, add=True)
+                if not self._handle.fits(trial, node).ok:
+                    self._move_all(trial, victim, node, add=False)
+                    gone.append(victim)
+            if len(set(map(bool, kept.values()))) > 1:
+                gone = ordered(gone)
+            if not gone:
+                return TrialResult(refusal=error(no_victim(snapshot.names[node])))
+            return TrialResult(tuple(pod for one in gone for pod in one.pods), sum(kept[one] for one in gone))
+        finally:
+            _restore(snapshot, node, original)
+
+    def _move_all(self, trial: Cycle, victim: Victim, node: int, *, add: bool) -> None:
+        for pod in victim.pods:
+            there = trial.snapshot.index[pod.node_name]
+            if there == node:
+                self._move(trial, pod, node, add=add)
+            else:
+                self._handle.move_pod(trial, pod, there, add=add)
 
     def _move(self, trial: Cycle, pod: Pod, node: int, *, add: bool) -> None:
         if add:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.queue.heap import Heap
-from kschedweb.engine.queue.pods import NEVER, Less, QueuedPod
+from kschedweb.engine.queue.pods import NEVER, Less, Queued, QueuedPod
 
 WINDOW = 1.0  # seconds; pods whose backoff ends in the same window come back together, in the active queue's order
 MAX_DOUBLINGS = 62
@@ -27,8 +27,8 @@ class BackoffQueue:
     def __init__(self, initial: float, longest: float, less: Less) -> None:
         self.initial, self.longest = initial, longest
         self._active_less = less
-        self._rejected: Heap[QueuedPod] = Heap(self._less)
-        self._failed: Heap[QueuedPod] = Heap(lambda one, other: self.expires(one) < self.expires(other))
+        self._rejected: Heap[Queued] = Heap(self._less)
+        self._failed: Heap[Queued] = Heap(lambda one, other: self.expires(one) < self.expires(other))
 
     def __len__(self) -> int:
         return len(self._rejected) + len(self._failed)
@@ -36,61 +36,62 @@ class BackoffQueue:
     def __contains__(self, key: str) -> bool:
         return key in self._rejected or key in self._failed
 
-    def __iter__(self) -> Iterator[QueuedPod]:
+    def __iter__(self) -> Iterator[Queued]:
         yield from self._rejected
         yield from self._failed
 
-    def _less(self, one: QueuedPod, other: QueuedPod) -> bool:
+    def _less(self, one: Queued, other: Queued) -> bool:
         mine, theirs = self.expires(one), self.expires(other)
         return mine < theirs if mine != theirs else self._active_less(one, other)
 
-    def duration(self, count: int) -> float:
-        """How many seconds a pod waits after ``count`` failed attempts."""
+    def duration(self, count: int, size: int = 1) -> float:
+        """How many seconds ``size`` pods that are tried together wait after ``count`` failed attempts."""
         if not count:
             return 0.0
-        return min(self.initial * (1 << min(count - 1, MAX_DOUBLINGS)), self.longest)
+        longest = self.longest * math.sqrt(size) if size > 1 else self.longest
+        return min(self.initial * (1 << min(count - 1, MAX_DOUBLINGS)), longest)
 
-    def expires(self, queued: QueuedPod) -> float:
+    def expires(self, queued: Queued) -> float:
         """The window in which the pod's backoff ends; long past where it need not wait."""
         count = queued.errors or queued.unschedulable
         if not self.longest or not count:
             return NEVER
         if queued.expires is None:
-            queued.expires = window(queued.queued + self.duration(count))
+            queued.expires = window(queued.queued + self.duration(count, len(queued.members)))
         return queued.expires
 
-    def backing_off(self, queued: QueuedPod, now: float) -> bool:
+    def backing_off(self, queued: Queued, now: float) -> bool:
         """Whether the pod must wait still; it must through the whole window in which its backoff ends."""
         return self.expires(queued) >= window(now)
 
-    def add(self, queued: QueuedPod) -> None:
+    def add(self, queued: Queued) -> None:
         self.remove(queued.key)
         (self._rejected if queued.rejectors else self._failed).add(queued.key, queued)
 
     def update(self, old_key: str, pod: Pod) -> QueuedPod | None:
         """Replace the pod's object; ``None`` where it is not here."""
         for heap in (self._rejected, self._failed):
-            if (queued := heap.get(old_key)) is not None:
+            if isinstance(queued := heap.get(old_key), QueuedPod):
                 queued.pod = pod
                 heap.add(old_key, queued)
                 return queued
         return None
 
-    def get(self, key: str) -> QueuedPod | None:
+    def get(self, key: str) -> Queued | None:
         return self._rejected.get(key) or self._failed.get(key)
 
-    def remove(self, key: str) -> QueuedPod | None:
+    def remove(self, key: str) -> Queued | None:
         return self._rejected.remove(key) or self._failed.remove(key)
 
     @property
     def may_pop_early(self) -> bool:
         return len(self._rejected) > 0
 
-    def pop_early(self) -> QueuedPod | None:
+    def pop_early(self) -> Queued | None:
         """The rejected pod whose backoff ends first, although it has not ended."""
         return self._rejected.pop()
 
-    def pop_completed(self, now: float) -> list[QueuedPod]:
+    def pop_completed(self, now: float) -> list[Queued]:
         """All pods that have waited long enough, taken out."""
         completed = []
         for heap in (self._rejected, self._failed):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cmp_to_key
 from typing import Any
 
@@ -22,35 +21,14 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.queue.backoff import WINDOW, BackoffQueue
 from kschedweb.engine.queue.heap import Heap
 from kschedweb.engine.queue.hints import Hints, Strategy
-from kschedweb.engine.queue.pods import QueuedPod, UnschedulablePods
+from kschedweb.engine.queue.pods import Queued, QueuedPod, UnschedulablePods
+from kschedweb.engine.queue.timing import FLUSH_PERIOD, Timing
 from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.engine.state.nominator import Nominator
 
-FLUSH_PERIOD = 30.0  # seconds between two looks for pods that have waited for long
-FLUSH_AGE = 5 * 60.0  # seconds after which a pod is tried again although nothing happened
-INITIAL_BACKOFF, LONGEST_BACKOFF = 1.0, 10.0
 # What brings pods into the queue, beside events of the cluster; as kube-scheduler's metrics name it.
 POD_ADD, POD_UPDATE = "PodAdd", "PodUpdate"
 FAILED, BACKOFF_COMPLETE = "ScheduleAttemptFailure", "BackoffComplete"
-
-
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """Seconds. ``start`` is when the queue began to run: it looks for old pods each ``FLUSH_PERIOD`` from then."""
-
-    initial_backoff: float = INITIAL_BACKOFF
-    longest_backoff: float = LONGEST_BACKOFF
-    flush_age: float = FLUSH_AGE
-    start: float = 0.0
-
-    @classmethod
-    def of(cls, document: Mapping[str, Any], start: float = 0.0) -> Timing:
-        """As a KubeSchedulerConfiguration says."""
-        return cls(
-            document.get("podInitialBackoffSeconds", INITIAL_BACKOFF),
-            document.get("podMaxBackoffSeconds", LONGEST_BACKOFF),
-            start=start,
-        )
 
 
 class SchedulingQueue:
@@ -77,11 +55,11 @@ class SchedulingQueue:
         self.nominator = Nominator() if nominator is None else nominator
         sort = next(iter(frameworks.values())).points.queue_sort[0]
 
-        def less(one: QueuedPod, other: QueuedPod) -> bool:
-            return bool(sort.less(one.pod, one.queued, other.pod, other.queued))
+        def less(one: Queued, other: Queued) -> bool:
+            return bool(sort.less(one.subject, one.queued, other.subject, other.queued))
 
         self._less = less
-        self.active: Heap[QueuedPod] = Heap(less)
+        self.active: Heap[Queued] = Heap(less)
         self.backoff = BackoffQueue(self._timing.initial_backoff, self._timing.longest_backoff, less)
         self.unschedulable = UnschedulablePods()
         self.in_flight: dict[str, QueuedPod] = {}  # by uid, in the order in which they were taken
@@ -91,6 +69,12 @@ class SchedulingQueue:
         self._looked = 0  # the last period in which old pods were looked for
         self.incoming: Counter[tuple[str, str]] = Counter()  # pods by the part they came into, and what brought them
         self._cause = ""
+
+    def counts(self) -> tuple[int, int, int, int]:
+        """How many pods are active or being tried, are backing off, wait for an event, and are gated."""
+        gated = self.unschedulable.gated
+        active = len(self.active) + len(self.in_flight)
+        return active, len(self.backoff), len(self.unschedulable) - gated, gated
 
     # Pods come, change and go.
 
@@ -108,17 +92,17 @@ class SchedulingQueue:
             for event in events:
                 self._remember(event, old, new)
             return
-        if (queued := self.active.get(old.key)) is not None:
+        if isinstance(queued := self.active.get(old.key), QueuedPod):
             queued.pod = new
             self.active.add(old.key, queued)
             self.nominator.update(old, new)
         elif self.backoff.update(old.key, new) is not None:
             self.nominator.update(old, new)
-        elif (queued := self.unschedulable.get(old.key)) is not None:
+        elif isinstance(queued := self.unschedulable.get(old.key), QueuedPod):
             queued.pod = new
             self.nominator.update(old, new)
             for event in events:
-                strategy = self._hints.strategy(queued, event, ObjectChange(old, new, self.cluster))
+                strategy = self._strategy(queued, event, ObjectChange(old, new, self.cluster))
                 if self._requeue(queued, strategy, now, nominate=event == UNSCHEDULED_POD_UPDATE):
                     break
         else:
@@ -135,7 +119,7 @@ class SchedulingQueue:
         """Take a pod that is not in flight out, to be put back later or never; ``None`` where it is not here."""
         self.nominator.remove(key)
         for part in (self.active, self.backoff, self.unschedulable):
-            if (queued := part.remove(key)) is not None:
+            if isinstance(queued := part.remove(key), QueuedPod):
                 return queued
         return None
 
@@ -151,17 +135,29 @@ class SchedulingQueue:
 
         Where no pod is active, one that is backing off (not after an error) is taken early.
         """
+        queued = self.pop_entity()
+        assert queued is None or isinstance(queued, QueuedPod)
+        return queued
+
+    def pop_entity(self) -> Queued | None:
+        """As ``pop``, where groups may be tried, too."""
         while True:
             queued = self.active.pop()
             if queued is None:
                 queued = self.backoff.pop_early()
-            if queued is None:
-                return None
-            queued.attempts += 1
-            if queued.pod.uid not in self.in_flight:
-                self.in_flight[queued.pod.uid] = queued
-                self._since[queued.pod.uid] = self._counted
+            if queued is None or self._take_off(queued):
                 return queued
+
+    def _take_off(self, queued: Queued) -> bool:
+        """Let all its pods be in flight; whether any is that was not already."""
+        queued.attempts += 1
+        left = False
+        for member in queued.members:
+            if member.pod.uid not in self.in_flight:
+                self.in_flight[member.pod.uid] = member
+                self._since[member.pod.uid] = self._counted
+                left = True
+        return left
 
     def done(self, uid: str) -> None:
         """The pod needs no events any more: it was handled, or is beyond the point where it could be rejected."""
@@ -189,18 +185,22 @@ class SchedulingQueue:
         try:
             if any(queued.key in part for part in (self.active, self.backoff, self.unschedulable)):
                 return
-            queued.rejected_by, queued.pending = frozenset(rejected_by), frozenset(pending)
-            if queued.rejectors:
-                queued.unschedulable += 1
-                queued.errors = 0
-            else:
-                queued.errors += 1
-            queued.queued, queued.expires, queued.flushed = now, None, False
-            self._cause = FAILED
+            self._count(queued, now, rejected_by, pending)
             unconcerned = not watched and queued.rejectors
             self._requeue(queued, Strategy.SKIP if unconcerned else self._meanwhile(queued), now)
         finally:
             self.done(queued.pod.uid)
+
+    def _count(self, queued: QueuedPod, now: float, rejected_by: Iterable[str], pending: Iterable[str]) -> None:
+        """Note that a try of the pod has failed."""
+        queued.rejected_by, queued.pending = frozenset(rejected_by), frozenset(pending)
+        if queued.rejectors:
+            queued.unschedulable += 1
+            queued.errors = 0
+        else:
+            queued.errors += 1
+        queued.queued, queued.expires, queued.flushed = now, None, False
+        self._cause = FAILED
 
     def again(self, queued: QueuedPod, now: float) -> None:
         """A pod that was taken is to be tried again at once."""
@@ -243,16 +243,29 @@ class SchedulingQueue:
                 event.wildcard or not rejectors or not rejectors.isdisjoint(self._hints.concerned(scheduler, event))
             )
             if concerned or scheduler not in self._frameworks:
-                candidates += [queued for queued in members if only is None or only(queued.pod)]
+                candidates += [
+                    queued for queued in members if only is None or any(only(member.pod) for member in queued.members)
+                ]
         self._wake(candidates, event, old, new, now)
 
-    def _wake(self, candidates: Iterable[QueuedPod], event: ClusterEvent, old: Any, new: Any, now: float) -> None:
+    def _strategy(self, queued: Queued, event: ClusterEvent, change: ObjectChange) -> Strategy:
+        """What an event means: for a group the most that it means for one of its pods."""
+        found = Strategy.SKIP
+        for member in queued.members:
+            strategy = self._hints.strategy(member, event, change)
+            if strategy is Strategy.IMMEDIATELY:
+                return strategy
+            if strategy is not Strategy.SKIP:
+                found = strategy
+        return found
+
+    def _wake(self, candidates: Iterable[Queued], event: ClusterEvent, old: Any, new: Any, now: float) -> None:
         change = ObjectChange(old, new, self.cluster)
         self._cause = event.name
         for queued in candidates:
             if queued.gating and not self._hints.opens_gate(queued.gating, event):
                 continue
-            strategy = self._hints.strategy(queued, event, change)
+            strategy = self._strategy(queued, event, change)
             if strategy is not Strategy.SKIP:
                 self.unschedulable.remove(queued.key)
                 self._requeue(queued, strategy, now)
@@ -283,7 +296,7 @@ class SchedulingQueue:
             if old:
                 self._wake(old, UNSCHEDULABLE_TIMEOUT, None, None, now)
 
-    def long_waiting(self, now: float) -> list[QueuedPod]:
+    def long_waiting(self, now: float) -> list[Queued]:
         """The pods that ``flush`` would have tried again now, in that order, where nothing else is due."""
         if self.ready or len(self.backoff) or self.in_flight or self._period(now) <= self._looked:
             return []
@@ -293,10 +306,10 @@ class SchedulingQueue:
         held = (one for one in old if not one.gating or self._hints.opens_gate(one.gating, UNSCHEDULABLE_TIMEOUT))
         return sorted(held, key=cmp_to_key(self._compare))
 
-    def _compare(self, one: QueuedPod, other: QueuedPod) -> int:
+    def _compare(self, one: Queued, other: Queued) -> int:
         return -1 if self._less(one, other) else int(self._less(other, one))
 
-    def tried_in_vain(self, pods: Iterable[QueuedPod], now: float, seconds: float) -> float:
+    def tried_in_vain(self, pods: Iterable[Queued], now: float, seconds: float) -> float:
         """As if ``flush`` had been called now, and each of ``pods`` tried for ``seconds`` and put back as it was."""
         self._looked = self._period(now)
         for queued in self.unschedulable:
@@ -327,7 +340,7 @@ class SchedulingQueue:
 
     # Moves between the parts.
 
-    def _requeue(self, queued: QueuedPod, strategy: Strategy, now: float, *, nominate: bool = False) -> bool:
+    def _requeue(self, queued: Queued, strategy: Strategy, now: float, *, nominate: bool = False) -> bool:
         """Put a pod that is nowhere, or unschedulable, where ``strategy`` says; whether it is to be tried again."""
         if strategy is Strategy.SKIP:
             self._wait(queued)
@@ -336,37 +349,45 @@ class SchedulingQueue:
             return self._to_backoff(queued)
         return self._to_active(queued, now, nominate=nominate)
 
-    def _to_active(self, queued: QueuedPod, now: float, *, checked: bool = False, nominate: bool = False) -> bool:
+    def _to_active(self, queued: Queued, now: float, *, checked: bool = False, nominate: bool = False) -> bool:
         """Let the pod be tried, unless a PreEnqueue plugin (not asked again where ``checked``) keeps it out."""
         if not checked and not self._passes_gates(queued):
             if queued.key not in self.active and queued.key not in self.backoff:
                 self._wait(queued)
             return False
-        if queued.first_attempt is None:
-            queued.first_attempt = now
         self.unschedulable.remove(queued.key)
         self.backoff.remove(queued.key)
         self.active.add(queued.key, queued)
-        self.incoming["active", self._cause] += 1
+        self.incoming["active", self._cause] += len(queued.members)
         if nominate:
-            self.nominator.add(queued.pod, queued.pod.nominated_node)
+            for member in queued.members:
+                self.nominator.add(member.pod, member.pod.nominated_node)
         return True
 
-    def _to_backoff(self, queued: QueuedPod) -> bool:
+    def _to_backoff(self, queued: Queued) -> bool:
         if not self._passes_gates(queued):
             self._wait(queued)
             return False
         self.unschedulable.remove(queued.key)
         self.backoff.add(queued)
-        self.incoming["backoff", self._cause] += 1
+        self.incoming["backoff", self._cause] += len(queued.members)
         return True
 
-    def _wait(self, queued: QueuedPod) -> None:
+    def _wait(self, queued: Queued) -> None:
         if queued.key not in self.unschedulable:
-            self.incoming["unschedulable", self._cause] += 1
+            self.incoming["unschedulable", self._cause] += len(queued.members)
         self.unschedulable.add(queued)
 
-    def _passes_gates(self, queued: QueuedPod) -> bool:
+    def _passes_gates(self, queued: Queued) -> bool:
+        """Whether no PreEnqueue plugin keeps it out; a group is where one of its pods is."""
+        gating = ""
+        for member in queued.members:
+            if not self._passes(member):
+                gating = member.gating
+        queued.gating = gating
+        return not gating
+
+    def _passes(self, queued: QueuedPod) -> bool:
         """Ask the PreEnqueue plugins, first of all the one that kept the pod out so far."""
         framework = self._frameworks.get(queued.pod.scheduler_name)
         plugins = framework.points.pre_enqueue if framework is not None else []

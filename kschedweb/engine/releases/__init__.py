@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from kschedweb.engine.config import GateError, Loaded, Release, loading
@@ -16,10 +18,11 @@ from kschedweb.engine.releases.v1_37 import V1_37
 
 RELEASES = {release.name: release for release in (V1_34, V1_35, V1_36, V1_37)}
 """The releases that there are by name ("1.36"), the oldest first."""
-CURRENT = V1_36
+CURRENT = V1_37
 """The release of documents that say nothing of one."""
 
 
+NAMED = re.compile(r"1\.\d{1,4}")
 BOOLEANS = {"true": True, "false": False}
 
 
@@ -28,10 +31,13 @@ class ReleaseError(ValueError):
 
 
 def released(name: str, gates: Mapping[str, bool] | None = None) -> Release:
-    """The release ``name`` ("1.36"; "" for ``CURRENT``) with these feature gates on or off. Raises ReleaseError."""
-    if not isinstance(name, str) or (name and name not in RELEASES):
+    """The release ``name`` ("1.36"; "" for ``CURRENT``) with these feature gates on or off. Raises ReleaseError.
+
+    In place of an older or newer release than there are stands the nearest one, whose ``remark`` says so.
+    """
+    if not isinstance(name, str) or (name and NAMED.fullmatch(name) is None):
         raise ReleaseError(f"release: must be one of {', '.join(RELEASES)}")
-    release = RELEASES[name] if name else CURRENT
+    release = _named(name) if name else CURRENT
     if not isinstance(gates or {}, Mapping) or not all(isinstance(on, bool) for on in (gates or {}).values()):
         raise ReleaseError("featureGates: must be names with true or false")
     try:
@@ -40,16 +46,24 @@ def released(name: str, gates: Mapping[str, bool] | None = None) -> Release:
         raise ReleaseError(f"featureGates: {error}") from None
 
 
-def nearest(version: str) -> str:
-    """The release for a cluster of ``version`` ("v1.35.4-gke.1"), the nearest where there is none; "" if it says none.
+@lru_cache(maxsize=64)
+def _named(name: str) -> Release:
+    found = nearest(name)
+    return RELEASES[found] if found == name else replace(RELEASES[found], nearest_to=name)
 
-    Of a version that is not supported the oldest or the newest release is taken.
-    """
-    found = re.match(r"v?1\.(\d+)", version)
-    if found is None:
+
+def minor(version: str) -> str:
+    """The release that a cluster of ``version`` ("v1.33.4-gke.1") runs ("1.33"), known or not; "" if it says none."""
+    found = NAMED.match(version.removeprefix("v"))
+    return found[0] if found else ""
+
+
+def nearest(version: str) -> str:
+    """The release for a cluster of ``version``, the oldest or the newest where it is not known; "" if it says none."""
+    if not (name := minor(version)):
         return ""
-    minors = [int(name.partition(".")[2]) for name in RELEASES]
-    return f"1.{min(max(int(found[1]), minors[0]), minors[-1])}"
+    minors = [int(known.partition(".")[2]) for known in RELEASES]
+    return f"1.{min(max(int(name.partition('.')[2]), minors[0]), minors[-1])}"
 
 
 def read_gates(text: str) -> dict[str, bool]:

@@ -21,5 +21,6 @@ V1_36 = replace(
         balances_by_improvement=True,
         image_volumes_are_images=True,
         ratio_only_where_it_is_used=True,
+        pods_wake_those_they_kept_away=True,
     ),
 )

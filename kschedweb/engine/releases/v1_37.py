@@ -5,26 +5,32 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kschedweb.engine.config.schema import Schema
-from kschedweb.engine.releases.gates import gates
+from kschedweb.engine.config.specs import PluginRef
+from kschedweb.engine.releases.gates import OF_GROUPS, SIMULATED, gates
 from kschedweb.engine.releases.v1_36 import V1_36
 
+GROUPS = (PluginRef("GangScheduling"), PluginRef("TopologyPlacementGenerator"), PluginRef("PodGroupPodsCount", 1))
 GATES, SORT, UNSCHEDULABLE, NAME, *FURTHER = V1_36.defaults
 
 V1_37 = replace(
     V1_36,
     version="1.37.2",
-    defaults=(GATES, SORT, NAME, UNSCHEDULABLE, *FURTHER),
+    defaults=(GATES, SORT, NAME, UNSCHEDULABLE, *FURTHER, *GROUPS),
     schema=Schema(group_points=("placementGenerate", "placementScore", "podGroupPostFilter")),
-    gates=gates("1.37"),
+    gates=gates("1.37", SIMULATED | OF_GROUPS),
     behaviour=replace(
         V1_36.behaviour,
         image_volumes_raise_threshold=True,
+        device_search_is_revised=True,
+        hears_of_deleted_claims=True,
         tells_of_devices_left=False,
         tells_of_preemption=True,
         keeps_order_of_unstarted=True,
         selects_namespaces_by_value=False,
+        one_term_keeps_away=True,
         resizes_by_sums=True,
         mounts_need_features=True,
         node_filters_have_pre_filter=True,
+        groups_are_entities=True,
     ),
 )

@@ -16,6 +16,7 @@ from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.access import Json, ObjectError, number, reference
 from kschedweb.engine.objects.oddities import oddities
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.objects.resources import COUNTING, Counting
 from kschedweb.engine.releases import ReleaseError, load, released
 from kschedweb.engine.state.snapshot import Snapshot
@@ -39,7 +40,7 @@ class Scenario:
     pending: list[Pod]
     mode: str
     preempt: bool = False
-    remarks: tuple[str, ...] = ()  # what an API server would have refused, but the scheduler runs with
+    remarks: tuple[str, ...] = ()  # what an API server would have refused; that another release was asked for
 
     @classmethod
     def parse(cls, text: str) -> Scenario:
@@ -56,6 +57,7 @@ class Scenario:
             configuration = _configuration(raw)
             snapshot = read_snapshot(Snapshot, raw, counting=configuration.release.counting)
             pending, remarks = read_pending(raw, snapshot), remarks_on(raw) + _watermarks(raw, snapshot)
+            remarks = (*filter(None, [configuration.release.remark]), *remarks)
             remarks = tuple(f"{name}: {remark}" if name else remark for remark in remarks)
             return cls(name, configuration, snapshot, pending, read_mode(raw), _preempt(raw), remarks)
         except ScenarioError as error:
@@ -88,16 +90,38 @@ class Scenario:
             if (mode or self.mode) == SEQUENCE and explanation.chosen is not None:
                 scheduler.bind(pod, explanation.nodes[explanation.chosen])
         order = self.snapshot.names if pods and self.snapshot.names else None
-        return {"name": self.name, "nodeOrder": order, "pods": pods or None}
+        result: Json = {"name": self.name, "nodeOrder": order, "pods": pods or None}
+        if groups := self._groups():
+            result["groups"] = [scheduler.explain_group(group, listed).to_dict() for group, listed in groups]
+        return result
+
+    def _groups(self) -> list[tuple[PodGroup, list[Pod]]]:
+        """The groups that pending pods name, where groups are scheduled as such, each with these pods."""
+        found: dict[str, tuple[PodGroup, list[Pod]]] = {}
+        for pod in self.pending if self.configuration.release.groups else ():
+            if (group := self.snapshot.objects.groups.of(pod)) is not None:
+                found.setdefault(group.key, (group, []))[1].append(pod)
+        return list(found.values())
 
     def schedule(self, post: Post | None = None) -> Json:
         """The placements of the pending pods, one after the other; ``post`` lets extenders be asked.
 
-        Each pod is assumed on its node, which is as far as the reference goes: nothing is reserved or bound.
+        Each pod is assumed on its node, which is as far as the reference goes: nothing is reserved or bound. A group is
+        tried when the first of its pods would be.
         """
-        scheduler = self.scheduler(post)
-        placements = [self._assumed(scheduler, pod) for pod in self.pending]
-        return {"name": self.name, "placements": [placement.to_dict() for placement in placements] or None}
+        scheduler, groups = self.scheduler(post), {group.key: (group, pods) for group, pods in self._groups()}
+        placed: dict[str, Placement] = {}
+        tried = []
+        for pod in self.pending:
+            if pod.scheduling_group not in groups:
+                placed[pod.key] = self._assumed(scheduler, pod)
+            elif pod.key not in placed:
+                group, pods = groups[pod.scheduling_group]
+                found = scheduler.schedule_group(group, pods, SearchRequest(preempt=self.preempt))
+                placed |= {placement.pod: placement for placement in found.placements}
+                tried.append(found.to_dict())
+        placements = [placed[pod.key].to_dict() for pod in self.pending]
+        return {"name": self.name, "placements": placements or None, **({"groups": tried} if tried else {})}
 
     def _assumed(self, scheduler: Scheduler, pod: Pod) -> Placement:
         placement = scheduler.find(pod, SearchRequest(preempt=self.preempt))
@@ -241,6 +265,7 @@ def read_pending(raw: Json, snapshot: Snapshot) -> list[Pod]:
         if pod.key in pods or pod.key in snapshot.pods.slots:
             raise ScenarioError(f"pending[{position}]: Pod {pod.key}: is listed twice")
         pods[pod.key] = pod
+        snapshot.objects.groups.join(pod)
     return list(pods.values())
 
 

@@ -12,6 +12,9 @@ from kschedweb.engine.simulation.events import (
     PermitRejects,
     PodArrives,
     PodChanges,
+    PodGroupArrives,
+    PodGroupChanges,
+    PodGroupLeaves,
     PodLeaves,
 )
 from kschedweb.engine.simulation.life import Departure
@@ -37,6 +40,9 @@ __all__ = [
     "PermitRejects",
     "PodArrives",
     "PodChanges",
+    "PodGroupArrives",
+    "PodGroupChanges",
+    "PodGroupLeaves",
     "PodLeaves",
     "Rejected",
     "Result",

@@ -50,6 +50,27 @@ class PodLeaves(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class PodGroupArrives(Event):
+    """Somebody creates a PodGroup."""
+
+    group: Json
+
+
+@dataclass(frozen=True, slots=True)
+class PodGroupChanges(Event):
+    """Somebody writes a PodGroup: it asks for fewer pods, say."""
+
+    group: Json
+
+
+@dataclass(frozen=True, slots=True)
+class PodGroupLeaves(Event):
+    """Somebody deletes the PodGroup ``namespace/name``; its pods stay."""
+
+    group: str
+
+
+@dataclass(frozen=True, slots=True)
 class PermitAllows(Event):
     """``plugin`` lets a pod go on that waits at Permit."""
 

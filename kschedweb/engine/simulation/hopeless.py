@@ -42,12 +42,16 @@ class FailedTry:
 
 
 class Hopeless:
-    """Remembers tries of ``scheduler`` that came to nothing; plugins of other packages are never answered for."""
+    """Remembers tries of ``scheduler`` that came to nothing.
+
+    Plugins of other packages, extenders and groups of pods are never answered for.
+    """
 
     def __init__(self, scheduler: Scheduler, queue: SchedulingQueue) -> None:
         self._scheduler, self._nominator = scheduler, queue.nominator
         self._known: dict[tuple[str, Hashable], FailedTry] = {}
-        self._simple = _simple(scheduler.frameworks) if not scheduler.configuration.extenders else frozenset()
+        asked = scheduler.configuration.extenders or scheduler.configuration.release.groups
+        self._simple = frozenset() if asked else _simple(scheduler.frameworks)
         self._snapshot: Snapshot | None = None
         self._objects = self._version = 0
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kschedweb.engine.cycle.placement import Placement
 from kschedweb.engine.cycle.request import WITH_POST_FILTER, SearchRequest
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.simulation.life import Departure, Life
 from kschedweb.engine.state.watermarks.table import Watermarks
 
@@ -30,6 +33,9 @@ class Observer:
 
         ``start`` is the position of the node where its search for feasible nodes begins.
         """
+
+    def tries_group(self, group: PodGroup, pods: Sequence[Pod], now: float) -> None:
+        """A group is about to be tried, with these pods in that order; each of them is told of after this."""
 
     def request(self) -> SearchRequest:
         """What it wants to know of the try that is made next."""

@@ -8,10 +8,16 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from kschedweb.engine.controllers.eviction import TaintEviction
-from kschedweb.engine.framework.events import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, RESOURCE_CLAIM_UPDATE, pod_changes
+from kschedweb.engine.framework.events import (
+    ASSIGNED_POD_ADD,
+    ASSIGNED_POD_DELETE,
+    RESOURCE_CLAIM_UPDATE,
+    UNSCHEDULED_POD_ADD,
+    pod_changes,
+)
 from kschedweb.engine.objects.access import Json, integer, mapping, objects
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.queue import SchedulingQueue
+from kschedweb.engine.queue import GroupQueue, SchedulingQueue
 from kschedweb.engine.simulation.agenda import Agenda
 from kschedweb.engine.simulation.life import Departure, Life
 from kschedweb.engine.simulation.observer import Observer
@@ -64,6 +70,7 @@ class Pods:
         self.observer = observer or Observer()
         self.use = use
         self._schedulers, self._reachable = schedulers, reachable
+        self._groups = isinstance(queue, GroupQueue)
         self._stuck: dict[str, list[Life]] = {}
         self._heirs: dict[str, str] = {}
 
@@ -73,11 +80,16 @@ class Pods:
         self.lives[pod.key] = life
         self.observer.arrived(life, now)
         if pod.node_name:
+            self.world.cluster.groups.join(pod)
             self.world.add(pod)
             self._settled(life, now)
         elif pod.scheduler_name in self._schedulers:
+            self.world.cluster.groups.join(pod)
             self.queue.add(pod, now)
+            if self._groups:
+                self.queue.move(UNSCHEDULED_POD_ADD, None, pod, now)
         else:
+            self.world.cluster.groups.leave(pod)  # a scheduler knows of its own pods, and of those on nodes
             self.result.ignored.append(pod.key)
 
     def change(self, new: Pod, now: float) -> None:
@@ -189,6 +201,7 @@ class Pods:
             self._removed(life, now)
             return
         del self.lives[life.pod.key]
+        self.world.cluster.groups.leave(life.pod)
         self.observer.withdrawn(life, now)
         if self.dismiss(life.pod.key, now):
             return
@@ -198,6 +211,7 @@ class Pods:
 
     def _removed(self, life: Life, now: float) -> None:
         del self.lives[life.pod.key]
+        self.world.cluster.groups.leave(life.pod)
         self.observer.left(life, life.why, life.because, now)
         if self.use is not None:
             self.use.left(life.pod, now)

@@ -29,6 +29,23 @@ class Rejected:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupTried:
+    """A group was tried: whether it was placed, the reason and message of its condition, and in which domain.
+
+    Its pods are told of on their own. Not ``told``: the condition stays True, as it was before. ``victims`` have to go.
+    """
+
+    time: float
+    group: str
+    placed: bool
+    reason: str
+    message: str
+    told: bool = True
+    domain: str = ""
+    victims: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Evicted:
     """A pod has to leave its node; it does at ``leaves``."""
 
@@ -79,6 +96,7 @@ class Result:
     bound: list[Bound] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
     evicted: list[Evicted] = field(default_factory=list)
+    groups: list[GroupTried] = field(default_factory=list)
     pending: list[Pending] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
     refused: list[tuple[float, str]] = field(default_factory=list)  # what admission said of pods it did not take in

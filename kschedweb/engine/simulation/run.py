@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.controllers.admission import AdmissionError, admit
+from kschedweb.engine.controllers.admission import AdmissionError, admit, admit_group
 from kschedweb.engine.controllers.nodelifecycle import LifecycleTiming
 from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.extenders.extender import Extenders
-from kschedweb.engine.framework.events import NODE, Action, ClusterEvent
+from kschedweb.engine.framework.events import (
+    NODE,
+    POD_GROUP_ADD,
+    POD_GROUP_DELETE,
+    POD_GROUP_UPDATE,
+    Action,
+    ClusterEvent,
+)
 from kschedweb.engine.framework.runtime import Factory
 from kschedweb.engine.objects.access import Json, ObjectError, reference
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.queue import SchedulingQueue, Timing
+from kschedweb.engine.objects.podgroup import PodGroup
+from kschedweb.engine.queue import GroupQueue, SchedulingQueue, Timing
 from kschedweb.engine.simulation import events as happen
 from kschedweb.engine.simulation.agenda import Agenda
+from kschedweb.engine.simulation.groups import GroupLoop
 from kschedweb.engine.simulation.hopeless import Hopeless
 from kschedweb.engine.simulation.life import Life
 from kschedweb.engine.simulation.nodes import Nodes
@@ -80,7 +89,7 @@ class Simulation:
     ``extenders`` are as for Scheduler. ``use`` knows what pods really use, and gives the snapshot its watermarks;
     without it these stay as ``watermarks`` or the nodes' annotations have them. ``observer`` is told of all that
     happens. Where it is to be ``quick`` tries that are known to come to nothing are not made, and the result does not
-    list what was rejected; all else is the same.
+    list what was rejected, and of groups only what differs from the last try; all else is the same.
     """
 
     def __init__(
@@ -110,11 +119,14 @@ class Simulation:
         timing = Timing.of(configuration.document)
         frameworks = scheduler.frameworks
         asks = bool(configuration.extenders)
-        self.queue = SchedulingQueue(frameworks, self.world.cluster, timing, extenders=asks, nominator=nominator)
+        groups = configuration.release.groups
+        queue_of = GroupQueue if groups else SchedulingQueue
+        self.queue = queue_of(frameworks, self.world.cluster, timing, extenders=asks, nominator=nominator)
         self._agenda = Agenda()
         self.pods = Pods(self.world, self.queue, self._agenda, self.result, frameworks, self._reachable, use, observer)
         hopeless = Hopeless(scheduler, self.queue) if quick and registry is None else None
-        self.loop = SchedulingLoop(scheduler, self.pods, self.settings.cycle, hopeless)
+        loop_of = GroupLoop if groups else SchedulingLoop
+        self.loop = loop_of(scheduler, self.pods, self.settings.cycle, hopeless)
         self._limit = 0.0
         self.nodes = Nodes(self.pods, self.settings.lifecycle if self.settings.controllers else None)
         for pod in self.world.all_pods():
@@ -197,12 +209,8 @@ class Simulation:
 
     def _measure(self, now: float) -> None:
         use, skew = self.world.use()
-        gated = self.queue.unschedulable.gated
-        active = len(self.queue.active) + len(self.queue.in_flight)
-        unschedulable = len(self.queue.unschedulable) - gated
         bound = len(self.world.snapshot.pods.slots)
-        backing_off = len(self.queue.backoff)
-        sample = Sample(now, len(self.world.nodes), bound, active, backing_off, unschedulable, gated, use, skew)
+        sample = Sample(now, len(self.world.nodes), bound, *self.queue.counts(), use, skew)
         self.result.samples.append(sample)
         if len(self.result.samples) >= self.settings.most_samples:
             del self.result.samples[1::2]
@@ -228,6 +236,9 @@ class Simulation:
             happen.PodArrives: self._arrival,
             happen.PodChanges: lambda event: lambda now: self._change_pod(event, now),
             happen.PodLeaves: lambda event: lambda now: self._delete_pod(event, now),
+            happen.PodGroupArrives: lambda event: lambda now: self._put_group(event.group, now, there=False),
+            happen.PodGroupChanges: lambda event: lambda now: self._put_group(event.group, now, there=True),
+            happen.PodGroupLeaves: lambda event: lambda now: self._delete_group(event.group, now),
             happen.PermitAllows: lambda event: lambda now: self.loop.allow(event.pod, event.plugin, now),
             happen.PermitRejects: lambda event: (
                 lambda now: self.loop.reject(event.pod, event.plugin, event.reason, now)
@@ -284,6 +295,30 @@ class Simulation:
         key = self.pods.heir(event.pod)
         if key in self.pods.lives or not event.if_there:
             self.pods.delete(self._life(key), now)
+
+    def _put_group(self, raw: Json, now: float, *, there: bool) -> None:
+        group = PodGroup.read(admit_group(raw, self.world.cluster))
+        known = self.world.cluster.groups.get(group.key)
+        if there != (known is not None):
+            raise SimulationError(f"PodGroup {group.key}: is {'not there' if there else 'there already'}")
+        if known is not None:
+            group = replace(group, scheduled=known.scheduled)
+        self.world.cluster.groups.put(group)
+        if not isinstance(self.queue, GroupQueue):
+            return
+        if known is None:
+            self.queue.add_group(group, now)
+        else:
+            self.queue.update_group(group)
+        self.queue.move(POD_GROUP_ADD if known is None else POD_GROUP_UPDATE, known, group, now)
+
+    def _delete_group(self, key: str, now: float) -> None:
+        group = self.world.cluster.groups.remove(key)
+        if group is None:
+            raise SimulationError(f"PodGroup {key}: is not there")
+        if isinstance(self.queue, GroupQueue):
+            self.queue.delete_group(group)
+            self.queue.move(POD_GROUP_DELETE, group, None, now)
 
     def _life(self, key: str) -> Life:
         if key not in self.pods.lives:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from kschedweb.engine.cycle.binding import BindingCycle, Refusal
@@ -10,6 +11,7 @@ from kschedweb.engine.cycle.placement import Placement
 from kschedweb.engine.framework.events import ASSIGNED_POD_DELETE
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.queue import QueuedPod
+from kschedweb.engine.queue.pods import Queued
 from kschedweb.engine.simulation.hopeless import Hopeless
 from kschedweb.engine.simulation.life import Life
 from kschedweb.engine.simulation.pods import PREEMPTION, Pods, started
@@ -30,19 +32,32 @@ class SchedulingLoop:
 
     def work(self, now: float) -> None:
         """Begin with the next pod, if there is one and the last is done."""
-        while not self.busy and (queued := self.pods.queue.pop()) is not None:
-            life = self._life(queued)
-            if life is None or life.pod.terminating:
-                self.pods.queue.done(queued.pod.uid)
-                continue
-            self._look(now)
-            self.pods.observer.tries(life, queued.attempts, self.scheduler.start, now)
-            placement = self._try(queued, life, now)
-            if self.seconds:
-                self.busy = True
-                self._conclude_later(queued, placement, now + self.seconds)
-            else:
-                self._conclude(queued, placement, now)
+        while not self.busy and (queued := self.pods.queue.pop_entity()) is not None:
+            self._begin(queued, now)
+
+    def _begin(self, queued: Queued, now: float) -> None:
+        assert isinstance(queued, QueuedPod)
+        life = self._life(queued)
+        if life is None or life.pod.terminating:
+            self.pods.queue.done(queued.pod.uid)
+            return
+        self._look(now)
+        self.pods.observer.tries(life, queued.attempts, self.scheduler.start, now)
+        placement = self._try(queued, life, now)
+        self._later(lambda time: self._conclude(queued, placement, time), now)
+
+    def _later(self, conclude: Callable[[float], None], now: float) -> None:
+        """Have the cycle that began now end when its time is over."""
+        if not self.seconds:
+            conclude(now)
+            return
+
+        def end(time: float) -> None:
+            self.busy = False
+            conclude(time)
+
+        self.busy = True
+        self.pods.agenda.add(now + self.seconds, end)
 
     def _try(self, queued: QueuedPod, life: Life, now: float) -> Placement:
         """What the scheduler comes to; it is not asked where that is known."""
@@ -69,7 +84,7 @@ class SchedulingLoop:
         """
         if self.hopeless is None or self.busy or not self.pods.observer.works_out:
             return False
-        listed = self.pods.queue.long_waiting(now)
+        listed = [one for one in self.pods.queue.long_waiting(now) if isinstance(one, QueuedPod)]
         if not listed or now + (len(listed) + 1) * self.seconds >= until:
             return False
         self._look(now)
@@ -96,16 +111,12 @@ class SchedulingLoop:
         self.scheduler.use(snapshot)
         return snapshot
 
-    def _conclude_later(self, queued: QueuedPod, placement: Placement, time: float) -> None:
-        self.pods.agenda.add(time, lambda now: self._conclude(queued, placement, now))
-
     def _life(self, queued: QueuedPod) -> Life | None:
         """What became of the pod, ``None`` where it is gone."""
         life = self.pods.lives.get(queued.key)
         return life if life is not None and life.pod.uid == queued.pod.uid else None
 
     def _conclude(self, queued: QueuedPod, placement: Placement, now: float) -> None:
-        self.busy = False
         life = self._life(queued)
         if life is None:
             self.pods.queue.done(queued.pod.uid)
@@ -129,6 +140,9 @@ class SchedulingLoop:
             self._put_back(queued, _refused(queued, refusal), now)
             return
         self.pods.world.assumed(snapshot.pod(queued.key))
+        for plugin, keys in binding.cycle.allows.items():
+            for key in keys:
+                self.allow(key, plugin, now)
         if binding.deadline is None:
             self._bind(queued, binding, now)
         else:
@@ -220,7 +234,7 @@ class SchedulingLoop:
         self.pods.observer.failed(life, now)
         queue.put_back(queued, now, placement.rejected_by)
         # An error, too, ends an earlier nomination.
-        node = placement.nominated if placement.rejected_by else ""
+        node = "" if placement.error else placement.nominated
         queue.nominator.add(life.pod, life.pod.nominated_node if node is None else node)
         if node is not None:
             self.pods.nominate(queued.key, node, now)
@@ -232,12 +246,15 @@ class SchedulingLoop:
         for other in self.pods.queue.nominator.on(node):
             if other.priority < pod.priority and other.nominated_node and other.key in self.pods.lives:
                 self.pods.nominate(other.key, "", now)
+        self._evict(pod.key, victims, now)
+
+    def _evict(self, preemptor: str, victims: tuple[str, ...], now: float) -> None:
         for key in victims:
             if key in self._waiting:
                 queued, binding = self._take_waiting(key)
                 self._forget(queued, binding, binding.preempt(), now)
             elif (life := self.pods.lives.get(key)) is not None and life.bound is not None:
-                self.pods.evict(life, PREEMPTED.format(pod.key), now, PREEMPTION)
+                self.pods.evict(life, PREEMPTED.format(preemptor), now, PREEMPTION)
 
 
 def _refused(queued: QueuedPod, refusal: Refusal) -> Placement:

@@ -1,4 +1,4 @@
-"""The cluster's other objects: namespaces, services, controllers, volumes, budgets, classes."""
+"""The cluster's other objects: namespaces, services, controllers, volumes, budgets, classes, groups of pods."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from kschedweb.engine.objects.access import Json, ObjectError, mapping, text
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.workloads import check, selection
 from kschedweb.engine.state.devices.claims import Devices
+from kschedweb.engine.state.podgroups import PodGroups
 from kschedweb.engine.state.volumes.storage import Storage
 
 BUDGET = "PodDisruptionBudget"
@@ -26,13 +27,15 @@ class ClusterObjects:
         self._selections: Counter[tuple[str, ...]] = Counter()
         self.storage = Storage()
         self.devices = Devices()
+        self.groups = PodGroups()
         self.version = 0
 
     def copy(self) -> ClusterObjects:
-        """A copy that shares all objects but claims and volumes, which are copied."""
+        """A copy that shares all objects but claims, volumes and groups of pods, which are copied."""
         other = object.__new__(ClusterObjects)
         other.__dict__.update(self.__dict__)
         other.storage = self.storage.copy()
+        other.groups = self.groups.copy()
         return other
 
     def add(self, raw: Json) -> Json | None:
@@ -42,6 +45,7 @@ class ClusterObjects:
         """
         kind, namespace, name = identity(raw)
         check(kind, raw)
+        self.groups.add(kind, raw)
         changed = self.storage.add(kind, namespace, name, raw)
         self.devices.add(kind, raw)
         old = self.get(kind, namespace, name)
@@ -58,6 +62,7 @@ class ClusterObjects:
         del self._by_namespace[kind, namespace][name]
         changed = self.storage.remove(kind, namespace, name)
         self.devices.remove(kind, namespace, name)
+        self.groups.drop(kind, old)
         self._note(kind, namespace, name, old, None, storage=changed)
         return old
 

@@ -68,6 +68,12 @@ class NodeColumns:
             other.images = _image_states(other.nodes, self.index)
         return other
 
+    def without_images(self) -> NodeColumns:
+        """The same columns, of nodes that have no images."""
+        other = copy.copy(self)
+        other.images = {}
+        return other
+
     def bare(self, nodes: Mapping[int, Node]) -> NodeColumns:
         """Columns with ``nodes`` at the given positions; images and extended resources are dropped."""
         other = self.with_resources(self.resources)

@@ -22,6 +22,13 @@ class Nominator:
             nominator.add(pod, pod.nominated_node)
         return nominator
 
+    def copy(self) -> Nominator:
+        """An independent copy."""
+        other = Nominator()
+        other._pods = {node: dict(pods) for node, pods in self._pods.items()}
+        other._nodes = dict(self._nodes)
+        return other
+
     def __len__(self) -> int:
         return len(self._nodes)
 
@@ -41,6 +48,11 @@ class Nominator:
         if node:
             self._nodes[pod.key] = node
             self._pods.setdefault(node, {})[pod.key] = pod
+
+    def replace(self, pod: Pod) -> None:
+        """Replace the object of a pod, if it is nominated, where it is."""
+        if (node := self._nodes.get(pod.key)) is not None:
+            self._pods[node][pod.key] = pod
 
     def update(self, old: Pod, new: Pod) -> None:
         """Replace the object of a pod. A nomination that is in neither object is newer than both and stays."""

@@ -21,6 +21,7 @@ class PodState:
     ``requested`` is int64[resources, nodes], and ``resources`` has the row of each resource; ``nonzero`` is int64[2,
     nodes] (milli-CPU, bytes), with defaults for missing requests; ``pod_count`` is int64[nodes]. ``ports`` counts by
     protocol and port, then by address. ``placed`` has the times of pods that were placed after the snapshot was made.
+    ``grouped`` has the keys of each scheduling group's pods, in the order in which they came.
     """
 
     def __init__(self, columns: NodeColumns, objects: ClusterObjects) -> None:
@@ -33,11 +34,13 @@ class PodState:
         self.ports: dict[tuple[str, int], dict[str, Ints]] = {}
         self.volumes = VolumeUse(columns.index, objects.storage)
         self.placed: dict[str, float] = {}
+        self.grouped: dict[str, dict[str, None]] = {}
 
     def copy(self, objects: ClusterObjects) -> Self:
         """An independent copy over ``objects``, a copy of the cluster's objects."""
         other = self.with_own_amounts()
         other.pods, other.placed = self.pods.copy(), dict(self.placed)
+        other.grouped = {group: dict(keys) for group, keys in self.grouped.items()}
         other.ports = {port: {ip: counts.copy() for ip, counts in ips.items()} for port, ips in self.ports.items()}
         other.volumes = self.volumes.copy(objects.storage)
         return other
@@ -58,12 +61,16 @@ class PodState:
     def add(self, pod: Pod, node: int) -> None:
         self.pods.add(pod, node)
         self._account(pod, node, 1)
+        if pod.scheduling_group:
+            self.grouped.setdefault(pod.scheduling_group, {})[pod.key] = None
 
     def remove(self, key: str) -> Pod:
         """Remove the pod from its node; raises KeyError if it is not bound."""
         pod, node = self.pods.remove(key)
         self.placed.pop(key, None)
         self._account(pod, node, -1)
+        if pod.scheduling_group:
+            del self.grouped[pod.scheduling_group][pod.key]
         return pod
 
     def _account(self, pod: Pod, node: int, sign: int) -> None:

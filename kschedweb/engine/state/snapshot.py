@@ -98,6 +98,7 @@ class Snapshot:
         snapshot.problems, snapshot.counting = problems, counting
         snapshot._keep(others)
         for pod in pods.values():
+            snapshot.objects.groups.join(pod)
             if not pod.node_name:
                 snapshot.pending.append(pod)
             elif pod.node_name in snapshot.index:
@@ -174,6 +175,10 @@ class Snapshot:
     def ports(self) -> dict[tuple[str, int], dict[str, Ints]]:
         return self.pod_state.ports
 
+    def members(self, group: str) -> list[Pod]:
+        """The pods on nodes that name the scheduling group of that key."""
+        return [self.pod(key) for key in self.pod_state.grouped.get(group, ())]
+
     @property
     def volume_use(self) -> VolumeUse:
         return self.pod_state.volumes
@@ -216,6 +221,12 @@ class Snapshot:
         """The same cluster with its own requested amounts and counts of pods, which can be changed."""
         other = self._with(Part.AMOUNTS)
         other.pod_state = self.pod_state.with_own_amounts()
+        return other
+
+    def without_images(self) -> Self:
+        """A copy, as ``copy`` makes it, in which no node has images."""
+        other = self.copy()
+        other.node_columns = self.node_columns.without_images()
         return other
 
     def emptied(self, nodes: Mapping[int, Node]) -> Self:

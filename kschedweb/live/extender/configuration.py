@@ -60,7 +60,7 @@ def warnings(live: LiveScheduler, base_url: str) -> list[str]:
         )
     if endpoint.whole_nodes and endpoint.filters:
         found.append(
-            "With whole nodes, kube-scheduler 1.36 scores the nodes that an extender's filter returns as if no pod "
+            "With whole nodes, kube-scheduler scores the nodes that an extender's filter returns as if no pod "
             "were on them. Send names, or switch filter off."
         )
     if not endpoint.ignorable:

@@ -140,7 +140,11 @@ def _scheduling(needs: Needs) -> list[Right]:
         ]
     if needs.devices:
         devices = "pods that claim devices are not bound"
-        found += [Right("resource.k8s.io", "resourceclaims", verb, devices, optional=True) for verb in ("get", "patch")]
+        extended = "pods whose extended resources a DeviceClass provides are not bound"
+        found += [
+            Right("resource.k8s.io", "resourceclaims", verb, costs, optional=True)
+            for verb, costs in (("get", devices), ("patch", devices), ("create", extended), ("delete", extended))
+        ]
         found += [
             Right("resource.k8s.io", f"resourceclaims/{sub}", "patch", devices, optional=True)
             for sub in ("status", "binding")

@@ -70,7 +70,8 @@ def answer_at_once(*, user: User, snapshot: Snapshot, revision: Revision, asked:
             raise NotNow
         rules = configuration(revision)
         with at_once(_turn, AT_ONCE_SECONDS) as step:
-            engine = _snapshots.get((snapshot.pk, utilisation.version(snapshot)), lambda: _engine(snapshot))
+            key_of_read = snapshot.pk, utilisation.version(snapshot), rules.release.counting
+            engine = _snapshots.get(key_of_read, lambda: _engine(snapshot, rules))
             found = _worked_out(engine, rules, asked, step)
     _answers.put(key, found)
     return found
@@ -103,7 +104,8 @@ def question_answer(*, question: Question, step: Step) -> dict[str, Any]:
         if question.snapshot is None or question.revision is None:
             raise Unprocessable("The snapshot or the policy was deleted before there was an answer.")
         step("Reading the cluster", 0, 0)
-        engine, rules = _engine(question.snapshot), configuration(question.revision)
+        rules = configuration(question.revision)
+        engine = _engine(question.snapshot, rules)
         found = _worked_out(engine, rules, asked_of(question.kind, question.asked), step, SECONDS)
         content, sentence = answers.packed(found), words.sentence(found)
         values = {"content": content, "sentence": sentence, "ended_at": timezone.now()}
@@ -140,9 +142,10 @@ def _refuse_second(user: User) -> None:
         )
 
 
-def _engine(snapshot: Snapshot) -> EngineSnapshot:
-    """The engine snapshot of a stored snapshot, separate from that of decisions."""
-    return utilisation.applied(EngineSnapshot.from_objects(snapshot_objects(snapshot)), snapshot)
+def _engine(snapshot: Snapshot, rules: Configuration) -> EngineSnapshot:
+    """The engine snapshot of a stored snapshot for ``rules``, separate from that of decisions."""
+    made = EngineSnapshot.from_objects(snapshot_objects(snapshot), counting=rules.release.counting)
+    return utilisation.applied(made, snapshot)
 
 
 def _worked_out(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from django.db import models
 
 from kschedweb.clusters.models import Snapshot
-from kschedweb.engine.studies.gate.gate import Policy
+from kschedweb.engine.studies.gate.gate import Policy, titles
 from kschedweb.jobs.models import Inquiry
 from kschedweb.playground.scenarios.models import ScenarioRevision
-from kschedweb.policies.validation import release_of
+from kschedweb.policies.validation import release_of_record
 
 
 class Gate(Inquiry):
@@ -37,10 +39,15 @@ class Gate(Inquiry):
 
     @property
     def policy_title(self) -> str:
-        """Its name, with the release that runs it."""
-        return Policy(self.policy, release=release_of(self.process)).title
+        """The policy's name, with the release that runs it where that is not clear."""
+        return self._titles[0]
 
     @property
     def baseline_title(self) -> str:
         """As ``policy_title``, of the baseline."""
-        return Policy(self.baseline, release=release_of(self.baseline_process)).title
+        return self._titles[1]
+
+    @cached_property
+    def _titles(self) -> tuple[str, str]:
+        policy = Policy(self.policy, release=release_of_record(self.process))
+        return titles(policy, Policy(self.baseline, release=release_of_record(self.baseline_process)))

@@ -57,11 +57,12 @@ class GatePolicySerializer(serializers.Serializer[Any]):
         max_length=120, default="", allow_blank=True, help_text="What a document is called."
     )
 
-    release = serializers.ChoiceField(
-        choices=list(RELEASES),
+    release = serializers.CharField(
+        max_length=20,
         default="",
         allow_blank=True,
-        help_text="Of kube-scheduler; the policy's own without it.",
+        help_text=f"Of kube-scheduler: {', '.join(RELEASES)}. Of others the nearest is taken, with a warning. "
+        "The policy's own without it.",
     )
     feature_gates = serializers.DictField(
         child=serializers.BooleanField(), default=dict, help_text="Switched in that release."

@@ -24,7 +24,7 @@ from kschedweb.jobs.inquiries import NotNow, Step, at_once, refuse_more
 from kschedweb.jobs.services import job_start
 from kschedweb.playground.gate.models import Gate
 from kschedweb.playground.scenarios import selectors as scenarios
-from kschedweb.policies.validation import process_of, release_of
+from kschedweb.policies.validation import process_of, release_of_record
 from kschedweb.watermarks.selectors import current
 from kschedweb.web.errors import Unprocessable
 
@@ -181,8 +181,8 @@ def _again(gate: Gate) -> GateRequest:
     elif gate.snapshot is None and gate.revision is None:
         raise Unprocessable("The snapshot was deleted before there was a verdict.")
     return GateRequest(
-        policy=engine.Policy(gate.policy, gate.policy_document, release_of(gate.process)),
-        baseline=engine.Policy(gate.baseline, gate.baseline_document or None, release_of(gate.baseline_process)),
+        policy=engine.Policy(gate.policy, gate.policy_document, release_of_record(gate.process)),
+        baseline=engine.Policy(gate.baseline, gate.baseline_document or None, release_of_record(gate.baseline_process)),
         thresholds=thresholds.read(gate.thresholds),
         about=gate.about,
         snapshot=gate.snapshot,

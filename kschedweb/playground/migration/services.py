@@ -108,10 +108,11 @@ def _worked_out(question: Question, step: Step) -> tuple[Tally, list[dict[str, A
         raise Unprocessable("The snapshot was deleted before there was an answer.")
     step("Reading the cluster", 0, 0)
     objects = snapshot_objects(question.snapshot)
-    today = utilisation.applied(EngineSnapshot.from_objects(objects), question.snapshot)
-    classic = ClassicSnapshot.from_objects(map(in_zones_of_then, objects))
     rules = algorithm(question.classic)
     configuration, said = selectors.target(question.classic, question.profile)
+    counting = configuration.release.counting
+    today = utilisation.applied(EngineSnapshot.from_objects(objects, counting=counting), question.snapshot)
+    classic = ClassicSnapshot.from_objects(map(in_zones_of_then, objects))
     pods = asked(today, bound=question.bound, namespaces=question.namespaces)
     connection_released()
     tally, differing = Tally(), []

@@ -21,7 +21,7 @@ from kschedweb.playground.runs.models import Comparison, Difference, Run
 from kschedweb.playground.scenarios.models import ScenarioRevision, readable
 from kschedweb.playground.scenarios.selectors import newest_revisions, prepared, revision_get, scenario_get
 from kschedweb.policies.models import Revision
-from kschedweb.policies.validation import release_of
+from kschedweb.policies.validation import release_of_record
 from kschedweb.web.errors import Conflict, NotFound, Unprocessable
 from kschedweb.web.lru import LRU
 
@@ -146,7 +146,7 @@ def revision_asked(user: User, scenario: str, number: str = "") -> ScenarioRevis
 
 def configuration(run: Run) -> Configuration:
     """The configuration that was run. Raises Unprocessable if this engine no longer accepts it."""
-    loaded = load(run.configuration, release_of(run.process))
+    loaded = load(run.configuration, release_of_record(run.process))
     if loaded.configuration is None:
         raise Unprocessable(f"This engine does not take the policy {run.label}: {'; '.join(loaded.errors[:3])}")
     return loaded.configuration

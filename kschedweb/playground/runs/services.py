@@ -27,7 +27,7 @@ from kschedweb.playground.runs.comparisons import chance
 from kschedweb.playground.runs.maps import nodes
 from kschedweb.playground.runs.models import Comparison, Difference, Run
 from kschedweb.playground.scenarios import selectors as scenarios
-from kschedweb.policies.validation import check, release_of
+from kschedweb.policies.validation import check, release_of, settled
 from kschedweb.web.errors import ApplicationError, Conflict, NotFound, Unprocessable
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def _run(
         policy=entry.revision,
         label=entry.label,
         configuration=entry.document,
-        process=entry.process,
+        process=settled(entry.process),
         seed=seed,
         created_by=user,
     )

@@ -16,7 +16,7 @@ from kschedweb.engine.studies.search.space import Space, read
 from kschedweb.jobs.models import ENDED
 from kschedweb.playground.scenarios.models import readable
 from kschedweb.playground.sweeps.models import Sweep, Trial, TrialState
-from kschedweb.policies.validation import release_of
+from kschedweb.policies.validation import release_of_record
 from kschedweb.web.lru import LRU
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def space(sweep: Sweep) -> Space:
 
 
 def _read(sweep: Sweep) -> Space:
-    return read(sweep.space, parse(sweep.configuration).data or {}, release_of(sweep.process))
+    return read(sweep.space, parse(sweep.configuration).data or {}, release_of_record(sweep.process))
 
 
 def costs(sweep: Sweep, trial: Trial) -> list[float] | None:

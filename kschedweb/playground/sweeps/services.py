@@ -21,7 +21,7 @@ from kschedweb.playground.sweeps.models import Method, Origin, Sweep, Trial, Tri
 from kschedweb.policies.editing.edits import rewrite
 from kschedweb.policies.models import Policy, Revision
 from kschedweb.policies.services import policy_create, revision_save
-from kschedweb.policies.validation import release_of
+from kschedweb.policies.validation import release_of, settled
 from kschedweb.web.errors import ApplicationError, Conflict, FieldProblem, NotFound
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def sweep_start(
         policy=base,
         label=f"{base.policy.name}@{base.number}",
         configuration=base.document,
-        process=base.process,
+        process=settled(base.process),
         space=[one.to_dict() for one in found.dimensions],
         objectives=_objectives(objectives),
         method=_method(method, len(objectives)),
@@ -207,7 +207,8 @@ def sweep_policy_save(*, user: User, sweep: Sweep, number: int, name: str, addre
     comment = _comment(sweep, space, trial, address)
     policy = Policy.objects.filter(name=name).first()
     if policy is None:
-        policy = policy_create(name=name, document=document, process=sweep.process, author=user, comment=comment)
+        process = sweep.policy.process if sweep.policy else sweep.process
+        policy = policy_create(name=name, document=document, process=process, author=user, comment=comment)
         return policy.revisions.get(number=1)
     if sweep.policy is None or sweep.policy.policy_id != policy.pk:
         raise ApplicationError.at(

@@ -37,7 +37,7 @@ from kschedweb.jobs.tasks import Cancelled, heartbeat
 from kschedweb.playground.scenarios.selectors import prepared
 from kschedweb.playground.sweeps import searching, selectors
 from kschedweb.playground.sweeps.models import Method, Origin, Sweep, Trial, TrialState
-from kschedweb.policies.validation import release_of
+from kschedweb.policies.validation import release_of_record
 from kschedweb.web.errors import ApplicationError, Unprocessable
 from kschedweb.web.lru import LRU
 
@@ -325,7 +325,7 @@ def _played(sweep: Sweep, trial: Trial, progress: _Looker) -> dict[str, Any]:
 
 
 def _configuration(sweep: Sweep, trial: Trial) -> Configuration:
-    loaded = load(selectors.space(sweep).document(trial.point), release_of(sweep.process))
+    loaded = load(selectors.space(sweep).document(trial.point), release_of_record(sweep.process))
     if loaded.configuration is None:
         raise Unprocessable(f"kube-scheduler would not take this policy: {'; '.join(loaded.errors[:3])}")
     return loaded.configuration
@@ -340,7 +340,7 @@ def _describe(sweep: Sweep, described: list[Measure]) -> None:
             f"This scenario gives no value of {', '.join(missing)}; it gives {', '.join(sorted(names))}."
         )
     plain = [{key: value for key, value in asdict(one).items() if key != "value"} for one in described]
-    Sweep.objects.filter(pk=sweep.pk).update(measures=plain, engine=release_of(sweep.process).engine)
+    Sweep.objects.filter(pk=sweep.pk).update(measures=plain, engine=release_of_record(sweep.process).engine)
 
 
 def _base_places(sweep: Sweep, seed: int, progress: _Looker) -> dict[str, str]:

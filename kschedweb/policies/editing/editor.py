@@ -63,7 +63,7 @@ class Editor(EditorState[Checked, Configuration]):
                 "Release of kube-scheduler",
                 value=self.process.get("release", ""),
                 default=f"the cluster's, else {CURRENT.name}",
-                choices=list(RELEASES),
+                choices=list(dict.fromkeys([*RELEASES, *filter(None, [self.process.get("release")])])),
                 help="The release that this policy is written for.",
             ),
             Field(

@@ -329,3 +329,25 @@ class DeviceMaker(Chance):
             if self.maybe(self.extended / 2):
                 asked[resource] = self.pick(["0", "1", "1", "2"])
         return {"name": name, "image": "i", "resources": {"requests": asked, "limits": asked}}
+
+
+class TaintRuleMaker(DeviceMaker):
+    """Scenarios with DeviceTaintRules, which kube-scheduler reads since 1.37."""
+
+    def scenario(self, name: str) -> dict:
+        made = super().scenario(name)
+        made["objects"] += [self.rule(f"rule{number}") for number in range(self.pick([1, 1, 2]))]
+        return made
+
+    def rule(self, name: str) -> dict:
+        effect = self.pick(["NoSchedule", "NoExecute", "None"])
+        spec: dict[str, Any] = {
+            "taint": {"key": self.pick(["k", "l"]), "value": self.pick(["", "v"]), "effect": effect}
+        }
+        if self.maybe(0.9):
+            slice_spec, device = self.pick(self.devices) if self.devices else ({}, {})
+            named = {"driver": slice_spec.get("driver"), "pool": slice_spec.get("pool", {}).get("name")}
+            named["device"] = device.get("name")
+            spec["deviceSelector"] = {key: value for key, value in named.items() if value and self.maybe(0.6)}
+        metadata = {"name": name}
+        return {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceTaintRule", "metadata": metadata, "spec": spec}

@@ -46,3 +46,14 @@ def test_distinct_values_and_the_one_that_kube_scheduler_forgets() -> None:
     assert distinct.add("a", "a", y, DRIVER)
     # Of two devices of one request only the last one counts.
     assert distinct.add("b", "b", x, DRIVER)
+
+
+def test_distinct_values_as_they_are_counted_since_1_37() -> None:
+    distinct = made(DeviceConstraint(frozenset(), f"{DRIVER}/model", distinct=True), remembers=True)
+    x, y = device(model={"string": "x"}), device(model={"string": "y"})
+    assert distinct.add("a", "a", x, DRIVER)
+    assert distinct.add("a", "a", y, DRIVER)
+    assert not distinct.add("b", "b", x, DRIVER)
+    distinct.remove("a", "a")
+    assert distinct.add("b", "b", y, DRIVER)
+    assert not distinct.add("c", "c", device(), DRIVER)

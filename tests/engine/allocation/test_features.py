@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -20,11 +20,13 @@ from kschedweb.engine.allocation.features import DEFAULTS, Features
         ("DRAResourceClaimDeviceStatus", "binding_conditions"),
         ("DRAConsumableCapacity", "consumable"),
         ("DRAExtendedResource", "extended"),
+        ("DRADeviceTaintRules", "taint_rules"),
     ],
 )
 def test_a_gate_switches_one_feature(gate: str, feature: str) -> None:
-    assert asdict(Features.of(lambda name: name != gate)) == {**asdict(DEFAULTS), feature: False}
-    assert Features.of(lambda name: True) == DEFAULTS
+    everything = replace(DEFAULTS, taint_rules=True)
+    assert asdict(Features.of(lambda name: name != gate)) == {**asdict(everything), feature: False}
+    assert Features.of(lambda name: True) == everything
 
 
 @pytest.mark.parametrize(

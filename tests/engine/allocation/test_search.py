@@ -142,3 +142,27 @@ def test_features_that_are_off_leave_devices_out() -> None:
     shared = pool("a", plain(1, allowMultipleAllocations=True), nodeName="a")
     assert chosen(wanted * 2, shared) == [["r a/dev00"]] * 2
     assert chosen(wanted * 2, shared, features=Features(consumable=False)) is None
+
+
+REVISED = Features(revised=True)
+
+
+def test_what_the_revision_of_1_37_says_and_chooses() -> None:
+    requests = [exactly("r", count=20), exactly("s", count=13)]
+    with pytest.raises(AllocationError, match="adding 13 devices exceeds the claim limit of 32, with 20 already"):
+        chosen([{"requests": requests}], pool("a", plain(1), nodeName="a"), features=REVISED)
+    failing = [{"requests": [exactly(selectors=[{"cel": {"expression": f'device.attributes["{DRIVER}"].x == 1'}}])]}]
+    said = f"selector #0 on device {DRIVER}/a/dev00: CEL runtime error: no such key: x. consider using CEL optional"
+    with pytest.raises(AllocationError, match=said):
+        chosen(failing, pool("a", plain(1), nodeName="a"), features=REVISED)
+
+
+def test_counters_of_other_nodes_keep_no_pool_from_a_node_since_1_37() -> None:
+    counters = {"sharedCounters": [{"name": "s", "counters": {"m": {"value": "1"}}}], "devices": []}
+    elsewhere = pool("p", [], count=2, nodeName="b")
+    elsewhere["spec"] |= counters
+    everything = [{"requests": [exactly(allocationMode="All")]}]
+    own = pool("own", plain(1), nodeName="a")
+    with pytest.raises(AllocationError, match="is currently being updated"):
+        chosen(everything, own, elsewhere)
+    assert chosen(everything, own, elsewhere, features=REVISED) == [["r own/dev00"]]

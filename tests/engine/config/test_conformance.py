@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from kschedweb.engine.releases import cli_validate, load
+from kschedweb.engine.releases import RELEASES, cli_validate, load
 
+RELEASE = RELEASES["1.36"]  # which answered
 GOLDENS = Path(__file__).parents[2] / "conformance" / "goldens"
 
 
@@ -31,9 +32,9 @@ def without_warnings(answer: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("golden", CONFIGURATIONS, ids=[golden["name"] for golden in CONFIGURATIONS])
 def test_a_recorded_configuration_is_answered_as_kube_scheduler_does(golden: dict[str, Any]) -> None:
-    assert without_warnings(cli_validate(json.dumps(golden["config"]))) == without_warnings(golden["expected"])
+    assert without_warnings(cli_validate(json.dumps(golden["config"]), RELEASE)) == without_warnings(golden["expected"])
 
-    loaded = load(golden["config"])
+    loaded = load(golden["config"], RELEASE)
     assert loaded.valid is golden["expected"]["valid"]
     assert loaded.errors == golden["expected"].get("errors", [])
     assert loaded.defaulted == golden["expected"].get("defaulted")
@@ -43,7 +44,7 @@ def test_every_recorded_text_is_answered_as_kube_scheduler_does() -> None:
     differing = {
         golden["text"]: (golden["expected"], answer)
         for golden in DOCUMENTS
-        if (answer := without_warnings(cli_validate(golden["text"]))) != without_warnings(golden["expected"])
+        if (answer := without_warnings(cli_validate(golden["text"], RELEASE))) != without_warnings(golden["expected"])
     }
     assert differing == {}
     assert len(DOCUMENTS) > 500
@@ -54,7 +55,7 @@ def test_the_shared_recording_is_answered_as_kube_scheduler_does(shared: Path) -
     differing = [
         golden["name"]
         for golden in goldens
-        if without_warnings(cli_validate(json.dumps(golden["config"]))) != without_warnings(golden["expected"])
+        if without_warnings(cli_validate(json.dumps(golden["config"]), RELEASE)) != without_warnings(golden["expected"])
     ]
     assert differing == []
 
@@ -63,10 +64,10 @@ def test_a_defaulted_configuration_is_valid_and_its_own_default() -> None:
     """What is downloaded after defaulting means the same to kube-scheduler as what was written."""
     checked = 0
     for golden in [*CONFIGURATIONS, *DOCUMENTS]:
-        loaded = load(golden["config"] if "config" in golden else golden["text"] or None)
+        loaded = load(golden["config"] if "config" in golden else golden["text"] or None, RELEASE)
         if loaded.configuration is None:
             continue
-        again = load(loaded.configuration.document)
+        again = load(loaded.configuration.document, RELEASE)
         assert again.defaulted == loaded.defaulted
         assert again.configuration == loaded.configuration
         checked += 1
@@ -75,7 +76,7 @@ def test_a_defaulted_configuration_is_valid_and_its_own_default() -> None:
 
 def test_every_error_is_found_among_its_problems() -> None:
     for golden in DOCUMENTS:
-        loaded = load(golden["text"] or None)
+        loaded = load(golden["text"] or None, RELEASE)
         said = "\n".join(loaded.errors)
         assert all(problem.text in said for problem in loaded.problems)
         assert bool(loaded.problems) is bool(loaded.errors) is not loaded.valid

@@ -59,8 +59,8 @@ def test_without_a_document_the_defaults_of_kube_scheduler_hold() -> None:
     assert names(default, "preEnqueue") == ["SchedulingGates", "DynamicResources", "DefaultPreemption"]
     assert names(default, "queueSort") == ["PrioritySort"]
     assert names(default, "filter") == [
-        "NodeUnschedulable",
         "NodeName",
+        "NodeUnschedulable",
         "TaintToleration",
         "NodeAffinity",
         "NodePorts",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kschedweb.engine.config import EMPTY, default_document
 from kschedweb.engine.controllers.admission import admit
 from kschedweb.engine.live import Bind, LiveLoop, Report
-from kschedweb.engine.releases import load
+from kschedweb.engine.releases import RELEASES, load
 from kschedweb.engine.simulation import (
     Event,
     NodeChanges,
@@ -20,7 +20,7 @@ from kschedweb.engine.simulation import (
     Settings,
     Simulation,
 )
-from tests.conformance.make_goldens import read
+from tests.conformance.make_goldens import read, release_of_line
 from tests.engine.builders import node, pod
 from tests.engine.live.loops import live, versioned
 from tests.engine.live.store import Store
@@ -46,9 +46,9 @@ def comparable(scenario: dict) -> bool:
     )
 
 
-def placements(scenario: dict) -> list[tuple[str, str, str]]:
+def placements(scenario: dict, release: str) -> list[tuple[str, str, str]]:
     """(pod, node, message) of the pods one after the other, up to the first for which others would have to go."""
-    loaded = load(EMPTY if scenario.get("config") is None else scenario["config"])
+    loaded = load(EMPTY if scenario.get("config") is None else scenario["config"], RELEASES[release])
     assert loaded.configuration is not None
     loop = LiveLoop(loaded.configuration)
     for raw in scenario.get("objects") or []:
@@ -79,7 +79,7 @@ def test_pods_are_placed_as_the_real_scheduler_placed_them() -> None:
         scenario = line["scenario"]
         if line["ask"] != "schedule" or "error" in line["expected"] or not comparable(scenario):
             continue
-        found = placements(scenario)
+        found = placements(scenario, release_of_line(line))
         expected = [
             (one["pod"], one.get("node", ""), one.get("message", "")) for one in line["expected"]["placements"] or ()
         ]

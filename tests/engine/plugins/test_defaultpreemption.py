@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from kschedweb.engine import Pod, Scheduler
 from kschedweb.engine.cycle.placement import Placement
 from kschedweb.engine.cycle.request import SearchRequest
-from kschedweb.engine.plugins.defaultpreemption import DefaultPreemption, being_preempted
+from kschedweb.engine.plugins.defaultpreemption import DefaultPreemption
+from kschedweb.engine.preemption.eligibility import being_preempted
 from kschedweb.engine.releases import load
 from tests.engine.builders import CONFIGURATION, node, pod, scheduler
 
 NAME = "DefaultPreemption"
-NO_CLAIMS = "no new claims to deallocate"
+MADE = "preemption: found a potential placement for pod on node {}, preempting {} victims"
 BY_US = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
 
 
@@ -44,13 +45,13 @@ def tried(engine: Scheduler, cpu: str = "2", nominated: str = "", **spec: Any) -
 
 def test_pods_of_lower_priority_go() -> None:
     found = tried(scheduler(node("a"), placed("x", "a", "3", priority=99)))
-    assert (found.nominated, found.victims, found.post_filter) == ("a", ("default/x",), "")
+    assert (found.nominated, found.victims, found.post_filter) == ("a", ("default/x",), MADE.format("a", 1))
 
 
 def test_pods_of_equal_priority_are_no_victims() -> None:
     objects = [node("a"), node("b", allocatable={"cpu": "2"}), placed("x", "a", "4", 100), placed("y", "b", "2", 100)]
     assert tried(scheduler(*objects), cpu="3").post_filter == (
-        f"{NO_CLAIMS}, preemption: 0/2 nodes are available: "
+        "preemption: 0/2 nodes are available: "
         "1 No preemption victims found for incoming pod, 1 Preemption is not helpful for scheduling."
     )
 
@@ -63,26 +64,26 @@ def test_nodes_that_no_eviction_helps_are_counted() -> None:
     ]
     found = tried(scheduler(*hopeless, node("d"), placed("x", "d", "3", 100)))
     assert found.post_filter == (
-        f"{NO_CLAIMS}, preemption: 0/4 nodes are available: "
+        "preemption: 0/4 nodes are available: "
         "1 No preemption victims found for incoming pod, 3 Preemption is not helpful for scheduling."
     )
 
 
 def test_what_still_fails_without_the_victims_is_said() -> None:
     engine = scheduler(node("a"), placed("x", "a", "1"), placed("y", "a", "3", priority=100))
-    said = f"{NO_CLAIMS}, preemption: 0/1 nodes are available: 1 Insufficient cpu."
+    said = "preemption: 0/1 nodes are available: 1 Insufficient cpu."
     assert tried(engine, priority=50).post_filter == said
 
 
 def test_a_pod_that_may_never_preempt_says_so() -> None:
     found = tried(scheduler(node("a"), placed("x", "a", "4")), preemptionPolicy="Never")
-    assert found.post_filter == f"{NO_CLAIMS}, preemption: not eligible due to preemptionPolicy=Never."
+    assert found.post_filter == "preemption: not eligible due to preemptionPolicy=Never."
     assert found.nominated is None
 
 
 def test_a_pod_waits_for_its_victims_to_leave() -> None:
     found = tried(scheduler(node("a"), leaving("x", BY_US)), nominated="a")
-    said = f"{NO_CLAIMS}, preemption: not eligible due to a terminating pod on the nominated node."
+    said = "preemption: not eligible due to a terminating pod on the nominated node."
     assert (found.post_filter, found.nominated) == (said, None)
 
 

@@ -18,7 +18,9 @@ from kschedweb.engine.framework.events import (
 )
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.preparation import FreeClaim
-from tests.engine.builders import NEVER, explain, node, pod, raw_scores, refused, scheduler
+from kschedweb.engine.releases import load, released
+from kschedweb.engine.state.snapshot import Snapshot
+from tests.engine.builders import CONFIGURATION, NEVER, explain, node, pod, raw_scores, refused, scheduler
 
 ZONE = "topology.kubernetes.io/zone"
 UNAVAILABLE = "resourceclaim not available on the node"
@@ -387,11 +389,16 @@ def test_devices_that_keep_a_pod_off_every_node_are_given_back_where_nobody_else
         (user("p", "missing"), "no new claims to deallocate"),
     ],
 )
-def test_what_post_filter_says_where_it_gives_nothing_back(wanting: dict, words: str) -> None:
+def test_what_post_filter_says_up_to_1_36_where_it_gives_nothing_back(wanting: dict, words: str) -> None:
     used = allocated("c", in_zone("three"), reserved=("default/q",))
     free = allocated("d", in_zone("three"))
-    said = scheduler(*NODES, used, free).explain(Pod.read(wanting), preemption=True).post_filter
-    assert said.startswith(words)
+
+    def said(release: str) -> str:
+        engine = scheduler(*NODES, used, free, release=release)
+        return engine.explain(Pod.read(wanting), preemption=True).post_filter
+
+    assert said("1.36").startswith(f"{words}, preemption: ")
+    assert said("1.37").startswith("preemption: ")
 
 
 def test_room_that_is_looked_for_where_a_selector_is_not_understood_lies_outside() -> None:
@@ -462,12 +469,16 @@ def test_a_pod_whose_claims_are_not_there_yet_is_kept_out_of_the_queue() -> None
 
 
 def test_a_claim_that_is_named_twice_cannot_be_reserved_twice() -> None:
-    engine = scheduler(*NODES, allocated("c", reserved=("x",)), allocated("own", reserved=("default/q",)))
+    objects = (*NODES, allocated("c", reserved=("x",)), allocated("own", reserved=("default/q",)))
     refused = (
         'running PreBind plugin "DynamicResources": add reservation to claim default/c: ResourceClaim.resource.k8s.io '
-        '"c" is invalid: status.reservedFor[2]: Duplicate value: "default/p"'
+        '"c" is invalid: status.reservedFor[2]: Duplicate value: '
     )
-    assert engine.schedule_one(Pod.read(user("p", "c", "c"))).message == refused
+    before = scheduler(*objects, release="1.36").schedule_one(Pod.read(user("p", "c", "c")))
+    assert before.message == f'{refused}"default/p"'
+    engine = scheduler(*objects)
+    since = engine.schedule_one(Pod.read(user("p", "c", "c")))
+    assert since.message == refused + '{"resource":"pods","name":"p","uid":"default/p"}'
     assert reserved_for(engine, "c") == ("x",)
     assert engine.schedule_one(Pod.read(user("q", "own", "own"))).node
 
@@ -522,3 +533,28 @@ def test_a_claim_made_for_a_pod_wakes_that_pod() -> None:
     assert woken(templated("p"), event, before, after, made)
     assert not woken(templated("p"), event, before, after)
     assert not woken(templated("q"), event, before, after, made)
+
+
+def tainted(**selector: str) -> dict:
+    taint = {"key": "worn", "effect": "NoSchedule"}
+    spec = {"deviceSelector": selector, "taint": taint}
+    metadata = {"name": "rule"}
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceTaintRule", "metadata": metadata, "spec": spec}
+
+
+@pytest.mark.parametrize(
+    ("release", "selector", "nodes"),
+    [
+        ("1.37", {"driver": "d.example.com", "pool": "a"}, ["b"]),
+        ("1.37", {"device": "dev0"}, []),
+        ("1.37", {"driver": "other.example.com"}, ["a", "b"]),
+        ("1.36", {"device": "dev0"}, ["a", "b"]),
+    ],
+)
+def test_a_rule_taints_the_devices_that_it_selects(release: str, selector: dict, nodes: list[str]) -> None:
+    objects = [node("a"), node("b"), device_class("gpu"), claim("c"), devices("a", 1), devices("b", 1)]
+    loaded = load({**CONFIGURATION, "profiles": [{"schedulerName": "default-scheduler"}]}, released(release))
+    assert loaded.configuration is not None
+    engine = Scheduler(Snapshot.from_objects([*objects, tainted(**selector), user("p", "c")]), loaded.configuration)
+    found = engine.explain(engine.snapshot.pod("default/p"))
+    assert sorted(found.nodes[row] for row in found.feasible.tolist()) == nodes

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from kschedweb.engine.config.specs import PluginSpec
-from kschedweb.engine.plugins.gated import GANG_SCHEDULING, PLACEMENT_GENERATOR, PODS_COUNT
+from kschedweb.engine.plugins import gangscheduling, podgrouppodscount, topologyplacementgenerator
 from kschedweb.engine.releases import load
 from tests.engine.builders import CONFIGURATION, explain, node, pod
 
-CASES = [(spec, point) for spec in (GANG_SCHEDULING, PLACEMENT_GENERATOR, PODS_COUNT) for point in sorted(spec.points)]
+SPECS = (gangscheduling.SPEC, topologyplacementgenerator.SPEC, podgrouppodscount.SPEC)
+CASES = [(spec, point) for spec in SPECS for point in sorted(spec.points)]
 
 
 @pytest.mark.parametrize(("spec", "point"), CASES, ids=[f"{spec.name}-{point}" for spec, point in CASES])
@@ -22,7 +23,7 @@ def test_a_configuration_that_names_it_is_warned_and_schedules_all_the_same(spec
     assert explain(pod("p"), node("a"), plugins=plugins) == explain(pod("p"), node("a"))
 
 
-@pytest.mark.parametrize("spec", [GANG_SCHEDULING, PLACEMENT_GENERATOR, PODS_COUNT])
+@pytest.mark.parametrize("spec", SPECS)
 def test_it_does_not_filter(spec: PluginSpec) -> None:
     loaded = load({**CONFIGURATION, "profiles": [{"plugins": {"filter": {"enabled": [{"name": spec.name}]}}}]})
     assert loaded.errors == [

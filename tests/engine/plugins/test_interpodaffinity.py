@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
+from kschedweb.engine.framework.runtime import Framework
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.node import HOSTNAME, ZONE
-from tests.engine.builders import NEVER, NOT_NOW, explain, node, pod, refused
+from kschedweb.engine.queue.hints import Hints
+from kschedweb.engine.releases import RELEASES, load
+from tests.engine.builders import CONFIGURATION, NEVER, NOT_NOW, explain, node, pod, refused
 from tests.engine.waking import becomes, comes, goes, joins, turns
 
 NAME = "InterPodAffinity"
@@ -103,17 +106,17 @@ def test_only_pods_of_its_namespace_count_unless_it_says_otherwise() -> None:
 
 
 @pytest.mark.parametrize(
-    ("selector", "fits"),
+    ("selector", "before", "since"),
     [
-        ({"matchExpressions": [{"key": "team", "operator": "DoesNotExist"}]}, False),
-        ({"matchExpressions": [{"key": "team", "operator": "NotIn", "values": ["x"]}]}, False),
-        ({"matchLabels": {"team": "y"}}, True),
-        ({"matchLabels": {"team": "x"}}, False),
-        ({}, False),
+        ({"matchExpressions": [{"key": "team", "operator": "DoesNotExist"}]}, False, True),
+        ({"matchExpressions": [{"key": "team", "operator": "NotIn", "values": ["x"]}]}, False, True),
+        ({"matchLabels": {"team": "y"}}, True, True),
+        ({"matchLabels": {"team": "x"}}, False, False),
+        ({}, False, False),
     ],
 )
-def test_a_namespace_selector_is_also_asked_about_no_labels(selector: dict, fits: bool) -> None:
-    """kube-scheduler keeps the selector when it lists the namespaces, so one that matches no labels matches all."""
+def test_a_namespace_selector_is_also_asked_about_no_labels(selector: dict, before: bool, since: bool) -> None:
+    """Up to 1.36 the selector is kept when the namespaces are listed, so one that matches no labels matches all."""
     namespaces = [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a", "labels": {"team": "x"}}},
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "b"}},
@@ -122,7 +125,8 @@ def test_a_namespace_selector_is_also_asked_about_no_labels(selector: dict, fits
     placed["metadata"]["namespace"] = "a"
     raw = pod("p", affinity=apart(term(namespaceSelector=selector)))
     raw["metadata"]["namespace"] = "b"
-    assert ("chosen" in explain(raw, node("n"), placed, *namespaces)) is fits
+    for release, fits in (("1.36", before), ("1.37", since)):
+        assert ("chosen" in explain(raw, node("n"), placed, *namespaces, release=release)) is fits
 
 
 def test_a_selector_that_cannot_be_read_refuses_the_pod() -> None:
@@ -186,6 +190,19 @@ def test_a_foe_that_goes_wakes() -> None:
     assert not becomes(NAME, HOSTILE, STRANGER, web(on="a"))
     assert goes(NAME, web("p"), pod("hermit", on="a", affinity=apart()))
     assert not comes(NAME, HOSTILE, web(on="a"))
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_which_foes_wake_differs_from_release_to_release(release: str) -> None:
+    configuration = load(CONFIGURATION, release=RELEASES[release]).configuration
+    assert configuration is not None
+    hints = Hints({"default-scheduler": Framework(configuration.profiles[0], RELEASES[release].factories)})
+    choosy = pod("p", affinity=apart(term(), term(labelSelector={"matchLabels": {"app": "db"}})))
+    of_both = pod("hermit", on="a", affinity=apart(term(), term(labelSelector={"matchLabels": {"app": "db"}})))
+    assert goes(NAME, HOSTILE, web(on="a"), hints)
+    assert goes(NAME, choosy, web(on="a"), hints) is (release == "1.37")
+    assert goes(NAME, web("p"), pod("hermit", on="a", affinity=apart()), hints) is (release in ("1.36", "1.37"))
+    assert goes(NAME, web("p"), of_both, hints) is (release == "1.37")
 
 
 def test_a_node_in_the_topology_wakes() -> None:

@@ -11,13 +11,21 @@ NAME = "NodeName"
 REFUSED = (NEVER, "node(s) didn't match the requested node name")
 
 
-def test_every_other_node_is_refused() -> None:
-    assert refused(explain(pod("p", on="b"), node("a"), node("b")), NAME) == {"a": REFUSED}
-    assert refused(explain(pod("p"), node("a"), node("b")), NAME) == {}
+def test_every_other_node_is_refused_up_to_1_36() -> None:
+    assert refused(explain(pod("p", on="b"), node("a"), node("b"), release="1.36"), NAME) == {"a": REFUSED}
+    assert refused(explain(pod("p"), node("a"), node("b"), release="1.36"), NAME) == {}
 
 
-def test_a_node_that_does_not_exist_refuses_all() -> None:
-    assert refused(explain(pod("p", on="c"), node("a"), node("b")), NAME) == {"a": REFUSED, "b": REFUSED}
+def test_a_node_that_does_not_exist_refuses_all_up_to_1_36() -> None:
+    found = explain(pod("p", on="c"), node("a"), node("b"), release="1.36")
+    assert refused(found, NAME) == {"a": REFUSED, "b": REFUSED}
+
+
+def test_since_1_37_no_other_node_is_looked_at() -> None:
+    found = explain(pod("p", on="b"), node("a"), node("b"), release="1.37")
+    assert (found["feasible"], found["chosen"], refused(found, NAME)) == (["b"], "b", {})
+    nowhere = explain(pod("p", on="c"), node("a"), node("b"), release="1.37")
+    assert (nowhere["feasible"], refused(nowhere, NAME)) == (None, {})
 
 
 def test_only_a_node_that_comes_wakes() -> None:

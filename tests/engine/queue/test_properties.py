@@ -11,6 +11,7 @@ from kschedweb.engine.framework.events import ASSIGNED_POD_ADD, ASSIGNED_POD_DEL
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.queue import QueuedPod
 from kschedweb.engine.queue.backoff import WINDOW
+from kschedweb.engine.queue.pods import Queued
 from tests.engine.builders import node
 from tests.engine.queue.queues import FIT, queue, waiting
 from tests.support import tiers
@@ -53,8 +54,8 @@ class QueueMachine(RuleBasedStateMachine):
         self.flying.append(queued)
 
     @staticmethod
-    def _less(one: QueuedPod, other: QueuedPod) -> bool:
-        return (-one.pod.priority, one.queued) < (-other.pod.priority, other.queued)
+    def _less(one: Queued, other: Queued) -> bool:
+        return (-one.subject.priority, one.queued) < (-other.subject.priority, other.queued)
 
     @precondition(lambda self: self.flying)
     @rule(data=st.data(), by=st.sets(st.sampled_from(PLUGINS)))
@@ -118,7 +119,7 @@ class QueueMachine(RuleBasedStateMachine):
     @invariant()
     def gated_pods_are_out_of_the_way(self) -> None:
         for part in (self.queue.active, self.queue.backoff):
-            assert not any(queued.pod.gates for queued in part)
+            assert not any(member.pod.gates for queued in part for member in queued.members)
 
     @invariant()
     def nothing_waits_for_longer_than_it_must(self) -> None:

@@ -14,7 +14,8 @@ from kschedweb.engine.config.release import Gate
 from kschedweb.engine.config.schema import EXTENSION_POINTS, Schema
 from kschedweb.engine.config.specs import PluginRef
 from kschedweb.engine.framework.interface import Cycle
-from kschedweb.engine.releases import CURRENT, json_schema, load
+from kschedweb.engine.objects.resources import COUNTING
+from kschedweb.engine.releases import CURRENT, RELEASES, json_schema, load
 from kschedweb.engine.state.columns import Ints, Rows
 from tests.engine.builders import CONFIGURATION, node, pod
 
@@ -117,5 +118,10 @@ def test_words_are_those_of_the_release() -> None:
 
 def test_a_gate_that_is_on_needs_no_warning() -> None:
     asked = document(plugins={"multiPoint": {"enabled": [{"name": "GangScheduling"}]}})
-    assert any("feature gate GangScheduling" in said for said in load(asked, CURRENT).warnings)
+    assert any("feature gate GenericWorkload" in said for said in load(asked, CURRENT).warnings)
     assert not any("feature gate" in said for said in load(asked, OLDER).warnings)
+
+
+def test_pods_are_counted_as_the_current_release_counts_them_where_none_is_named() -> None:
+    assert CURRENT.counting == COUNTING
+    assert {release.counting for release in RELEASES.values()} > {COUNTING}

@@ -43,7 +43,7 @@ def test_devices_that_nobody_is_left_to_use_have_to_be_chosen_again() -> None:
     assert [(waiting.pod, waiting.message) for waiting in result.pending] == [
         (
             "default/q",
-            "0/2 nodes are available: 2 cannot allocate all claims. still not schedulable, "
+            "0/2 nodes are available: 2 cannot allocate all claims. "
             "preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.",
         )
     ]

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 import pytest
 
 from kschedweb.accounts.models import User
-from kschedweb.clusters.models import Snapshot
+from kschedweb.clusters.models import Cluster, Snapshot
 from kschedweb.engine.__main__ import main
 from kschedweb.jobs.models import Job
 from kschedweb.playground.gate import services, tasks
@@ -214,14 +214,16 @@ def test_what_was_asked_before_is_filtered_and_the_question_stays(
 
 def test_a_cluster_page_asks_what_an_upgrade_changes(client_as: Callable[..., Any], small: Snapshot) -> None:
     """The link leads to the form with both releases; tried, the verdict names them."""
+    Cluster.objects.filter(pk=small.cluster_id).update(server_version="v1.35.9-gke.100")
     client = client_as("editor")
     (link,) = [one["href"] for one in elements(client.get("/clusters/small/"), "a") if "Rehearse" in one.text]
     form = client.get(unescape(link)).context["form"]
     assert form.is_valid(), form.errors
     asked = form.cleaned_data
-    assert (asked["on"], asked["release"], asked["baseline_release"]) == ("cluster:small", "1.37", "1.36")
+    assert (asked["on"], asked["release"], asked["baseline_release"]) == ("cluster:small", "1.37", "1.35")
     client.post("/gate/", {**form.data, "do": "try"})
     made = Gate.objects.get()
-    assert (made.process, made.baseline_process) == ({"release": "1.37"}, {})
+    assert (made.process, made.baseline_process) == ({"release": "1.37"}, {"release": "1.35"})
     assert made.verdict is not None
     assert made.verdict["policy"] == "default@1 as kube-scheduler 1.37.2"
+    assert made.verdict["baseline"] == made.baseline_title == "kube-scheduler's defaults as kube-scheduler 1.35.4"

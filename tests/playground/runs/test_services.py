@@ -10,7 +10,7 @@ from django.http import Http404
 
 from kschedweb.accounts.models import User
 from kschedweb.engine.config import default_document
-from kschedweb.engine.releases import CURRENT
+from kschedweb.engine.releases import CURRENT, RELEASES
 from kschedweb.jobs.models import Job, State
 from kschedweb.jobs.services import job_claim
 from kschedweb.jobs.tasks import Cancelled
@@ -48,6 +48,14 @@ def test_a_run_keeps_all_gates_of_its_kube_scheduler(editor: User) -> None:
     assert run.process == process
     assert all(f"{gate}={str(on).lower()}" in run.engine for gate, on in gates.items())
     Run._meta.get_field("engine").clean(run.engine, run)  # SQLite does not say that a text is too long
+
+
+def test_a_run_keeps_the_release_that_nothing_named(editor: User) -> None:
+    run = seed_runs.run(editor)
+    assert run.process == {"release": CURRENT.name}
+    assert selectors.configuration(run).release is CURRENT
+    run.process = {}  # as runs were stored when there was one release
+    assert selectors.configuration(run).release is RELEASES["1.36"]
 
 
 def test_a_run_delivered_twice_is_played_once(editor: User) -> None:

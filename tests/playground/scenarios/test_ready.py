@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from kschedweb.engine.config import Release
 from kschedweb.engine.plugins.hhewaterlevelbalance import HheWaterLevelBalance
-from kschedweb.engine.releases import load
+from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.studies.document.document import read
 from kschedweb.engine.studies.play.deciding import Decided, decide
 from kschedweb.engine.studies.prepare.prepared import prepare
@@ -37,16 +38,16 @@ BY_KEY = {one.key: one for one in all_ready()}
 ONE, TWO, CONFLICT = BY_KEY["spread-one-constraint"], BY_KEY["spread-two-constraints"], BY_KEY["spread-conflict"]
 AFFINITY, KEYLESS = BY_KEY["spread-node-affinity"], BY_KEY["spread-nodes-without-the-key"]
 OUTSIDE, ARTICLE = BY_KEY["spread-pod-outside-its-selector"], BY_KEY["watermarks-of-the-article"]
-DEMO = BY_KEY["demo-cluster"]
+DEMO, DEVICES = BY_KEY["demo-cluster"], BY_KEY["devices"]
 
 
-def decided(one: Ready, change: Change | None = None, configuration: str = "") -> Decided:
+def decided(one: Ready, change: Change | None = None, configuration: str = "", release: Release = CURRENT) -> Decided:
     """The decision of its pod, perhaps after ``change`` to the document."""
     document = yaml.safe_load(one.text)
     if change is not None:
         change(document)
     prepared = prepare(read(document), [], {}, seed=1, now=0.0)
-    loaded = load(configuration or one.configuration)
+    loaded = load(configuration or one.configuration, release)
     assert loaded.configuration is not None, loaded.errors
     return decide(prepared, loaded.configuration, one.pod)
 
@@ -67,6 +68,20 @@ def constraint(place: int, **changes: Any) -> Change:
     return change
 
 
+def trainer(change: Change) -> Change:
+    """``change`` of what the claim of the ready scenario with devices asks for."""
+
+    def changed(document: dict[str, Any]) -> None:
+        named = [item for item in document["objects"] if item["metadata"]["name"] == "trainer"]
+        change(next(item for item in named if item["kind"] == "ResourceClaim")["spec"]["devices"])
+
+    return changed
+
+
+def request(**changes: Any) -> Change:
+    return trainer(lambda devices: devices["requests"][0]["exactly"].update(changes))
+
+
 def without(place: int) -> Change:
     return lambda document: mypod(document)["spec"]["topologySpreadConstraints"].pop(place)
 
@@ -80,6 +95,7 @@ def labelled(name: str, **labels: str) -> Change:
 
 
 ANYWAY = {"whenUnsatisfiable": "ScheduleAnyway"}
+LARGE = 'device.capacity["gpu.example.com"].memory.compareTo(quantity("{}")) >= 0'
 
 
 @pytest.mark.parametrize(
@@ -91,6 +107,7 @@ ANYWAY = {"whenUnsatisfiable": "ScheduleAnyway"}
         (AFFINITY, ["node3", "node4"]),
         (KEYLESS, ["node2"]),
         (OUTSIDE, ["node1", "node2", "node3", "node4"]),
+        (DEVICES, ["gpu-4"]),
     ],
     ids=lambda value: value.key if isinstance(value, Ready) else "",
 )
@@ -117,6 +134,9 @@ def test_the_documentation_s_pods_go_where_it_says(one: Ready, nodes: list[str])
         (KEYLESS, labelled("node1", zone="zoneA"), ["node3"]),
         (KEYLESS, labelled("node5", zone="zoneC"), ["node5"]),
         (OUTSIDE, labelled("mypod", foo="bar"), ["node3", "node4"]),
+        (DEVICES, trainer(lambda devices: devices.pop("constraints")), ["gpu-1", "gpu-4"]),
+        (DEVICES, request(tolerations=[{"key": "example.com/unhealthy", "operator": "Exists"}]), ["gpu-2", "gpu-4"]),
+        (DEVICES, request(selectors=[{"cel": {"expression": LARGE.format("10Gi")}}]), ["gpu-3", "gpu-4"]),
     ],
 )
 def test_what_is_said_about_changing_them_is_so(one: Ready, change: Change, nodes: list[str]) -> None:
@@ -128,10 +148,10 @@ def test_scores_prefer_what_the_stories_say() -> None:
     assert decided(ONE, constraint(0, **ANYWAY)).placement.node in ("node3", "node4")
 
 
-@pytest.mark.parametrize("one", [ONE, TWO, CONFLICT, AFFINITY, KEYLESS, OUTSIDE], ids=lambda one: one.key)
-def test_the_real_scheduler_says_the_same(one: Ready, oracle: Callable[[str, str], Any]) -> None:
+@pytest.mark.parametrize("one", [ONE, TWO, CONFLICT, AFFINITY, KEYLESS, OUTSIDE, DEVICES], ids=lambda one: one.key)
+def test_the_real_scheduler_says_the_same(one: Ready, oracle: Callable[[str, str], Any], real_release: Release) -> None:
     objects = [{"apiVersion": "v1", **item} for item in yaml.safe_load(one.text)["objects"]]
-    waiting = [item for item in objects if item["metadata"]["name"] == "mypod"]
+    waiting = [item for item in objects if item["kind"] == "Pod" and item["metadata"]["name"] == one.pod_name]
     there = [item for item in objects if item not in waiting]
     for item in waiting + there:
         if item["kind"] == "Pod":
@@ -139,7 +159,7 @@ def test_the_real_scheduler_says_the_same(one: Ready, oracle: Callable[[str, str
     config = yaml.safe_load(one.configuration)
     scenario = {"name": one.key, "config": config, "objects": there, "pending": waiting, "mode": "each"}
     theirs = oracle("explain", json.dumps(scenario))[0]["pods"][0]
-    ours = decided(one).explanation.to_dict()
+    ours = decided(one, release=real_release).explanation.to_dict()
     for part in ("feasible", "rejected", "total", "best", "message"):
         assert ours.get(part) == theirs.get(part), part
 

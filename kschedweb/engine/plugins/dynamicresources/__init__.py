@@ -6,6 +6,7 @@ such as a selector that is not understood, the verdict says that this is outside
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,6 +16,7 @@ from kschedweb.engine.allocation.features import DEFAULTS, Features
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.events import EventHint
+from kschedweb.engine.framework.groups import GroupCycle, GroupHandle, GroupRoom
 from kschedweb.engine.framework.interface import Cycle, Handle, PostFilterResult, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.preparation import FreeClaim, Preparation
 from kschedweb.engine.framework.scoring import default_normalize
@@ -41,13 +43,23 @@ JUDGED = "DynamicResources.judged"
 class DynamicResources:
     name = "DynamicResources"
 
-    def __init__(self, args: dict[str, Any], features: Features = DEFAULTS, tells: bool = True) -> None:
-        """``tells``: its PostFilter says so where it cannot help."""
-        self.features = features
+    def __init__(
+        self,
+        args: dict[str, Any],
+        features: Features = DEFAULTS,
+        tells: bool = True,
+        hears: bool = False,
+        groups_by_topology: bool = False,
+    ) -> None:
+        """``tells``: its PostFilter says so where it cannot help. ``hears``: it is told of deleted claims.
+
+        ``groups_by_topology``: see ``Release``.
+        """
+        self.features, self._hears, self.groups_by_topology = features, hears, groups_by_topology
         self.nothing_new, self.no_help = (NOTHING_NEW, NO_HELP) if tells else (unschedulable(), unschedulable())
 
     def events(self) -> list[EventHint]:
-        return hints()
+        return hints(deletions=self._hears)
 
     def scope(self, pod: Pod) -> Scope:
         from_devices = pod.resource_claims or any(may_be_extended(name) for name in pod.requests)
@@ -97,11 +109,21 @@ class DynamicResources:
                     cycle.snapshot.resource_claims.change(claim.deallocated())
                 said = unschedulable("deallocation of ResourceClaim completed")
                 return PostFilterResult(said, frees=(FreeClaim(claim.namespace, claim.name),))
-        if needs.earlier is not None and not handle.elsewhere:  # only kube-scheduler makes such claims
-            if not handle.explains:
+        if needs.earlier is not None:
+            if not (handle.explains or handle.elsewhere):
                 cycle.snapshot.resource_claims.delete(needs.earlier)
-            return PostFilterResult(unschedulable("deletion of ResourceClaim completed"))
+            goes = FreeClaim(needs.earlier.namespace, needs.earlier.name, made=True)
+            frees = (goes,) if handle.elsewhere else ()
+            return PostFilterResult(unschedulable("deletion of ResourceClaim completed"), frees=frees)
         return PostFilterResult(self.no_help)
+
+    def pod_group_post_filter(self, cycle: GroupCycle, handle: GroupHandle) -> GroupRoom:
+        """It makes no room for groups: the claims of their pods stay allocated here."""
+        if self.groups_by_topology and cycle.group.topology_key:
+            return GroupRoom(unschedulable())
+        if self.name not in cycle.prepared:
+            return GroupRoom(error("not found"))
+        return GroupRoom(unschedulable("deallocation and deletion of ResourceClaims completed"))
 
     def _unavailable(self, diagnosis: Diagnosis) -> Mask:
         """The nodes that were rejected because a claim cannot be used there."""
@@ -132,7 +154,7 @@ class DynamicResources:
         give_back(cycle)
 
     def preparations(self, cycle: Cycle, node: str) -> list[Preparation]:
-        return to_prepare(cycle)
+        return to_prepare(cycle, self.features)
 
     def pre_bind(self, cycle: Cycle, node: str) -> Status:
         """Write devices and reservations. Devices that must be prepared are assumed to become ready."""
@@ -182,7 +204,13 @@ def _in_the_way(snapshot: Snapshot, needs: Needs, nodes: Mask) -> list[ResourceC
 def _variant(release: Any) -> dict[str, Any]:
     behaviour = release.behaviour
     features = Features.of(release.on, heeds_status=behaviour.refuses_capacity_with_status)
-    factory = partial(DynamicResources, features=features, tells=behaviour.tells_of_devices_left)
+    factory = partial(
+        DynamicResources,
+        features=replace(features, revised=behaviour.device_search_is_revised),
+        tells=behaviour.tells_of_devices_left,
+        hears=behaviour.hears_of_deleted_claims,
+        groups_by_topology=release.groups_by_topology,
+    )
     points = POINTS if behaviour.devices_score else POINTS - {"score"}
     return {"points": points, "args": arguments(release), "factory": factory}
 

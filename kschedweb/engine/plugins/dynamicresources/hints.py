@@ -21,12 +21,13 @@ from kschedweb.engine.objects.resourceclaim import ResourceClaim
 from kschedweb.engine.state.devices.needs import ClaimError, claims_of
 
 
-def hints() -> list[EventHint]:
-    """The events to which the plugin pays attention."""
+def hints(*, deletions: bool = False) -> list[EventHint]:
+    """The events to which the plugin pays attention; ``deletions``: also when a claim is deleted."""
     changed = Action.ADD | Action.UPDATE
+    of_claims = changed | Action.DELETE if deletions else changed
     return [
         EventHint(ClusterEvent(NODE, Action.ADD | Action.NODE_LABEL | Action.NODE_ALLOCATABLE)),
-        EventHint(ClusterEvent(RESOURCE_CLAIM, changed), _after_claim),
+        EventHint(ClusterEvent(RESOURCE_CLAIM, of_claims), _after_claim),
         EventHint(ClusterEvent(POD, Action.POD_GENERATED_CLAIM), _after_own_update),
         EventHint(ClusterEvent(DEVICE_CLASS, changed)),
         EventHint(ClusterEvent(RESOURCE_SLICE, changed)),
@@ -35,6 +36,8 @@ def hints() -> list[EventHint]:
 
 def _after_claim(pod: Pod, change: ObjectChange) -> bool:
     """Devices came free, or the status of a claim of the pod changed."""
+    if change.new is None:
+        return _typed(change.old).allocation is not None
     try:
         used = claims_of(change.cluster.devices, pod)
     except ClaimError:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from kschedweb.engine.allocation.allocator import Allocator
 from kschedweb.engine.allocation.asked import AllocationError
+from kschedweb.engine.allocation.extended import ResourceUse
 from kschedweb.engine.allocation.features import Features
 from kschedweb.engine.allocation.selecting import UnknownError
 from kschedweb.engine.allocation.written import Allocated
 from kschedweb.engine.framework.interface import Cycle
-from kschedweb.engine.framework.preparation import AllocateClaim, Preparation, ReserveClaim
+from kschedweb.engine.framework.preparation import AllocateClaim, MakeClaim, Preparation, ReserveClaim
 from kschedweb.engine.framework.status import OUTSIDE, SUCCESS, CycleError, Status, error, outside
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.devicerequests import DeviceRequest
+from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resourceclaim import ResourceClaim
-from kschedweb.engine.plugins.dynamicresources.verdicts import claims_to_allocate
-from kschedweb.engine.state.devices.needs import EXTENDED_NAME, ClaimError, extended_key, needs_of
+from kschedweb.engine.plugins.dynamicresources.verdicts import claims_to_allocate, resource_uses
+from kschedweb.engine.state.devices.claims import EXTENDED_NAME, extended_key
+from kschedweb.engine.state.devices.needs import ClaimError, Needs, needs_of
 
-EXTENDED, CHOSEN = "DynamicResources.extended", "DynamicResources.chosen"
+EXTENDED, USES, CHOSEN = "DynamicResources.extended", "DynamicResources.uses", "DynamicResources.chosen"
 MAX_RESERVED = 256  # pods that the API server lets share a claim
 
 
@@ -27,6 +33,7 @@ def choose(cycle: Cycle, node: str, features: Features) -> Status:
         needs = needs_of(snapshot, pod, extended=features.extended)
     except ClaimError as problem:
         return error(str(problem))
+    _share(cycle, needs)
     row = snapshot.index.get(node)
     if not needs.searches or row is None:
         return SUCCESS
@@ -45,18 +52,29 @@ def choose(cycle: Cycle, node: str, features: Features) -> Status:
             snapshot.resource_claims.take_off(*_key(cycle, one.claim), one.allocation, pod.uid)
         cycle.state[CHOSEN] = {one.claim.name: one for one in found}
         cycle.state[EXTENDED] = next((claim for claim in claims if claim.for_extended_resources), None)
+        cycle.state[USES] = resource_uses(snapshot, pod, needs, row)
     return SUCCESS
 
 
 def _key(cycle: Cycle, claim: ResourceClaim) -> tuple[str, str]:
-    return extended_key(cycle.pod) if claim.name == EXTENDED_NAME else (claim.namespace, claim.name)
+    named = claim.name != EXTENDED_NAME
+    return (claim.namespace, claim.name) if named else extended_key(cycle.pod.namespace, cycle.pod.uid)
+
+
+def _share(cycle: Cycle, needs: Needs) -> None:
+    """Of devices in flight for other pods of the group, note that this pod wants them, too."""
+    claims, uid = cycle.snapshot.resource_claims, cycle.pod.uid
+    for claim in needs.claims:
+        chosen = claims.in_flight(claim.namespace, claim.name)
+        if chosen is not None and claim.allocation is chosen.allocation and uid not in chosen.uids:
+            claims.take_off(claim.namespace, claim.name, chosen.allocation, uid)
 
 
 def give_back(cycle: Cycle) -> None:
     """Give the pod's devices in flight back, and its reservations."""
     pod, claims = cycle.pod, cycle.snapshot.resource_claims
     for claim in current(cycle):
-        claims.land(claim.namespace, claim.name, pod.uid)
+        claims.give_back(claim.namespace, claim.name, pod.uid)
         if pod.uid in claim.reserved_for and claim.allocation is not None:
             left = tuple(other for other in claim.reserved_for if other != pod.uid)
             claims.change(claim.reserved(left))
@@ -92,14 +110,12 @@ def _write_extended(cycle: Cycle) -> Status:
     claims.change(named.allocated(chosen).reserved((*named.reserved_for, pod.uid)))
     if not made.requests:
         # kube-scheduler makes a claim even for resources that the node's device plugin has, and then fails on it.
-        return error(f"nil or empty request mappings, no update of pod {pod.key} ExtendedResourceClaimStatus")
+        return error(_not_mapped(pod))
     return SUCCESS
 
 
-def to_prepare(cycle: Cycle) -> list[Preparation]:
+def to_prepare(cycle: Cycle, features: Features) -> list[Preparation]:
     """What has to be written for the same where others write. Raises CycleError."""
-    if cycle.state.get(EXTENDED) is not None:
-        raise CycleError(f"{OUTSIDE}the ResourceClaim for the extended resources of pod {cycle.pod.key}")
     objects = cycle.snapshot.objects
     chosen: dict[str, Allocated] = cycle.state.get(CHOSEN, {})
     classes = {raw["metadata"]["name"]: raw for raw in objects.all("DeviceClass")} if chosen else {}
@@ -110,8 +126,37 @@ def to_prepare(cycle: Cycle) -> list[Preparation]:
             found.append(ReserveClaim(claim.namespace, claim.name))
         else:
             raw = objects.get("ResourceClaim", claim.namespace, claim.name) or {}
-            found.append(AllocateClaim(claim.namespace, claim.name, one.written(raw, classes), one.waits))
-    return found
+            found.append(AllocateClaim(claim.namespace, claim.name, one.written(raw, classes, features), one.waits))
+    made: ResourceClaim | None = cycle.state.get(EXTENDED)
+    return found if made is None else [*found, _to_make(cycle, made, chosen[made.name], classes, features)]
+
+
+def _to_make(
+    cycle: Cycle, made: ResourceClaim, chosen: Allocated, classes: Mapping[str, Json], features: Features
+) -> MakeClaim:
+    """The claim for extended resources. Raises CycleError."""
+    pod = cycle.pod
+    if made.name != EXTENDED_NAME:
+        raise CycleError(f"{OUTSIDE}ResourceClaim {made.key}, which was made for extended resources and asks for none")
+    if not made.requests:
+        raise CycleError(_not_mapped(pod))
+    uses: tuple[ResourceUse, ...] = cycle.state[USES]
+    requests = tuple(map(_request, made.requests))
+    raw = {"spec": {"devices": {"requests": list(requests)}}}
+    mappings = tuple(
+        {"containerName": one.container, "resourceName": one.resource, "requestName": one.request} for one in uses
+    )
+    return MakeClaim(pod.namespace, requests, chosen.written(raw, classes, features), mappings, chosen.waits)
+
+
+def _request(request: DeviceRequest) -> Json:
+    (choice,) = request.choices
+    exactly = {"deviceClassName": choice.device_class, "allocationMode": choice.mode, "count": choice.count}
+    return {"name": request.name, "exactly": exactly}
+
+
+def _not_mapped(pod: Pod) -> str:
+    return f"nil or empty request mappings, no update of pod {pod.key} ExtendedResourceClaimStatus"
 
 
 def unreserved(cycle: Cycle) -> list[ResourceClaim]:

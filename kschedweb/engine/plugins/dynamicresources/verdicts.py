@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kschedweb.engine.allocation.allocator import Allocator, Outcome
-from kschedweb.engine.allocation.extended import device_requests
+from kschedweb.engine.allocation.extended import ResourceUse, requests_and_uses
 from kschedweb.engine.allocation.features import Features
 from kschedweb.engine.framework.interface import Verdicts
 from kschedweb.engine.framework.status import SUCCESS, Status, error, outside, unresolvable
@@ -74,9 +74,16 @@ def claims_to_allocate(snapshot: Snapshot, pod: Pod, needs: Needs) -> Iterator[t
     for kind in np.unique(kinds).tolist():
         resources = [name for place, name in enumerate(backed) if kind >> place & 1]
         if resources or needs.claims:
-            requests = device_requests(pod, resources, classes)
+            requests, _ = requests_and_uses(pod, resources, classes)
             claim = replace(extended_claim(pod) if needs.earlier is None else needs.earlier, requests=requests)
             yield [*own, claim], kinds == kind
+
+
+def resource_uses(snapshot: Snapshot, pod: Pod, needs: Needs, row: int) -> tuple[ResourceUse, ...]:
+    """Which container uses which request of the claim for extended resources that the node at a position has."""
+    classes, allocatable = snapshot.objects.devices.extended_resources, snapshot.allocatable
+    backed = [name for name in needs.extended if name in classes and not snapshot.amounts(allocatable, name)[row]]
+    return requests_and_uses(pod, backed, classes)[1]
 
 
 def _add_outcomes(codes: Codes, worth: Ints, statuses: list[Status], found: Codes, outcomes: list[Outcome]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,9 @@ class Soft:
 class PodTopologySpread:
     name = "PodTopologySpread"
 
-    def __init__(self, args: dict[str, Any]) -> None:
+    def __init__(self, args: dict[str, Any], comparing: bool = False) -> None:
+        """``comparing``: tolerations may compare values, with the operators Gt and Lt."""
+        self._comparing = comparing
         self.system = args.get("defaultingType", "System") == "System"
         self.defaults: tuple[SpreadConstraint, ...] = SYSTEM_DEFAULTS
         if not self.system:
@@ -238,7 +241,7 @@ class PodTopologySpread:
         labels_required = hard or bool(pod.spread_constraints) or not self.system
         complete = _have_all_labels(snapshot, columns if labels_required else [])
         return [
-            _ready(cycle, rule, selector, column, complete)
+            _ready(cycle, rule, selector, column, complete, complete & _included(cycle, rule, self._comparing))
             for (rule, selector), column in zip(rules, columns, strict=True)
         ]
 
@@ -279,9 +282,10 @@ def _involved(other: Pod, pod: Pod) -> bool:
     return other.uid == pod.uid or (has_place(other) and other.namespace == pod.namespace)
 
 
-def _ready(cycle: Cycle, rule: SpreadConstraint, selector: Selector, column: LabelColumn, complete: Mask) -> Constraint:
+def _ready(
+    cycle: Cycle, rule: SpreadConstraint, selector: Selector, column: LabelColumn, complete: Mask, counted: Mask
+) -> Constraint:
     snapshot, pod = cycle.snapshot, cycle.pod
-    counted = complete & _included(cycle, rule)
     if rule.topology_key == HOSTNAME and not rule.hard:
         codes, size = np.arange(len(snapshot)), len(snapshot)
     else:
@@ -308,13 +312,13 @@ def _have_all_labels(snapshot: Snapshot, columns: list[LabelColumn]) -> Mask:
     return mask
 
 
-def _included(cycle: Cycle, rule: SpreadConstraint) -> Mask:
+def _included(cycle: Cycle, rule: SpreadConstraint, comparing: bool) -> Mask:
     """The nodes that count for a constraint, by its node inclusion policies."""
     mask = np.ones(len(cycle.snapshot), dtype=np.bool_)
     if rule.honor_affinity:
         mask &= matches_required(cycle.snapshot, cycle.pod)
     if rule.honor_taints:
-        mask &= tolerates(cycle.snapshot, cycle.pod)
+        mask &= tolerates(cycle.snapshot, cycle.pod, comparing)
     return mask
 
 
@@ -342,6 +346,9 @@ SPEC = PluginSpec(
     "Spreads pods evenly over zones, hosts or other domains.",
     ArgsSpec(POD_TOPOLOGY_SPREAD, set_defaults, problems),
     factory=PodTopologySpread,
+    variant=lambda release: {
+        "factory": partial(PodTopologySpread, comparing=release.on("TaintTolerationComparisonOperators"))
+    },
 )
 HKE_SPEC = PluginSpec(
     "HkePodTopologySpread",

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.cycle.attempt import MIN_FEASIBLE
-from kschedweb.engine.cycle.cycle import NO_NODES
-from kschedweb.engine.cycle.placement import Placement
+from kschedweb.engine.cycle.placement import NO_NODES, Placement
 from kschedweb.engine.cycle.plan import Plan, Plans, Unplanned
 from kschedweb.engine.cycle.search import NOWHERE, Filtered
 from kschedweb.engine.extenders.extender import Passed, Post

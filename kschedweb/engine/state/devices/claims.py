@@ -7,24 +7,26 @@ from functools import cached_property
 from typing import NamedTuple
 
 from kschedweb.engine.objects.access import Json
-from kschedweb.engine.objects.devices import ResourceSlice
-from kschedweb.engine.objects.resourceclaim import IMPLICIT_PREFIX, Allocation, DeviceClass, ResourceClaim
+from kschedweb.engine.objects.devices import DeviceTaintRule, ResourceSlice
+from kschedweb.engine.objects.resourceclaim import IMPLICIT_PREFIX, Allocation, DeviceClass, DeviceId, ResourceClaim
 from kschedweb.engine.state.devices.use import DeviceUse
 
 Key = tuple[str, str]  # namespace, name
+EXTENDED_NAME = "<extended-resources>"
 MAX_NOTED = 4096
 
 
 class Devices:
-    """Claims by (namespace, name), classes and slices by name.
+    """Claims by (namespace, name), classes, slices and rules that taint devices by name.
 
-    ``version`` counts changes of classes and slices.
+    ``version`` counts changes of all but claims.
     """
 
     def __init__(self) -> None:
         self.claims: dict[Key, ResourceClaim] = {}
         self.classes: dict[str, DeviceClass] = {}
         self.slices: dict[str, ResourceSlice] = {}
+        self.taint_rules: dict[str, DeviceTaintRule] = {}
         self.version = 0
         self.noted = Notes()
 
@@ -43,6 +45,10 @@ class Devices:
             listed = ResourceSlice.read(raw)
             self.slices[listed.name] = listed
             self.version += 1
+        elif kind == "DeviceTaintRule":
+            rule = DeviceTaintRule.read(raw)
+            self.taint_rules[rule.name] = rule
+            self.version += 1
 
     def remove(self, kind: str, namespace: str, name: str) -> None:
         """Remove an object if it is one of these."""
@@ -55,6 +61,9 @@ class Devices:
             self.__dict__.pop("extended_resources", None)
         elif kind == "ResourceSlice":
             self.slices.pop(name, None)
+            self.version += 1
+        elif kind == "DeviceTaintRule":
+            self.taint_rules.pop(name, None)
             self.version += 1
 
     def get(self, namespace: str, name: str) -> ResourceClaim | None:
@@ -76,6 +85,11 @@ class Devices:
                 found[one.extended_resource] = name
             found[IMPLICIT_PREFIX + name] = name
         return found
+
+
+def extended_key(namespace: str, uid: str) -> Key:
+    """Under which devices for the extended resources of the pod ``uid`` are in flight, while no claim is for them."""
+    return namespace, f"{EXTENDED_NAME} {uid}"
 
 
 class Notes:
@@ -102,21 +116,23 @@ class Notes:
 
 
 class InFlight(NamedTuple):
-    """The devices that are chosen for a claim, and the uid of the pod for which they are."""
+    """The devices that are chosen for a claim, and the uids of the pods for which they are."""
 
     allocation: Allocation
-    uid: str
+    uids: tuple[str, ...]
 
 
 class ClaimUse:
     """The current claims: those of ``devices``, with what changed since.
 
     A claim whose devices are chosen, and not written into it yet, is in flight. ``kept`` is what the choice of devices
-    remembers about their use here; a copy begins without it.
+    remembers about their use here; a copy begins without it. ``sharing`` are the uids of the pods that are, or were
+    last, placed together as a group: these share what is in flight for one of them.
     """
 
     def __init__(self, devices: Devices) -> None:
         self.kept: object = None
+        self.sharing: frozenset[str] = frozenset()
         self._devices = devices
         self._changed: dict[Key, ResourceClaim | None] = {}
         self._in_flight: dict[Key, InFlight] = {}
@@ -128,6 +144,7 @@ class ClaimUse:
     def copy(self) -> ClaimUse:
         """An independent copy."""
         other = ClaimUse(self._devices)
+        other.sharing = self.sharing
         other._changed, other._in_flight = self._changed.copy(), self._in_flight.copy()
         other._use = None if self._use is None else self._use.copy()
         other._counted, other._stale, other._read = self._counted.copy(), self._stale.copy(), self._read
@@ -160,6 +177,15 @@ class ClaimUse:
         self._stale, self._read = set(), self._devices.noted.end
         return use
 
+    def holders(self) -> dict[DeviceId, list[str]]:
+        """The claims (namespace/name) that have each device that is in use, or a share of it."""
+        found: dict[DeviceId, list[str]] = {}
+        for (namespace, name), allocations in sorted(self._counted.items()) if self.use else ():
+            for one in (device for allocation in allocations for device in allocation.devices):
+                if not one.admin:
+                    found.setdefault(one.device, []).append(f"{namespace}/{name}")
+        return found
+
     def _recount(self, use: DeviceUse, key: Key) -> None:
         claim = self.get(*key)
         written = None if claim is None else claim.allocation
@@ -180,18 +206,32 @@ class ClaimUse:
         """The devices that are chosen for a claim and not written into it yet."""
         return self._in_flight.get((namespace, name))
 
+    def may_use(self, chosen: InFlight, uid: str) -> bool:
+        """Whether devices in flight are there for the pod ``uid``, too."""
+        return uid in chosen.uids or (uid in self.sharing and self.sharing.issuperset(chosen.uids))
+
     def take_off(self, namespace: str, name: str, allocation: Allocation, uid: str) -> None:
-        """Devices are chosen for a claim, for the pod ``uid``."""
-        self._in_flight[namespace, name] = InFlight(allocation, uid)
+        """Devices are chosen for a claim, for the pod ``uid``; those that are in flight for others stay so."""
+        found = self._in_flight.get((namespace, name))
+        chosen = InFlight(allocation, (uid,)) if found is None else found._replace(uids=(*found.uids, uid))
+        self._in_flight[namespace, name] = chosen
         self._stale.add((namespace, name))
 
     def land(self, namespace: str, name: str, uid: str) -> Allocation | None:
-        """The devices chosen for a claim, for the pod ``uid``, are written into it, or given back; returns them."""
+        """The devices chosen for a claim, for the pod ``uid`` and others, are written into it; returns them."""
         found = self._in_flight.get((namespace, name))
-        if found is None or found.uid != uid:
+        if found is None or uid not in found.uids:
             return None
         self._stale.add((namespace, name))
         return self._in_flight.pop((namespace, name)).allocation
+
+    def give_back(self, namespace: str, name: str, uid: str) -> None:
+        """The pod ``uid`` gives the devices chosen for a claim back; they are in flight while others want them."""
+        found = self._in_flight.get((namespace, name))
+        if found is not None and (left := tuple(other for other in found.uids if other != uid)):
+            self._in_flight[namespace, name] = found._replace(uids=left)
+        else:
+            self.land(namespace, name, uid)
 
     def for_extended_resources(self, name: str, uid: str) -> ResourceClaim | None:
         """The claim that an earlier attempt to bind the pod made for its extended resources."""
@@ -224,6 +264,9 @@ class ClaimUse:
         claim = self._devices.get(namespace, name)
         if claim is None or claim.allocation is not None:
             self._in_flight.pop((namespace, name), None)
+        if claim is not None and claim.allocation is not None and claim.for_extended_resources:
+            for _, uid in claim.owners:
+                self.land(*extended_key(namespace, uid), uid)
 
     def delete(self, claim: ResourceClaim) -> None:
         """Delete ``claim``."""

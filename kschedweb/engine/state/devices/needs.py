@@ -8,10 +8,8 @@ from kschedweb.engine.objects.devicerequests import DeviceRequest
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resourceclaim import IMPLICIT_PREFIX, PodClaim, ResourceClaim
 from kschedweb.engine.objects.resources import is_extended
-from kschedweb.engine.state.devices.claims import ClaimUse, Devices
+from kschedweb.engine.state.devices.claims import EXTENDED_NAME, ClaimUse, Devices, extended_key
 from kschedweb.engine.state.snapshot import Snapshot
-
-EXTENDED_NAME = "<extended-resources>"
 
 
 class ClaimError(ValueError):
@@ -56,19 +54,14 @@ def needs_of(snapshot: Snapshot, pod: Pod, *, extended: bool = True) -> Needs:
     known = snapshot.resource_claims
     resources = extended_resources(snapshot, pod) if extended else ()
     earlier = known.for_extended_resources(pod.name, pod.uid) if resources else None
-    if resources and earlier is None and (chosen := known.in_flight(*extended_key(pod))) is not None:
+    if resources and earlier is None and (chosen := known.in_flight(*extended_key(pod.namespace, pod.uid))) is not None:
         earlier = replace(extended_claim(pod), allocation=chosen.allocation)
     claims = []
     for claim in claims_of(known, pod):
         chosen = known.in_flight(claim.namespace, claim.name)
-        own = chosen is not None and chosen.uid == pod.uid and claim.allocation is None
+        own = chosen is not None and claim.allocation is None and known.may_use(chosen, pod.uid)
         claims.append(replace(claim, allocation=chosen.allocation) if own and chosen is not None else claim)
     return Needs(tuple(claims), resources, earlier)
-
-
-def extended_key(pod: Pod) -> tuple[str, str]:
-    """Under which the devices for the pod's extended resources are in flight, while there is no claim for them."""
-    return pod.namespace, f"{EXTENDED_NAME} {pod.uid}"
 
 
 def extended_claim(pod: Pod, requests: tuple[DeviceRequest, ...] = ()) -> ResourceClaim:

@@ -87,7 +87,7 @@ def fit(
         if check is not None and not check(len(order)):
             stopped = True
             break
-        pod = shape.clone(len(order) + 1)
+        pod = shape.clone(len(order) + 1).counted(configuration.release.counting)
         found = scheduler.find(pod)
         if found.node:
             scheduler.bind(pod, found.node)

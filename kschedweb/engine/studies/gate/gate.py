@@ -48,8 +48,15 @@ class Policy:
 
     @property
     def title(self) -> str:
-        """Its name, with the release where it is not the one that is meant anyway."""
-        return self.label if self.release is CURRENT else f"{self.label} as {self.release.title}"
+        """Its name, with the release that runs it."""
+        return f"{self.label} as {self.release.title}"
+
+
+def titles(policy: Policy, baseline: Policy) -> tuple[str, str]:
+    """The names of both, with the releases where one of these is not the one that is meant anyway."""
+    if policy.release is baseline.release is CURRENT:
+        return policy.label, baseline.label
+    return policy.title, baseline.title
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +93,10 @@ class GateVerdict:
     def to_dict(self) -> Json:
         """Plain data, for JSON and as the source of the other formats."""
         judged = self.judged.to_dict()
+        policy, baseline = titles(self.asked.policy, self.asked.baseline)
         about = {
-            "policy": self.asked.policy.title,
-            "baseline": self.asked.baseline.title,
+            "policy": policy,
+            "baseline": baseline,
             "about": self.asked.about,
             "engine": self.engine,
             "seed": self.seed,
@@ -110,8 +118,8 @@ def verdict(prepared: Prepared, asked: GateQuestion, *, progress: Progress | Non
     before, _ = configured(asked.baseline, "baseline")
     nodes, pods = size(prepared)
     outcomes = [
-        _played(prepared, one, _heard(progress, f"Under {policy.title}:"))
-        for one, policy in ((before, asked.baseline), (after, asked.policy))
+        _played(prepared, one, _heard(progress, f"Under {title}:"))
+        for one, title in zip((before, after), reversed(titles(asked.policy, asked.baseline)), strict=True)
     ]
     told = _heard(progress, "Moved pods explained:")
     comparison = compare(outcomes[0], outcomes[1], prepared, before, after, progress=told)

@@ -6,15 +6,18 @@ other try, the run is replayed up to it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.cycle.groupplacement import GroupPlacement
 from kschedweb.engine.cycle.placement import Placement
 from kschedweb.engine.cycle.request import SearchRequest
 from kschedweb.engine.framework.explanation import Explanation
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.simulation import Observer
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.studies.play.outcome import Outcome
@@ -38,7 +41,8 @@ class Decided:
     """Try ``attempt`` (from 1) of the ``attempts`` tries of ``pod`` in the run, at ``time`` (seconds).
 
     ``snapshot`` is the cluster as the try saw it, without the pod on a node; ``scheduler`` runs over it.
-    ``explanation`` covers every node; ``placement`` is the result of the cycle, which may have sampled nodes.
+    ``explanation`` covers every node; ``placement`` is the result of the cycle, which may have sampled nodes. If the
+    pod was tried with its group, ``group`` says what that came to, and the snapshot has the pods before it.
     """
 
     snapshot: Snapshot
@@ -49,6 +53,7 @@ class Decided:
     time: float
     attempt: int
     attempts: int
+    group: GroupPlacement | None = None
 
 
 def decide(
@@ -95,18 +100,33 @@ def decide(
 
 
 def _looked_at(scheduler: Scheduler, reached: _ReachedError, attempt: int, attempts: int) -> Decided:
+    group = None
+    if reached.group is not None:
+        request = SearchRequest(post_filter=True, ranks=RANKS)
+        group = scheduler.explain_group(reached.group, reached.members, request)
+        scheduler = scheduler.over(scheduler.snapshot.copy())
+        for other, node in group.before(reached.members, reached.pod.key):
+            scheduler.bind(other, node)
     snapshot, pod = scheduler.snapshot, reached.pod
-    explanation = scheduler.explain(pod, preemption=True)
-    placement = scheduler.find(pod, SearchRequest(post_filter=True, start=reached.start, ranks=RANKS))
-    return Decided(snapshot, pod, scheduler, explanation, placement, reached.time, attempt, attempts)
+    explanation = scheduler.explain(pod, preemption=group is None)
+    if group is None:
+        placement = scheduler.find(pod, SearchRequest(post_filter=True, start=reached.start, ranks=RANKS))
+    else:
+        placement = next(one for one in group.placements if one.pod == pod.key)
+    return Decided(snapshot, pod, scheduler, explanation, placement, reached.time, attempt, attempts, group)
 
 
 class _ReachedError(Exception):
-    """Ends a replay just before the try, whose search begins at the node at position ``start``."""
+    """Ends a replay just before the try, whose search begins at the node at position ``start``.
 
-    def __init__(self, pod: Pod, time: float, start: int) -> None:
+    ``group`` is the one that is tried, with its ``members``, ``None`` where the pod is tried alone.
+    """
+
+    def __init__(
+        self, pod: Pod, time: float, start: int, group: PodGroup | None = None, members: Sequence[Pod] = ()
+    ) -> None:
         super().__init__(pod.key)
-        self.pod, self.time, self.start = pod, time, start
+        self.pod, self.time, self.start, self.group, self.members = pod, time, start, group, members
 
 
 class _Counting(Observer):
@@ -126,7 +146,13 @@ class _Until(_Counting):
     def __init__(self, key: str, attempt: int, life: int) -> None:
         super().__init__(key)
         self._attempt, self._life = attempt, life
+        self._group: PodGroup | None = None
+        self._members: Sequence[Pod] = ()
+
+    def tries_group(self, group: PodGroup, pods: Sequence[Pod], now: float) -> None:
+        self._group, self._members = group, pods
 
     def tries(self, life: Life, attempt: int, start: int, now: float) -> None:
         if life.pod.key == self.key and attempt == self._attempt and self._life in (0, self.lives):
-            raise _ReachedError(life.pod, now, start)
+            group = self._group if any(pod.key == self.key for pod in self._members) else None
+            raise _ReachedError(life.pod, now, start, group, self._members)

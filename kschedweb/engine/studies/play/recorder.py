@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.objects.node import Node
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.objects.workloads import Budget
 from kschedweb.engine.simulation import Departure, Observer, Result
@@ -92,6 +94,9 @@ class Recorder(Observer):
         self._row, self._skips = self._rows[life], False
         self._tries[self._row] = now, len(self._moves), start if self._complete else UNTOLD
         self._decided.add(life.pod.key)
+
+    def tries_group(self, group: PodGroup, pods: Sequence[Pod], now: float) -> None:
+        self._complete = False  # what its pods come to does not follow from moves
 
     @property
     def works_out(self) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
-from kschedweb.engine.controllers.admission import admit
+from kschedweb.engine.controllers.admission import admit, admit_group
 from kschedweb.engine.objects.access import Json, ObjectError, mapping, reference
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.podgroup import is_group
 from kschedweb.engine.simulation import Event, PodArrives
 from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.engine.state.owners import of_daemon_set, stays_at_drain
@@ -19,6 +20,7 @@ from kschedweb.engine.studies.document.parts import ALL, ARRIVALS
 from kschedweb.engine.studies.document.raw import FINISHED, shifted, stored, unbound
 
 CLASSES = frozenset({"PriorityClass", "RuntimeClass"})
+Admission = Callable[[Json, ClusterObjects], Json]
 
 
 class Cluster:
@@ -74,10 +76,10 @@ class Cluster:
                     found.add(raw)
         return found
 
-    def _admitted(self, raw: Json, classes: ClusterObjects) -> Json:
-        """A bound pod after admission; a pod that admission would refuse is kept as it is."""
+    def _admitted(self, raw: Json, classes: ClusterObjects, admission: Admission = admit) -> Json:
+        """A bound pod, or a PodGroup, after admission; one that admission would refuse is kept as it is."""
         try:
-            return raw if stored(raw) else admit(raw, classes)
+            return raw if stored(raw) else admission(raw, classes)
         except ObjectError as problem:
             self.notes.append(f"{problem}: is taken without what its classes would give it")
             return raw
@@ -148,9 +150,11 @@ class Cluster:
         return self.nodes if self._began is None else self._began
 
     def listed(self) -> list[Json]:
-        """The objects at time 0, without pending pods, which are events."""
+        """The objects at time 0, groups of pods admitted, without pending pods, which are events."""
         self.begin()
-        return [*self.others.values(), *self.first.values(), *self.bound.values()]
+        classes = self._classes()
+        others = [self._admitted(raw, classes, admit_group) if is_group(raw) else raw for raw in self.others.values()]
+        return [*others, *self.first.values(), *self.bound.values()]
 
 
 def arrival(raw: Json, at: float, life: float | None = None) -> PodArrives:

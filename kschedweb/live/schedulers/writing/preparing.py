@@ -11,19 +11,20 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from kschedweb.clusters.connecting.client import MERGE, ClusterError
+from kschedweb.clusters.connecting.client import MERGE, STRATEGIC, ClusterError
 from kschedweb.clusters.following.facts import Json, Named
 from kschedweb.clusters.kinds import BY_NAME
 from kschedweb.engine.framework.preparation import (
     AllocateClaim,
     FreeClaim,
+    MakeClaim,
     Preparation,
     ReserveClaim,
     SelectNode,
     TakeVolume,
 )
-from kschedweb.engine.objects.resourceclaim import BindingState, ResourceClaim
-from kschedweb.live.schedulers.writing.writer import DONE, MISSING, WITHHELD, WriteCode, Writer, WriteResult
+from kschedweb.engine.objects.resourceclaim import EXTENDED_RESOURCE_CLAIM, BindingState, ResourceClaim
+from kschedweb.live.schedulers.writing.writer import DONE, MISSING, WITHHELD, WriteCode, Writer, WriteResult, pod_path
 
 BIND_SECONDS = 600.0  # VolumeBinding's bindTimeoutSeconds
 LOOK_SECONDS = 0.5  # between two looks whether claims are bound
@@ -31,6 +32,7 @@ SELECTED_NODE = "volume.kubernetes.io/selected-node"
 BIND_COMPLETED, BY_CONTROLLER = "pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller"
 FINALIZER = "resource.kubernetes.io/delete-protection"
 VOLUMES, DEVICES = "VolumeBinding", "DynamicResources"
+Written = SelectNode | TakeVolume | ReserveClaim | AllocateClaim  # what is written to a claim that is there
 
 
 class Stop(Protocol):
@@ -46,11 +48,17 @@ class Preparer:
     def prepare(self, pod: Named, preparations: Sequence[Preparation]) -> WriteResult:
         """Done, withheld, or why the pod cannot be bound; the text is PreBind's error."""
         try:
+            written: list[Written] = []
+            known: Written
             for one in preparations:
-                outcome = self._write(pod, one)
+                if isinstance(one, MakeClaim):
+                    outcome, known = self._make(pod, one)
+                else:
+                    outcome, known = self._write(pod, one), one
                 if not outcome.done:
                     return outcome if outcome.result is WriteCode.WITHHELD else _failed(one, outcome.text)
-            return self._bound(pod, [one for one in preparations if _waits(one)])
+                written.append(known)
+            return self._bound(pod, [one for one in written if _waits(one)])
         except ClusterError as error:
             return _failed(preparations[0], error.detail)
 
@@ -58,6 +66,8 @@ class Preparer:
         """Take away the devices of a claim that only ``pod`` uses, as kube-scheduler's PostFilter does."""
         path = BY_NAME["ResourceClaim"].object_path(one.namespace, one.claim)
         try:
+            if one.made:
+                return self._delete(path)
             found = self._read(path)
         except ClusterError as error:
             return WriteResult(WriteCode.REFUSED, error.detail)
@@ -72,7 +82,7 @@ class Preparer:
 
     # Writing.
 
-    def _write(self, pod: Named, one: Preparation) -> WriteResult:
+    def _write(self, pod: Named, one: Written) -> WriteResult:
         match one:
             case SelectNode():
                 return self._change(_claim_path(one), {"metadata": {"annotations": {SELECTED_NODE: one.node}}}, one.uid)
@@ -123,6 +133,38 @@ class Preparer:
         version = {"resourceVersion": found["metadata"]["resourceVersion"]}
         return self._change(f"{path}/status", {"metadata": version, "status": change}, found["metadata"]["uid"])
 
+    def _make(self, pod: Named, one: MakeClaim) -> tuple[WriteResult, AllocateClaim]:
+        """Make the claim for extended resources, write its devices, and name it in the pod's status."""
+        path, _, _ = BY_NAME["ResourceClaim"].object_path(one.namespace, "-").rpartition("/")
+        outcome, made = self._writer.make(path, _for_extended_resources(pod, one))
+        name = made["metadata"]["name"] if outcome.done else ""
+        known = AllocateClaim(one.namespace, name, one.allocation, one.waits)
+        if not outcome.done:
+            return outcome, known
+        outcome = self._reserve(pod, known)
+        if outcome.done:
+            named = {"requestMappings": list(one.mappings), "resourceClaimName": name}
+            status = {"metadata": {"uid": pod.uid}, "status": {"extendedResourceClaimStatus": named}}
+            outcome = self._writer.persist("PATCH", f"{pod_path(pod)}/status", status, STRATEGIC)
+        if not outcome.done:
+            self._delete(f"{path}/{name}")
+        return outcome, known
+
+    def _delete(self, path: str) -> WriteResult:
+        """Delete a claim that was made for extended resources, whether it has devices or not."""
+        found = self._read(path)
+        if found is None:
+            return DONE
+        uid, finalizers = found["metadata"]["uid"], found["metadata"].get("finalizers") or []
+        outcome = DONE
+        if FINALIZER in finalizers:
+            left = [one for one in finalizers if one != FINALIZER]
+            outcome = self._change(path, {"metadata": {"finalizers": left}}, uid)
+        if outcome.done:
+            options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}}
+            outcome = self._writer.persist("DELETE", path, options)
+        return DONE if outcome.result is WriteCode.MISSING else outcome
+
     def _hold(self, path: str, found: Json) -> WriteResult:
         """Make sure that a claim with devices does not go before they are given back."""
         metadata = found["metadata"]
@@ -147,7 +189,7 @@ class Preparer:
 
     # Waiting.
 
-    def _bound(self, pod: Named, wanted: Sequence[Preparation]) -> WriteResult:
+    def _bound(self, pod: Named, wanted: Sequence[Written]) -> WriteResult:
         """Wait until controllers and provisioners have bound the claims."""
         until = time.monotonic() + self._seconds
         waiting = list(wanted)
@@ -169,7 +211,7 @@ class Preparer:
             if self._stop.wait(LOOK_SECONDS):
                 return WITHHELD
 
-    def _looked(self, one: Preparation) -> str | None:
+    def _looked(self, one: Written) -> str | None:
         """``None`` if the claim is bound, "" if it is not bound yet, else why it will not be."""
         if isinstance(one, AllocateClaim):
             return self._ready(one)
@@ -195,16 +237,29 @@ class Preparer:
         return None if allocation.binding is BindingState.READY else ""
 
 
-def _waits(one: Preparation) -> bool:
+def _for_extended_resources(pod: Named, one: MakeClaim) -> Json:
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": pod.name, "uid": pod.uid, "controller": True}
+    metadata = {
+        "generateName": f"{pod.name}-extended-resources-",
+        "namespace": one.namespace,
+        "annotations": {EXTENDED_RESOURCE_CLAIM: "true"},
+        "ownerReferences": [owner],
+    }
+    spec = {"devices": {"requests": list(one.requests)}}
+    kind = BY_NAME["ResourceClaim"]
+    return {"apiVersion": kind.api_version, "kind": kind.name, "metadata": metadata, "spec": spec}
+
+
+def _waits(one: Written) -> bool:
     """Whether others have to do something before it has taken effect."""
     return one.waits if isinstance(one, AllocateClaim) else not isinstance(one, ReserveClaim)
 
 
-def _claim_path(one: Preparation) -> str:
+def _claim_path(one: Written) -> str:
     return BY_NAME["PersistentVolumeClaim"].object_path(one.namespace, one.claim)
 
 
 def _failed(one: Preparation, why: str) -> WriteResult:
-    plugin = DEVICES if isinstance(one, ReserveClaim | AllocateClaim) else VOLUMES
+    plugin = DEVICES if isinstance(one, ReserveClaim | AllocateClaim | MakeClaim) else VOLUMES
     doing = "reserving claims" if plugin == DEVICES else "binding volumes"
     return WriteResult(WriteCode.REFUSED, f'running PreBind plugin "{plugin}": {doing}: {why}')

@@ -170,6 +170,17 @@ class Writer:
         """Read the object at ``path``. Raises ClusterError if there is no answer."""
         return self._client.send("GET", path, seconds=self._call_seconds)
 
+    def make(self, path: str, body: Json) -> tuple[WriteResult, Json]:
+        """A new object, and how the server stored it. Not tried again: it may be there although no answer came."""
+        try:
+            answer = self._send("POST", path, body)
+        except ClusterError as error:
+            return WriteResult(WriteCode.UNKNOWN if error.reached else WriteCode.REFUSED, error.detail), {}
+        if answer is None:
+            return WITHHELD, {}
+        found = answer.json() if answer.code < 300 else None
+        return (DONE, found) if isinstance(found, dict) else (_refused(answer), {})
+
     def persist(self, method: str, path: str, body: Json, content: str = JSON, *, patient: bool = True) -> WriteResult:
         """A write that does no harm if it is done twice: it is tried again if the server was busy or away."""
         outcome, rest = WITHHELD, FIRST_REST

@@ -228,7 +228,7 @@ def test_an_upgrade_is_one_policy_under_two_releases(run: Run) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--release", "1.33"), "--release: release: must be one of 1.34, 1.35, 1.36, 1.37"),
+        (("--release", "newest"), "--release: release: must be one of 1.34, 1.35, 1.36, 1.37"),
         (
             ("--release", "1.37", "--feature-gates", "NodeDeclaredFeatures=false"),
             "--release: featureGates: cannot set feature gate NodeDeclaredFeatures to false",

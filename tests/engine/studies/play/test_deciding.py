@@ -26,6 +26,7 @@ from kschedweb.engine.studies.prepare.estimate import Estimate, EstimatedUse
 from kschedweb.engine.studies.prepare.history import Played
 from kschedweb.engine.studies.prepare.prepared import Prepared
 from tests.engine.builders import node, pod
+from tests.engine.gangs import configured, group, members
 from tests.engine.studies.worlds import configuration, crowd, queue
 from tests.support import tiers
 
@@ -212,3 +213,23 @@ def test_what_never_was_is_said_to_be_none(key: str, attempt: int, said: str) ->
     prepared = Prepared([node("only")], [PodArrives(0.0, pod("one"))], 10.0)
     with pytest.raises(NoSuchTryError, match=said):
         decide(prepared, configuration(), key, attempt)
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_a_try_with_its_group_is_looked_at_beside_the_pods_before_it(count: int) -> None:
+    objects = [node("a"), node("b"), group("gang", count)]
+    arrivals: list[Event] = [PodArrives(1.0, one) for one in members(count, requests={"cpu": "3"})]
+    prepared = Prepared(objects, arrivals, until=5.0)
+    outcome = run(prepared, configured())
+    last = f"default/gang-{count - 1}"
+    row = outcome.index[last]
+    decided = decide(prepared, configured(), last, outcome=outcome)
+    assert decided.group is not None
+    assert decided.group.placed == (count == 2)
+    if count == 2:
+        assert decided.placement.node == outcome.nodes[outcome.node[row]] == "b"
+        assert decided.explanation.node == "b"
+    else:
+        assert decided.placement.condition == outcome.texts[outcome.message[row]]
+        assert decided.group.blocking == "default/gang-2"
+        assert decided.explanation.chosen is None

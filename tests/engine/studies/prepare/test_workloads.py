@@ -6,8 +6,9 @@ import re
 from typing import Any
 
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.simulation import PodArrives
+from kschedweb.engine.simulation import PodArrives, Simulation
 from tests.engine.builders import node, pod
+from tests.engine.gangs import configured, group
 from tests.engine.studies.prepare.test_prepared import owned, prepared, problems, run, zoned
 
 CONTAINER = {"name": "main", "resources": {"requests": {"cpu": "100m"}}}
@@ -147,3 +148,20 @@ def test_what_cannot_be_scaled_or_added_is_told() -> None:
         "changes[1].addWorkload.manifest: there is a workload default/DaemonSet/agent already",
         "changes[2].removeWorkload.workload: there is no workload default/Job/none at this time",
     ]
+
+
+def test_pods_of_a_workload_may_be_a_group_that_the_scenario_adds() -> None:
+    high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 7}
+    pods = {"schedulingGroup": {"podGroupName": "gang"}, "priorityClassName": "high"}
+    raw = manifest("Job", name="gang", parallelism=3, completions=3, pod=pods)
+    made = prepared(
+        *zoned("a", "b"),
+        objects=[high, group("gang", 3, priorityClassName="high")],
+        changes=[{"at": 5, "addWorkload": {"manifest": raw}}],
+    )
+    (gang,) = (one for one in made.objects if one["kind"] == "PodGroup")
+    assert gang["spec"]["priority"] == 7
+    result = Simulation(made.start, configured(), made.events, made.settings).run(60.0)
+    assert [(one.group, one.placed, one.message) for one in result.groups] == [("default/gang", True, "")]
+    assert len({one.time for one in result.bound}) == 1
+    assert len(result.bound) == 3

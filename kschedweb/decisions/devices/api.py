@@ -1,0 +1,190 @@
+"""REST: the devices of one node for a pod's claims, with every verdict on each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.urls import path
+from django.utils.decorators import method_decorator
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kschedweb.accounts.roles import Action
+from kschedweb.decisions import selectors, services
+from kschedweb.decisions.case import Case
+from kschedweb.decisions.devices import told
+from kschedweb.decisions.kinds import decider
+from kschedweb.decisions.shown import device_node
+from kschedweb.web.errors import Unprocessable
+from kschedweb.web.heavy import heavy
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+
+
+class DeviceIdSerializer(serializers.Serializer[Any]):
+    driver = serializers.CharField()
+    pool = serializers.CharField()
+    device = serializers.CharField()
+
+
+class HeldDeviceSerializer(DeviceIdSerializer):
+    request = serializers.CharField(help_text="The request that it answers, or request/alternative.")
+
+
+class HeldClaimSerializer(serializers.Serializer[Any]):
+    """A claim that has its devices."""
+
+    claim = serializers.CharField()
+    devices = HeldDeviceSerializer(many=True)
+    problem = serializers.CharField(allow_blank=True, help_text="Why they cannot be used on the node.")
+
+
+class DeviceConstraintSerializer(serializers.Serializer[Any]):
+    """What the devices of a claim must have in common, or must differ in."""
+
+    claim = serializers.CharField()
+    kind = serializers.ChoiceField(["matchAttribute", "distinctAttribute"])
+    attribute = serializers.CharField()
+    requests = serializers.ListField(child=serializers.CharField(), help_text="Empty for all requests of the claim.")
+
+
+class DeviceRefusalSerializer(serializers.Serializer[Any]):
+    """Why the search finds nothing."""
+
+    why = serializers.ChoiceField(
+        ["short", "constraint", "together"],
+        help_text="A request finds too few devices on its own; a constraint forbids what there is; there are enough"
+        " for each request, but not for all at once.",
+    )
+    claim = serializers.CharField()
+    request = serializers.CharField(allow_blank=True)
+    constraint = DeviceConstraintSerializer(allow_null=True)
+    text = serializers.CharField()
+
+
+class DeviceSelectorSerializer(serializers.Serializer[Any]):
+    """A CEL expression of a DeviceClass or of a request."""
+
+    of = serializers.CharField()
+    expression = serializers.CharField()
+
+
+class SelectorAnswerSerializer(serializers.Serializer[Any]):
+    """The answer of the selector at the same place in the request's list."""
+
+    accepts = serializers.BooleanField(allow_null=True, help_text="null: it has no answer.")
+    problem = serializers.CharField(allow_blank=True, help_text="kube-scheduler's error.")
+    outside = serializers.BooleanField(help_text="Whether the answer is outside the simulation.")
+
+
+class DeviceObjectionSerializer(serializers.Serializer[Any]):
+    """Why a device cannot be had, whatever selectors say."""
+
+    why = serializers.ChoiceField(["elsewhere", "inUse", "notOffered", "tainted", "counters", "capacity", "attribute"])
+    text = serializers.CharField()
+
+
+class DeviceVerdictSerializer(DeviceIdSerializer):
+    selectors = SelectorAnswerSerializer(many=True)
+    objections = DeviceObjectionSerializer(many=True)
+    holders = serializers.ListField(child=serializers.CharField(), help_text="Claims that have it, or a share of it.")
+    compared = serializers.DictField(child=serializers.CharField(), help_text="Attributes that constraints compare.")
+    passes = serializers.BooleanField(help_text="Whether it can be had for this request alone.")
+    chosen = serializers.BooleanField()
+    chosenFor = serializers.ListField(child=serializers.CharField(), help_text="Claim and request, with a space.")
+
+
+class DeviceRequestSerializer(serializers.Serializer[Any]):
+    """A request, or one of its alternatives."""
+
+    claim = serializers.CharField()
+    request = serializers.CharField(help_text="Its name, or request/alternative.")
+    deviceClass = serializers.CharField()
+    classExists = serializers.BooleanField()
+    count = serializers.IntegerField(allow_null=True, help_text="null: all devices that suit.")
+    wanted = serializers.IntegerField()
+    passing = serializers.IntegerField()
+    selectors = DeviceSelectorSerializer(many=True)
+    devices = DeviceVerdictSerializer(many=True)
+
+
+class UnusablePoolSerializer(serializers.Serializer[Any]):
+    pool = serializers.CharField()
+    state = serializers.ChoiceField(["incomplete", "invalid"])
+
+
+class DevicesSerializer(serializers.Serializer[Any]):
+    """The devices that a node sees, and what becomes of the pod's claims there."""
+
+    snapshot = serializers.UUIDField()
+    policy = serializers.CharField()
+    revision = serializers.IntegerField()
+    release = serializers.CharField(help_text="The kube-scheduler whose answer this is.")
+    node = serializers.CharField()
+    problem = serializers.CharField(allow_blank=True, help_text="Why the claims cannot be looked at.")
+    held = HeldClaimSerializer(many=True)
+    found = serializers.BooleanField(allow_null=True, help_text="null: no claim needs devices.")
+    failed = serializers.CharField(allow_blank=True, help_text="kube-scheduler's error.")
+    unknown = serializers.CharField(allow_blank=True, help_text="What it depends on that is outside the simulation.")
+    refusals = DeviceRefusalSerializer(many=True)
+    constraints = DeviceConstraintSerializer(many=True)
+    unusablePools = UnusablePoolSerializer(many=True)
+    requests = DeviceRequestSerializer(many=True)
+
+
+@method_decorator(heavy, name="dispatch")
+class DevicesView(APIView):
+    """Which devices a pod gets on a node, and why others are not for it."""
+
+    action_required = Action.VIEW
+
+    @extend_schema(
+        operation_id="decision_devices_retrieve",
+        responses=DevicesSerializer,
+        parameters=[
+            OpenApiParameter(
+                "node",
+                OpenApiTypes.STR,
+                description="A node; without one the pod's, or the one that comes closest to fitting.",
+            ),
+            OpenApiParameter("policy", OpenApiTypes.STR, description="Name of a policy; `default` without one."),
+            OpenApiParameter(
+                "revision", OpenApiTypes.INT, description="Number of its revision; the newest without one."
+            ),
+            OpenApiParameter(
+                "snapshot", OpenApiTypes.UUID, description="A snapshot; the cluster's newest without one."
+            ),
+        ],
+    )
+    def get(self, request: Request, name: str, namespace: str, pod: str) -> Response:
+        query = request.query_params
+        snapshot = selectors.snapshot_asked(name, query.get("snapshot", ""))
+        revision = selectors.revision_asked(query.get("policy") or "default", query.get("revision", ""))
+        decides = decider(revision)
+        case = services.case(snapshot, f"{namespace}/{pod}", revision)
+        shown = decides.present(case)
+        if not isinstance(case, Case):
+            raise Unprocessable.at("policy", "A classic kube-scheduler knows no devices: take a policy with profiles.")
+        asked = query.get("node", "").strip()
+        node = device_node(asked, shown, None if case.explanation.feasible.size else shown.nearest_miss())
+        if node is None:
+            problem = f"The snapshot has no node {asked[:300]}." if asked else "The pod fits nowhere: name a node."
+            raise Unprocessable.at("node", problem)
+        with services.alone(snapshot):
+            found = told.devices(case, node)
+        about = {
+            "snapshot": snapshot.pk,
+            "policy": revision.policy.name,
+            "revision": revision.number,
+            "release": decides.release(case),
+        }
+        return Response(about | found)
+
+
+urlpatterns = [
+    path("clusters/<slug:name>/pods/<str:namespace>/<str:pod>/devices/", DevicesView.as_view(), name="devices"),
+]

@@ -1,0 +1,145 @@
+"""The devices of one node as tables: one for each request of the pod's claims."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kschedweb.decisions.devices import words
+
+if TYPE_CHECKING:
+    from kschedweb.engine.allocation.inspecting import ChoiceInspection, DeviceVerdict, SelectorVerdict
+    from kschedweb.engine.plugins.dynamicresources.inspecting import PodInspection
+
+MOST_ROWS = 40  # devices of a table on the page; REST has all
+
+
+@dataclass(frozen=True)
+class SelectorColumn:
+    """An expression; ``outside``: for some device its answer is outside the simulation."""
+
+    number: int
+    expression: str
+    of: str
+    outside: bool
+
+
+@dataclass(frozen=True)
+class DeviceRow:
+    """One device; ``state`` is "chosen", "other" (chosen for another request), "free" or "refused"."""
+
+    name: str
+    pool: str
+    driver: str
+    state: str
+    selectors: tuple[SelectorVerdict, ...]
+    compared: tuple[tuple[str, str], ...]
+    holders: tuple[str, ...]
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RequestTable:
+    """The devices that a node sees, for one request or one of its alternatives; ``hidden`` are not listed."""
+
+    claim: str
+    name: str
+    wants: str
+    passing: int
+    total: int
+    class_missing: str
+    selectors: tuple[SelectorColumn, ...]
+    compares: bool
+    rows: tuple[DeviceRow, ...]
+    hidden: int
+
+
+@dataclass(frozen=True)
+class HeldRow:
+    """A claim that has devices; ``problem`` is "" if they can be used on the node."""
+
+    claim: str
+    devices: tuple[str, ...]
+    problem: str
+
+
+@dataclass(frozen=True)
+class DevicesOnNode:
+    """The devices of ``node`` for a pod. ``found`` is ``None`` where no claim needs devices.
+
+    ``failed`` is kube-scheduler's error, ``unknown`` what the answer depends on, ``refusals`` are sentences.
+    """
+
+    node: str
+    problem: str
+    held: tuple[HeldRow, ...]
+    found: bool | None
+    failed: str
+    unknown: str
+    refusals: tuple[str, ...]
+    constraints: tuple[tuple[str, str], ...]  # claim, what it asks for
+    unusable: tuple[tuple[str, str], ...]  # pool, state
+    requests: tuple[RequestTable, ...]
+
+
+def tables(node: str, told: PodInspection) -> DevicesOnNode:
+    """What is told of ``node``, to be shown."""
+    searched = told.searched
+    return DevicesOnNode(
+        node=node,
+        problem=told.problem,
+        held=tuple(
+            HeldRow(one.claim, tuple("/".join(device) for _, device in one.devices), words.held(one))
+            for one in told.held
+        ),
+        found=None if searched is None else searched.found,
+        failed="" if searched is None else searched.failed,
+        unknown="" if searched is None else searched.unknown,
+        refusals=() if searched is None else tuple(words.refusal(one, searched) for one in searched.refusals),
+        constraints=()
+        if searched is None
+        else tuple((claim, words.constraint(one)) for claim, one in searched.constraints),
+        unusable=() if searched is None else searched.unusable,
+        requests=() if searched is None else tuple(_table(one) for one in searched.choices),
+    )
+
+
+def _table(choice: ChoiceInspection) -> RequestTable:
+    listed = sorted(choice.devices, key=lambda one: (not one.chosen, not one.passes))[:MOST_ROWS]
+    shown = choice.devices if len(choice.devices) <= MOST_ROWS else listed
+    outside = {place for one in choice.devices for place, verdict in enumerate(one.selectors) if verdict.outside}
+    return RequestTable(
+        claim=choice.claim,
+        name=choice.name,
+        wants=words.wants(choice),
+        passing=choice.passing,
+        total=len(choice.devices),
+        class_missing="" if choice.class_exists else choice.device_class,
+        selectors=tuple(
+            SelectorColumn(place + 1, expression, of, place in outside)
+            for place, (expression, of) in enumerate(choice.selectors)
+        ),
+        compares=any(one.compared for one in choice.devices),
+        rows=tuple(map(_row, shown)),
+        hidden=len(choice.devices) - len(shown),
+    )
+
+
+def _row(device: DeviceVerdict) -> DeviceRow:
+    driver, pool, name = device.device
+    problems = [f"selector {number}: {one.problem}" for number, one in enumerate(device.selectors, 1) if one.problem]
+    reasons = [words.objection(one, device) for one in device.objections]
+    if not device.chosen:
+        reasons += [f"it is taken for {one}" for one in device.chosen_for]
+    return DeviceRow(
+        name, pool, driver, state(device), device.selectors, device.compared, device.holders, (*problems, *reasons)
+    )
+
+
+def state(device: DeviceVerdict) -> str:
+    """ "chosen", "other", "free" or "refused", as a row has it."""
+    if device.chosen:
+        return "chosen"
+    if not device.passes:
+        return "refused"
+    return "other" if device.chosen_for else "free"

@@ -1,0 +1,67 @@
+"""What a pod's claims come to on one node: those with devices, and every verdict on the devices for the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kschedweb.engine.allocation.allocator import Allocator
+from kschedweb.engine.allocation.features import Features
+from kschedweb.engine.allocation.inspecting import Inspection, inspect
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.resourceclaim import BindingState, DeviceId
+from kschedweb.engine.plugins.dynamicresources.verdicts import claims_to_allocate, usable
+from kschedweb.engine.state.devices.needs import ClaimError, needs_of
+from kschedweb.engine.state.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class HeldClaim:
+    """A claim that has its devices: (request, device) of each, and whether they can be used on the node.
+
+    ``ready`` says whether those that have to be made ready are.
+    """
+
+    claim: str
+    devices: tuple[tuple[str, DeviceId], ...]
+    usable: bool
+    ready: BindingState
+
+
+@dataclass(frozen=True, slots=True)
+class PodInspection:
+    """``problem`` is why the claims cannot be looked at. ``searched`` is ``None`` where no claim needs devices."""
+
+    problem: str = ""
+    held: tuple[HeldClaim, ...] = ()
+    searched: Inspection | None = None
+
+    @property
+    def empty(self) -> bool:
+        """Whether the pod asks for no devices."""
+        return not (self.problem or self.held or self.searched)
+
+
+def inspect_pod(snapshot: Snapshot, pod: Pod, node: str, features: Features) -> PodInspection:
+    """The claims of ``pod`` on ``node``, which is one of the snapshot's."""
+    try:
+        needs = needs_of(snapshot, pod, extended=features.extended)
+    except ClaimError as problem:
+        return PodInspection(str(problem))
+    row = snapshot.index[node]
+    held = tuple(
+        HeldClaim(
+            claim.key,
+            tuple((one.request, one.device) for one in claim.allocation.devices),
+            bool(usable(snapshot, claim.allocation)[row]),
+            claim.allocation.binding,
+        )
+        for claim in needs.all_claims
+        if claim.allocation is not None
+    )
+    if not needs.searches:
+        return PodInspection(held=held)
+    asked = next((claims for claims, nodes in claims_to_allocate(snapshot, pod, needs) if nodes[row]), [])
+    if not asked:
+        return PodInspection(held=held)
+    allocator, holders = Allocator(snapshot, features), snapshot.resource_claims.holders()
+    return PodInspection(held=held, searched=inspect(allocator, asked, row, holders))

@@ -1,0 +1,107 @@
+"""GangScheduling keeps the pods of a gang back until enough of them are there, and lets them start together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kschedweb.engine.config.specs import PluginSpec
+from kschedweb.engine.framework.events import (
+    ASSIGNED_POD_ADD,
+    POD_GROUP_ADD,
+    POD_GROUP_UPDATE,
+    UNSCHEDULED_POD_ADD,
+    EventHint,
+    ObjectChange,
+)
+from kschedweb.engine.framework.groups import GroupCycle, Progress
+from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.framework.status import SUCCESS, Code, Status, error, unresolvable, unschedulable
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.state.cluster import ClusterObjects
+
+NAME = "GangScheduling"
+TIMEOUT = 5 * 60.0  # seconds that a pod waits at Permit for the others
+TOO_FEW = "waiting for minCount pods from a gang to appear in scheduling queue"
+WAITS = Status(Code.WAIT, ("waiting for minCount pods from a gang to be scheduled",))
+
+
+class GangScheduling:
+    name = NAME
+
+    def __init__(self, args: dict[str, Any]) -> None:
+        pass
+
+    def pre_enqueue(self, pod: Pod, cluster: ClusterObjects) -> Status:
+        """Whether as many pods of the gang are there as have to be placed together."""
+        if not pod.scheduling_group:
+            return SUCCESS
+        group = cluster.groups.of(pod)
+        if group is None:
+            name = pod.scheduling_group.partition("/")[2]
+            return unresolvable(f'waiting for pods\'s pod group "{name}" to appear in scheduling queue')
+        if group.min_count is not None and cluster.groups.size(group.key) < group.min_count:
+            return unresolvable(TOO_FEW)
+        return SUCCESS
+
+    def placement_feasible(self, cycle: GroupCycle, progress: Progress) -> Status:
+        """``Wait`` while pods that are still to be tried may make up the number."""
+        least, scheduled, remaining = cycle.group.least, progress.scheduled, progress.remaining
+        counted = f"{scheduled} scheduled, {remaining} remaining"
+        if remaining + scheduled < least:
+            return unschedulable(f"minCount ({least}) cannot be satisfied: {counted}")
+        if scheduled < least:
+            return Status(Code.WAIT, (f"minCount ({least}) is not yet satisfied: {counted}",))
+        return SUCCESS
+
+    def permit(self, cycle: Cycle, node: str) -> tuple[Status, float]:
+        """Wait for the others; the pod that makes up the number lets them all go on."""
+        key = cycle.pod.scheduling_group
+        if not key:
+            return SUCCESS, 0.0
+        group = cycle.snapshot.objects.groups.get(key)
+        if group is None:
+            said = f"pod group object not found for pod group podgroup/{key}"
+            return error(f"failed to get podGroup {key}: {said}"), 0.0
+        if group.min_count is None:
+            return SUCCESS, 0.0
+        members = cycle.snapshot.members(key)
+        if len(members) < group.min_count:
+            return WAITS, TIMEOUT
+        cycle.allows[self.name] = tuple(member.key for member in members)
+        return SUCCESS, 0.0
+
+    def events(self) -> list[EventHint]:
+        return [
+            EventHint(UNSCHEDULED_POD_ADD, _same_group),
+            EventHint(ASSIGNED_POD_ADD, _same_group),
+            EventHint(POD_GROUP_ADD, _own_group),
+            EventHint(POD_GROUP_UPDATE, _own_group_asks_for_fewer),
+        ]
+
+
+def _same_group(pod: Pod, change: ObjectChange) -> bool:
+    return bool(pod.scheduling_group) and change.new.scheduling_group == pod.scheduling_group
+
+
+def _own_group(pod: Pod, change: ObjectChange) -> bool:
+    return bool(change.new.key == pod.scheduling_group)
+
+
+def _own_group_asks_for_fewer(pod: Pod, change: ObjectChange) -> bool:
+    old, new = change.old.min_count, change.new.min_count
+    return _own_group(pod, change) and old is not None and new is not None and new < old
+
+
+def _variant(release: Any) -> dict[str, Any]:
+    if not release.behaviour.groups_are_entities:
+        return {}
+    return {"gate": "GenericWorkload", "factory": GangScheduling if release.groups else None}
+
+
+SPEC = PluginSpec(
+    NAME,
+    frozenset({"preEnqueue", "permit"}),
+    "Lets the pods of a group start together.",
+    gate="GangScheduling",
+    variant=_variant,
+)

@@ -1,0 +1,41 @@
+"""PodGroupPodsCount prefers the domains in which more pods of the group find a place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kschedweb.engine.config.specs import PluginSpec
+from kschedweb.engine.framework.groups import Assignment, Domain, GroupCycle
+from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
+from kschedweb.engine.framework.status import CycleError
+
+NAME = "PodGroupPodsCount"
+
+
+class PodGroupPodsCount:
+    name = NAME
+
+    def __init__(self, args: dict[str, Any]) -> None:
+        pass
+
+    def score_placement(self, cycle: GroupCycle, domain: Domain, assigned: Sequence[Assignment]) -> int:
+        return len(cycle.scheduled) + len(assigned)
+
+    def normalize_placement_scores(self, cycle: GroupCycle, scores: Sequence[int]) -> list[int]:
+        highest = max(scores)
+        if not highest:
+            raise CycleError(
+                f'running NormalizePlacementScore on PlacementScore plugins: plugin "{self.name}" failed with: no pods '
+                "from pod group are assigned to any of the candidate placements"
+            )
+        return [score * MAX_NODE_SCORE // highest for score in scores]
+
+
+SPEC = PluginSpec(
+    NAME,
+    frozenset({"placementScore"}),
+    "Prefers domains that hold more pods of the group.",
+    gate="TopologyAwareWorkloadScheduling",
+    variant=lambda release: {"factory": PodGroupPodsCount if release.groups_by_topology else None},
+)

@@ -1,0 +1,61 @@
+"""TopologyPlacementGenerator has a group tried in each domain of its topology: nodes with one value of a label."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kschedweb.engine.config.specs import PluginSpec
+from kschedweb.engine.framework.groups import Domain, GroupCycle
+from kschedweb.engine.framework.status import SUCCESS, CycleError, Status, error
+
+NAME = "TopologyPlacementGenerator"
+
+
+class TopologyPlacementGenerator:
+    name = NAME
+
+    def __init__(self, args: dict[str, Any]) -> None:
+        pass
+
+    def generate_placements(self, cycle: GroupCycle, parent: Domain) -> tuple[list[Domain], Status]:
+        """The domains within ``parent`` by name; the one alone where pods of the group are already.
+
+        kube-scheduler leaves their order to chance.
+        """
+        key = cycle.group.topology_key
+        if not key:
+            return [parent], SUCCESS
+        try:
+            required = _domain_of(cycle, key)
+        except CycleError as problem:
+            return [], error(f"cannot determine domain for already scheduled pods: {problem}")
+        nodes: dict[str, list[int]] = {}
+        for node in parent.nodes.tolist():
+            value = cycle.snapshot.nodes[node].labels.get(key)
+            if value is not None and required in (None, value):
+                nodes.setdefault(value, []).append(node)
+        return [Domain(value, np.array(there, dtype=np.intp)) for value, there in sorted(nodes.items())], SUCCESS
+
+
+def _domain_of(cycle: GroupCycle, key: str) -> str | None:
+    """The domain of the pods that have a node, ``None`` where none has. Raises CycleError where it is not one."""
+    domain: str | None = None
+    for pod in cycle.scheduled:
+        value = cycle.snapshot.nodes[cycle.snapshot.index[pod.node_name]].labels.get(key)
+        if value is None:
+            raise CycleError(f"no topology domain found for pod {pod.key}")
+        if domain and domain != value:
+            raise CycleError(f"more than 1 domain found for pod group: {domain}, {value}")
+        domain = value
+    return domain
+
+
+SPEC = PluginSpec(
+    NAME,
+    frozenset({"placementGenerate"}),
+    "Proposes the domains that a pod group could be placed in.",
+    gate="TopologyAwareWorkloadScheduling",
+    variant=lambda release: {"factory": TopologyPlacementGenerator if release.groups_by_topology else None},
+)

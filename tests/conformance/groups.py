@@ -1,0 +1,159 @@
+"""Scenarios of groups put to the real scheduler of 1.37 and to the engine.
+
+    GANGS=$(tests/support/gangs/build) python -m tests.conformance.groups [--seed N] [--count N] [KIND …]
+
+prints each scenario on which the two differ, made as small as it can be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from kschedweb.engine.framework.status import CycleError
+from tests.conformance.hunting import KEPT, SEED
+from tests.conformance.making.groups import Busy, Devices, Domains, Groups, Sampled, Sharing
+from tests.conformance.rounds import Rounds
+from tests.conformance.shrinking import shrink
+
+Json = dict[str, Any]
+Difference = tuple[Json, Json, Json]
+KINDS = {"groups": Groups, "domains": Domains, "sampled": Sampled, "devices": Devices, "sharing": Sharing, "busy": Busy}
+GOLDEN = "groups.jsonl.gz"
+TOPOLOGY = "TopologyAwareWorkloadScheduling"
+NODE = re.compile(r"(?<= on node )\S+(?=,)")
+PROCESSES, PART, TIMEOUT = 8, 16, 300
+KEEP = KEPT | {"schedulingPolicy", "schedulingGroup", "podGroupName", "gang", "minCount", "rounds", "featureGates"}
+KEEP |= {"status", "allocatable", "priority", "startTime", "nodeName", "key", "most", TOPOLOGY}
+
+
+def scenarios(kind: str, seed: int, count: int) -> list[Json]:
+    """``count`` scenarios; number n of a seed is always the same."""
+    gates = {TOPOLOGY: True} if KINDS[kind].topology else {}
+    return [
+        KINDS[kind](Random(f"{seed}/{kind}/{number}")).scenario(f"{kind}-{seed}-{number}") | {"featureGates": gates}
+        for number in range(count)
+    ]
+
+
+class Gangs:
+    """The real scheduler's answers; the scenario that ends the program is answered with the error."""
+
+    def __init__(self, command: Path) -> None:
+        self.command = command
+
+    def answers(self, asked: list[Json]) -> list[Json]:
+        """One answer for each of ``asked``, which are of one kind: the gates are the process's."""
+        size = max(1, min(PART, -(-len(asked) // PROCESSES)))
+        parts = [asked[first : first + size] for first in range(0, len(asked), size)]
+        with ThreadPoolExecutor(PROCESSES) as pool:
+            return [answer for part in pool.map(self._part, parts) for answer in part]
+
+    def _part(self, asked: list[Json]) -> list[Json]:
+        gates = ",".join(f"{name}={str(on).lower()}" for name, on in asked[0].get("featureGates", {}).items())
+        environment = os.environ | {"ORACLE_FEATURE_GATES": gates}
+        answers: list[Json] = []
+        while len(answers) < len(asked):
+            text = "".join(json.dumps(scenario) + "\n" for scenario in asked[len(answers) :])
+            done = subprocess.run(
+                [self.command], input=text, capture_output=True, text=True, timeout=TIMEOUT, env=environment
+            )
+            answers += [json.loads(line) for line in done.stdout.splitlines()]
+            if done.returncode:
+                answers.append({"error": done.stderr.strip()})
+        return answers
+
+    def differing(self, asked: list[Json]) -> Iterator[Difference]:
+        """The scenarios on which the two differ, with the engine's and the real scheduler's answer."""
+        for scenario, expected in zip(asked, self.answers(asked), strict=True):
+            ours = engine_answer(scenario)
+            if not same(ours, expected):
+                yield scenario, ours, expected
+
+    def report(self, difference: Difference) -> str:
+        """A difference as small as it gets."""
+        small = shrink(difference[0], self._still(difference), KEEP, 1500)
+        (expected,) = self.answers([small])
+        lines = [
+            json.dumps(small),
+            f"engine    {json.dumps(engine_answer(small))}",
+            f"reference {json.dumps(expected)}",
+        ]
+        return "\n".join(lines)
+
+    def _still(self, difference: Difference) -> Any:
+        sort = sort_of(*difference[1:])
+
+        def check(forms: list[Json]) -> list[bool]:
+            pairs = [(engine_answer(form), answer) for form, answer in zip(forms, self.answers(forms), strict=True)]
+            verdicts = [not same(mine, theirs) and sort_of(mine, theirs) == sort for mine, theirs in pairs]
+            return [wrong and whole(form) for form, wrong in zip(forms, verdicts, strict=True)]
+
+        return check
+
+
+def same(ours: Json, expected: Json) -> bool:
+    """Whether both say the same, up to where kube-scheduler might have said something else.
+
+    Of nodes from which one pod would have the same victims evicted, those of a group, it takes any.
+    """
+    for mine, theirs in zip(ours.get("attempts", []), expected.get("attempts", []), strict=False):
+        if mine != theirs:
+            return alike(mine) == alike(theirs)
+    return ours == expected
+
+
+def alike(attempt: Json) -> Json:
+    """The attempt without the node that a pod waits for, where it has others evicted; any other is like no other."""
+    if "evicted" not in attempt or "group" in attempt:
+        return {"alone": id(attempt)}
+    pods = [{"pod": one["pod"], "message": NODE.sub("", one.get("message", ""))} for one in attempt["pods"]]
+    return attempt | {"pods": pods}
+
+
+def whole(scenario: Json) -> bool:
+    """Whether the nodes of all bound pods are there."""
+    nodes = {item["metadata"]["name"] for item in scenario["objects"] if item["kind"] == "Node"}
+    return all(
+        item["spec"].get("nodeName", "") in {"", *nodes} for item in scenario["objects"] if item["kind"] == "Pod"
+    )
+
+
+def sort_of(*answers: Json) -> list[tuple[bool, bool]]:
+    """What answers that differ must stay when the scenario is made small: none at all, or those with an error."""
+    return [("error" in answer, "SchedulerError" in json.dumps(answer)) for answer in answers]
+
+
+def engine_answer(scenario: Json) -> Json:
+    """What the engine says to one scenario."""
+    try:
+        return Rounds(scenario).play()
+    except CycleError as error:
+        return {"error": str(error)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Look for differences to the real scheduler.")
+    parser.add_argument("kinds", nargs="*", choices=[*KINDS, []], default=[])
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--count", type=int, default=200, help="scenarios of each kind")
+    parser.add_argument("--most", type=int, default=3, help="differences of each kind to make small")
+    options = parser.parse_args()
+    gangs = Gangs(Path(os.environ["GANGS"]))
+    for kind in options.kinds or KINDS:
+        found = list(gangs.differing(scenarios(kind, options.seed, options.count)))
+        print(f"{kind}: {len(found)} of {options.count} differ (seed {options.seed})", flush=True)
+        for difference in found[: options.most]:
+            print(gangs.report(difference), flush=True)
+
+
+if __name__ == "__main__":
+    main()

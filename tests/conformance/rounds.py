@@ -1,0 +1,275 @@
+"""Pods and groups tried by the engine's queue and cycles, in rounds, as tests/support/gangs has the real ones do.
+
+In a round each entity (a pod, or a group) that the queue gives is tried once at most; given again, it waits for the
+next round. With ``most`` a round goes on as long as the queue gives something. What a cycle wrote is told to the queue
+at its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from datetime import UTC, datetime
+from typing import Any
+
+from kschedweb.engine import Node, Pod
+from kschedweb.engine.config import EMPTY, Configuration
+from kschedweb.engine.cycle.binding import BindingCycle
+from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.cycle.placement import NO_NODES, Placement
+from kschedweb.engine.cycle.request import WITH_POST_FILTER
+from kschedweb.engine.framework.events import (
+    ASSIGNED_POD_ADD,
+    ASSIGNED_POD_DELETE,
+    NODE_ADD,
+    POD_GROUP_ADD,
+    POD_GROUP_UPDATE,
+    UNSCHEDULED_POD_ADD,
+    node_changes,
+)
+from kschedweb.engine.objects.podgroup import PodGroup
+from kschedweb.engine.queue import GroupQueue, QueuedGroup, QueuedPod, Timing
+from kschedweb.engine.queue.pods import Queued
+from kschedweb.engine.releases import load, released
+from kschedweb.engine.state.nominator import Nominator
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.state.world import World
+
+Json = dict[str, Any]
+Changes = list[tuple[Pod, Pod]]
+START = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
+STEP, MOMENT, HOUR = 1e-3, 1e-6, 3600.0  # seconds
+EARLY = ("Node", "PodGroup")
+CONDITION = ("type", "status", "reason", "message")
+
+
+class Rounds:
+    """Runs one scenario."""
+
+    def __init__(self, scenario: Json) -> None:
+        release = released("1.37", {"GenericWorkload": True} | scenario.get("featureGates", {}))
+        loaded = load(scenario.get("config") or EMPTY, release)
+        if loaded.configuration is None:
+            raise ValueError("; ".join(loaded.errors))
+        self.configuration: Configuration = loaded.configuration
+        self.scenario, self.now = scenario, START
+        self.world, self.nominator = World(Snapshot()), Nominator()
+        self.groups = self.world.cluster.groups
+        self.scheduler = Scheduler(self.world.snapshot, self.configuration, nominator=self.nominator)
+        self.queue = GroupQueue(
+            self.scheduler.frameworks,
+            self.world.cluster,
+            Timing.of(self.configuration.document, START),
+            nominator=self.nominator,
+        )
+        self.pending: dict[str, Pod] = {}
+        self.starts = 0
+        self.attempts: list[Json] = []
+
+    def play(self) -> Json:
+        """What was tried, with its outcome, and the pods that have no node in the end."""
+        scenario = self.scenario
+        objects = deepcopy([*scenario["objects"], *scenario["pending"]])
+        objects.sort(key=lambda one: 2 if one["kind"] == "Pod" else one["kind"] in EARLY)
+        told = [objects, *deepcopy(scenario.get("later", []))]
+        rounds = max(scenario.get("rounds", 1), len(told))
+        for number, coming in enumerate([*told, *([] for _ in range(rounds - len(told)))], 1):
+            self.now += HOUR
+            self.queue.activate(self.pending.values(), self.now)
+            for raw in coming:
+                self.now += STEP
+                self._tell(raw)
+            self._round(number)
+        return {"name": scenario["name"], "attempts": self.attempts, "pending": sorted(self.pending)}
+
+    def _round(self, number: int) -> None:
+        """Each entity once, or with ``most`` as many attempts as the queue asks for, up to that number."""
+        tried: set[str] = set()
+        most, made = self.scenario.get("most", 0), 0
+        while len(self.queue.active) or (most and self.queue.ready):
+            self.now += STEP
+            entity = self.queue.pop_entity()
+            assert entity is not None
+            if entity.key in tried and not most:
+                self._hold(entity)
+                continue
+            tried.add(entity.key)
+            self.attempts.append({"round": number} | self._try(entity))
+            made += 1
+            if made == most:
+                return
+
+    def _hold(self, entity: Queued) -> None:
+        """Put back what was tried already, with the times that it has."""
+        for member in list(entity.members):
+            self.queue.put_back(member, member.queued, member.rejected_by, member.pending)
+        if isinstance(entity, QueuedGroup):
+            self.queue.conclude(entity, entity.queued, placed=False, rejected=True)
+
+    # Objects come.
+
+    def _tell(self, raw: Json) -> None:
+        if raw["kind"] == "Node":
+            node = Node.read(raw)
+            old = self.world.nodes.get(node.name)
+            self.world.set_node(node)
+            for event in [NODE_ADD] if old is None else node_changes(old, node):
+                self.queue.move(event, old, node, self.now)
+        elif raw["kind"] == "Pod":
+            self._tell_pod(self._read(raw))
+        elif raw["kind"] == "PodGroup":
+            self._tell_group(raw)
+        else:
+            self.world.cluster.add(raw)
+
+    def _tell_group(self, raw: Json) -> None:
+        group = PodGroup.read(raw)
+        old = self.groups.get(group.key)
+        if old is not None:
+            raw = raw | {"status": old.raw.get("status", {})}
+            group = PodGroup.read(raw)
+        self.world.cluster.add(raw)
+        if old is None:
+            self.queue.add_group(group, self.now)
+            self.queue.move(POD_GROUP_ADD, None, group, self.now)
+        else:
+            self.queue.update_group(group)
+            self.queue.move(POD_GROUP_UPDATE, old, group, self.now)
+
+    def _tell_pod(self, pod: Pod) -> None:
+        self.groups.join(pod)
+        if pod.node_name:
+            self.world.add(pod)
+            self.queue.move(ASSIGNED_POD_ADD, None, pod, self.now)
+        else:
+            self.pending[pod.key] = pod
+            self.queue.add(pod, self.now)
+            self.queue.move(UNSCHEDULED_POD_ADD, None, pod, self.now)
+
+    def _read(self, raw: Json) -> Pod:
+        return Pod.read(raw).counted(self.configuration.release.counting)
+
+    # Entities are tried.
+
+    def _try(self, entity: Queued) -> Json:
+        there = [member for member in entity.members if not member.pod.terminating]
+        for member in entity.members:
+            if member.pod.terminating:
+                self.queue.done(member.pod.uid)
+        self.scheduler.use(self.world.snapshot)
+        if isinstance(entity, QueuedGroup):
+            entity.members = there
+            return self._try_group(entity)
+        attempt: Json = {"entity": f"pod {entity.key}", "pods": []}
+        if there:
+            (member,) = there
+            placement = self.scheduler.find(member.pod, WITH_POST_FILTER)
+            changes = self._given_up(member.pod, placement)
+            bound = self._settle(attempt, there, [placement], changes)
+            self._hear(attempt, placement.victims, changes, bound)
+        return attempt
+
+    def _try_group(self, entity: QueuedGroup) -> Json:
+        attempt: Json = {"entity": f"group {entity.group.key}", "pods": []}
+        group = self.groups.get(entity.group.key)
+        assert group is not None
+        if entity.members:
+            found = self.scheduler.find_group(group, entity.pods)
+            changes: Changes = []
+            bound = self._settle(attempt, entity.members, found.placements, changes)
+            self.now += MOMENT
+            self.queue.conclude(entity, self.now, placed=found.searched.ok, rejected=found.searched.rejected)
+            if found.placed or not group.scheduled:
+                self._write(group, found.condition)
+            self._hear(attempt, found.victims, changes, bound)
+        else:
+            self.queue.conclude(entity, self.now, placed=True, rejected=False)
+        written = (self.groups.get(group.key) or group).raw.get("status", {}).get("conditions", [])
+        return attempt | ({"group": {name: written[0][name] for name in CONDITION}} if written else {})
+
+    def _write(self, old: PodGroup, condition: Json) -> None:
+        group = PodGroup.read(old.raw | {"status": {"conditions": [dict(condition)]}})
+        self.groups.put(group)
+        self.queue.update_group(group)
+        self.queue.move(POD_GROUP_UPDATE, old, group, self.now)
+
+    def _settle(
+        self, attempt: Json, members: Sequence[QueuedPod], placements: Sequence[Placement], changes: Changes
+    ) -> dict[str, BindingCycle]:
+        """Put the pods without a node back, note what is written about them, and return the bindings of the others."""
+        bound: dict[str, BindingCycle] = {}
+        for member, placement in zip(members, placements, strict=True):
+            if placement.node:
+                self.nominator.remove(member.key)
+                binding = bound[member.key] = self.scheduler.binding(member.pod, placement.node)
+                assert binding.begin(self.now) is None
+                self.queue.done(member.pod.uid)
+            else:
+                attempt["pods"].append(self._refuse(member, placement, changes))
+        for binding in bound.values():
+            for plugin, allowed in binding.cycle.allows.items():
+                for waiting in bound.keys() & allowed:
+                    bound[waiting].allow(plugin)
+        assert not [key for key, binding in bound.items() if binding.waits]
+        for key, binding in bound.items():
+            assert binding.finish() is None
+            self.world.assumed(binding.cycle.snapshot.pod(key))
+            del self.pending[key]
+            attempt["pods"].append({"pod": key, "node": binding.node})
+        attempt["pods"].sort(key=lambda one: str(one["pod"]))
+        return bound
+
+    def _refuse(self, member: QueuedPod, placement: Placement, changes: Changes) -> Json:
+        old = member.pod
+        reason = "SchedulerError" if placement.error and placement.message != NO_NODES else "Unschedulable"
+        node = old.nominated_node if placement.nominated is None else placement.nominated
+        self.now += MOMENT
+        self.queue.put_back(member, self.now, placement.rejected_by)
+        self.nominator.add(old, node)
+        raw = old.raw | {"status": old.raw.get("status", {}) | {"nominatedNodeName": node}}
+        changes.append((old, self._read(raw)))
+        told = {"pod": old.key, "reason": reason, "message": placement.condition}
+        return told | ({"nominated": node} if node else {})
+
+    def _given_up(self, pod: Pod, placement: Placement) -> Changes:
+        """Pods of lower priority that wait for the node where ``pod`` makes room must look elsewhere."""
+        below = self.nominator.on(placement.nominated or "") if placement.victims else ()
+        return [
+            (one, self._read(one.raw | {"status": one.raw["status"] | {"nominatedNodeName": ""}}))
+            for one in below
+            if one.priority < pod.priority and one.nominated_node
+        ]
+
+    # What was written is told.
+
+    def _hear(self, attempt: Json, victims: Sequence[str], changes: Changes, bound: dict[str, BindingCycle]) -> None:
+        leaving = [pod for pod in map(self.world.snapshot.pod, victims) if not pod.terminating]
+        for pod in leaving:
+            self.now += STEP
+            self.world.remove(pod)
+            self.groups.leave(pod)
+            self.queue.move(ASSIGNED_POD_DELETE, pod, None, self.now)
+        if leaving:
+            attempt["evicted"] = sorted(pod.key for pod in leaving)
+        for old, new in changes:
+            self.now += STEP
+            self.pending[new.key] = new
+            self.queue.update(old, new, self.now)
+            if old.nominated_node and old.nominated_node != new.nominated_node:
+                self._room_given_up(old)
+        for key in sorted(bound):
+            self._start(key)
+
+    def _room_given_up(self, pod: Pod) -> None:
+        self.queue.move(ASSIGNED_POD_DELETE, pod, None, self.now, only=lambda other: other.priority <= pod.priority)
+
+    def _start(self, key: str) -> None:
+        """A bound pod says when it started: of two victims the one that did earlier counts for more."""
+        self.now += STEP
+        self.starts += 1
+        old = self.world.snapshot.pod(key)
+        time = datetime.fromtimestamp(START + self.starts, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        spec = old.raw["spec"] | {"nodeName": old.node_name}
+        new = self._read(old.raw | {"spec": spec, "status": old.raw.get("status", {}) | {"startTime": time}})
+        self.world.replace(old, new)
+        self.queue.move(ASSIGNED_POD_ADD, None, new, self.now)

@@ -1,0 +1,44 @@
+"""The engine on groups of pods against the real kube-scheduler 1.37.2, whose answers are kept in goldens/."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from tests.conformance.groups import GOLDEN, Json, engine_answer, same
+from tests.conformance.make_goldens import read, written
+
+
+def goldens() -> Sequence[object]:
+    """Every line, parsed by its own test."""
+    return [pytest.param(line, id=json.loads(line)["scenario"]["name"]) for line in written(GOLDEN)]
+
+
+@pytest.mark.parametrize("text", goldens())
+def test_the_engine_tries_groups_as_the_real_scheduler_did(text: str) -> None:
+    line = json.loads(text)
+    ours = engine_answer(line["scenario"])
+    if not same(ours, line["expected"]):
+        assert ours == line["expected"]  # which shows where they differ
+        pytest.fail("they differ in nothing that is shown")
+
+
+def test_the_recorded_answers_hold_what_can_become_of_a_group() -> None:
+    attempts = [attempt for line in read(GOLDEN) for attempt in line["expected"]["attempts"]]
+    groups = [attempt for attempt in attempts if attempt["entity"].startswith("group ")]
+    assert {attempt["group"]["reason"] for attempt in groups if "group" in attempt} == {
+        "Scheduled",
+        "Unschedulable",
+        "SchedulerError",
+    }
+    assert any(in_part(attempt) for attempt in groups)
+    assert any("evicted" in attempt for attempt in groups)
+    assert any(len(attempt.get("evicted", [])) > 1 for attempt in attempts if attempt not in groups)
+    assert any("placements are available" in attempt.get("group", {}).get("message", "") for attempt in groups)
+
+
+def in_part(attempt: Json) -> bool:
+    """Whether some of the pods found a node, and others did not."""
+    return len({"node" in pod for pod in attempt["pods"]}) == 2

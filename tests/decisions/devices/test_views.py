@@ -1,0 +1,74 @@
+"""The devices on the decision page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from kschedweb.clusters.models import Snapshot
+from tests.support.html import elements, text
+
+ADDRESS = "/decision/lab/default/{}/"
+Json = dict[str, Any]
+
+
+@pytest.fixture
+def shown(with_devices: Callable[..., Snapshot], client_as: Callable[[str], Client]) -> Callable[..., Any]:
+    """``shown(node="", pod="trainer", **more)``: the page, in a cluster made with ``more``."""
+
+    def get(node: str = "", pod: str = "trainer", **more: Any) -> Any:
+        with_devices(*more.pop("objects", ()), **more)
+        return client_as("viewer").get(ADDRESS.format(pod), {"node": node} if node else {})
+
+    return get
+
+
+def states(response: Any) -> dict[str, str]:
+    rows = elements(response, "#devices [data-device]")
+    return {row.attributes["data-device"].rpartition("/")[2]: row.attributes["data-state"] for row in rows}
+
+
+def test_the_page_shows_the_devices_of_the_chosen_node(shown: Callable[..., Any]) -> None:
+    response = shown()
+    assert response.context["devices"].node == "gpu-4"
+    assert states(response) == {"gpu-0": "refused", "gpu-1": "free", "gpu-2": "chosen", "gpu-3": "chosen"}
+    assert "There are devices for all claims of the pod." in text(response)
+
+
+def test_the_page_says_why_the_node_asked_for_has_none(shown: Callable[..., Any]) -> None:
+    response = shown("gpu-1")
+    assert states(response) == {"gpu-0": "refused", "gpu-1": "free", "gpu-2": "refused", "gpu-3": "free"}
+    assert response.context["devices"].refusals == (
+        "the devices that can be had do not meet a constraint of claim default/trainer: "
+        "all devices of gpus have the same example.com/socket",
+    )
+    assert shown("gpu-2").context["devices"].refusals == (
+        "request gpus of claim default/trainer asks for 2 devices of class gpu, of which 1 can be had",
+    )
+
+
+def test_a_pod_that_fits_nowhere_is_told_of_the_nearest_miss(shown: Callable[..., Any]) -> None:
+    response = shown(claim=lambda devices: devices["requests"][0]["exactly"].update(count=4))
+    assert response.context["devices"].node == response.context["miss"].node
+    assert response.context["devices"].found is False
+
+
+def test_an_expression_outside_the_simulation_is_named_with_it(shown: Callable[..., Any]) -> None:
+    expression = "duration('1s') > duration('0s')"
+    outside = [{"cel": {"expression": expression}}]
+    response = shown("gpu-3", claim=lambda devices: devices["requests"][0]["exactly"].update(selectors=outside))
+    assert response.context["devices"].unknown == f"whether a device meets the selector {expression}"
+    (table,) = response.context["devices"].requests
+    assert [one.outside for one in table.selectors] == [False, True]
+    assert "outside the simulation" in text(response)
+
+
+def test_a_pod_without_claims_has_no_such_part(shown: Callable[..., Any]) -> None:
+    spec = {"containers": [{"name": "c", "image": "i"}]}
+    metadata = {"name": "plain", "namespace": "default", "uid": "plain"}
+    response = shown("", "plain", objects=[{"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}])
+    assert response.context["devices"] is None
+    assert not elements(response, "#devices")

@@ -1,0 +1,70 @@
+"""Short ways to groups of pods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kschedweb.engine import Pod, Scheduler, Snapshot
+from kschedweb.engine.config import Configuration
+from kschedweb.engine.cycle.groupplacement import GroupPlacement
+from kschedweb.engine.objects.podgroup import PodGroup
+from kschedweb.engine.releases import load, released
+from tests.engine.builders import CONFIGURATION, pod
+
+ON = {"GenericWorkload": True}
+BY_TOPOLOGY = {**ON, "TopologyAwareWorkloadScheduling": True}
+ONE, THREE = {"cpu": "1"}, {"cpu": "3"}  # a quarter of a node, and three
+
+
+def group(name: str, at_least: int | None = 2, *, topology: str = "", whole: bool = False, **spec: Any) -> dict:
+    """A PodGroup: a gang of ``at_least``, or none (``None``); ``whole``: disrupted as one."""
+    policy = {"basic": {}} if at_least is None else {"gang": {"minCount": at_least}}
+    return {
+        "apiVersion": "scheduling.k8s.io/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {
+            "schedulingPolicy": policy,
+            "disruptionMode": {"all": {}} if whole else {"single": {}},
+            **({"schedulingConstraints": {"topology": [{"key": topology}]}} if topology else {}),
+            **spec,
+        },
+    }
+
+
+def member(name: str, of: str = "gang", **fields: Any) -> dict:
+    return pod(name, schedulingGroup={"podGroupName": of}, **{"requests": ONE, **fields})
+
+
+def members(count: int, of: str = "gang", **fields: Any) -> list[dict]:
+    return [member(f"{of}-{number}", of, **fields) for number in range(count)]
+
+
+def read_group(*args: Any, **fields: Any) -> PodGroup:
+    return PodGroup.read(group(*args, **fields))
+
+
+def configured(gates: dict[str, bool] | None = None, **profile: Any) -> Configuration:
+    """A configuration of 1.37 with groups."""
+    document = {**CONFIGURATION, "profiles": [{"schedulerName": "default-scheduler", **profile}]}
+    loaded = load(document, released("1.37", ON if gates is None else gates))
+    assert loaded.configuration is not None, loaded.errors
+    return loaded.configuration
+
+
+def scheduler(*objects: dict, gates: dict[str, bool] | None = None, **profile: Any) -> Scheduler:
+    return Scheduler(Snapshot.from_objects(objects), configured(gates, **profile))
+
+
+def find(over: Scheduler, pods: list[dict], name: str = "gang") -> GroupPlacement:
+    """What a cycle of the group comes to; the snapshot must be as before."""
+    known = over.snapshot.objects.groups.get(f"default/{name}")
+    assert known is not None
+    before = dict(over.snapshot.pods.slots)
+    found = over.find_group(known, [Pod.read(one) for one in pods])
+    assert over.snapshot.pods.slots.keys() == before.keys()
+    return found
+
+
+def nodes(found: GroupPlacement) -> list[str]:
+    return [placement.node for placement in found.placements]
