@@ -48,4 +48,4 @@ def test_the_report_has_the_pods_that_the_two_releases_put_elsewhere(shared: Pat
 
 
 def test_the_record_is_what_the_oracle_says(shared: Path, reference: Reference) -> None:
-    assert placed(reference, scenario(shared)) == NODES[reference.release]
+    assert placed(reference, scenario(shared)) == NODES[reference.release.name]
