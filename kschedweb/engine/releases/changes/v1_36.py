@@ -100,7 +100,7 @@ CHANGES = (
         ),
         gates=("DRAExtendedResource",),
         plugins=("NodeResourcesFit", *DEVICES),
-        words=("Insufficient", "cannot allocate all claims"),
+        words=("cannot allocate all claims",),
     ),
     Change(
         "device-taints",
@@ -205,7 +205,18 @@ CHANGES = (
         ),
         gates=("InPlacePodLevelResourcesVerticalScaling",),
         plugins=("NodeResourcesFit", "NodeResourcesBalancedAllocation"),
-        words=("Insufficient",),
+    ),
+    Change(
+        "anti-affinity-wakes",
+        SINCE,
+        "A pod that goes wakes those that its own anti-affinity kept away",
+        "A pod that waits since the anti-affinity of another one keeps it away is tried again as soon as that one "
+        "goes. Before, it waits for another event, or for some minutes. A simulation over time shows it; one "
+        "decision does not.",
+        NODE,
+        None,
+        behaviour=("pods_wake_those_they_kept_away",),
+        plugins=("InterPodAffinity",),
     ),
     Change(
         "score-plugins",

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from kschedweb.engine.releases.changes.change import CONFIGURATION, MESSAGE, NODE, SCORES, VICTIMS, Change
 from kschedweb.engine.releases.changes.objects import (
+    DEVICES,
+    DRIVER,
     HOSTNAME,
     STORAGE,
+    claim,
     configuration,
     container,
+    device_class,
+    exactly,
     late_storage,
     node,
     pod,
@@ -15,7 +20,9 @@ from kschedweb.engine.releases.changes.objects import (
     room_for_storage,
     running,
     scenario,
+    slice_of,
     with_data,
+    with_device,
 )
 
 SINCE = "1.37"
@@ -112,6 +119,86 @@ CHANGES = (
         words=("CSI driver is not installed on the node",),
     ),
     Change(
+        "device-search",
+        SINCE,
+        "The search for devices is revised",
+        "An error of a selector of devices names the device that it failed on. A configuration that is for all "
+        "requests names none of them, counters are those of one driver's pool, and a constraint on distinct values "
+        "counts every device of a request. Claims with such parts can get other devices.",
+        MESSAGE,
+        scenario(
+            node("a"),
+            device_class(selectors=[{"cel": {"expression": 'device.attributes["gpu.example.com"].model == "x"'}}]),
+            slice_of("a", {"name": "gpu-0"}),
+            claim({"exactly": exactly()}),
+            pending=with_device("p"),
+        ),
+        behaviour=("device_search_is_revised",),
+        plugins=("DynamicResources",),
+        words=("CEL runtime error",),
+    ),
+    Change(
+        "claims-wake",
+        SINCE,
+        "A deleted claim wakes pods that wait for devices",
+        "A ResourceClaim that had devices and is deleted wakes the pods that DynamicResources refused. Before, they "
+        "wait for another event, or for some minutes. A simulation over time shows it; one decision does not.",
+        NODE,
+        None,
+        behaviour=("hears_of_deleted_claims",),
+        plugins=("DynamicResources",),
+    ),
+    Change(
+        "terms-wake",
+        SINCE,
+        "One term of anti-affinity is enough to wake",
+        "Where a pod goes that one of several terms of anti-affinity names, those that it kept away are tried again. "
+        "Before, it has to match all terms. A simulation over time shows it; one decision does not.",
+        NODE,
+        None,
+        behaviour=("one_term_keeps_away",),
+        plugins=("InterPodAffinity",),
+    ),
+    Change(
+        "groups",
+        SINCE,
+        "A group of pods is one entity",
+        "With the feature gate GenericWorkload, off by default, a PodGroup is queued and placed as one: all of its "
+        "pods or none. What earlier releases do with that gate is not simulated.",
+        NODE,
+        None,
+        behaviour=("groups_are_entities",),
+        plugins=("GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"),
+        fields=("GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"),
+    ),
+    Change(
+        "taint-rules",
+        SINCE,
+        "DeviceTaintRules are heeded",
+        "DRADeviceTaintRules is on: a DeviceTaintRule taints the devices that it selects, and a claim that does not "
+        "tolerate that gets others, or waits. Before, the rule does nothing.",
+        MESSAGE,
+        scenario(
+            node("a"),
+            device_class(),
+            slice_of("a", {"name": "gpu-0"}),
+            resource(
+                DEVICES,
+                "DeviceTaintRule",
+                "worn",
+                spec={
+                    "deviceSelector": {"driver": DRIVER},
+                    "taint": {"key": "example.com/worn", "effect": "NoSchedule"},
+                },
+            ),
+            claim({"exactly": exactly()}),
+            pending=with_device("p"),
+        ),
+        gates=("DRADeviceTaintRules",),
+        plugins=("DynamicResources",),
+        words=("cannot allocate all claims",),
+    ),
+    Change(
         "namespaces-without-labels",
         SINCE,
         "A namespaceSelector reaches namespaces without labels",
@@ -184,7 +271,18 @@ CHANGES = (
         ),
         behaviour=("resizes_by_sums",),
         plugins=("NodeResourcesFit", "NodeResourcesBalancedAllocation"),
-        words=("Insufficient",),
+    ),
+    Change(
+        "pod-level-requests",
+        SINCE,
+        "Requests of a whole pod are completed",
+        "PodLevelResourcesFixDefaulting is on: to what a pod asks for as a whole the API server adds what its "
+        "containers ask for together, where the pod says nothing of it, and that counts while a running pod is "
+        "resized.",
+        NODE,
+        None,
+        gates=("PodLevelResourcesFixDefaulting",),
+        plugins=("NodeResourcesFit", "NodeResourcesBalancedAllocation"),
     ),
     Change(
         "unstarted-victims",
