@@ -19,6 +19,10 @@ V1_35 = replace(
     gates=gates("1.35"),
     scheme="pkg/runtime/scheme.go:111",
     behaviour=replace(
-        V1_34.behaviour, devices_have_binding_timeout=True, devices_score=True, says_qualified_name=False
+        V1_34.behaviour,
+        devices_have_binding_timeout=True,
+        devices_score=True,
+        device_search_is_early=True,
+        says_qualified_name=False,
     ),
 )

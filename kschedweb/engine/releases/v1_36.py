@@ -21,5 +21,7 @@ V1_36 = replace(
         balances_by_improvement=True,
         image_volumes_are_images=True,
         ratio_only_where_it_is_used=True,
+        device_capacity_is_refused_by_request=False,
+        device_search_is_early=False,
     ),
 )

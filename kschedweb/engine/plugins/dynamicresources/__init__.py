@@ -188,7 +188,12 @@ def _variant(release: Any) -> dict[str, Any]:
     behaviour = release.behaviour
     factory = partial(
         DynamicResources,
-        features=replace(Features.of(release.on), revised=behaviour.device_search_is_revised),
+        features=replace(
+            Features.of(release.on),
+            plainly=behaviour.device_capacity_is_refused_by_request,
+            early=behaviour.device_search_is_early,
+            revised=behaviour.device_search_is_revised,
+        ),
         tells=behaviour.tells_of_devices_left,
         hears=behaviour.hears_of_deleted_claims,
     )
