@@ -53,7 +53,7 @@ class Allocator:
         self._snapshot, self.features = snapshot, features
         self._inventory = inventory(snapshot, features)
         self._use, self.classes = snapshot.resource_claims.use, snapshot.objects.devices.classes
-        self._kept = _kept(snapshot, self._inventory)
+        self._kept = _kept(snapshot, self._inventory, features)
         self.selectors = self._kept.selectors
 
     @property
@@ -157,8 +157,9 @@ class Known:
 class Kept:
     """What is remembered from pod to pod, while slices, classes and nodes stay: for one cluster's use of devices."""
 
-    def __init__(self, contents: Contents) -> None:
-        self.contents, self.selectors = contents, Selectors()
+    def __init__(self, contents: Contents, features: Features) -> None:
+        self.contents = contents
+        self.selectors = Selectors(shares=features.consumable or not features.early)
         self._known: dict[Hashable, Known] = {}
 
     def known(self, claims: Sequence[ResourceClaim], classes: Mapping[str, DeviceClass]) -> Known:
@@ -172,11 +173,11 @@ class Kept:
         return found
 
 
-def _kept(snapshot: Snapshot, of: Inventory) -> Kept:
+def _kept(snapshot: Snapshot, of: Inventory, features: Features) -> Kept:
     claims = snapshot.resource_claims
     use, kept = claims.use, claims.kept
     if not isinstance(kept, Kept) or kept.contents.inventory is not of or kept.contents.overgrown:
-        kept = claims.kept = Kept(Contents(of, use))
+        kept = claims.kept = Kept(Contents(of, use), features)
     else:
         kept.contents.follow(use)
     return kept

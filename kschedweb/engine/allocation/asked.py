@@ -98,7 +98,8 @@ class Reading:
             problem = f"number of requested devices {least} exceeds the claim limit of {MAX_RESULTS}"
             raise AllocationError(f"claim {claim.key}: {problem}")
         for place, constraint in enumerate(claim.constraints):
-            if constraint.attribute is None:
+            unknown = constraint.distinct and self._features.early and not self._features.consumable
+            if constraint.attribute is None or unknown:
                 problem = f"constraint #{place}: empty constraint (unsupported constraint type?)"
                 raise AllocationError(f"claim {claim.key}, {problem}")
         constraints = [made(constraint, remembers=self._features.revised) for constraint in claim.constraints]
@@ -110,7 +111,8 @@ class Reading:
             raise AllocationError(f"claim {claim.key}, request {request.name}: {problem}")
         for choice in request.choices if self._features.refuses_capacity else ():
             if choice.capacity is not None:
-                what = f"request {request.name}" if request.exact else f"subrequest {choice.name}"
+                plainly = request.exact or self._features.plainly
+                what = f"request {request.name}" if plainly else f"subrequest {choice.name}"
                 problem = "has capacity requests, but the DRAConsumableCapacity feature is disabled"
                 raise AllocationError(f"claim {claim.key}, {what}: {problem}")
         return [self._wanted(claim, request, choice) for choice in request.choices]

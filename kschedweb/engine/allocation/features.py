@@ -10,6 +10,10 @@ from dataclasses import dataclass
 class Features:
     """Which features are on; the defaults are those of kube-scheduler 1.36.
 
+    ``plainly``: an alternative that asks for capacity without the feature for it is refused by its request's name.
+    ``early``: without the feature for capacity, requests for it are not refused, but their capacity is not looked at,
+    constraints on distinct values are unknown, and so is to selectors whether a device can be shared; after the first
+    device of an alternative that asks for all, the first alternative is asked for the others.
     ``revised``: a configuration that applies to all requests of a claim names none; an error of a selector names the
     device; a constraint on distinct values counts every device of a request; counters are those of a driver's pool, and
     keep a pool from no other nodes; all devices are chosen whatever of their capacity is in use.
@@ -23,6 +27,8 @@ class Features:
     consumable: bool = True
     extended: bool = True
     taint_rules: bool = False
+    plainly: bool = False
+    early: bool = False
     revised: bool = False
     heeds_status: bool = False
 

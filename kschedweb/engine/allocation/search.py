@@ -45,7 +45,7 @@ class Search:
         sight: Sight,
     ) -> None:
         self._claims, self._pools = claims, pools
-        self.taking = Taking(use, features)
+        self.taking, self._features = Taking(use, features), features
         self._reading = Reading(pools, classes, selectors, features, self.taking)
         self._alike = Alike(sight, self.taking)
         self._asked: list[Asked] = []
@@ -115,6 +115,7 @@ class Search:
         if len(self.chosen[claim]) + wanted.count - number > MAX_RESULTS:
             return End.TOO_MANY
         tries = self._next_of_all(wanted, number) if of_all else self._candidates(claim, wanted, start)
+        following = self._following(claim, request, wanted) if of_all else wanted
         in_vain: set[Hashable] = set()
         # What constraints on distinct values remember, while they have devices, depends on what was tried before.
         may_skip = not (self._asked[claim].distinct and self.chosen[claim])
@@ -123,7 +124,7 @@ class Search:
             kind = self._alike.kind(one) if may_skip and self._tries > FEW_TRIES else None
             if kind in in_vain or not self._take(claim, wanted, pool, one):
                 continue
-            ended = self._device(claim, request, wanted, number + 1, after)
+            ended = self._device(claim, request, following, number + 1, after)
             if ended is End.FOUND:
                 return ended
             self._give_back(claim, wanted)
@@ -132,6 +133,10 @@ class Search:
             if kind is not None:
                 in_vain.add(kind)
         return End.NONE
+
+    def _following(self, claim: int, request: int, wanted: Wanted) -> Wanted:
+        """What the next device is for, after one of all that are wanted."""
+        return self._asked[claim].requests[request][0] if self._features.early else wanted
 
     def _next_of_all(self, wanted: Wanted, number: int) -> Iterator[tuple[Pool, Candidate, Place]]:
         """The one device that is next where all are wanted."""

@@ -20,9 +20,10 @@ class SelectorError(Exception):
 
 
 class Selectors:
-    """Answers about selectors, kept while classes and slices stay."""
+    """Answers about selectors, kept while classes and slices stay. ``shares``: expressions see what can be shared."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, shares: bool = True) -> None:
+        self._shares = shares
         self._known: dict[tuple[str, Kind], Answer] = {}
         self._devices: dict[Kind, CelDevice] = {}
 
@@ -42,7 +43,7 @@ class Selectors:
         try:
             program = compiled(expression)
             if kind not in self._devices:
-                self._devices[kind] = as_seen(one)
+                self._devices[kind] = as_seen(one, shares=self._shares)
             return program.matches(self._devices[kind])
         except Refused:
             return UnknownError(f"whether a device meets the selector {expression}")
@@ -50,9 +51,9 @@ class Selectors:
             return SelectorError(str(error))
 
 
-def as_seen(one: Candidate) -> CelDevice:
+def as_seen(one: Candidate, *, shares: bool = True) -> CelDevice:
     """The device as expressions see it."""
     device = one.device
     attributes = {name: attribute(raw) for name, raw in device.attributes.items()}
     capacity = {name: quantity(str(raw.get("value", "0"))) for name, raw in device.raw_capacity.items()}
-    return CelDevice(one.id[0], attributes, capacity, bool(device.shareable))
+    return CelDevice(one.id[0], attributes, capacity, shares and bool(device.shareable))

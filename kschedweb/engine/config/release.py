@@ -54,6 +54,10 @@ class Behaviour:
     """DynamicResourcesArgs knows bindingTimeout."""
     devices_score: bool
     """DynamicResources scores alternatives of prioritised lists."""
+    device_capacity_is_refused_by_request: bool
+    """An alternative that asks for capacity of devices without the feature gate is refused by its request's name."""
+    device_search_is_early: bool
+    """Devices are searched for in the early way that ``Features`` describes."""
     device_search_is_revised: bool
     """Devices are searched for, and written, in the revised way that ``Features`` describes."""
     hears_of_deleted_claims: bool

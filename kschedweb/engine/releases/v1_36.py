@@ -23,5 +23,7 @@ V1_36 = replace(
         image_volumes_are_images=True,
         ratio_only_where_it_is_used=True,
         pods_wake_those_they_kept_away=True,
+        device_capacity_is_refused_by_request=False,
+        device_search_is_early=False,
     ),
 )

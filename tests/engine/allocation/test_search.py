@@ -166,3 +166,31 @@ def test_counters_of_other_nodes_keep_no_pool_from_a_node_since_1_37() -> None:
     with pytest.raises(AllocationError, match="is currently being updated"):
         chosen(everything, own, elsewhere)
     assert chosen(everything, own, elsewhere, features=REVISED) == [["r own/dev00"]]
+
+
+def test_what_the_search_of_1_35_does_not_know() -> None:
+    early = Features(early=True, consumable=False)
+    slices = pool("a", plain(2, allowMultipleAllocations=True), nodeName="a")
+    assert chosen([{"requests": [exactly(capacity={"requests": {"m": "1"}})]}], slices, features=early)
+    shared = [{"requests": [exactly(selectors=[{"cel": {"expression": "device.allowMultipleAllocations"}}])]}]
+    assert chosen(shared, slices, features=early) is None
+    assert chosen(shared, slices)
+    distinct = [{"requests": [exactly()], "constraints": [{"distinctAttribute": "example.com/x"}]}]
+    with pytest.raises(AllocationError, match="constraint #0: empty constraint"):
+        chosen(distinct, slices, features=early)
+    # After the first of all devices the first alternative, which wants one, has what it asks for.
+    listed = [
+        {"name": "one", "deviceClassName": "any", "selectors": [{"cel": {"expression": "false"}}]},
+        {"name": "all", "deviceClassName": "any", "allocationMode": "All"},
+    ]
+    alternatives = [{"requests": [{"name": "r", "firstAvailable": listed}]}]
+    assert chosen(alternatives, slices, features=early) == [["r/all a/dev00"]]
+    assert chosen(alternatives, slices) == [["r/all a/dev00", "r/all a/dev01"]]
+
+
+def test_an_alternative_is_refused_capacity_by_its_request_in_1_34() -> None:
+    asks = {"name": "s", "deviceClassName": "any", "capacity": {"requests": {"m": "1"}}}
+    wanted = [{"requests": [{"name": "r", "firstAvailable": [asks]}]}]
+    for plainly, said in ((True, "request r: has capacity"), (False, "subrequest s: has capacity")):
+        with pytest.raises(AllocationError, match=f", {said}"):
+            chosen(wanted, pool("a", plain(1), nodeName="a"), features=Features(plainly=plainly, consumable=False))

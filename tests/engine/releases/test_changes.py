@@ -17,7 +17,16 @@ from kschedweb.engine.studies.upgrade.working import worked
 
 PAIRS = [pytest.param(*pair, id="-".join(one.name for one in pair)) for pair in pairwise(RELEASES.values())]
 
-UNSHOWN = {"ties", "score-plugins", "anti-affinity-wakes", "claims-wake", "terms-wake", "groups", "pod-level-requests"}
+UNSHOWN = {
+    "ties",
+    "score-plugins",
+    "anti-affinity-wakes",
+    "claims-wake",
+    "terms-wake",
+    "groups",
+    "pod-level-requests",
+    "capacity-words",
+}
 TURNED = [change for change in CHANGES if change.scenario is not None and (change.behaviour or change.gates)]
 
 

@@ -206,7 +206,12 @@ def _variant(release: Any) -> dict[str, Any]:
     features = Features.of(release.on, heeds_status=behaviour.refuses_capacity_with_status)
     factory = partial(
         DynamicResources,
-        features=replace(features, revised=behaviour.device_search_is_revised),
+        features=replace(
+            features,
+            plainly=behaviour.device_capacity_is_refused_by_request,
+            early=behaviour.device_search_is_early,
+            revised=behaviour.device_search_is_revised,
+        ),
         tells=behaviour.tells_of_devices_left,
         hears=behaviour.hears_of_deleted_claims,
         groups_by_topology=release.groups_by_topology,

@@ -136,14 +136,22 @@ def exactly(count: int = 1, **exact: Any) -> Json:
     return {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": count, **exact}
 
 
-def claim(request: Json, name: str = "device") -> Json:
+def claim(request: Json, name: str = "device", **devices: Any) -> Json:
     """A claim with one request: ``exactly`` or ``firstAvailable``."""
-    return resource(
-        DEVICES, "ResourceClaim", name, "default", spec={"devices": {"requests": [{"name": "r", **request}]}}
-    )
+    asked = {"requests": [{"name": "r", **request}], **devices}
+    return resource(DEVICES, "ResourceClaim", name, "default", spec={"devices": asked})
 
 
 def with_device(name: str, claimed: str = "device") -> Json:
     """A pod that needs the claim."""
     used = container() | {"resources": {"claims": [{"name": "d"}]}}
     return pod(name, used, resourceClaims=[{"name": "d", "resourceClaimName": claimed}])
+
+
+DISTINCT: tuple[Json, ...] = (
+    node("a"),
+    device_class(),
+    slice_of("a", *({"name": name, "attributes": {"port": {"string": name}}} for name in ("left", "right"))),
+    claim({"exactly": exactly(2)}, constraints=[{"distinctAttribute": "gpu.example.com/port"}]),
+)
+"""A node with two devices, and a claim for two that differ."""

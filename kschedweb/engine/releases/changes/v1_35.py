@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kschedweb.engine.releases.changes.change import CONFIGURATION, NODE, Change
 from kschedweb.engine.releases.changes.objects import (
+    DISTINCT,
     arguments,
     claim,
     configuration,
@@ -88,6 +89,17 @@ CHANGES = (
         behaviour=("refuses_capacity_with_status",),
         plugins=("DynamicResources",),
         words=("DRAConsumableCapacity feature is disabled",),
+    ),
+    Change(
+        "distinct-values-unknown",
+        SINCE,
+        "A constraint on distinct values is unknown",
+        "A claim whose devices have to differ in an attribute (distinctAttribute) ends in an error while the feature "
+        "gate DRAConsumableCapacity is off, and its pod is tried in vain again and again. 1.34 finds such devices.",
+        NODE,
+        scenario(*DISTINCT, pending=with_device("p")),
+        behaviour=("device_search_is_early",),
+        plugins=("DynamicResources",),
     ),
     Change(
         "label-key",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kschedweb.engine.releases.changes.change import CONFIGURATION, MESSAGE, NODE, Change
 from kschedweb.engine.releases.changes.objects import (
+    DISTINCT,
     arguments,
     claim,
     configuration,
@@ -29,6 +30,28 @@ def _counted(name: str, memory: str) -> dict[str, object]:
 
 
 CHANGES = (
+    Change(
+        "distinct-values",
+        SINCE,
+        "A constraint on distinct values is known again",
+        "Devices that have to differ in an attribute (distinctAttribute) are looked for. In 1.35 such a claim ends in "
+        "an error.",
+        NODE,
+        scenario(*DISTINCT, pending=with_device("p")),
+        behaviour=("device_search_is_early",),
+        plugins=("DynamicResources",),
+    ),
+    Change(
+        "capacity-words",
+        SINCE,
+        "An error about capacity names the subrequest",
+        "Where the feature gate DRAConsumableCapacity is off, the error of a claim that asks for capacity names the "
+        "subrequest that does. Before, it says that it is a request. The gate is on, so that nothing shows it here.",
+        MESSAGE,
+        None,
+        behaviour=("device_capacity_is_refused_by_request",),
+        plugins=("DynamicResources",),
+    ),
     Change(
         "balance",
         SINCE,
