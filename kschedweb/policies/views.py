@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may
+from kschedweb.engine.releases import CURRENT, RELEASES, nearest
 from kschedweb.policies import selectors, services
 from kschedweb.policies.download import document_response
 from kschedweb.policies.editing import editor, panels
@@ -31,6 +32,7 @@ from kschedweb.policies.revisions.views import (
     schema_response,
     tried,
 )
+from kschedweb.policies.scope import scope_of
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.pages import add_errors, part
 
@@ -229,6 +231,7 @@ def _editor_page(
     newest = selectors.revision_get(policy)
     context = _editor_context(request, policy, newest, shown) | attempt.context(policy.newest) | {"revision": revision}
     context["deviations"] = policy.dialect.deviations(revision.checked())
+    context["upgrade"] = _upgrade(request, revision) if policy.dialect.has_profiles else ""
     if attempt.conflict is not None:
         context |= {"newest": newest, "expected": newest.number}
         context |= line_diff(newest.document, shown.document, f"revision {newest.number}", "yours")
@@ -246,6 +249,19 @@ def _editor_context(
         "is_changed": (shown.document, shown.process) != (saved.document, saved.process),
         "changes": selectors.changes_since(saved, shown.checked),
     }
+
+
+def _upgrade(request: PageRequest, revision: Revision) -> str:
+    """The question for the gate: what the newest kube-scheduler does otherwise with this policy; "" if it runs it."""
+    cluster = scope_of(request).cluster
+    said = revision.process.get("release") or (cluster.server_version if cluster else "")
+    before, after = nearest(said) or CURRENT.name, list(RELEASES)[-1]
+    if before == after:
+        return ""
+    named = f"{revision.policy.name}@{revision.number}"
+    asked = {"policy": named, "release": after, "baseline": named, "baseline_release": before}
+    on = {"on": f"cluster:{cluster.name}"} if cluster else {}
+    return urlencode({**asked, **on, "newly": "0", "moved": "100%", "skew": ""})
 
 
 def _editor_address(request: PageRequest, policy: Policy, shown: EditorState[Any, Any]) -> str:

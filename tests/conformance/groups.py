@@ -20,13 +20,13 @@ from typing import Any
 
 from kschedweb.engine.framework.status import CycleError
 from tests.conformance.hunting import KEPT, SEED
-from tests.conformance.making.groups import Busy, Devices, Domains, Groups, Sampled
+from tests.conformance.making.groups import Busy, Devices, Domains, Groups, Sampled, Sharing
 from tests.conformance.rounds import Rounds
 from tests.conformance.shrinking import shrink
 
 Json = dict[str, Any]
 Difference = tuple[Json, Json, Json]
-KINDS = {"groups": Groups, "domains": Domains, "sampled": Sampled, "devices": Devices, "busy": Busy}
+KINDS = {"groups": Groups, "domains": Domains, "sampled": Sampled, "devices": Devices, "sharing": Sharing, "busy": Busy}
 GOLDEN = "groups.jsonl.gz"
 TOPOLOGY = "TopologyAwareWorkloadScheduling"
 NODE = re.compile(r"(?<= on node )\S+(?=,)")

@@ -11,8 +11,7 @@ import re
 import sys
 from pathlib import Path
 
-from kschedweb.engine.releases.gates import TABLE
-
+TABLE = Path(__file__).parents[2] / "kschedweb" / "engine" / "releases" / "gates.tsv"
 # Where the gates stand that kube-scheduler's --feature-gates knows; constants of these packages name them.
 SOURCES = (
     "kubernetes@v1.{0}/pkg/features/kube_features.go",
@@ -26,6 +25,7 @@ SOURCES = (
 CONSTANT = re.compile(r"^\s*(\w+)\s+(?:featuregate\.)?Feature\s*=\s*\"(\w+)\"", re.M)
 ENTRY = re.compile(r"^(\t+)(?:\w+\.)?(\w+):\s*\{\n((?:\1\t.*\n)*?)\1\},", re.M)
 STAGES = re.compile(r"\{(?:Version: version\.MustParse\(\"(\d+)\.(\d+)\"\))?(.*?)\}")
+ASKED = re.compile(r"\bfeatures\.(\w+)")
 NEEDS = re.compile(r"^\t(?:\w+\.)?(\w+):\s*\{((?:\w+\.)?\w+(?:,\s*(?:\w+\.)?\w+)*)\},$", re.M)
 
 
@@ -48,6 +48,13 @@ def gates(modules: Path, version: str) -> tuple[dict[str, str], dict[str, list[s
     return cells, needs
 
 
+def asked(modules: Path, version: str) -> set[str]:
+    """The gates that the scheduler's own code asks."""
+    scheduler = modules / f"kubernetes@v{version}" / "pkg" / "scheduler"
+    files = [path for path in scheduler.rglob("*.go") if not path.name.endswith("_test.go")]
+    return {name for path in files for name in ASKED.findall(path.read_text())}
+
+
 def _said(entry: tuple[str, str, str], release: tuple[int, int]) -> str:
     """What one entry of a gate says, as a cell; "" where it is not for this release yet."""
     major, minor, said = entry
@@ -59,14 +66,16 @@ def _said(entry: tuple[str, str, str], release: tuple[int, int]) -> str:
 
 
 def table(modules: Path, versions: list[str]) -> str:
-    """The table: a line a gate with its state in each release and the gates that it needs in the last one."""
+    """The table: a line a gate with its state in each release, whether the scheduler asks it, and what it needs."""
     releases = {version: gates(modules, version) for version in versions}
     names = sorted(set().union(*(cells for cells, _ in releases.values())))
-    head = ["gate", *(version.rpartition(".")[0] for version in versions), "needs"]
+    scheduler = set().union(*(asked(modules, version) for version in versions))
+    head = ["gate", *(version.rpartition(".")[0] for version in versions), "scheduler", "needs"]
     lines = [head]
     for name in names:
         needs = next((found[name] for _, found in reversed(releases.values()) if name in found), [])
-        lines.append([name, *(cells.get(name, "") for cells, _ in releases.values()), " ".join(needs)])
+        states = [cells.get(name, "") for cells, _ in releases.values()]
+        lines.append([name, *states, "asks" if name in scheduler else "", " ".join(needs)])
     return "".join("\t".join(line) + "\n" for line in lines)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import Any
 
 from kschedweb.engine.config import Release
 from kschedweb.engine.framework.status import CycleError
+from kschedweb.engine.releases import write_gates
 from kschedweb.engine.scenario import Scenario, ScenarioError
 from tests.support.kubescheduler import release_of
 
@@ -31,9 +34,14 @@ def failure(text: str) -> Answer:
 class Reference:
     """The real scheduler's answers, one a scenario; the scenario that ends an oracle is answered with the error."""
 
-    def __init__(self, assets: Path) -> None:
+    def __init__(self, assets: Path, gates: Mapping[str, bool] | None = None) -> None:
+        """``gates``: the feature gates that both the real scheduler and the engine switch."""
         self.command = assets / "oracle"
-        self._assets = assets
+        self._assets, self._gates = assets, dict(gates or {})
+
+    def with_gates(self, **gates: bool) -> Reference:
+        """The same scheduler with these feature gates on or off."""
+        return Reference(self._assets, gates)
 
     @cached_property
     def release(self) -> Release:
@@ -42,7 +50,7 @@ class Reference:
 
     def asked(self, scenario: dict) -> dict:
         """The scenario as the engine is asked for the same release's answer."""
-        return {**scenario, "release": self.release.name}
+        return {**scenario, "release": self.release.name, "featureGates": self._gates}
 
     def engine_answer(self, mode: str, scenario: dict) -> Answer:
         """What the engine says to one scenario as the same release."""
@@ -59,7 +67,14 @@ class Reference:
         answers: list[Answer] = []
         while len(answers) < len(scenarios):
             text = "".join(json.dumps(scenario) + "\n" for scenario in scenarios[len(answers) :])
-            done = subprocess.run([self.command, mode], input=text, capture_output=True, text=True, timeout=TIMEOUT)
+            done = subprocess.run(
+                [self.command, mode],
+                input=text,
+                capture_output=True,
+                text=True,
+                timeout=TIMEOUT,
+                env=os.environ | {"ORACLE_FEATURE_GATES": write_gates(self._gates)},
+            )
             answers += [json.loads(line) for line in done.stdout.splitlines() if line.strip()]
             if done.returncode:
                 answers.append(failure(done.stderr.strip()))

@@ -83,6 +83,8 @@ def pages(at: Places) -> dict[str, str]:
         "comparison-new": "/comparisons/new/",
         "gate": f"/gate/?policy={p}@{r}&on=cluster:{c}",
         "gate:filtered": f"/gate/?policy={p}@{r}&on=cluster:{c}&verdict=pass&search=demo",
+        "releases": "/releases/",
+        "releases:older": f"/releases/?first=1.34&second=1.35&cluster={c}",
         "moves": "/moves/",
         "moves:filtered": "/moves/?search=default",
         "sweeps": "/sweeps/",

@@ -108,7 +108,7 @@ class Reading:
         if not request.exact and not self._features.prioritized:
             problem = "has subrequests, but the DRAPrioritizedList feature is disabled"
             raise AllocationError(f"claim {claim.key}, request {request.name}: {problem}")
-        for choice in () if self._features.consumable else request.choices:
+        for choice in request.choices if self._features.refuses_capacity else ():
             if choice.capacity is not None:
                 what = f"request {request.name}" if request.exact else f"subrequest {choice.name}"
                 problem = "has capacity requests, but the DRAConsumableCapacity feature is disabled"

@@ -24,10 +24,14 @@ class Features:
     extended: bool = True
     taint_rules: bool = False
     revised: bool = False
+    heeds_status: bool = False
 
     @classmethod
-    def of(cls, on: Callable[[str], bool]) -> Features:
-        """By the feature gates of Kubernetes; ``on`` says whether one is on."""
+    def of(cls, on: Callable[[str], bool], *, heeds_status: bool = False) -> Features:
+        """By the feature gates of Kubernetes; ``on`` says whether one is on.
+
+        ``heeds_status``: that the status of devices is on is reason enough to take another allocator.
+        """
         conditions = ("DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus")
         return cls(
             admin=on("DRAAdminAccess"),
@@ -38,7 +42,17 @@ class Features:
             consumable=on("DRAConsumableCapacity"),
             extended=on("DRAExtendedResource"),
             taint_rules=on("DRADeviceTaintRules"),
+            heeds_status=heeds_status and on("DRAResourceClaimDeviceStatus"),
         )
+
+    @property
+    def refuses_capacity(self) -> bool:
+        """Whether a claim that asks for capacity is an error.
+
+        kube-scheduler's stable allocator does not look at capacity. The one that does is taken where a feature that
+        the stable one does not have is on.
+        """
+        return (self.binding_conditions or self.heeds_status) and not self.consumable
 
 
 DEFAULTS = Features()

@@ -24,6 +24,12 @@ def warnings(written: Fields, configuration: Configuration, release: Release) ->
 
 
 def _all(written: Fields, configuration: Configuration, release: Release) -> Iterator[tuple[str, str]]:
+    for gate in release.outside:
+        switched, default = ("on", "off") if release.on(gate) else ("off", "on")
+        yield (
+            f"featureGates.{gate}",
+            f"what it changes when it is {switched} is outside the simulation: answers are those of {default}",
+        )
     if written["percentageOfNodesToScore"] == 100:
         yield "percentageOfNodesToScore", "at 100 the search never stops early: every node is looked at for every pod"
     if written["enableProfiling"] is False and written["enableContentionProfiling"]:

@@ -23,12 +23,16 @@ class GateError(ValueError):
 
 @dataclass(frozen=True)
 class Gate:
-    """A feature gate as a release has it. ``stage``: alpha, beta, ga or deprecated; ``needs``: gates it depends on."""
+    """A feature gate as a release has it. ``stage``: alpha, beta, ga or deprecated; ``needs``: gates it depends on.
+
+    ``outside``: it changes what kube-scheduler decides, and answers here are those of its default all the same.
+    """
 
     stage: str
     default: bool
     locked: bool = False
     needs: tuple[str, ...] = ()
+    outside: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,9 @@ class Behaviour:
     """Devices are searched for, and written, in the revised way that ``Features`` describes."""
     hears_of_deleted_claims: bool
     """A deleted ResourceClaim that had devices wakes pods that DynamicResources refused."""
+    refuses_capacity_with_status: bool
+    """A claim that asks for capacity of devices is an error where DRAResourceClaimDeviceStatus is on, but
+    DRAConsumableCapacity is not."""
     tells_of_devices_left: bool
     """DynamicResources' PostFilter says so where it cannot help."""
     tells_of_preemption: bool
@@ -146,6 +153,14 @@ class Release:
     def groups_by_topology(self) -> bool:
         """Whether a group is tried in one domain after the other."""
         return self.groups and self.on("TopologyAwareWorkloadScheduling")
+
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """The gates that are on or off other than by default, and whose effect is outside the simulation."""
+        switched = sorted(self.switched)
+        return tuple(
+            name for name in switched if self.gates[name].outside and self.on(name) is not self.gates[name].default
+        )
 
     @property
     def counting(self) -> Counting:

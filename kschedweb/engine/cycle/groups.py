@@ -81,6 +81,7 @@ class GroupSearch:
     def _place(self) -> GroupPlacement:
         if refusal := self._refusal():
             return GroupPlacement.refused(self.group, self.pods, error(refusal))
+        self.scheduler.snapshot.resource_claims.sharing = frozenset(pod.uid for pod in self.pods)
         done = self._search()
         status, room = done.final.status, None
         if status.code is Code.UNSCHEDULABLE and self.request.post_filter:

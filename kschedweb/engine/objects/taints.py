@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from kschedweb.engine.objects.access import Json, each, integer, text
@@ -11,6 +12,8 @@ NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unr
 NO_SCHEDULE = "NoSchedule"
 PREFER_NO_SCHEDULE = "PreferNoSchedule"
 NO_EXECUTE = "NoExecute"
+DECIMAL = re.compile(r"0|-?[1-9][0-9]*", re.ASCII)
+INT64 = range(-(2**63), 2**63)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,33 +36,40 @@ class Toleration:
     effect: str = ""
     seconds: int | None = None
 
-    def tolerates(self, taint: Taint) -> bool:
+    def tolerates(self, taint: Taint, comparing: bool = False) -> bool:
+        """Whether it tolerates ``taint``; ``comparing``: the operators Gt and Lt count, as integers of 64 bits."""
         if self.effect and self.effect != taint.effect:
             return False
         if self.key and self.key != taint.key:
             return False
         if self.operator in ("", "Equal"):
             return self.value == taint.value
-        # Gt and Lt need the feature gate TaintTolerationComparisonOperators, which is off in 1.36.
+        if comparing and self.operator in ("Gt", "Lt"):
+            bound, value = _number(self.value), _number(taint.value)
+            return (
+                bound is not None and value is not None and (value > bound if self.operator == "Gt" else value < bound)
+            )
         return self.operator == EXISTS
 
 
-def tolerated(taint: Taint, tolerations: tuple[Toleration, ...]) -> bool:
-    return any(toleration.tolerates(taint) for toleration in tolerations)
+def tolerated(taint: Taint, tolerations: tuple[Toleration, ...], comparing: bool = False) -> bool:
+    return any(toleration.tolerates(taint, comparing) for toleration in tolerations)
 
 
-def lets_in(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> bool:
+def lets_in(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...], comparing: bool = False) -> bool:
     """Whether none of ``taints`` keeps a pod off the node."""
-    return not any(_keeps_off(taint, tolerations) for taint in taints)
+    return not any(_keeps_off(taint, tolerations, comparing) for taint in taints)
 
 
-def not_tolerated(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> tuple[Taint, ...]:
+def not_tolerated(
+    taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...], comparing: bool = False
+) -> tuple[Taint, ...]:
     """Those of ``taints`` that keep a pod off the node."""
-    return tuple(taint for taint in taints if _keeps_off(taint, tolerations))
+    return tuple(taint for taint in taints if _keeps_off(taint, tolerations, comparing))
 
 
-def _keeps_off(taint: Taint, tolerations: tuple[Toleration, ...]) -> bool:
-    return taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not tolerated(taint, tolerations)
+def _keeps_off(taint: Taint, tolerations: tuple[Toleration, ...], comparing: bool) -> bool:
+    return taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not tolerated(taint, tolerations, comparing)
 
 
 def read_taints(raw: Json, key: str, path: str = "") -> tuple[Taint, ...]:
@@ -81,6 +91,11 @@ def read_tolerations(raw: Json, key: str, path: str = "") -> tuple[Toleration, .
         )
         for item, at in each(raw, key, path)
     )
+
+
+def _number(value: str) -> int | None:
+    """The integer that ``value`` is, ``None`` where it is none, has more than 64 bits, or a sign or zero in front."""
+    return number if DECIMAL.fullmatch(value) and (number := int(value)) in INT64 else None
 
 
 def _seconds(raw: Json, path: str) -> int | None:

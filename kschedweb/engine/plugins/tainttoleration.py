@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,12 +24,13 @@ REJECTED = unresolvable("node(s) had untolerated taint(s)", about=TAINTED)
 class TaintToleration:
     name = "TaintToleration"
 
-    def __init__(self, args: dict[str, Any]) -> None:
-        pass
+    def __init__(self, args: dict[str, Any], comparing: bool = False) -> None:
+        """``comparing``: tolerations may compare values, with the operators Gt and Lt."""
+        self._comparing = comparing
 
     def events(self) -> list[EventHint]:
         return [
-            EventHint(ClusterEvent(NODE, Action.ADD | Action.NODE_TAINT), _after_node),
+            EventHint(ClusterEvent(NODE, Action.ADD | Action.NODE_TAINT), self._after_node),
             EventHint(ClusterEvent(POD, Action.POD_TOLERATION), _after_toleration),
         ]
 
@@ -39,7 +41,7 @@ class TaintToleration:
         return PreFilterResult()
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
-        return Verdicts.where(~tolerates(cycle.snapshot, cycle.pod)[rows], REJECTED)
+        return Verdicts.where(~tolerates(cycle.snapshot, cycle.pod, self._comparing)[rows], REJECTED)
 
     def pre_score(self, cycle: Cycle, rows: Rows) -> Status:
         cycle.state[self.name] = tuple(
@@ -59,7 +61,10 @@ class TaintToleration:
             return np.zeros(cycle.size(rows), dtype=np.int64)
         tolerations = cycle.state[self.name]
         counts = [
-            sum(taint.effect == PREFER_NO_SCHEDULE and not tolerated(taint, tolerations) for taint in taints)
+            sum(
+                taint.effect == PREFER_NO_SCHEDULE and not tolerated(taint, tolerations, self._comparing)
+                for taint in taints
+            )
             for taints in sets
         ]
         return np.array(counts, dtype=np.int64)[codes[rows]]
@@ -67,15 +72,19 @@ class TaintToleration:
     def normalize_score(self, cycle: Cycle, rows: Rows, scores: Ints) -> Ints:
         return default_normalize(scores, reverse=True)
 
-
-def _after_node(pod: Pod, change: ObjectChange) -> bool:
-    """Queue if the node has no taint now that keeps the pod away, and is new or had one before."""
-    kept_away = change.old is None or not lets_in(change.old.taints, pod.tolerations)
-    return kept_away and lets_in(change.new.taints, pod.tolerations)
+    def _after_node(self, pod: Pod, change: ObjectChange) -> bool:
+        """Queue if the node has no taint now that keeps the pod away, and is new or had one before."""
+        kept_away = change.old is None or not lets_in(change.old.taints, pod.tolerations, self._comparing)
+        return kept_away and lets_in(change.new.taints, pod.tolerations, self._comparing)
 
 
 def _after_toleration(pod: Pod, change: ObjectChange) -> bool:
     return bool(change.new.uid == pod.uid)
+
+
+def _variant(release: Any) -> dict[str, Any]:
+    points = {} if release.behaviour.node_filters_have_pre_filter else {"points": SPEC.points - {"preFilter"}}
+    return {"factory": partial(TaintToleration, comparing=release.on("TaintTolerationComparisonOperators")), **points}
 
 
 SPEC = PluginSpec(
@@ -83,7 +92,5 @@ SPEC = PluginSpec(
     frozenset({"preFilter", "filter", "preScore", "score"}),
     "Refuses nodes with taints the pod does not tolerate, and prefers nodes with fewer soft taints.",
     factory=TaintToleration,
-    variant=lambda release: (
-        {} if release.behaviour.node_filters_have_pre_filter else {"points": frozenset({"filter", "preScore", "score"})}
-    ),
+    variant=_variant,
 )

@@ -7,16 +7,58 @@ from pathlib import Path
 from kschedweb.engine.config.release import Gate
 
 TABLE = Path(__file__).with_name("gates.tsv")
-"""A line a gate, a column a release: stage, ``+`` (on) or ``-`` (off) by default, ``L`` where locked to that."""
+"""A line a gate, a column a release: stage, ``+`` (on) or ``-`` (off) by default, ``L`` where locked to that.
+
+``scheduler``: whether the scheduler's own code asks it. ``needs``: the gates that must be on with it.
+"""
+
+SIMULATED = frozenset(
+    {
+        "DRAAdminAccess",
+        "DRAConsumableCapacity",
+        "DRADeviceBindingConditions",
+        "DRADeviceTaintRules",
+        "DRADeviceTaints",
+        "DRAExtendedResource",
+        "DRAPartitionableDevices",
+        "DRAPrioritizedList",
+        "DRAResourceClaimDeviceStatus",
+        "DRASchedulerFilterTimeout",
+        "InPlacePodLevelResourcesVerticalScaling",
+        "NodeDeclaredFeatures",
+        "PodLevelResourcesFixDefaulting",
+        "StorageCapacityScoring",
+        "TaintTolerationComparisonOperators",
+        "VolumeLimitScaling",
+    }
+)
+"""The gates that the engine's answers follow, in each release that knows them."""
+OF_GROUPS = frozenset({"GenericWorkload", "TopologyAwareWorkloadScheduling"})
+"""Those of groups of pods, whose forms before 1.37 are refused."""
+WITHOUT_EFFECT = frozenset(
+    {
+        "InterPodAffinityHostnameFastPath",
+        "SchedulerAsyncAPICalls",
+        "SchedulerAsyncPreemption",
+        "SchedulerPopFromBackoffQ",
+        "SchedulerPreQueueingHints",
+    }
+)
+"""The gates that make kube-scheduler faster or let it do things later, and change nothing that it decides."""
 
 
-def gates(release: str) -> dict[str, Gate]:
-    """The gates that ``release`` ("1.36") knows, by name."""
+def gates(release: str, simulated: frozenset[str] = SIMULATED) -> dict[str, Gate]:
+    """The gates that ``release`` ("1.36") knows, by name; ``simulated``: those that answers follow."""
     head, *lines = (line.split("\t") for line in TABLE.read_text(encoding="utf-8").splitlines())
-    column, needed = head.index(release), head.index("needs")
-    return {line[0]: _gate(line[column], line[needed]) for line in lines if line[column]}
+    column, asked, needed = map(head.index, (release, "scheduler", "needs"))
+    followed = simulated | WITHOUT_EFFECT
+    return {
+        line[0]: _gate(line[column], line[needed], bool(line[asked]) and line[0] not in followed)
+        for line in lines
+        if line[column]
+    }
 
 
-def _gate(cell: str, needs: str) -> Gate:
+def _gate(cell: str, needs: str, outside: bool) -> Gate:
     state = cell.rstrip("L")
-    return Gate(state[:-1], state[-1] == "+", cell.endswith("L"), tuple(needs.split()))
+    return Gate(state[:-1], state[-1] == "+", cell.endswith("L"), tuple(needs.split()), outside)

@@ -48,6 +48,7 @@ V1_34 = Release(
         devices_score=False,
         device_search_is_revised=False,
         hears_of_deleted_claims=False,
+        refuses_capacity_with_status=True,
         tells_of_devices_left=True,
         tells_of_preemption=False,
         taints_wake_for_new_nodes=True,

@@ -19,6 +19,10 @@ V1_35 = replace(
     gates=gates("1.35"),
     scheme="pkg/runtime/scheme.go:111",
     behaviour=replace(
-        V1_34.behaviour, devices_have_binding_timeout=True, devices_score=True, says_qualified_name=False
+        V1_34.behaviour,
+        devices_have_binding_timeout=True,
+        devices_score=True,
+        refuses_capacity_with_status=False,
+        says_qualified_name=False,
     ),
 )

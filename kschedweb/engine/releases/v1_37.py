@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from kschedweb.engine.config.schema import Schema
 from kschedweb.engine.config.specs import PluginRef
-from kschedweb.engine.releases.gates import gates
+from kschedweb.engine.releases.gates import OF_GROUPS, SIMULATED, gates
 from kschedweb.engine.releases.v1_36 import V1_36
 
 GROUPS = (PluginRef("GangScheduling"), PluginRef("TopologyPlacementGenerator"), PluginRef("PodGroupPodsCount", 1))
@@ -17,7 +17,7 @@ V1_37 = replace(
     version="1.37.2",
     defaults=(GATES, SORT, NAME, UNSCHEDULABLE, *FURTHER, *GROUPS),
     schema=Schema(group_points=("placementGenerate", "placementScore", "podGroupPostFilter")),
-    gates=gates("1.37"),
+    gates=gates("1.37", SIMULATED | OF_GROUPS),
     behaviour=replace(
         V1_36.behaviour,
         image_volumes_raise_threshold=True,

@@ -50,12 +50,12 @@ def matches_required(snapshot: Snapshot, pod: Pod) -> Mask:
     return mask
 
 
-def tolerates(snapshot: Snapshot, pod: Pod) -> Mask:
-    """Which nodes have no NoSchedule or NoExecute taint that the pod does not tolerate."""
+def tolerates(snapshot: Snapshot, pod: Pod, comparing: bool = False) -> Mask:
+    """Which nodes have no NoSchedule or NoExecute taint that the pod does not tolerate (``Toleration.tolerates``)."""
     codes, sets = snapshot.taint_sets()
     if not any(sets):
         return np.ones(len(snapshot), dtype=np.bool_)
-    mask: Mask = np.array([lets_in(taints, pod.tolerations) for taints in sets], dtype=np.bool_)[codes]
+    mask: Mask = np.array([lets_in(taints, pod.tolerations, comparing) for taints in sets], dtype=np.bool_)[codes]
     return mask
 
 

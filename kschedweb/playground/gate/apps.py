@@ -13,5 +13,6 @@ class GateConfig(AppConfig):
     def ready(self) -> None:
         from kschedweb.jobs.retention import ANSWERED
 
+        navigation.register(navigation.MAIN, Entry("Releases", "history", "releases", 55))
         navigation.register(navigation.PLAYGROUND, Entry("Gate", "", "gate", 60, stems=("gate",)))
         register(RetentionRule("gate.Gate", "created_at", "answers", ANSWERED))

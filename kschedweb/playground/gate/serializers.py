@@ -152,6 +152,59 @@ class GateMeasureSerializer(serializers.Serializer[Any]):
     policy = serializers.FloatField(allow_null=True)
 
 
+class UpgradePodsSerializer(serializers.Serializer[Any]):
+    plugin = serializers.CharField(help_text="What decides that they are placed elsewhere; '' where no plugin does.")
+    by = serializers.ChoiceField(choices=["score", "verdict", ""], help_text="By its score, or by its verdict.")
+    count = serializers.IntegerField()
+    pods = GatePodSerializer(many=True, help_text="The first 50 of them.")
+    changes = serializers.ListField(child=serializers.CharField(), help_text="The changes that can explain it.")
+
+
+class UpgradeMessageSerializer(serializers.Serializer[Any]):
+    gone = serializers.ListField(child=serializers.CharField(), help_text="Parts that are no longer said.")
+    new = serializers.ListField(child=serializers.CharField(), help_text="Parts that are said now.")
+    count = serializers.IntegerField(help_text="How many pods' last message changes so.")
+    example = serializers.DictField(child=serializers.CharField(), help_text="A pod with both messages.")
+    changes = serializers.ListField(child=serializers.CharField())
+
+
+class UpgradeFieldSerializer(serializers.Serializer[Any]):
+    path = serializers.CharField()
+    kind = serializers.ChoiceField(choices=["new", "gone", "otherwise"])
+    before = serializers.JSONField(allow_null=True)
+    after = serializers.JSONField(allow_null=True)
+    changes = serializers.ListField(child=serializers.CharField())
+
+
+class UpgradeGateSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    before = serializers.DictField(help_text="Its stage, default and lock.")
+    after = serializers.DictField()
+    changes = serializers.ListField(child=serializers.CharField())
+
+
+class ReleaseChangeSerializer(serializers.Serializer[Any]):
+    """A difference between two neighbouring releases."""
+
+    name = serializers.CharField()
+    since = serializers.CharField(help_text="The first release that has it.")
+    title = serializers.CharField()
+    sentence = serializers.CharField()
+
+
+class UpgradeSerializer(serializers.Serializer[Any]):
+    """What another release of kube-scheduler changes on this cluster under this policy."""
+
+    pods = UpgradePodsSerializer(many=True)
+    messages = UpgradeMessageSerializer(many=True)
+    fields = UpgradeFieldSerializer(many=True)  # type: ignore[assignment]
+    gates = UpgradeGateSerializer(many=True)
+    changes = ReleaseChangeSerializer(many=True, help_text="The sentences of all changes that are named above.")
+
+    def get_fields(self) -> dict[str, Any]:
+        return super().get_fields() | {name: serializers.CharField() for name in ("from", "to")}
+
+
 class GateVerdictSerializer(serializers.Serializer[Any]):
     """What came of it; equal to what the command writes but for `id`."""
 
@@ -171,6 +224,9 @@ class GateVerdictSerializer(serializers.Serializer[Any]):
     measures = GateMeasureSerializer(many=True)
     notes = serializers.ListField(child=serializers.CharField(), help_text="What was left out or read differently.")
     warnings = serializers.ListField(child=serializers.CharField(), help_text="What the policy says in vain.")
+    upgrade = UpgradeSerializer(
+        allow_null=True, help_text="What another release changes; null where both are run by the same one."
+    )
 
 
 class GateSerializer(serializers.ModelSerializer[Gate]):

@@ -349,3 +349,9 @@ class Devices(Groups):
         user = {"resource": "pods", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}
         allocation = {"devices": {"results": results}, "nodeSelector": {"nodeSelectorTerms": [{"matchFields": fields}]}}
         return {"allocation": allocation, "reservedFor": [user]}
+
+
+class Sharing(Devices):
+    """Groups whose pods ask for devices, all of some through one claim."""
+
+    sharing = 0.6

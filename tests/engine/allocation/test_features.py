@@ -27,3 +27,17 @@ def test_a_gate_switches_one_feature(gate: str, feature: str) -> None:
     everything = replace(DEFAULTS, taint_rules=True)
     assert asdict(Features.of(lambda name: name != gate)) == {**asdict(everything), feature: False}
     assert Features.of(lambda name: True) == everything
+
+
+@pytest.mark.parametrize(
+    ("features", "refused"),
+    [
+        (Features(), False),
+        (Features(consumable=False), True),
+        (Features(consumable=False, binding_conditions=False), False),
+        (Features(consumable=False, binding_conditions=False, heeds_status=True), True),
+        (Features(heeds_status=True), False),
+    ],
+)
+def test_capacity_is_refused_by_the_allocators_that_look_at_it(features: Features, refused: bool) -> None:
+    assert features.refuses_capacity is refused

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from kschedweb.engine import Pod, Scheduler
 from kschedweb.engine.cycle.placement import Placement
 from kschedweb.engine.cycle.request import SearchRequest
-from kschedweb.engine.plugins.defaultpreemption import DefaultPreemption, being_preempted
+from kschedweb.engine.plugins.defaultpreemption import DefaultPreemption
+from kschedweb.engine.preemption.eligibility import being_preempted
 from kschedweb.engine.releases import load
 from tests.engine.builders import CONFIGURATION, node, pod, scheduler
 

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kschedweb.engine.framework.status import CycleError
+from kschedweb.engine.objects.taints import Taint, Toleration
 from tests.engine.builders import NEVER, explain, node, normalized_scores, pod, raw_scores, refused
 from tests.engine.waking import becomes, joins, turns
 
@@ -40,6 +41,22 @@ def soft(*keys: str) -> list[dict]:
 def test_a_toleration_matches_by_effect_key_and_value(toleration: dict, tolerates: bool) -> None:
     answer = explain(pod("p", tolerations=[toleration]), node("n", taints=[GPU]))
     assert refused(answer, NAME) == ({} if tolerates else REFUSED)
+
+
+NUMBERS = st.integers(-3, 3).map(str) | st.sampled_from(["", "-0", "01", "+1", "1.0", "a", "9223372036854775808"])
+
+
+@given(st.sampled_from(["Gt", "Lt"]), NUMBERS, NUMBERS)
+def test_a_toleration_that_compares_wants_two_plain_integers(operator: str, bound: str, value: str) -> None:
+    toleration = Toleration(key="k", operator=operator, value=bound)
+    tolerates = toleration.tolerates(Taint("k", value, "NoSchedule"), comparing=True)
+    numbers = {str(number): number for number in range(-3, 4)}
+    if bound in numbers and value in numbers:
+        larger, smaller = (value, bound) if operator == "Gt" else (bound, value)
+        assert tolerates == (numbers[larger] > numbers[smaller])
+    else:
+        assert not tolerates
+    assert not toleration.tolerates(Taint("k", value, "NoSchedule"))
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from kschedweb import engine
 from kschedweb.engine.config import GateError
-from kschedweb.engine.releases import RELEASES, ReleaseError, cli_validate, read_gates, released, write_gates
+from kschedweb.engine.releases import RELEASES, ReleaseError, cli_validate, load, read_gates, released, write_gates
+from kschedweb.engine.releases.gates import OF_GROUPS, SIMULATED
 
 OPTION = re.compile(r"(\w+)=true\|false \((\w+) - default=(\w+)\)")
 
@@ -69,6 +72,26 @@ def test_all_gates_of_a_stage_are_switched_at_once() -> None:
     alpha = RELEASES["1.37"].with_gates({"AllAlpha": True, "GenericWorkload": True})
     assert alpha.on("TopologyAwareWorkloadScheduling")
     assert not RELEASES["1.37"].on("TopologyAwareWorkloadScheduling")
+
+
+ASKS = re.compile(r"""\bon\("(\w+)"|conditions = \("(\w+)", "(\w+)"\)""")
+
+
+def test_what_the_engine_asks_is_said_to_be_simulated() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in Path(engine.__file__).parent.rglob("*.py")]
+    asked = {name for text in texts for found in ASKS.findall(text) for name in found if name}
+    gated = {gate for gate in SIMULATED | OF_GROUPS if any(spec.gate == gate for spec in RELEASES["1.37"].specs)}
+    assert asked | gated == SIMULATED | OF_GROUPS
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_gate_whose_effect_is_outside_the_simulation_is_told(release: str) -> None:
+    known = {name: gate for name, gate in RELEASES[release].gates.items() if not gate.locked}
+    assert any(gate.outside for gate in known.values())
+    for name, gate in known.items():
+        switched = replace(RELEASES[release], switched={name: not gate.default})
+        told = any(said.startswith(f"featureGates.{name}: ") for said in load(None, switched).warnings)
+        assert told is gate.outside
 
 
 def test_gates_are_written_as_the_flag_takes_them() -> None:

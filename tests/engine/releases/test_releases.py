@@ -54,7 +54,7 @@ def older() -> Release:
         specs=specs,
         defaults=defaults,
         schema=Schema(group_points=()),
-        gates={"GangScheduling": Gate("beta", True)},
+        gates={"GenericWorkload": Gate("beta", True)},
         behaviour=replace(CURRENT.behaviour, names_score_plugins=False),
     )
 
@@ -118,7 +118,7 @@ def test_words_are_those_of_the_release() -> None:
 
 def test_a_gate_that_is_on_needs_no_warning() -> None:
     asked = document(plugins={"multiPoint": {"enabled": [{"name": "GangScheduling"}]}})
-    assert any("feature gate GangScheduling" in said for said in load(asked, CURRENT).warnings)
+    assert any("feature gate GenericWorkload" in said for said in load(asked, CURRENT).warnings)
     assert not any("feature gate" in said for said in load(asked, OLDER).warnings)
 
 

@@ -203,9 +203,10 @@ def _in_the_way(snapshot: Snapshot, needs: Needs, nodes: Mask) -> list[ResourceC
 
 def _variant(release: Any) -> dict[str, Any]:
     behaviour = release.behaviour
+    features = Features.of(release.on, heeds_status=behaviour.refuses_capacity_with_status)
     factory = partial(
         DynamicResources,
-        features=replace(Features.of(release.on), revised=behaviour.device_search_is_revised),
+        features=replace(features, revised=behaviour.device_search_is_revised),
         tells=behaviour.tells_of_devices_left,
         hears=behaviour.hears_of_deleted_claims,
         groups_by_topology=release.groups_by_topology,

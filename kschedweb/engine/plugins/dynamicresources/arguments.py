@@ -37,8 +37,8 @@ ARGS = args_struct(
 def arguments(release: Any) -> ArgsSpec:
     """The arguments in ``release``: a time limit of a feature whose gate is off has no default and is refused."""
     filters = release.on("DRASchedulerFilterTimeout")
-    binds = release.on("DRADeviceBindingConditions") and release.on("DRAResourceClaimDeviceStatus")
     known = release.behaviour.devices_have_binding_timeout
+    binds = known and release.on("DRADeviceBindingConditions") and release.on("DRAResourceClaimDeviceStatus")
 
     def set_defaults(args: dict[str, Any]) -> None:
         if filters and args["filterTimeout"] is None:

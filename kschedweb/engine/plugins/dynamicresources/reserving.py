@@ -20,7 +20,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resourceclaim import ResourceClaim
 from kschedweb.engine.plugins.dynamicresources.verdicts import claims_to_allocate, resource_uses
 from kschedweb.engine.state.devices.claims import EXTENDED_NAME, extended_key
-from kschedweb.engine.state.devices.needs import ClaimError, needs_of
+from kschedweb.engine.state.devices.needs import ClaimError, Needs, needs_of
 
 EXTENDED, USES, CHOSEN = "DynamicResources.extended", "DynamicResources.uses", "DynamicResources.chosen"
 MAX_RESERVED = 256  # pods that the API server lets share a claim
@@ -33,6 +33,7 @@ def choose(cycle: Cycle, node: str, features: Features) -> Status:
         needs = needs_of(snapshot, pod, extended=features.extended)
     except ClaimError as problem:
         return error(str(problem))
+    _share(cycle, needs)
     row = snapshot.index.get(node)
     if not needs.searches or row is None:
         return SUCCESS
@@ -60,11 +61,20 @@ def _key(cycle: Cycle, claim: ResourceClaim) -> tuple[str, str]:
     return (claim.namespace, claim.name) if named else extended_key(cycle.pod.namespace, cycle.pod.uid)
 
 
+def _share(cycle: Cycle, needs: Needs) -> None:
+    """Of devices in flight for other pods of the group, note that this pod wants them, too."""
+    claims, uid = cycle.snapshot.resource_claims, cycle.pod.uid
+    for claim in needs.claims:
+        chosen = claims.in_flight(claim.namespace, claim.name)
+        if chosen is not None and claim.allocation is chosen.allocation and uid not in chosen.uids:
+            claims.take_off(claim.namespace, claim.name, chosen.allocation, uid)
+
+
 def give_back(cycle: Cycle) -> None:
     """Give the pod's devices in flight back, and its reservations."""
     pod, claims = cycle.pod, cycle.snapshot.resource_claims
     for claim in current(cycle):
-        claims.land(claim.namespace, claim.name, pod.uid)
+        claims.give_back(claim.namespace, claim.name, pod.uid)
         if pod.uid in claim.reserved_for and claim.allocation is not None:
             left = tuple(other for other in claim.reserved_for if other != pod.uid)
             claims.change(claim.reserved(left))

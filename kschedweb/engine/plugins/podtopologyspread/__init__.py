@@ -78,9 +78,12 @@ class Soft:
 class PodTopologySpread:
     name = "PodTopologySpread"
 
-    def __init__(self, args: dict[str, Any], nominations: bool = True) -> None:
-        """``nominations``: see ``Behaviour.hints_see_nominations``."""
-        self.nominations = nominations
+    def __init__(self, args: dict[str, Any], comparing: bool = False, nominations: bool = True) -> None:
+        """``comparing``: tolerations may compare values, with the operators Gt and Lt.
+
+        ``nominations``: see ``Behaviour.hints_see_nominations``.
+        """
+        self._comparing, self.nominations = comparing, nominations
         self.system = args.get("defaultingType", "System") == "System"
         self.defaults: tuple[SpreadConstraint, ...] = SYSTEM_DEFAULTS
         if not self.system:
@@ -241,7 +244,7 @@ class PodTopologySpread:
         labels_required = hard or bool(pod.spread_constraints) or not self.system
         complete = _have_all_labels(snapshot, columns if labels_required else [])
         return [
-            _ready(cycle, rule, selector, column, complete)
+            _ready(cycle, rule, selector, column, complete, complete & _included(cycle, rule, self._comparing))
             for (rule, selector), column in zip(rules, columns, strict=True)
         ]
 
@@ -282,9 +285,10 @@ def _involved(other: Pod, pod: Pod, promised: bool) -> bool:
     return other.uid == pod.uid or (has_place(other, promised=promised) and other.namespace == pod.namespace)
 
 
-def _ready(cycle: Cycle, rule: SpreadConstraint, selector: Selector, column: LabelColumn, complete: Mask) -> Constraint:
+def _ready(
+    cycle: Cycle, rule: SpreadConstraint, selector: Selector, column: LabelColumn, complete: Mask, counted: Mask
+) -> Constraint:
     snapshot, pod = cycle.snapshot, cycle.pod
-    counted = complete & _included(cycle, rule)
     if rule.topology_key == HOSTNAME and not rule.hard:
         codes, size = np.arange(len(snapshot)), len(snapshot)
     else:
@@ -311,13 +315,13 @@ def _have_all_labels(snapshot: Snapshot, columns: list[LabelColumn]) -> Mask:
     return mask
 
 
-def _included(cycle: Cycle, rule: SpreadConstraint) -> Mask:
+def _included(cycle: Cycle, rule: SpreadConstraint, comparing: bool) -> Mask:
     """The nodes that count for a constraint, by its node inclusion policies."""
     mask = np.ones(len(cycle.snapshot), dtype=np.bool_)
     if rule.honor_affinity:
         mask &= matches_required(cycle.snapshot, cycle.pod)
     if rule.honor_taints:
-        mask &= tolerates(cycle.snapshot, cycle.pod)
+        mask &= tolerates(cycle.snapshot, cycle.pod, comparing)
     return mask
 
 
@@ -346,7 +350,11 @@ SPEC = PluginSpec(
     ArgsSpec(POD_TOPOLOGY_SPREAD, set_defaults, problems),
     factory=PodTopologySpread,
     variant=lambda release: {
-        "factory": partial(PodTopologySpread, nominations=release.behaviour.hints_see_nominations)
+        "factory": partial(
+            PodTopologySpread,
+            comparing=release.on("TaintTolerationComparisonOperators"),
+            nominations=release.behaviour.hints_see_nominations,
+        )
     },
 )
 HKE_SPEC = PluginSpec(

@@ -116,21 +116,23 @@ class Notes:
 
 
 class InFlight(NamedTuple):
-    """The devices that are chosen for a claim, and the uid of the pod for which they are."""
+    """The devices that are chosen for a claim, and the uids of the pods for which they are."""
 
     allocation: Allocation
-    uid: str
+    uids: tuple[str, ...]
 
 
 class ClaimUse:
     """The current claims: those of ``devices``, with what changed since.
 
     A claim whose devices are chosen, and not written into it yet, is in flight. ``kept`` is what the choice of devices
-    remembers about their use here; a copy begins without it.
+    remembers about their use here; a copy begins without it. ``sharing`` are the uids of the pods that are, or were
+    last, placed together as a group: these share what is in flight for one of them.
     """
 
     def __init__(self, devices: Devices) -> None:
         self.kept: object = None
+        self.sharing: frozenset[str] = frozenset()
         self._devices = devices
         self._changed: dict[Key, ResourceClaim | None] = {}
         self._in_flight: dict[Key, InFlight] = {}
@@ -142,6 +144,7 @@ class ClaimUse:
     def copy(self) -> ClaimUse:
         """An independent copy."""
         other = ClaimUse(self._devices)
+        other.sharing = self.sharing
         other._changed, other._in_flight = self._changed.copy(), self._in_flight.copy()
         other._use = None if self._use is None else self._use.copy()
         other._counted, other._stale, other._read = self._counted.copy(), self._stale.copy(), self._read
@@ -203,18 +206,32 @@ class ClaimUse:
         """The devices that are chosen for a claim and not written into it yet."""
         return self._in_flight.get((namespace, name))
 
+    def may_use(self, chosen: InFlight, uid: str) -> bool:
+        """Whether devices in flight are there for the pod ``uid``, too."""
+        return uid in chosen.uids or (uid in self.sharing and self.sharing.issuperset(chosen.uids))
+
     def take_off(self, namespace: str, name: str, allocation: Allocation, uid: str) -> None:
-        """Devices are chosen for a claim, for the pod ``uid``."""
-        self._in_flight[namespace, name] = InFlight(allocation, uid)
+        """Devices are chosen for a claim, for the pod ``uid``; those that are in flight for others stay so."""
+        found = self._in_flight.get((namespace, name))
+        chosen = InFlight(allocation, (uid,)) if found is None else found._replace(uids=(*found.uids, uid))
+        self._in_flight[namespace, name] = chosen
         self._stale.add((namespace, name))
 
     def land(self, namespace: str, name: str, uid: str) -> Allocation | None:
-        """The devices chosen for a claim, for the pod ``uid``, are written into it, or given back; returns them."""
+        """The devices chosen for a claim, for the pod ``uid`` and others, are written into it; returns them."""
         found = self._in_flight.get((namespace, name))
-        if found is None or found.uid != uid:
+        if found is None or uid not in found.uids:
             return None
         self._stale.add((namespace, name))
         return self._in_flight.pop((namespace, name)).allocation
+
+    def give_back(self, namespace: str, name: str, uid: str) -> None:
+        """The pod ``uid`` gives the devices chosen for a claim back; they are in flight while others want them."""
+        found = self._in_flight.get((namespace, name))
+        if found is not None and (left := tuple(other for other in found.uids if other != uid)):
+            self._in_flight[namespace, name] = found._replace(uids=left)
+        else:
+            self.land(namespace, name, uid)
 
     def for_extended_resources(self, name: str, uid: str) -> ResourceClaim | None:
         """The claim that an earlier attempt to bind the pod made for its extended resources."""

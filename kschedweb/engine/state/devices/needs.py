@@ -59,7 +59,7 @@ def needs_of(snapshot: Snapshot, pod: Pod, *, extended: bool = True) -> Needs:
     claims = []
     for claim in claims_of(known, pod):
         chosen = known.in_flight(claim.namespace, claim.name)
-        own = chosen is not None and chosen.uid == pod.uid and claim.allocation is None
+        own = chosen is not None and claim.allocation is None and known.may_use(chosen, pod.uid)
         claims.append(replace(claim, allocation=chosen.allocation) if own and chosen is not None else claim)
     return Needs(tuple(claims), resources, earlier)
 

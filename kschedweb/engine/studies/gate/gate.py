@@ -24,6 +24,7 @@ from kschedweb.engine.studies.play.outcome import Outcome
 from kschedweb.engine.studies.play.recorder import Progress as Heard
 from kschedweb.engine.studies.play.run import run
 from kschedweb.engine.studies.prepare.prepared import Prepared, prepare
+from kschedweb.engine.studies.upgrade.report import Upgrade, report
 
 DEFAULTS = "kube-scheduler's defaults"
 MOST_NOTES = 50
@@ -70,7 +71,10 @@ class GateQuestion:
 
 @dataclass(frozen=True, slots=True)
 class GateVerdict:
-    """The result. ``warnings`` are about fields that kube-scheduler ignores, ``notes`` about what was left out."""
+    """The result. ``warnings`` are about fields that kube-scheduler ignores, ``notes`` about what was left out.
+
+    ``upgrade`` is the report of it, where the policy is run by another release than the baseline.
+    """
 
     asked: GateQuestion
     judged: GateJudgement
@@ -80,6 +84,7 @@ class GateVerdict:
     engine: str
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    upgrade: Json | None = None
 
     @property
     def passed(self) -> bool:
@@ -100,7 +105,8 @@ class GateVerdict:
             "thresholds": self.asked.thresholds.plain,
         }
         head = {key: judged.pop(key) for key in ("verdict", "summary")}
-        return {**head, **about, **judged, "notes": list(self.notes), "warnings": list(self.warnings)}
+        told = {"notes": list(self.notes), "warnings": list(self.warnings), "upgrade": self.upgrade}
+        return {**head, **about, **judged, **told}
 
 
 def verdict(prepared: Prepared, asked: GateQuestion, *, progress: Progress | None = None) -> GateVerdict:
@@ -120,7 +126,11 @@ def verdict(prepared: Prepared, asked: GateQuestion, *, progress: Progress | Non
     measures = [measure(outcome) for outcome in outcomes]
     judged = judge(Pair(outcomes[0], outcomes[1], measures[0], measures[1], comparison), asked.thresholds)
     notes = tuple(_notes(outcomes[0], pods))
-    return GateVerdict(asked, judged, nodes, pods, prepared.seed, after.release.engine, notes, warnings)
+    upgraded = None
+    if asked.policy.release.title != asked.baseline.release.title:
+        first, second = asked.baseline.release, asked.policy.release
+        upgraded = report(Upgrade(first, second, asked.policy.document, outcomes[0], outcomes[1], comparison))
+    return GateVerdict(asked, judged, nodes, pods, prepared.seed, after.release.engine, notes, warnings, upgraded)
 
 
 def configured(policy: Policy, path: str) -> tuple[Configuration, tuple[str, ...]]:

@@ -99,6 +99,7 @@ def markdown(verdict: Json) -> str:
         if check["pods"]:
             lines += _pods(check)
     lines += _by_plugin(verdict["counts"])
+    lines += _upgrade(verdict.get("upgrade"))
     for title, listed in (("Warnings", verdict["warnings"]), ("Notes", verdict["notes"])):
         lines += _listed(title, listed)
     return "\n".join([*lines, "", f"<sub>{_plain(verdict['engine'])}, seed {verdict['seed']}</sub>", ""])
@@ -137,6 +138,21 @@ def _by_plugin(counts: Json) -> Iterator[str]:
     if moved:
         told = ", ".join(f"{_plain(name or 'no plugin')} {number:,}" for name, number in moved.items())
         yield from ("", f"Moved pods by the plugin that moved them: {told}.")
+
+
+def _upgrade(report: Json | None) -> Iterator[str]:
+    """The messages, fields and gates that another release changes, and what explains them."""
+    if report is None:
+        return
+    yield from ("", f"### From {_plain(report['from'])} to {_plain(report['to'])}", "")
+    messages = sum(one["count"] for one in report["messages"])
+    gates = sum(bool(one["changes"]) for one in report["gates"])
+    told = (counted(messages, "message"), counted(len(report["fields"]), "field"), counted(gates, "feature gate"))
+    yield f"What changes beside nodes: {', '.join(told)}."
+    yield ""
+    yield from (
+        f"- **{_plain(one['title'])}** ({one['since']}). {_plain(one['sentence'])}" for one in report["changes"]
+    )
 
 
 def _listed(title: str, listed: list[str]) -> Iterator[str]:

@@ -1,0 +1,128 @@
+"""What kube-scheduler 1.35 does otherwise than 1.34."""
+
+from __future__ import annotations
+
+from kschedweb.engine.releases.changes.change import CONFIGURATION, NODE, Change
+from kschedweb.engine.releases.changes.objects import (
+    arguments,
+    claim,
+    configuration,
+    device_class,
+    exactly,
+    node,
+    scenario,
+    shared_device,
+    slice_of,
+    with_device,
+)
+
+SINCE = "1.35"
+
+CHANGES = (
+    Change(
+        "devices-score",
+        SINCE,
+        "DynamicResources scores",
+        "DynamicResources scores, with weight 2: of the alternatives that a claim lists, a node where an earlier one "
+        "can be had is better. A pod that took any node with some alternative now goes where the first one is.",
+        NODE,
+        scenario(
+            node("a"),
+            node("b"),
+            device_class(),
+            device_class("spare", selectors=[{"cel": {"expression": 'device.attributes["gpu.example.com"].spare'}}]),
+            slice_of("a", {"name": "old", "attributes": {"spare": {"bool": True}}}),
+            slice_of("b", {"name": "new", "attributes": {"spare": {"bool": False}}}),
+            claim(
+                {
+                    "firstAvailable": [
+                        {
+                            "name": "best",
+                            "deviceClassName": "gpu",
+                            "allocationMode": "ExactCount",
+                            "count": 1,
+                            "selectors": [
+                                {"cel": {"expression": '!device.attributes["gpu.example.com"].spare'}},
+                            ],
+                        },
+                        {
+                            "name": "other",
+                            "deviceClassName": "spare",
+                            "allocationMode": "ExactCount",
+                            "count": 1,
+                        },
+                    ]
+                }
+            ),
+            pending=with_device("p"),
+        ),
+        behaviour=("devices_score",),
+        plugins=("DynamicResources",),
+    ),
+    Change(
+        "binding-timeout",
+        SINCE,
+        "bindingTimeout of DynamicResourcesArgs is known",
+        "bindingTimeout, how long a pod waits until its devices are ready, is a field of DynamicResources' "
+        "arguments. Before, it is an unknown field, and the configuration is refused.",
+        CONFIGURATION,
+        arguments("DynamicResources", bindingTimeout="30s"),
+        behaviour=("devices_have_binding_timeout",),
+        words=("bindingTimeout",),
+        fields=("bindingTimeout",),
+    ),
+    Change(
+        "claims-of-capacity",
+        SINCE,
+        "A claim that asks for capacity is no error",
+        "A claim that asks for some of a device's capacity gets a whole device, and what it asks for is not looked "
+        "at. 1.34 ends in an error, and the pod is tried in vain again and again.",
+        NODE,
+        scenario(
+            node("a"),
+            device_class(),
+            slice_of("a", shared_device("net", "10Gi")),
+            claim({"exactly": exactly(capacity={"requests": {"bandwidth": "4Gi"}})}),
+            pending=with_device("p"),
+        ),
+        behaviour=("refuses_capacity_with_status",),
+        plugins=("DynamicResources",),
+        words=("DRAConsumableCapacity feature is disabled",),
+    ),
+    Change(
+        "label-key",
+        SINCE,
+        "Errors speak of a label key",
+        "An error about a key that no label can have says “a valid label key must …” where it said “a qualified name "
+        "must …”. Whoever looks for these words in logs has to look for the new ones.",
+        CONFIGURATION,
+        arguments(
+            "PodTopologySpread",
+            defaultingType="List",
+            defaultConstraints=[{"maxSkew": 1, "topologyKey": "not/a/key", "whenUnsatisfiable": "ScheduleAnyway"}],
+        ),
+        behaviour=("says_qualified_name",),
+        words=("valid label key must", "qualified name must"),
+    ),
+    Change(
+        "plugins-of-1.35",
+        SINCE,
+        "NodeDeclaredFeatures and GangScheduling can be named",
+        "The plugins NodeDeclaredFeatures and GangScheduling exist, and do nothing while their feature gates are "
+        "off. A configuration that names one of them is refused before.",
+        CONFIGURATION,
+        configuration(plugins={"multiPoint": {"enabled": [{"name": "GangScheduling"}]}}),
+        fields=("NodeDeclaredFeatures", "GangScheduling"),
+        words=("GangScheduling", "NodeDeclaredFeatures"),
+    ),
+    Change(
+        "ties",
+        SINCE,
+        "Equally good nodes are no longer drawn from",
+        "Of several nodes with the best total the one on top of the scheduler's heap is taken; 1.34 draws one of "
+        "them at random. That draw is not repeated here: the answer for 1.34 is one of the best nodes too, the one "
+        "that 1.35 takes.",
+        NODE,
+        None,
+    ),
+)

@@ -1,0 +1,258 @@
+"""What kube-scheduler 1.37 does otherwise than 1.36."""
+
+from __future__ import annotations
+
+from kschedweb.engine.releases.changes.change import CONFIGURATION, MESSAGE, NODE, SCORES, VICTIMS, Change
+from kschedweb.engine.releases.changes.objects import (
+    HOSTNAME,
+    STORAGE,
+    configuration,
+    container,
+    late_storage,
+    node,
+    pod,
+    resource,
+    room_for_storage,
+    running,
+    scenario,
+    with_data,
+)
+
+SINCE = "1.37"
+
+
+def _has(name: str, cpu: str) -> dict[str, object]:
+    """A running container for which ``cpu`` was promised and set."""
+    amount = {"cpu": cpu}
+    return {
+        "name": name,
+        "image": "app",
+        "imageID": "",
+        "ready": True,
+        "restartCount": 0,
+        "state": {"running": {}},
+        "lastState": {},
+        "allocatedResources": amount,
+        "resources": {"requests": amount},
+    }
+
+
+CHANGES = (
+    Change(
+        "nothing-to-deallocate",
+        SINCE,
+        "Messages no longer speak of claims that cannot be given back",
+        "The message of a pod that fits nowhere no longer says “no new claims to deallocate” or “still not "
+        "schedulable”, which DynamicResources said of each such pod. Alerts on the whole text have to be changed.",
+        MESSAGE,
+        scenario(node("a", cpu="1"), pending=pod("p", container(cpu="2"))),
+        behaviour=("tells_of_devices_left",),
+        plugins=("DynamicResources",),
+        words=("no new claims to deallocate", "still not schedulable"),
+    ),
+    Change(
+        "where-room-is-made",
+        SINCE,
+        "Messages say where room is made",
+        "The message of a pod for which others are evicted says on which node, and how many: “preemption: found a "
+        "potential placement …”. Before, it says nothing of that.",
+        MESSAGE,
+        scenario(
+            node("a", cpu="2"),
+            running(pod("low", container(cpu="2"), nodeName="a", priority=0)),
+            pending=pod("p", container(cpu="2"), priority=10),
+        ),
+        behaviour=("tells_of_preemption",),
+        plugins=("DefaultPreemption",),
+        words=("found a potential placement",),
+    ),
+    Change(
+        "storage-capacity",
+        SINCE,
+        "VolumeBinding prefers nodes with more free storage",
+        "StorageCapacityScoring is on: for a claim that waits for a node, VolumeBinding scores how much storage is "
+        "left there. Pods with such claims go to emptier storage. The curve of that score, `shape`, may be set and "
+        "has a default.",
+        NODE,
+        scenario(
+            node("a"),
+            node("b"),
+            *late_storage(storageCapacity=True),
+            room_for_storage("a", "12Gi"),
+            room_for_storage("b", "100Gi"),
+            pending=with_data("p"),
+        ),
+        gates=("StorageCapacityScoring",),
+        plugins=("VolumeBinding",),
+        words=("VolumeBinding",),
+        fields=("shape",),
+    ),
+    Change(
+        "driver-needed",
+        SINCE,
+        "A CSI driver can keep pods from nodes without it",
+        "VolumeLimitScaling is on: where a CSIDriver says preventPodSchedulingIfMissing, a node that does not have "
+        "it is refused for pods that need it. Such pods no longer go to a node where their volume cannot be "
+        "attached.",
+        NODE,
+        scenario(
+            node("a"),
+            node("b"),
+            *late_storage(preventPodSchedulingIfMissing=True),
+            resource(
+                STORAGE,
+                "CSINode",
+                "b",
+                spec={"drivers": [{"name": "csi.example.com", "nodeID": "b", "topologyKeys": []}]},
+            ),
+            pending=with_data("p"),
+        ),
+        gates=("VolumeLimitScaling",),
+        plugins=("NodeVolumeLimits",),
+        words=("CSI driver is not installed on the node",),
+    ),
+    Change(
+        "namespaces-without-labels",
+        SINCE,
+        "A namespaceSelector reaches namespaces without labels",
+        "A term of pod affinity or anti-affinity whose namespaceSelector holds for namespaces without labels counts "
+        "only those that it selects. Before, it forgot its selector on the way, and could count pods of namespaces "
+        "that it does not select. A pod that was refused can find a node.",
+        NODE,
+        scenario(
+            node("a"),
+            resource("v1", "Namespace", "one") | {"metadata": {"name": "one", "labels": {"team": "x"}}},
+            resource("v1", "Namespace", "two") | {"metadata": {"name": "two", "labels": {}}},
+            pod("w", container(), namespace="one", labels={"app": "w"}, nodeName="a"),
+            pending=pod(
+                "p",
+                container(),
+                namespace="two",
+                affinity={
+                    "podAntiAffinity": {
+                        "requiredDuringSchedulingIgnoredDuringExecution": [
+                            {
+                                "labelSelector": {"matchLabels": {"app": "w"}},
+                                "namespaceSelector": {
+                                    "matchExpressions": [{"key": "team", "operator": "DoesNotExist"}]
+                                },
+                                "topologyKey": HOSTNAME,
+                            }
+                        ]
+                    }
+                },
+            ),
+        ),
+        behaviour=("selects_namespaces_by_value",),
+        plugins=("InterPodAffinity",),
+        words=("didn't match pod anti-affinity rules", "didn't match pod affinity rules"),
+    ),
+    Change(
+        "threshold-of-images",
+        SINCE,
+        "Images of volumes raise ImageLocality's threshold",
+        "For the best score of ImageLocality a node has to hold more where a pod mounts images as volumes, as for "
+        "each container more. Its scores for such pods are lower, so other plugins count for more.",
+        SCORES,
+        scenario(
+            node("a", images=(("model:v1", 900),)),
+            node("b"),
+            pending=pod(
+                "p",
+                container(cpu="100m"),
+                volumes=[{"name": "model", "image": {"reference": "model:v1"}}],
+            ),
+        ),
+        behaviour=("image_volumes_raise_threshold",),
+        plugins=("ImageLocality",),
+    ),
+    Change(
+        "resizes",
+        SINCE,
+        "A pod that is resized counts by its sums",
+        "While containers of a pod are being resized, the sums over all of them are compared, of what is asked for, "
+        "promised and there; before, each container's largest amount was added up. A pod of which one container "
+        "grows and another shrinks takes less of its node.",
+        NODE,
+        scenario(
+            node("a"),
+            running(
+                pod("r", container("c1", cpu="2"), container("c2", cpu="500m"), nodeName="a"),
+                containerStatuses=[_has("c1", "1"), _has("c2", "1500m")],
+            ),
+            pending=pod("p", container(cpu="1")),
+        ),
+        behaviour=("resizes_by_sums",),
+        plugins=("NodeResourcesFit", "NodeResourcesBalancedAllocation"),
+        words=("Insufficient",),
+    ),
+    Change(
+        "unstarted-victims",
+        SINCE,
+        "Victims that have not started keep their order",
+        "Of pods of one priority that have not started yet, preemption spares the first ones on the node. Before, "
+        "which of them have to go follows from no order.",
+        VICTIMS,
+        scenario(
+            node("a"),
+            *(pod(f"v{number}", container(cpu="1"), nodeName="a", priority=1) for number in range(4)),
+            pending=pod("p", container(cpu="2"), priority=10),
+        ),
+        behaviour=("keeps_order_of_unstarted",),
+        plugins=("DefaultPreemption",),
+    ),
+    Change(
+        "bind-mounts",
+        SINCE,
+        "bindMountOptions need a feature of the node",
+        "A pod with bindMountOptions is kept from nodes that do not declare VolumeBindMountOptions. It waits where "
+        "no node does.",
+        MESSAGE,
+        scenario(
+            node("a"),
+            pending=pod(
+                "p",
+                container() | {"volumeMounts": [{"name": "d", "mountPath": "/d", "bindMountOptions": ["noexec"]}]},
+                volumes=[{"name": "d", "emptyDir": {}}],
+            ),
+        ),
+        behaviour=("mounts_need_features",),
+        plugins=("NodeDeclaredFeatures",),
+        words=("didn't match Pod's required features",),
+    ),
+    Change(
+        "who-is-woken-too",
+        SINCE,
+        "Taints wake fewer pods, and one term of anti-affinity is enough",
+        "A changed taint wakes only the pods of plugins that look at taints, no longer all that wait for a new node. A "
+        "pod with several terms of anti-affinity is tried again when a pod leaves that one of them means, not all.",
+        NODE,
+        None,
+        behaviour=("one_term_keeps_away", "taints_wake_for_new_nodes"),
+    ),
+    Change(
+        "node-filters",
+        SINCE,
+        "NodeName comes first, and three filters run at preFilter too",
+        "NodeName stands before NodeUnschedulable in the default set, and both, like TaintToleration, run at "
+        "preFilter too, where a node that is named narrows the search. The same nodes fit. A configuration may name "
+        "the three at preFilter; one that does is refused before.",
+        CONFIGURATION,
+        configuration(plugins={"preFilter": {"enabled": [{"name": "NodeName"}]}}),
+        behaviour=("node_filters_have_pre_filter",),
+        plugins=("NodeName", "NodeUnschedulable", "TaintToleration"),
+        words=("PreFilterPlugin",),
+        fields=("NodeName", "NodeUnschedulable", "TaintToleration"),
+    ),
+    Change(
+        "groups-post-filter",
+        SINCE,
+        "podGroupPostFilter is an extension point",
+        "podGroupPostFilter is an extension point, for groups of pods that find no place. It does nothing while its "
+        "feature gate is off. Before, it is an unknown field, and the configuration is refused.",
+        CONFIGURATION,
+        configuration(plugins={"podGroupPostFilter": {"enabled": []}}),
+        fields=("podGroupPostFilter",),
+        words=("podGroupPostFilter",),
+    ),
+)

@@ -1,0 +1,78 @@
+"""What kube-scheduler itself answers to the scenarios of changes between releases, recorded from their oracles.
+
+python -m tests.conformance.changes FOLDER … takes a folder for each release, which has its oracle and is named after
+its version, and writes goldens/changes.jsonl.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from kschedweb.engine.releases import RELEASES, cli_validate
+from kschedweb.engine.releases.changes import CHANGES
+from kschedweb.engine.releases.changes.change import Change
+from tests.conformance.conditions import condition
+from tests.conformance.reference import engine_answer
+
+Json = dict[str, Any]
+GOLDENS = Path(__file__).with_name("goldens") / "changes.jsonl"
+
+
+def asked() -> list[tuple[Change, str]]:
+    """Every change that has a scenario, with every release that has an answer."""
+    return [(change, release) for change in CHANGES if change.scenario is not None for release in RELEASES]
+
+
+def engine(change: Change, release: str) -> Json:
+    """The engine's answer, in the form of ``original``."""
+    if change.is_of_configuration:
+        found = cli_validate(json.dumps(_config(change)), RELEASES[release])
+        return _validated(found)
+    scenario = {**(change.scenario or {}), "name": change.name, "release": release}
+    return {"explain": engine_answer("explain", scenario), "condition": condition(scenario)}
+
+
+def original(change: Change, oracle: Path) -> Json:
+    """The answer of the kube-scheduler in ``oracle``."""
+    if change.is_of_configuration:
+        return _validated(_ask(oracle, "validate", _config(change)))
+    scenario = {**(change.scenario or {}), "name": change.name}
+    return {mode: _ask(oracle, mode, scenario) for mode in ("explain", "condition")}
+
+
+def _config(change: Change) -> Json:
+    found: Json = (change.scenario or {})["config"]
+    return found
+
+
+def _validated(found: Json) -> Json:
+    return {"valid": found["valid"], "errors": found.get("errors") or [], "defaulted": found.get("defaulted")}
+
+
+def _ask(oracle: Path, mode: str, said: Json) -> Json:
+    text = json.dumps(said) + "\n"
+    done = subprocess.run([oracle, mode], input=text, capture_output=True, text=True, timeout=120)
+    answer: Json = json.loads(done.stdout)  # validate exits with 1 where the configuration is not valid
+    return answer
+
+
+def main(folders: list[str]) -> None:
+    lines = []
+    for folder in map(Path, folders):
+        found = re.search(r"v(1\.\d+)\.", folder.name)
+        if found is None:
+            raise SystemExit(f"{folder}: is not named after a version")
+        for change, release in asked():
+            if release == found[1]:
+                row = {"change": change.name, "release": release, "expected": original(change, folder / "oracle")}
+                lines.append(json.dumps(row, sort_keys=True))
+    GOLDENS.write_text("".join(line + "\n" for line in sorted(lines)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,34 @@
+"""The scenarios of changes between releases are answered as all four kube-schedulers answered them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kschedweb.engine.releases.changes.change import Change
+from tests.conformance.changes import GOLDENS, asked, engine, original
+from tests.conformance.reference import Reference
+
+RECORDED = {
+    (row["change"], row["release"]): row["expected"]
+    for row in map(json.loads, GOLDENS.read_text(encoding="utf-8").splitlines())
+}
+
+
+def test_each_scenario_is_recorded_from_each_release() -> None:
+    assert set(RECORDED) == {(change.name, release) for change, release in asked()}
+
+
+@pytest.mark.parametrize(
+    ("change", "release"), [pytest.param(*pair, id=f"{pair[0].name}-{pair[1]}") for pair in asked()]
+)
+def test_the_engine_says_what_was_recorded(change: Change, release: str) -> None:
+    assert engine(change, release) == RECORDED[change.name, release]
+
+
+def test_the_record_is_what_the_oracle_says(reference: Reference) -> None:
+    """Of the release that is there."""
+    for change, name in asked():
+        if name == reference.release.name:
+            assert original(change, reference.command) == RECORDED[change.name, name], change.name

@@ -1,0 +1,126 @@
+"""The table of changes between releases has all that differs, and its scenarios show it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from itertools import pairwise
+
+import pytest
+
+from kschedweb.engine.config import Release
+from kschedweb.engine.releases import RELEASES
+from kschedweb.engine.releases.changes import CHANGES, before, between
+from kschedweb.engine.releases.changes.change import CONFIGURATION, NODE, SCORES, SHOWN, Change
+from kschedweb.engine.studies.upgrade.working import worked
+
+PAIRS = [pytest.param(*pair, id="-".join(one.name for one in pair)) for pair in pairwise(RELEASES.values())]
+
+UNSHOWN = {"ties", "score-plugins", "who-is-woken", "who-is-woken-too"}
+TURNED = [change for change in CHANGES if change.scenario is not None and (change.behaviour or change.gates)]
+
+
+def since(release: Release) -> tuple[Change, ...]:
+    return tuple(change for change in CHANGES if change.since == release.name)
+
+
+def named(release: Release) -> set[str]:
+    """Plugins, fields and points that changes of ``release`` name."""
+    return {name for change in since(release) for name in (*change.plugins, *change.fields)}
+
+
+def gates_asked(release: Release) -> set[str]:
+    """The gates that the engine asks for when it makes its plugins."""
+    asked: set[str] = set()
+
+    class Listening(Release):
+        def on(self, gate: str) -> bool:
+            asked.add(gate)
+            return super().on(gate)
+
+    fields = {name: getattr(release, name) for name in release.__dataclass_fields__}
+    listening = Listening(**fields)
+    assert listening.own.specs
+    assert listening.counting
+    return asked
+
+
+@pytest.mark.parametrize(("old", "new"), PAIRS)
+def test_each_behaviour_that_differs_is_told_once(old: Release, new: Release) -> None:
+    first, second = asdict(old.behaviour), asdict(new.behaviour)
+    differing = sorted(name for name in first if first[name] != second[name])
+    assert sorted(name for change in since(new) for name in change.behaviour) == differing
+
+
+@pytest.mark.parametrize(("old", "new"), PAIRS)
+def test_each_gate_whose_default_differs_and_that_is_asked_is_told_once(old: Release, new: Release) -> None:
+    differing = {gate for gate in gates_asked(old) | gates_asked(new) if old.on(gate) != new.on(gate)}
+    assert sorted(name for change in since(new) for name in change.gates) == sorted(differing)
+
+
+@pytest.mark.parametrize(("old", "new"), PAIRS)
+def test_each_difference_of_the_default_set_is_told(old: Release, new: Release) -> None:
+    assert set(_differing(old, new)) <= named(new)
+
+
+def _differing(old: Release, new: Release) -> Iterator[str]:
+    first = {ref.name: ref.weight for ref in old.own.defaults}
+    second = {ref.name: ref.weight for ref in new.own.defaults}
+    yield from (name for name in first.keys() | second.keys() if first.get(name) != second.get(name))
+    kept = [[name for name in one if name in first and name in second] for one in (first, second)]
+    yield from (name for name, other in zip(*kept, strict=True) if name != other)
+    yield from old.own.specs.keys() ^ new.own.specs.keys()
+    for name in old.own.specs.keys() & new.own.specs.keys():
+        gained = set(new.schema.sets) - set(old.schema.sets)
+        if old.own.specs[name].points != new.own.specs[name].points - gained:
+            yield name
+    yield from set(old.schema.sets) ^ set(new.schema.sets)
+
+
+def test_names_are_unique_and_those_of_plugins_exist() -> None:
+    assert len({change.name for change in CHANGES}) == len(CHANGES)
+    known = {name for release in RELEASES.values() for name in release.own.specs}
+    assert {name for change in CHANGES for name in change.plugins} <= known
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.name)
+def test_the_scenario_is_answered_otherwise_in_the_way_that_is_told(change: Change) -> None:
+    assert change.shows in SHOWN
+    found = worked(change)
+    if change.scenario is None:
+        assert change.name in UNSHOWN
+        assert found.before is found.after is None
+        return
+    assert found.before is not None
+    assert found.after is not None
+    assert change.shows in found.differs
+    assert found.told.startswith(f"{before(change)}: ")
+    if change.shows in (NODE, SCORES):
+        parts = [(one.scores, one.rejected, one.message) for one in (found.before, found.after)]
+        assert parts[0] != parts[1]
+    if change.shows == SCORES:
+        (plugin,) = change.plugins
+        assert found.before.scores[plugin] != found.after.scores[plugin]
+    if change.shows == CONFIGURATION:
+        assert found.before.errors or found.after.errors
+
+
+@pytest.mark.parametrize("change", TURNED, ids=lambda one: one.name)
+def test_it_is_the_behaviour_or_the_gate_that_makes_the_difference(
+    change: Change, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The newer release with the older one's way in this one thing answers as the older one does in it."""
+    new, old = RELEASES[change.since], RELEASES[before(change)]
+    behaviour = replace(new.behaviour, **{name: getattr(old.behaviour, name) for name in change.behaviour})
+    gates = {**new.gates, **{name: replace(new.gates[name], default=False) for name in change.gates}}
+    found = worked(change)
+    monkeypatch.setitem(RELEASES, change.since, replace(new, behaviour=behaviour, gates=gates))
+    turned = worked(change)
+    assert turned.after != found.after
+
+
+def test_between_is_what_is_crossed_in_either_direction() -> None:
+    assert {change.since for change in between("1.35", "1.37")} == {"1.36", "1.37"}
+    assert between("1.37", "1.35") == between("1.35", "1.37")
+    assert between("1.36", "1.36") == ()
+    assert between("1.34", "1.37") == CHANGES

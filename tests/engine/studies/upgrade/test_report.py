@@ -1,0 +1,118 @@
+"""The report of an upgrade: which pods go elsewhere and why, which messages, fields and gates change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kschedweb.engine.releases import RELEASES, released
+from kschedweb.engine.releases.changes import CHANGES
+from kschedweb.engine.studies.gate.gate import GateQuestion, Policy, prepared_of, verdict
+from kschedweb.engine.studies.gate.thresholds import Thresholds
+from kschedweb.engine.studies.upgrade.configurations import GONE, NEW, fields
+from kschedweb.engine.studies.upgrade.report import clauses, gates
+from tests.engine.builders import CONFIGURATION
+from tests.engine.studies.gates import cluster
+
+Json = dict[str, Any]
+NAMED = {change.name: change for change in CHANGES}
+
+
+def upgraded(change: str, before: str, after: str, **switched: bool) -> Json | None:
+    """The report over the cluster of a change."""
+    scenario = NAMED[change].scenario or {}
+    first, second = (Policy("policy", None, release) for release in (released(before), released(after, switched)))
+    asked = GateQuestion(second, first, Thresholds(), "a cluster")
+    return verdict(prepared_of([*scenario["objects"], *scenario["pending"]], place="pending"), asked).upgrade
+
+
+def test_between_one_release_and_itself_there_is_no_upgrade() -> None:
+    assert upgraded("balance", "1.36", "1.36") is None
+    assert upgraded("driver-needed", "1.37", "1.37", VolumeLimitScaling=False) is not None
+
+
+@pytest.mark.parametrize(
+    ("change", "plugin", "by", "nodes"),
+    [
+        ("balance", "NodeResourcesBalancedAllocation", "score", ("b", "a")),
+        ("images-of-volumes", "ImageLocality", "score", ("a", "b")),
+        ("declared-features", "NodeDeclaredFeatures", "verdict", ("a", "b")),
+        ("storage-capacity", "VolumeBinding", "score", ("a", "b")),
+        ("driver-needed", "NodeVolumeLimits", "verdict", ("a", "b")),
+        ("bind-mounts", "NodeDeclaredFeatures", "verdict", ("a", "")),
+    ],
+)
+def test_a_pod_that_goes_elsewhere_has_its_plugin_and_sentence(
+    change: str, plugin: str, by: str, nodes: tuple[str, str]
+) -> None:
+    found = upgraded(change, "1.35", "1.37")
+    assert found is not None
+    (group,) = found["pods"]
+    assert (group["plugin"], group["by"], group["count"]) == (plugin, by, 1)
+    assert (group["pods"][0]["before"], group["pods"][0]["after"]) == nodes
+    assert change in group["changes"]
+    assert NAMED[change].sentence in {one["sentence"] for one in found["changes"]}
+
+
+@pytest.mark.parametrize(
+    ("change", "gone", "new"),
+    [
+        ("nothing-to-deallocate", ["no new claims to deallocate"], []),
+        (
+            "where-room-is-made",
+            [],
+            ["preemption", "found a potential placement for pod on node …", "preempting victims"],
+        ),
+    ],
+)
+def test_messages_are_told_by_what_is_gone_and_what_is_new(change: str, gone: list[str], new: list[str]) -> None:
+    found = upgraded(change, "1.36", "1.37")
+    assert found is not None
+    told = [one for one in found["messages"] if change in one["changes"]]
+    assert [(one["gone"], one["new"], one["count"]) for one in told] == [(gone, new, 1)]
+    assert told[0]["example"]["before"] != told[0]["example"]["after"]
+
+
+def test_messages_are_alike_where_counts_and_nodes_alone_differ() -> None:
+    texts = [f"0/{count} nodes are available: {count} Insufficient cpu, 1 node(s) were off." for count in (4, 5)]
+    assert clauses(texts[0]) == clauses(texts[1])
+    assert "Insufficient cpu" in clauses(texts[0])
+
+
+def test_fields_are_those_that_one_release_alone_knows_and_those_with_another_default() -> None:
+    found = {one.path: one for one in fields(None, RELEASES["1.35"], RELEASES["1.37"])}
+    assert found["Plugins.podGroupPostFilter"].kind == NEW
+    timeout = found["profiles[default-scheduler].pluginConfig[DynamicResources].args.bindingTimeout"]
+    assert (timeout.before, timeout.after) == (None, "10m0s")
+    assert any(path.endswith("multiPoint.enabled (order)") for path in found)
+    back = {one.path: one for one in fields(None, RELEASES["1.37"], RELEASES["1.35"])}
+    assert back["Plugins.podGroupPostFilter"].kind == GONE
+    assert found.keys() == back.keys()
+    assert fields(None, RELEASES["1.36"], RELEASES["1.36"]) == []
+
+
+def test_fields_of_a_configuration_that_one_release_refuses_are_those_of_the_schema_alone() -> None:
+    refused = {**CONFIGURATION, "profiles": [{"plugins": {"podGroupPostFilter": {"enabled": []}}}]}
+    found = fields(refused, RELEASES["1.36"], RELEASES["1.37"])
+    assert found
+    assert {one.kind for one in found} == {NEW}
+
+
+def test_gates_are_those_whose_state_differs() -> None:
+    found = {one.name: one for one in gates(RELEASES["1.35"], RELEASES["1.37"])}
+    storage = found["StorageCapacityScoring"]
+    assert storage.before is not None
+    assert storage.after is not None
+    assert (storage.before.default, storage.after.default) == (False, True)
+    assert found["GangScheduling"].after is None
+    assert gates(RELEASES["1.36"], RELEASES["1.36"]) == []
+
+
+def test_the_report_counts_what_the_comparison_counts() -> None:
+    first, second = (Policy("policy", None, released(name)) for name in ("1.35", "1.37"))
+    found = verdict(prepared_of(cluster(6, 20)), GateQuestion(second, first, Thresholds(), "a cluster"))
+    assert found.upgrade is not None
+    counts = found.judged.counts
+    elsewhere = counts["moved"] + counts["newlyUnscheduled"] + counts["newlyScheduled"]
+    assert sum(one["count"] for one in found.upgrade["pods"]) == elsewhere
