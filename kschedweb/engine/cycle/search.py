@@ -152,7 +152,7 @@ def search(filtered: Filtered, start: int, wanted: int, rejected: int = -1) -> F
         visited, failure = int(ends.min()), filtered.status(int(failing[ends.argmin()]))
         feasible = feasible[turns(feasible) < visited]
     beyond = rejected >= 0 and (not filtered.looks_at(rejected) or turns(np.array([rejected]))[0] >= visited)
-    return FoundNodes(feasible, visited + beyond, visited, failure)
+    return FoundNodes(feasible, visited + int(beyond), visited, failure)
 
 
 def heap_root(totals: Ints) -> int:

@@ -105,7 +105,7 @@ class PodResources:
 
     @property
     def pod_level_set(self) -> bool:
-        return self.pod_requests is not None and any(pod_level(name) for name in self.pod_requests)
+        return any(pod_level(name) for name in self._asked_of_pod())
 
     @property
     def requests(self) -> Amounts:
@@ -204,14 +204,19 @@ class PodResources:
 
     def _at_pod_level(self, status: bool) -> Amounts:
         """What is set for the pod as a whole, larger where the kubelet reports more."""
-        asked, running = self.pod_requests or {}, self.pod_running
-        if self.counting.completed:
-            asked = {name: amount for name, amount in self._sum(_asked, None).items() if name in (CPU, MEMORY)} | asked
+        asked, running = self._asked_of_pod(), self.pod_running
         if not (status and self.counting.of_pod and running and running.known):
             return {name: amount for name, amount in asked.items() if pod_level(name)}
         effective = self._running(asked, *running.both)
         names = effective if self.counting.by_sums else asked
         return {name: effective.get(name, 0) for name in names if pod_level(name)}
+
+    def _asked_of_pod(self) -> Amounts:
+        """What is asked for the pod as a whole, with what the API server has added of its containers."""
+        if not self.pod_requests or not self.counting.completed:
+            return self.pod_requests or {}
+        together = self._sum(_asked, None)
+        return {name: together[name] for name in (CPU, MEMORY) if name in together} | self.pod_requests
 
 
 def _asked(container: Container) -> Amounts:
@@ -266,8 +271,9 @@ def _running(status: Json, path: str) -> Running | None:
 
 
 def _pod_level(spec: Json, status: Json, resources: PodResources) -> tuple[Amounts | None, Running | None]:
+    running = _running(status, "status.")
     if spec.get("resources") is None:
-        return None, None
+        return None, running
     asked = mapping(spec, "resources", "spec.")
     requests = read_list(asked, "requests", "spec.resources.")
     limits = read_list(asked, "limits", "spec.resources.")
@@ -279,7 +285,7 @@ def _pod_level(spec: Json, status: Json, resources: PodResources) -> tuple[Amoun
         asked_of_containers = {name: amount for name, amount in together.items() if name in (CPU, MEMORY)}
         allowed = {name: amount for name, amount in limits.items() if pod_level(name)}
         requests = allowed | asked_of_containers | requests
-    return requests, _running(status, "status.")
+    return requests, running
 
 
 def read_limits(spec: Json) -> Amounts:

@@ -30,7 +30,7 @@ from kschedweb.engine.framework.events import (
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.preparation import Preparation, SelectNode, TakeVolume
 from kschedweb.engine.framework.scoring import broken_line
-from kschedweb.engine.framework.status import SKIP, SUCCESS, Status, error, unresolvable
+from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status, error, unresolvable
 from kschedweb.engine.objects.access import mapping, objects
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.quantity import NANO
@@ -45,7 +45,7 @@ from kschedweb.engine.state.columns import Ints, Mask, Rows
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.volumes.claims import VolumeChoice, assume, bind, give_back
 from kschedweb.engine.state.volumes.matching import migrated, reaches_bound
-from kschedweb.engine.state.volumes.scoring import storage_scores
+from kschedweb.engine.state.volumes.scoring import UNSAID, storage_scores
 from kschedweb.engine.state.volumes.search import Search, chosen, search
 from kschedweb.engine.state.volumes.storage import MissingClaim, Storage, VolumeError, check_owner
 from kschedweb.engine.validation.fields import Problem, Typed, child, invalid
@@ -56,6 +56,10 @@ CHOICES, ASSUMED = "VolumeBinding.choices", "VolumeBinding.assumed"
 NO_ACCESS = "node(s) didn't match PersistentVolume's node affinity"
 NO_VOLUME = "node(s) didn't find available persistent volumes to bind"
 NO_SPACE = "node(s) did not have enough free storage"
+NO_CAPACITY = (
+    'running Score plugins: plugin "VolumeBinding" failed with: a CSIStorageCapacity has a maximumVolumeSize and no '
+    "capacity, on which kube-scheduler itself ends"
+)
 DEFAULT_SHAPE = ({"utilization": 0, "score": 10}, {"utilization": 100, "score": 0})
 NO_SUCH_VOLUME = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 
@@ -161,7 +165,10 @@ class VolumeBinding:
         state: State | None = cycle.state.get(self.name)
         if self.curve is None or state is None or not state.delayed:
             return np.zeros(cycle.size(rows), dtype=np.int64)
-        return storage_scores(cycle.snapshot, state.delayed, self.curve)[rows]
+        scores: Ints = storage_scores(cycle.snapshot, state.delayed, self.curve)[rows]
+        if (scores == UNSAID).any():
+            raise CycleError(NO_CAPACITY)
+        return scores
 
 
 def _claims(storage: Storage, pod: Pod) -> list[Claim]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import random
 
 import numpy as np
@@ -144,3 +145,10 @@ def test_only_as_many_nodes_are_searched_as_the_profile_asks_for() -> None:
     assert (first.feasible, first.node) == (120, "n000")
     # The search goes on where the last one ended.
     assert second.node == "n120"
+
+
+def test_what_comes_of_a_pod_whose_nominated_node_is_no_longer_good_can_be_written() -> None:
+    taint = {"key": "k", "effect": "NoSchedule"}
+    nominated = {**pod("p"), "status": {"nominatedNodeName": "b"}}
+    placed = scheduler(node("a"), node("b", taints=[taint])).schedule_one(Pod.read(nominated))
+    assert json.loads(json.dumps(placed.to_dict())) == {"pod": "default/p", "node": "a", "evaluated": 2, "feasible": 1}

@@ -16,6 +16,7 @@ from kschedweb.engine.framework.events import (
     Action,
     ClusterEvent,
 )
+from kschedweb.engine.framework.status import CycleError
 from tests.engine.builders import NEVER, explain, node, pod, refused, scheduler
 from tests.engine.storage import (
     BETA_REGION,
@@ -134,6 +135,16 @@ def test_the_largest_volume_counts_before_the_capacity_left_and_bytes_are_rounde
     objects = [node("a"), storage_class(provisioner=DRIVER), driver, said]
     assert explain(user("p", "c"), *objects, claim("c", "1"))["feasible"] == ["a"]
     assert refused(explain(user("p", "c"), *objects, claim("c", "2")), NAME) == {"a": (NEVER, NO_SPACE)}
+
+
+def test_a_capacity_that_is_not_said_ends_kube_scheduler_where_it_would_be_scored() -> None:
+    driver = made("CSIDriver", DRIVER, version="storage.k8s.io/v1", spec={"storageCapacity": True})
+    capacity = {"storageClassName": "local", "nodeTopology": {}, "maximumVolumeSize": "5Gi"}
+    said = made("CSIStorageCapacity", "s", version="storage.k8s.io/v1", metadata={"namespace": "default"}, **capacity)
+    objects = [node("a"), storage_class(provisioner=DRIVER), driver, said]
+    with pytest.raises(CycleError, match="has a maximumVolumeSize and no capacity"):
+        explain(user("p", "c"), *objects, claim("c", "1"))
+    assert refused(explain(user("p", "c"), *objects, claim("c", "6Gi")), NAME) == {"a": (NEVER, NO_SPACE)}
 
 
 def test_the_first_claim_that_gets_no_volume_ends_the_search() -> None:

@@ -12,11 +12,13 @@ from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.volumes.search import chosen, enough, without_volume
 
 FULL = 100
+UNSAID = -1
 
 
 def storage_scores(snapshot: Snapshot, claims: list[Claim], curve: Ints) -> Ints:
     """The mean over storage classes of ``curve`` at the percentage that would be used; int64[nodes], 0 to 100.
 
+    ``UNSAID`` where storage tells how large a volume may be and not how much is left.
     ``claims`` wait for a node. Where one of them gets an existing volume only such volumes count (VolumeBinding.Score).
     """
     unmatched = without_volume(snapshot, claims)
@@ -47,27 +49,29 @@ def _provisioned(snapshot: Snapshot, claims: list[Claim], curve: Ints) -> Ints:
     """The scores of nodes where all volumes are made; a claim whose driver reports no capacity does not count."""
     size = len(snapshot)
     total: Floats = np.zeros(size)
-    classes = np.zeros(size, dtype=np.int64)
+    classes, unsaid = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.bool_)
     for name in dict.fromkeys(claim.storage_class for claim in claims):
         requested, capacity, counts = np.zeros(size), np.zeros(size), np.zeros(size, dtype=np.bool_)
         for claim in claims:
             if claim.storage_class == name:
                 room, known = _capacity(snapshot, claim)
                 requested += np.where(known, whole(STORAGE, claim.request or 0), 0)
-                capacity = np.where(known, room, capacity)
+                unsaid |= known & np.isnan(room)
+                capacity = np.where(known, np.nan_to_num(room), capacity)
                 counts |= known
         full = (capacity == 0) | (requested > capacity)
         percent = np.where(full, FULL, requested * FULL // np.maximum(capacity, 1)).astype(np.int64)
         total += np.where(counts, curve[percent], 0)
         classes += counts
     scores: Ints = np.floor(total / np.maximum(classes, 1) + 0.5).astype(np.int64)
+    scores[unsaid] = UNSAID
     return scores
 
 
 def _capacity(snapshot: Snapshot, claim: Claim) -> tuple[Floats, NDArray[np.bool_]]:
-    """(the bytes free for the claim's class on each node, where they are known to be enough)"""
+    """(the bytes free for the claim's class on each node, NaN if not said; where they are known to be enough)"""
     room, known = np.zeros(len(snapshot)), np.zeros(len(snapshot), dtype=np.bool_)
     for capacity, nodes in enough(snapshot, claim, snapshot.objects.storage.classes[claim.storage_class]) or ():
         here = nodes & ~known
-        room[here], known = whole(STORAGE, capacity.free or 0), known | here
+        room[here], known = np.nan if capacity.free is None else whole(STORAGE, capacity.free), known | here
     return room, known
