@@ -254,8 +254,8 @@ def _editor_context(
 def _upgrade(request: PageRequest, revision: Revision) -> str:
     """The question for the gate: what the newest kube-scheduler does otherwise with this policy; "" if it runs it."""
     cluster = scope_of(request).cluster
-    said = revision.process.get("release") or (nearest(cluster.server_version) if cluster else "")
-    before, after = said or CURRENT.name, list(RELEASES)[-1]
+    said = revision.process.get("release") or (cluster.server_version if cluster else "")
+    before, after = nearest(said) or CURRENT.name, list(RELEASES)[-1]
     if before == after:
         return ""
     named = f"{revision.policy.name}@{revision.number}"

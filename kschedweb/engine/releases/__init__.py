@@ -37,7 +37,7 @@ def released(name: str, gates: Mapping[str, bool] | None = None) -> Release:
     """
     if not isinstance(name, str) or (name and NAMED.fullmatch(name) is None):
         raise ReleaseError(f"release: must be one of {', '.join(RELEASES)}")
-    release = _named(name) if name else CURRENT
+    release = (RELEASES.get(name) or _instead_of(name)) if name else CURRENT
     if not isinstance(gates or {}, Mapping) or not all(isinstance(on, bool) for on in (gates or {}).values()):
         raise ReleaseError("featureGates: must be names with true or false")
     try:
@@ -47,9 +47,8 @@ def released(name: str, gates: Mapping[str, bool] | None = None) -> Release:
 
 
 @lru_cache(maxsize=64)
-def _named(name: str) -> Release:
-    found = nearest(name)
-    return RELEASES[found] if found == name else replace(RELEASES[found], nearest_to=name)
+def _instead_of(name: str) -> Release:
+    return replace(RELEASES[nearest(name)], nearest_to=name)
 
 
 def minor(version: str) -> str:

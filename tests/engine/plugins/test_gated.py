@@ -6,7 +6,7 @@ import pytest
 
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.plugins import gangscheduling, podgrouppodscount, topologyplacementgenerator
-from kschedweb.engine.releases import load
+from kschedweb.engine.releases import CURRENT, load
 from tests.engine.builders import CONFIGURATION, explain, node, pod
 
 SPECS = (gangscheduling.SPEC, topologyplacementgenerator.SPEC, podgrouppodscount.SPEC)
@@ -17,8 +17,9 @@ CASES = [(spec, point) for spec in SPECS for point in sorted(spec.points)]
 def test_a_configuration_that_names_it_is_warned_and_schedules_all_the_same(spec: PluginSpec, point: str) -> None:
     plugins = {point: {"enabled": [{"name": spec.name}]}}
     loaded = load({**CONFIGURATION, "profiles": [{"plugins": plugins}]})
+    gate = CURRENT.own.specs[spec.name].gate
     assert loaded.warnings == [
-        f'profiles[0].plugins.{point}.enabled[0]: "{spec.name}" does nothing unless the feature gate {spec.gate} is on'
+        f'profiles[0].plugins.{point}.enabled[0]: "{spec.name}" does nothing unless the feature gate {gate} is on'
     ]
     assert explain(pod("p"), node("a"), plugins=plugins) == explain(pod("p"), node("a"))
 

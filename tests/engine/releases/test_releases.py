@@ -54,7 +54,7 @@ def older() -> Release:
         specs=specs,
         defaults=defaults,
         schema=Schema(group_points=()),
-        gates={"GangScheduling": Gate("beta", True)},
+        gates={"GenericWorkload": Gate("beta", True)},
         behaviour=replace(CURRENT.behaviour, names_score_plugins=False),
     )
 

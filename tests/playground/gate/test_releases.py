@@ -41,8 +41,9 @@ def test_a_release_and_itself_differ_in_nothing(client_as: Callable[[str], Clien
 
 
 def test_a_policys_page_leads_to_its_upgrade(client_as: Callable[[str], Client]) -> None:
-    Revision.objects.filter(policy__name="default").update(process={"release": "1.35"})
+    assert client_as("viewer").get("/policies/default/").context["upgrade"] == ""  # it is for the newest release
+    Revision.objects.filter(policy__name="default").update(process={"release": "1.36"})
     response = client_as("viewer").get("/policies/default/")
     asked = parse_qs(urlsplit(f"?{response.context['upgrade']}").query)
     assert asked["policy"] == asked["baseline"] == ["default@1"]
-    assert (asked["baseline_release"], asked["release"]) == (["1.35"], ["1.37"])
+    assert (asked["baseline_release"], asked["release"]) == (["1.36"], ["1.37"])

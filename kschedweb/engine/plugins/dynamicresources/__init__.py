@@ -158,7 +158,7 @@ class DynamicResources:
 
     def pre_bind(self, cycle: Cycle, node: str) -> Status:
         """Write devices and reservations. Devices that must be prepared are assumed to become ready."""
-        return write(cycle)
+        return write(cycle, self.features)
 
 
 def _refusal(snapshot: Snapshot, needs: Needs, features: Features) -> Status:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -83,13 +84,13 @@ def give_back(cycle: Cycle) -> None:
         claims.land(*_key(cycle, made), pod.uid)
 
 
-def write(cycle: Cycle) -> Status:
+def write(cycle: Cycle, features: Features) -> Status:
     """Write the devices in flight into the pod's claims, and reserve the claims for the pod."""
     pod, claims = cycle.pod, cycle.snapshot.resource_claims
     for found in unreserved(cycle):
         claim = claims.get(found.namespace, found.name) or found
         reserved, chosen = (*claim.reserved_for, pod.uid), claims.land(claim.namespace, claim.name, pod.uid)
-        if refusal := _too_many(reserved):
+        if refusal := _too_many(reserved, pod, features):
             doing = "add reservation" if chosen is None else "add allocation and reservation"
             return error(
                 f'{doing} to claim {claim.key}: ResourceClaim.resource.k8s.io "{claim.name}" is invalid: '
@@ -173,10 +174,12 @@ def current(cycle: Cycle) -> list[ResourceClaim]:
     return [claim for claim in found if claim is not None]
 
 
-def _too_many(reserved: tuple[str, ...]) -> str:
+def _too_many(reserved: tuple[str, ...], pod: Pod, features: Features) -> str:
     """The API server's objection to this list; "" if there is none."""
     if len(reserved) > MAX_RESERVED:
         return f": Too many: {len(reserved)}: must have at most {MAX_RESERVED} items"
     if reserved[-1] in reserved[:-1]:
-        return f'[{len(reserved) - 1}]: Duplicate value: "{reserved[-1]}"'
+        whole = json.dumps({"resource": "pods", "name": pod.name, "uid": pod.uid}, separators=(",", ":"))
+        duplicate = whole if features.revised else f'"{pod.uid}"'
+        return f"[{len(reserved) - 1}]: Duplicate value: {duplicate}"
     return ""

@@ -38,18 +38,18 @@ CHANGES = (
         "an error.",
         NODE,
         scenario(*DISTINCT, pending=with_device("p")),
-        behaviour=("device_search_is_early",),
         plugins=("DynamicResources",),
     ),
     Change(
         "capacity-words",
         SINCE,
-        "An error about capacity names the subrequest",
+        "Without DRAConsumableCapacity claims are searched for otherwise",
         "Where the feature gate DRAConsumableCapacity is off, the error of a claim that asks for capacity names the "
-        "subrequest that does. Before, it says that it is a request. The gate is on, so that nothing shows it here.",
+        "subrequest that does, and a constraint on distinct values is known all the same. The gate is on, so that "
+        "nothing shows it here.",
         MESSAGE,
         None,
-        behaviour=("device_capacity_is_refused_by_request",),
+        behaviour=("device_search_is_early", "device_capacity_is_refused_by_request"),
         plugins=("DynamicResources",),
     ),
     Change(
@@ -230,16 +230,14 @@ CHANGES = (
         plugins=("NodeResourcesFit", "NodeResourcesBalancedAllocation"),
     ),
     Change(
-        "anti-affinity-wakes",
+        "who-is-woken",
         SINCE,
-        "A pod that goes wakes those that its own anti-affinity kept away",
-        "A pod that waits since the anti-affinity of another one keeps it away is tried again as soon as that one "
-        "goes. Before, it waits for another event, or for some minutes. A simulation over time shows it; one "
-        "decision does not.",
+        "Pods that are promised a node wake others",
+        "Pods that wait for affinity or spread are tried again when a pod is promised a node that helps them, and when "
+        "one leaves whose own anti-affinity kept them away. Before, they wait for another event or five minutes.",
         NODE,
         None,
-        behaviour=("pods_wake_those_they_kept_away",),
-        plugins=("InterPodAffinity",),
+        behaviour=("hints_see_nominations", "pods_wake_those_they_kept_away"),
     ),
     Change(
         "score-plugins",

@@ -149,17 +149,6 @@ CHANGES = (
         plugins=("DynamicResources",),
     ),
     Change(
-        "terms-wake",
-        SINCE,
-        "One term of anti-affinity is enough to wake",
-        "Where a pod goes that one of several terms of anti-affinity names, those that it kept away are tried again. "
-        "Before, it has to match all terms. A simulation over time shows it; one decision does not.",
-        NODE,
-        None,
-        behaviour=("one_term_keeps_away",),
-        plugins=("InterPodAffinity",),
-    ),
-    Change(
         "groups",
         SINCE,
         "A group of pods is one entity",
@@ -317,6 +306,16 @@ CHANGES = (
         behaviour=("mounts_need_features",),
         plugins=("NodeDeclaredFeatures",),
         words=("didn't match Pod's required features",),
+    ),
+    Change(
+        "who-is-woken-too",
+        SINCE,
+        "Taints wake fewer pods, and one term of anti-affinity is enough",
+        "A changed taint wakes only the pods of plugins that look at taints, no longer all that wait for a new node. A "
+        "pod with several terms of anti-affinity is tried again when a pod leaves that one of them means, not all.",
+        NODE,
+        None,
+        behaviour=("one_term_keeps_away", "taints_wake_for_new_nodes"),
     ),
     Change(
         "node-filters",
