@@ -169,7 +169,7 @@ def test_counters_of_other_nodes_keep_no_pool_from_a_node_since_1_37() -> None:
 
 
 def test_what_the_search_of_1_35_does_not_know() -> None:
-    early = Features(early=True, consumable=False)
+    early = Features(early=True, consumable=False, binding_conditions=False)
     slices = pool("a", plain(2, allowMultipleAllocations=True), nodeName="a")
     assert chosen([{"requests": [exactly(capacity={"requests": {"m": "1"}})]}], slices, features=early)
     shared = [{"requests": [exactly(selectors=[{"cel": {"expression": "device.allowMultipleAllocations"}}])]}]
