@@ -61,14 +61,14 @@ def answer_at_once(*, user: User, snapshot: Snapshot, revision: Revision, asked:
     Raises NotNow if a job is needed, Conflict while another question of ``user`` is being answered, and
     ApplicationError for an invalid question.
     """
-    key = (revision.pk, asked, snapshot.pk, utilisation.version(snapshot))
+    rules = rules_of(snapshot, revision)
+    key = (revision.pk, rules.release.title, asked, snapshot.pk, utilisation.version(snapshot))
     known = _answers.peek(key)
     if known is not None:
         return known
     with _one_at_a_time(user):
         if snapshot.size > AT_ONCE_SIZE:
             raise NotNow
-        rules = configuration(revision)
         with at_once(_turn, AT_ONCE_SECONDS) as step:
             key_of_read = snapshot.pk, utilisation.version(snapshot), rules.release.counting
             engine = _snapshots.get(key_of_read, lambda: _engine(snapshot, rules))
@@ -104,14 +104,20 @@ def question_answer(*, question: Question, step: Step) -> dict[str, Any]:
         if question.snapshot is None or question.revision is None:
             raise Unprocessable("The snapshot or the policy was deleted before there was an answer.")
         step("Reading the cluster", 0, 0)
-        rules = configuration(question.revision)
+        rules = rules_of(question.snapshot, question.revision)
         engine = _engine(question.snapshot, rules)
         found = _worked_out(engine, rules, asked_of(question.kind, question.asked), step, SECONDS)
         content, sentence = answers.packed(found), words.sentence(found)
-        values = {"content": content, "sentence": sentence, "ended_at": timezone.now()}
+        told = {"sentence": sentence, "engine": rules.release.engine}
+        values = {**told, "content": content, "ended_at": timezone.now()}
         Question.objects.filter(pk=question.pk, ended_at=None).update(**values)
-        question.refresh_from_db(fields=["sentence"])
+        question.refresh_from_db(fields=list(told))
     return {"capacity": str(question.pk), "answer": question.sentence}
+
+
+def rules_of(snapshot: Snapshot, revision: Revision) -> Configuration:
+    """What decides; raises Unprocessable for a classic revision."""
+    return configuration(revision, snapshot.cluster.server_version)
 
 
 def forget() -> None:
