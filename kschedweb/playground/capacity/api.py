@@ -110,7 +110,7 @@ class GangsView(_Ask):
         responses={200: GangsSerializer, 202: CapacityQuestionSerializer},
     )
     def post(self, request: ApiRequest) -> Response:
-        """Place gang after gang as kube-scheduler 1.37 would, until one does not fit; answered as `/capacity/fit/` is.
+        """Place gang after gang as kube-scheduler would, until one does not fit; answered as `/capacity/fit/` is.
 
         The feature gates that gangs need are on, whatever the policy says; a policy for an older release is refused.
         """

@@ -22,6 +22,7 @@ from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions import utilisation
 from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.releases import RELEASES
 from kschedweb.engine.studies.capacity import capacity, drain, gangs, sizing
 from kschedweb.jobs.inquiries import NotNow, Step, at_once, connection_released
 from kschedweb.jobs.services import job_start
@@ -157,7 +158,8 @@ def _rules(revision: Revision, asked: Asked) -> tuple[Configuration, tuple[str, 
     if not isinstance(asked, GangsAsked):
         return rules, ()
     if not rules.release.behaviour.groups_are_entities:
-        said = f"kube-scheduler {rules.release.name} does not schedule gangs: choose a policy for 1.37."
+        able = ", ".join(name for name, release in RELEASES.items() if release.behaviour.groups_are_entities)
+        said = f"kube-scheduler {rules.release.name} does not schedule gangs: choose a policy for {able}."
         raise ApplicationError.at("policy", f"{words.label(revision)}: {said}")
     off = [gate for gate in asked.gates if not rules.release.on(gate)]
     if not off:

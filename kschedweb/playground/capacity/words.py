@@ -67,11 +67,14 @@ def gangs_answer(found: GangFit) -> str:
 
 
 def _of_next(found: GangFit, before: str, gang: str) -> str:
+    """How many pods of the gang that does not fit find a node: in the domain where most do, if there are domains."""
     if not found.results:
         return ""
     most = max(result.placed for result in found.results)
-    where = "" if len(found.results) == 1 else " in any domain"
-    return f"{before}at most {counted(most, 'pods')} of {gang} {'finds' if most == 1 else 'find'} a node{where}"
+    where = " in one domain" if found.results[0].name else ""
+    if not most:
+        return f"{before}no pod of {gang} finds a node"
+    return f"{before}only {counted(most, 'pods')} of {gang} {'finds' if most == 1 else 'find'} a node{where}"
 
 
 def nodes_answer(found: Sizing) -> str:

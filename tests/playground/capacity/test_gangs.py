@@ -113,7 +113,8 @@ def test_the_page_says_it_in_one_sentence_with_reasons_and_files(client_as: Call
     client, asked = client_as("viewer"), {"cpu": "3", "pods": 8, "topology": ZONE}
     answer = ask(client, **asked)
     found = answer.context["found"]
-    assert answer.context["answer"].startswith(f"{found.count} more gangs of 8 pods fit; then at most ")
+    assert answer.context["answer"].startswith(f"{found.count} more gangs of 8 pods fit; then only ")
+    assert answer.context["answer"].endswith(" pods of the next one find a node in one domain")
     assert elements(answer, "[data-figure=gangs-figure]")
     assert len(elements(answer, "section[aria-labelledby=why-title] tbody tr")) == len(found.results) > 1
     items = ask(client, **asked, format="json").json()["items"]
@@ -140,6 +141,6 @@ def test_wrong_input_is_said_beside_its_field(
 def test_no_gang_and_a_limit_are_said(client_as: Callable[..., Any], demo: Snapshot) -> None:
     client = client_as("viewer")
     none = ask(client, cpu="9000", pods=2).context["answer"]
-    assert none == "No gang of 2 pods fits: at most 0 pods of it find a node"
+    assert none == "No gang of 2 pods fits: no pod of it finds a node"
     limited = ask(client, cpu="10m", pods=2, limit=3).context["answer"]
     assert limited == "At least 3 more gangs of 2 pods fit: counting stopped at the limit"
