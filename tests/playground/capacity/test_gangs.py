@@ -109,6 +109,19 @@ def test_a_job_gives_the_answer_that_a_request_gives(
     assert (quick["count"] > 0) is (cpu == "3")
 
 
+def test_a_job_without_the_time_for_one_gang_says_so(
+    api_as: Callable[..., Any], demo: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(services, "AT_ONCE_SECONDS", -1.0)
+    monkeypatch.setattr(services, "SECONDS", 0.0)
+    client = api_as("viewer")
+    slow = post(client, pods=8)
+    tasks.answer(str(Job.objects.get(kind="capacity.answer").pk))
+    found = client.get(slow["Location"]).json()
+    assert (found["state"], found["gangs"]) == ("failed", None)
+    assert found["error"].endswith("Ask about a smaller one.")
+
+
 def test_the_page_says_it_in_one_sentence_with_reasons_and_files(client_as: Callable[..., Any], demo: Snapshot) -> None:
     client, asked = client_as("viewer"), {"cpu": "3", "pods": 8, "topology": ZONE}
     answer = ask(client, **asked)
