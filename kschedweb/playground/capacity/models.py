@@ -13,6 +13,7 @@ class Kind(models.TextChoices):
     FIT = "fit", "How many fit"
     NODES = "nodes", "How many nodes"
     DRAIN = "drain", "Drain rehearsal"
+    GANGS = "gangs", "How many gangs"
 
 
 class Question(Inquiry):
