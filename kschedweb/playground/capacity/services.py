@@ -70,13 +70,12 @@ def answer_at_once(*, user: User, snapshot: Snapshot, revision: Revision, asked:
     Raises NotNow if a job is needed, Conflict while another question of ``user`` is being answered, and
     ApplicationError for an invalid question.
     """
-    rules = rules_of(snapshot, revision)
+    rules, notes = rules_of(snapshot, revision, asked)
     key = (revision.pk, rules.release.title, asked, snapshot.pk, utilisation.version(snapshot))
     known = _answers.peek(key)
     if known is not None:
         return known
     with _one_at_a_time(user):
-        rules, notes = _rules(snapshot, revision, asked)
         if snapshot.size > AT_ONCE_SIZE:
             raise NotNow
         with at_once(_turn, AT_ONCE_SECONDS) as step:
@@ -115,7 +114,7 @@ def question_answer(*, question: Question, step: Step) -> dict[str, Any]:
             raise Unprocessable("The snapshot or the policy was deleted before there was an answer.")
         step("Reading the cluster", 0, 0)
         asked = asked_of(question.kind, question.asked)
-        rules, notes = _rules(question.snapshot, question.revision, asked)
+        rules, notes = rules_of(question.snapshot, question.revision, asked)
         engine = _engine(question.snapshot, rules)
         found = _worked_out(engine, rules, asked, step, SECONDS, notes)
         content, sentence = answers.packed(found), words.sentence(found)
@@ -124,11 +123,6 @@ def question_answer(*, question: Question, step: Step) -> dict[str, Any]:
         Question.objects.filter(pk=question.pk, ended_at=None).update(**values)
         question.refresh_from_db(fields=list(told))
     return {"capacity": str(question.pk), "answer": question.sentence}
-
-
-def rules_of(snapshot: Snapshot, revision: Revision) -> Configuration:
-    """What decides; raises Unprocessable for a classic revision."""
-    return configuration(revision, snapshot.cluster.server_version)
 
 
 def forget() -> None:
@@ -159,9 +153,12 @@ def _refuse_second(user: User) -> None:
         )
 
 
-def _rules(snapshot: Snapshot, revision: Revision, asked: Asked) -> tuple[Configuration, tuple[str, ...]]:
-    """What runs, and what has to be said of it: for gangs the feature gates that they need are on in any case."""
-    rules = rules_of(snapshot, revision)
+def rules_of(snapshot: Snapshot, revision: Revision, asked: Asked) -> tuple[Configuration, tuple[str, ...]]:
+    """What runs, and what has to be said of it: for gangs the feature gates that they need are on in any case.
+
+    Raises ApplicationError for a policy that cannot answer, such as a classic one.
+    """
+    rules = configuration(revision, snapshot.cluster.server_version)
     if not isinstance(asked, GangsAsked):
         return rules, ()
     if not rules.release.behaviour.groups_are_entities:
