@@ -56,6 +56,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("CloneSet", "apps.kruise.io", "v1alpha1", "clonesets", True, "what pods of clone sets use is not known", optional=True),
     Kind("PodDisruptionBudget", "policy", "v1", "poddisruptionbudgets", True, "preemption does not know which pods are protected"),
     Kind("PriorityClass", "scheduling.k8s.io", "v1", "priorityclasses", False, "priorities of pods to come are unknown"),
+    Kind("PodGroup", "scheduling.k8s.io", "v1beta1", "podgroups", True, "pods that name a group wait for it", optional=True),
     Kind("RuntimeClass", "node.k8s.io", "v1", "runtimeclasses", False, "overheads of pods to come are unknown"),
     Kind("ResourceClaim", "resource.k8s.io", "v1", "resourceclaims", True, "pods that claim devices cannot be judged", optional=True),
     Kind("ResourceSlice", "resource.k8s.io", "v1", "resourceslices", False, "devices of nodes are unknown", optional=True),

@@ -16,7 +16,15 @@ if TYPE_CHECKING:
 
 # Pages that only make sense for profiles.
 TAKES_PROFILES = frozenset(
-    {"capacity-answer", "capacity-drain", "capacity-fit", "capacity-nodes", "gate", "watermark-policies"}
+    {
+        "capacity-answer",
+        "capacity-drain",
+        "capacity-fit",
+        "capacity-gangs",
+        "capacity-nodes",
+        "gate",
+        "watermark-policies",
+    }
 )
 
 

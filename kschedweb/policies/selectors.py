@@ -14,6 +14,8 @@ from kschedweb.policies.revisions.selectors import numbered, with_newest
 from kschedweb.web.errors import Unprocessable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from django.db.models import QuerySet
 
     from kschedweb.engine.config import Configuration
@@ -67,18 +69,21 @@ def classic_only(revision: Revision, path: str = "") -> Revision:
     return revision
 
 
-def runs(revision: Revision, version: str = "") -> Configuration | Algorithm:
+def runs(revision: Revision, version: str = "", gates: Mapping[str, bool] | None = None) -> Configuration | Algorithm:
     """What the engine runs for ``revision``; cached, since a revision never changes.
 
     ``version`` is that of the cluster ("v1.35.4"), which decides where the policy names no release.
+    ``gates`` are on or off whatever the policy says; raises ValueError where it cannot run with them.
     """
-    process = json.dumps(revision.policy.dialect.started(revision.process, version), sort_keys=True)
-    return _runs(revision.pk, revision.policy.kind, revision.document, process)
+    process = revision.policy.dialect.started(revision.process, version)
+    if gates:
+        process["featureGates"] = {**process.get("featureGates", {}), **gates}
+    return _runs(revision.pk, revision.policy.kind, revision.document, json.dumps(process, sort_keys=True))
 
 
-def configuration(revision: Revision, version: str = "") -> Configuration:
+def configuration(revision: Revision, version: str = "", gates: Mapping[str, bool] | None = None) -> Configuration:
     """As ``runs``; raises ``Unprocessable`` for a classic revision."""
-    return cast("Configuration", runs(profiles_only(revision), version))
+    return cast("Configuration", runs(profiles_only(revision), version, gates))
 
 
 def algorithm(revision: Revision) -> Algorithm:

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 PUBLIC = {"login", "logout", "theme", "livez", "readyz"}
 # POSTs that viewers may send. They change nothing: a question whose words are too long for an address.
 QUESTIONS = {
-    "capacity-drain", "capacity-fit", "capacity-nodes",
+    "capacity-drain", "capacity-fit", "capacity-gangs", "capacity-nodes",
     "load-aware-curves",
     "policies-validate", "policy-convert", "policy-validate", "scenario-validate",
 }  # fmt: skip

@@ -85,7 +85,9 @@ def test_forms_offer_profiles_only(address: str, old: Seed, client: Any) -> None
     assert 'value="old' not in page
 
 
-@pytest.mark.parametrize("address", ["/capacity/", "/capacity/nodes/", "/capacity/drain/", "/watermarks/policies/"])
+@pytest.mark.parametrize(
+    "address", ["/capacity/", "/capacity/gangs/", "/capacity/nodes/", "/capacity/drain/", "/watermarks/policies/"]
+)
 def test_pages_of_profiles_neither_offer_nor_take_a_classic_policy(address: str, old: Seed, client: Any) -> None:
     client.force_login(old.admin)
     assert client.get("/pods/?cluster=seed&policy=old").status_code == 200

@@ -72,6 +72,7 @@ def pages(at: Places) -> dict[str, str]:
         "watermark-workloads": f"/watermarks/workloads/?cluster={c}",
         "watermark-policies": f"/watermarks/policies/?cluster={c}&policy={p}",
         "capacity-fit": f"/capacity/?cluster={c}&cpu=500m&memory=1Gi",
+        "capacity-gangs": f"/capacity/gangs/?cluster={c}&cpu=500m&memory=1Gi&pods=8",
         "capacity-nodes": f"/capacity/nodes/?cluster={c}&ask=1&pending=on&node_cpu=16&node_memory=64Gi",
         "capacity-drain": f"/capacity/drain/?cluster={c}",
         "scenarios": "/scenarios/",

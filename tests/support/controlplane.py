@@ -7,7 +7,7 @@ import functools
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -31,9 +31,13 @@ READ_EVERYTHING = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "li
 class ControlPlane:
     """One running API server: ``url``, ``ca`` (PEM text), ``tokens`` by user name, and calls as any user."""
 
-    def __init__(self, assets: Path, folder: Path, *, audit: Json | None = None) -> None:
-        """``audit`` is the policy by which calls are recorded in ``audit_log``, ``None`` records nothing."""
+    def __init__(self, assets: Path, folder: Path, *, audit: Json | None = None, flags: Sequence[str] = ()) -> None:
+        """``audit`` is the policy by which calls are recorded in ``audit_log``, ``None`` records nothing.
+
+        ``flags``: more of the API server's.
+        """
         self.assets = assets
+        self.flags = flags
         self.folder = folder
         self.audit = audit
         self.audit_log = folder / "audit.log"
@@ -77,7 +81,7 @@ class ControlPlane:
             "--service-account-issuer", "https://kubernetes.default.svc",
             "--token-auth-file", str(self.folder / "tokens.csv"), "--authorization-mode", "RBAC",
             "--service-cluster-ip-range", "10.0.0.0/24", "--disable-admission-plugins", "ServiceAccount",
-            "--allow-privileged", *self._audit(),
+            "--allow-privileged", *self._audit(), *self.flags,
         ]  # fmt: skip
         self.command = apiserver
         self.etcd = Server(etcd, self.folder / "etcd.log")

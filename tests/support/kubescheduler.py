@@ -39,11 +39,13 @@ def kube_scheduler(
     qps: int = 5000,
     burst: int = 5000,
     elects: bool = False,
+    gates: str = "",
 ) -> Iterator[Path]:
     """Run kube-scheduler on ``plane`` with the configuration ``document``; yields its log once it has read the cluster.
 
     ``verbosity`` is how much it logs: from 5 on every move of a pod in its queue. ``qps`` and ``burst`` limit how fast
     it asks the API server, in calls a second. ``elects``: it takes part in an election, and waits until it leads.
+    ``gates``: feature gates that are switched, as ``A=true,B=false``.
     """
     folder, port = plane.folder / "kube-scheduler", free_port()
     folder.mkdir(exist_ok=True)
@@ -56,6 +58,8 @@ def kube_scheduler(
         "--bind-address", "127.0.0.1", "--secure-port", str(port), "--cert-dir", str(folder / "certs"),
         f"--v={verbosity}", "--authorization-always-allow-paths", "/healthz,/readyz,/livez,/metrics",
     ]  # fmt: skip
+    if gates:
+        command += ["--feature-gates", gates]
     log = folder / "log"
     log.unlink(missing_ok=True)
     with running(command, log) as process:

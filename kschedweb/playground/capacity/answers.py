@@ -11,10 +11,11 @@ import numpy as np
 
 from kschedweb.engine.studies.capacity.capacity import Fit, FullReason
 from kschedweb.engine.studies.capacity.drain import Block, NodeDrain, Rehearsal, Replacement, Stays
+from kschedweb.engine.studies.capacity.gangs import DomainResult, GangFit
 from kschedweb.engine.studies.capacity.sizing import NewNode, Sizing, Unfit
 from kschedweb.playground.capacity.models import Kind
 
-Found: TypeAlias = Fit | Sizing | Rehearsal
+Found: TypeAlias = Fit | Sizing | Rehearsal | GangFit
 Json = dict[str, Any]
 
 
@@ -27,6 +28,8 @@ def unpacked(kind: str, content: bytes) -> Found:
     plain = json.loads(gzip.decompress(content))
     if kind == Kind.FIT:
         return _fit(plain)
+    if kind == Kind.GANGS:
+        return _gangs(plain)
     return _sizing(plain) if kind == Kind.NODES else _rehearsal(plain)
 
 
@@ -37,6 +40,12 @@ def _rows(numbers: list[int]) -> Any:
 def _fit(plain: Json) -> Fit:
     reasons = [FullReason(**{**one, "nodes": _rows(one["nodes"])}) for one in plain["reasons"]]
     return Fit(**{**plain, "order": _rows(plain["order"]), "reasons": reasons, "notes": tuple(plain["notes"])})
+
+
+def _gangs(plain: Json) -> GangFit:
+    results = tuple(DomainResult(**one) for one in plain["results"])
+    order = _rows(plain["order"]).reshape(-1, plain["pods"])
+    return GangFit(**{**plain, "order": order, "results": results, "notes": tuple(plain["notes"])})
 
 
 def _sizing(plain: Json) -> Sizing:

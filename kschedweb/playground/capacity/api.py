@@ -1,4 +1,4 @@
-"""REST: how many pods fit, how many nodes are needed, and drain rehearsals."""
+"""REST: how many pods and gangs fit, how many nodes are needed, and drain rehearsals."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from kschedweb.decisions.selectors import profiles_asked, snapshot_asked
 from kschedweb.engine.studies.capacity.drain import Options
 from kschedweb.jobs.inquiries import NotNow
 from kschedweb.playground.capacity import selectors, services
-from kschedweb.playground.capacity.questions import DrainAsked, FitAsked, NodeAsked, NodesAsked, PodAsked
+from kschedweb.playground.capacity.questions import DrainAsked, FitAsked, GangsAsked, NodeAsked, NodesAsked, PodAsked
 from kschedweb.playground.capacity.serializers import (
     CapacityQuestionSerializer,
     DrainRequestSerializer,
     DrainSerializer,
     FitRequestSerializer,
     FitSerializer,
+    GangsRequestSerializer,
+    GangsSerializer,
     NodesRequestSerializer,
     NodesSerializer,
     plain,
@@ -99,6 +101,25 @@ class DrainView(_Ask):
         return _answered(request, data, DrainAsked(tuple(data["nodes"]), options, data["keepOrder"]))
 
 
+class GangsView(_Ask):
+    """How many more gangs of pods fit."""
+
+    @extend_schema(
+        operation_id="capacity_gangs",
+        request=GangsRequestSerializer,
+        responses={200: GangsSerializer, 202: CapacityQuestionSerializer},
+    )
+    def post(self, request: ApiRequest) -> Response:
+        """Place gang after gang as kube-scheduler would, until one does not fit; answered as `/capacity/fit/` is.
+
+        The feature gates that gangs need are on, whatever the policy says; a policy for an older release is refused.
+        """
+        data = validated(GangsRequestSerializer, request.data)
+        pod = _pod(data["pod"], required=True)
+        asked = GangsAsked(pod, data["pods"], data.get("minCount", 0), data["topologyKey"], data["limit"])
+        return _answered(request, data, asked)
+
+
 class AnswerView(APIView):
     action_required = Action.VIEW
 
@@ -120,7 +141,12 @@ def _answered(request: ApiRequest, data: Json, asked: Asked) -> Response:
         answer = accepted(request, CapacityQuestionSerializer(question).data, "api:capacity-answer", question.pk)
         answer["Retry-After"] = "2"
         return answer
-    told = {"snapshot": snapshot.pk, "policy": revision.policy.name, "revision": revision.number}
+    told = {
+        "snapshot": snapshot.pk,
+        "policy": revision.policy.name,
+        "revision": revision.number,
+        "engine": services.rules_of(snapshot, revision).release.engine,
+    }
     return Response({**told, **plain(found)})
 
 
@@ -136,5 +162,6 @@ urlpatterns = [
     path("capacity/fit/", FitView.as_view(), name="capacity-fit"),
     path("capacity/nodes/", NodesView.as_view(), name="capacity-nodes"),
     path("capacity/drain/", DrainView.as_view(), name="capacity-drain"),
+    path("capacity/gangs/", GangsView.as_view(), name="capacity-gangs"),
     path("capacity/answers/<uuid:id>/", AnswerView.as_view(), name="capacity-answer"),
 ]

@@ -14,5 +14,5 @@ class CapacityConfig(AppConfig):
         from kschedweb.jobs.retention import ANSWERED
 
         navigation.register(navigation.PLAYGROUND, Entry("Capacity", "", "capacity-fit", 50, stems=("capacity",)))
-        navigation.scoped("capacity-fit", "capacity-nodes", "capacity-drain")
+        navigation.scoped("capacity-fit", "capacity-nodes", "capacity-drain", "capacity-gangs")
         register(RetentionRule("capacity.Question", "created_at", "answers", ANSWERED))

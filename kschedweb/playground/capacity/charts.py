@@ -12,15 +12,17 @@ from kschedweb.web.units import counted
 if TYPE_CHECKING:
     from kschedweb.engine.studies.capacity.capacity import Fit
     from kschedweb.engine.studies.capacity.drain import Rehearsal
+    from kschedweb.engine.studies.capacity.gangs import GangFit
     from kschedweb.engine.studies.capacity.sizing import Sizing
 
 SINGLE = 40  # most bars that can be distinguished
 FIT_HEAD = ("node", "pods", "plugin", "reason")
+GANGS_HEAD = ("gang", "domain", "pods", "nodes")
 NODES_HEAD = ("node", "zone", "pods", "daemon_pods", "cpu_requested_percent", "memory_requested_percent")
 DRAIN_HEAD = ("order", "node", "pod", "what", "wave", "target", "budget", "words")
 
 
-def fit_chart(found: Fit) -> Chart | None:
+def fit_chart(found: Fit | GangFit) -> Chart | None:
     """Pods by node, or for many nodes a histogram of pods per node. ``None`` if nothing fits."""
     counts = found.by_node
     order = np.lexsort((np.arange(len(counts)), -counts))
@@ -56,6 +58,16 @@ def fit_rows(found: Fit) -> list[list[object]]:
         [name, count, why[node].plugin if node in why else "", why[node].text if node in why else ""]
         for node, (name, count) in enumerate(zip(found.names, found.by_node.tolist(), strict=True))
     ]
+
+
+def gangs_rows(found: GangFit) -> list[list[object]]:
+    """A row for each gang, with the columns of GANGS_HEAD; nodes with several of its pods as "name ×3"."""
+    rows: list[list[object]] = []
+    for gang, domain in enumerate(found.domains):
+        counts = found.nodes_of(gang)
+        names = " ".join(name if count == 1 else f"{name} ×{count}" for name, count in counts.items())
+        rows.append([gang + 1, domain, sum(counts.values()), names])
+    return rows
 
 
 def nodes_chart(found: Sizing) -> Chart | None:

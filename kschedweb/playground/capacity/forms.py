@@ -10,14 +10,17 @@ from django import forms
 from kschedweb.engine.objects.access import ObjectError
 from kschedweb.engine.objects.quantity import read
 from kschedweb.engine.studies.capacity.drain import Options
+from kschedweb.engine.studies.capacity.gangs import MOST_GANGS
 from kschedweb.playground.capacity import selectors
 from kschedweb.playground.capacity.questions import (
     MOST_COPIES,
     MOST_DRAINED,
+    MOST_IN_GANG,
     MOST_NODES,
     MOST_PODS,
     DrainAsked,
     FitAsked,
+    GangsAsked,
     NodeAsked,
     NodesAsked,
     PodAsked,
@@ -122,6 +125,11 @@ class _PodForm(forms.Form):
         named = [(name, data[name]) for name in ("cpu", "memory") if data.get(name)]
         return PodAsked(data["workload"].strip(), data["manifest"].strip(), (*named, *data["other"]))
 
+    @property
+    def asks(self) -> bool:
+        """Whether the form asks for any pods."""
+        return any(self.data.get(name) for name in ("workload", "cpu", "memory", "other", "manifest"))
+
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or self.cleaned_data
         ways = {
@@ -149,10 +157,39 @@ class FitForm(_PodForm):
     def asked(self, snapshot: Snapshot) -> FitAsked:
         return FitAsked(self.pod_asked(), self.cleaned_data["limit"] or FitAsked.limit)
 
-    @property
-    def asks(self) -> bool:
-        """Whether the form asks for any pods."""
-        return any(self.data.get(name) for name in ("workload", "cpu", "memory", "other", "manifest"))
+
+class GangsForm(_PodForm):
+    """How many more gangs of pods fit?"""
+
+    pods = forms.IntegerField(label="Pods of a gang", min_value=1, max_value=MOST_IN_GANG)
+    least = forms.IntegerField(
+        label="Of them must start together",
+        required=False,
+        min_value=1,
+        max_value=MOST_IN_GANG,
+        help_text="The gang's minCount; all where nothing is said.",
+    )
+    topology = forms.CharField(
+        label="In one domain of",
+        required=False,
+        max_length=317,
+        widget=forms.TextInput(
+            attrs={"placeholder": "topology.kubernetes.io/zone", "spellcheck": "false", "class": "wide"}
+        ),
+        help_text="A label of nodes whose value all pods of a gang share; anywhere where nothing is said.",
+    )
+    limit = forms.IntegerField(
+        label="At most",
+        required=False,
+        min_value=1,
+        max_value=MOST_GANGS,
+        help_text="Gangs; counting stops there. 1,000 where nothing is said.",
+    )
+
+    def asked(self, snapshot: Snapshot) -> GangsAsked:
+        data = self.cleaned_data
+        limit = data["limit"] or GangsAsked.limit
+        return GangsAsked(self.pod_asked(), data["pods"], data["least"] or 0, data["topology"].strip(), limit)
 
 
 class NodesForm(_PodForm):
@@ -260,6 +297,9 @@ def fields_of(asked: Asked) -> dict[str, Any]:
     """The form data for the question ``asked``."""
     if isinstance(asked, FitAsked):
         return {**_pod_fields(asked.pod), "limit": asked.limit}
+    if isinstance(asked, GangsAsked):
+        own = {"pods": asked.pods, "least": asked.least or None, "topology": asked.topology, "limit": asked.limit}
+        return {**_pod_fields(asked.pod), **own}
     if isinstance(asked, DrainAsked):
         options = {"emptydir": asked.options.delete_emptydir_data, "force": asked.options.force}
         return {"nodes": " ".join(asked.nodes), "keep_order": asked.keep_order, **options}

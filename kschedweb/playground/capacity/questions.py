@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kschedweb.clusters.importing.documents import DocumentError, Limits, documents_read
 from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.objects.labels import is_qualified_name
 from kschedweb.engine.objects.quantity import read
 from kschedweb.engine.studies.capacity.drain import Options
+from kschedweb.engine.studies.capacity.gangs import Gang, gates
 from kschedweb.engine.studies.capacity.shapes import (
     NodeShape,
     PodShape,
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 MANIFEST = Limits(size=32 * 1024, depth=40, nodes=4_000, yaml_size=32 * 1024)
 MOST_PODS, MOST_NODES, MOST_DRAINED, MOST_COPIES = 100_000, 1_000, 1_000, 10_000
+MOST_IN_GANG = 1_000
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,30 @@ class FitAsked:
 
 
 @dataclass(frozen=True)
+class GangsAsked:
+    """Gangs of ``pods`` pods, of which ``least`` must find a node together (0: all), in one domain of ``topology``."""
+
+    pod: PodAsked
+    pods: int
+    least: int = 0
+    topology: str = ""
+    limit: int = 1_000
+
+    @property
+    def gates(self) -> tuple[str, ...]:
+        """The feature gates that such gangs need."""
+        return gates(self.topology)
+
+    def gang(self, snapshot: EngineSnapshot) -> Gang:
+        """The gang; raises ApplicationError, which names the field."""
+        if self.least > self.pods:
+            raise ApplicationError.at("minCount", f"Must not be more than the pods of a gang, which are {self.pods}.")
+        if self.topology and not is_qualified_name(self.topology):
+            raise ApplicationError.at("topologyKey", f"{self.topology}: is not the key of a label.")
+        return Gang(self.pod.shape(snapshot), self.pods, self.least, self.topology)
+
+
+@dataclass(frozen=True)
 class NodeAsked:
     """The node type in question: like a node of the snapshot, or with given amounts. ``zones`` are used in turn."""
 
@@ -152,17 +179,20 @@ class DrainAsked:
     keep_order: bool = False
 
 
-Asked: TypeAlias = FitAsked | NodesAsked | DrainAsked
+Asked: TypeAlias = FitAsked | NodesAsked | DrainAsked | GangsAsked
 
 
 def kind_of(asked: Asked) -> Kind:
-    return {FitAsked: Kind.FIT, NodesAsked: Kind.NODES, DrainAsked: Kind.DRAIN}[type(asked)]
+    kinds = {FitAsked: Kind.FIT, NodesAsked: Kind.NODES, DrainAsked: Kind.DRAIN, GangsAsked: Kind.GANGS}
+    return kinds[type(asked)]
 
 
 def asked_of(kind: str, plain: dict[str, Any]) -> Asked:
     """The reverse of ``dataclasses.asdict`` for a question."""
     if kind == Kind.FIT:
         return FitAsked(_pod(plain["pod"]), plain["limit"])
+    if kind == Kind.GANGS:
+        return GangsAsked(**{**plain, "pod": _pod(plain["pod"])})
     if kind == Kind.DRAIN:
         return DrainAsked(tuple(plain["nodes"]), Options(**plain["options"]), plain["keep_order"])
     node = plain["node"]

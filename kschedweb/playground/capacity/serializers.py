@@ -9,10 +9,19 @@ from rest_framework import serializers
 
 from kschedweb.engine.studies.capacity.capacity import Fit
 from kschedweb.engine.studies.capacity.drain import Rehearsal
+from kschedweb.engine.studies.capacity.gangs import MOST_GANGS, GangFit
 from kschedweb.engine.studies.capacity.sizing import Sizing
 from kschedweb.playground.capacity import selectors, words
 from kschedweb.playground.capacity.models import Kind, Question
-from kschedweb.playground.capacity.questions import MOST_COPIES, MOST_DRAINED, MOST_NODES, MOST_PODS, FitAsked
+from kschedweb.playground.capacity.questions import (
+    MOST_COPIES,
+    MOST_DRAINED,
+    MOST_IN_GANG,
+    MOST_NODES,
+    MOST_PODS,
+    FitAsked,
+    GangsAsked,
+)
 
 Json = dict[str, Any]
 NAME = 253
@@ -73,6 +82,7 @@ class AnsweredSerializer(serializers.Serializer[Any]):
     snapshot = serializers.UUIDField()
     policy = serializers.CharField()
     revision = serializers.IntegerField()
+    engine = serializers.CharField(help_text="The version of kschedweb, and the kube-scheduler whose answer this is.")
 
 
 class FoundSerializer(serializers.Serializer[Any]):
@@ -90,6 +100,51 @@ class FoundFitSerializer(FoundSerializer):
 
 
 class FitSerializer(AnsweredSerializer, FoundFitSerializer):
+    pass
+
+
+class GangsRequestSerializer(AboutSerializer):
+    pod = PodAskedSerializer()
+    pods = serializers.IntegerField(min_value=1, max_value=MOST_IN_GANG, help_text="Pods of a gang.")
+    minCount = serializers.IntegerField(
+        min_value=1, max_value=MOST_IN_GANG, required=False, help_text="How many of them must start together; all."
+    )
+    topologyKey = serializers.CharField(
+        max_length=317,
+        required=False,
+        default="",
+        allow_blank=True,
+        help_text="A label of nodes whose value all pods of a gang share.",
+    )
+    limit = serializers.IntegerField(min_value=1, max_value=MOST_GANGS, default=GangsAsked.limit, help_text="Gangs.")
+
+
+class PlacedGangSerializer(serializers.Serializer[Any]):
+    domain = serializers.CharField(help_text="The value of the topology key; '' without one.")
+    nodes = serializers.DictField(child=serializers.IntegerField(), help_text="Its pods by node.")
+
+
+class GangDomainSerializer(serializers.Serializer[Any]):
+    """Why the next gang does not fit a domain."""
+
+    domain = serializers.CharField(help_text="'' for all nodes together.")
+    nodes = serializers.IntegerField()
+    placed = serializers.IntegerField(help_text="Pods of the gang that found a node before it was given up.")
+    pod = serializers.CharField(help_text="The first pod that found none; '' where none was tried.")
+    message = serializers.CharField(help_text="What the scheduler says of it.")
+
+
+class FoundGangsSerializer(FoundSerializer):
+    count = serializers.IntegerField(help_text="Gangs that fit.")
+    exact = serializers.BooleanField(help_text="Whether one more does not fit; else at least `count` do.")
+    stopped = serializers.BooleanField(help_text="Whether the time was over.")
+    message = serializers.CharField(help_text="What the scheduler says of the first gang that does not fit.")
+    domains = GangDomainSerializer(many=True, help_text="What came of it in each domain.")
+    gangs = PlacedGangSerializer(many=True)
+    notes = serializers.ListField(child=serializers.CharField())
+
+
+class GangsSerializer(AnsweredSerializer, FoundGangsSerializer):
     pass
 
 
@@ -192,7 +247,7 @@ class DrainSerializer(AnsweredSerializer, FoundDrainSerializer):
 
 
 class CapacityQuestionSerializer(serializers.ModelSerializer[Question]):
-    """A question that a job answers. One of `fit`, `nodes` and `drain` is there once it is answered."""
+    """A question that a job answers. One of `fit`, `nodes`, `drain` and `gangs` is there once it is answered."""
 
     state = serializers.CharField(read_only=True, help_text="As a job's.")
     created_by = serializers.CharField(source="created_by.username", default="", read_only=True)
@@ -200,11 +255,12 @@ class CapacityQuestionSerializer(serializers.ModelSerializer[Question]):
     fit = serializers.SerializerMethodField()
     nodes = serializers.SerializerMethodField()
     drain = serializers.SerializerMethodField()
+    gangs = serializers.SerializerMethodField()
 
     class Meta:
         model = Question
         fields = (
-            "id", "kind", "about", "policy", "state", "job", "error", "fit", "nodes", "drain",
+            "id", "kind", "about", "policy", "engine", "state", "job", "error", "fit", "nodes", "drain", "gangs",
             "created_by", "created_at", "ended_at",
         )  # fmt: skip
         read_only_fields = fields
@@ -221,14 +277,37 @@ class CapacityQuestionSerializer(serializers.ModelSerializer[Question]):
     def get_drain(self, question: Question) -> Json | None:
         return self._answer(question, Kind.DRAIN)
 
+    @extend_schema_field(FoundGangsSerializer(allow_null=True))
+    def get_gangs(self, question: Question) -> Json | None:
+        return self._answer(question, Kind.GANGS)
+
     def _answer(self, question: Question, kind: Kind) -> Json | None:
         found = selectors.answer_of(question) if question.kind == kind else None
         return None if found is None else plain(found)
 
 
-def plain(found: Fit | Sizing | Rehearsal) -> Json:
-    said = _fit(found) if isinstance(found, Fit) else _nodes(found) if isinstance(found, Sizing) else _drain(found)
+def plain(found: Fit | Sizing | Rehearsal | GangFit) -> Json:
+    if isinstance(found, GangFit):
+        said = _gangs(found)
+    else:
+        said = _fit(found) if isinstance(found, Fit) else _nodes(found) if isinstance(found, Sizing) else _drain(found)
     return {"answer": f"{words.sentence(found)}.", **said}
+
+
+def _gangs(found: GangFit) -> Json:
+    results = [
+        {"domain": one.name, "nodes": one.nodes, "placed": one.placed, "pod": one.pod, "message": one.message}
+        for one in found.results
+    ]
+    return {
+        "count": found.count,
+        "exact": found.exact,
+        "stopped": found.stopped,
+        "message": found.message,
+        "domains": results,
+        "gangs": [{"domain": domain, "nodes": found.nodes_of(gang)} for gang, domain in enumerate(found.domains)],
+        "notes": list(found.notes),
+    }
 
 
 def _fit(found: Fit) -> Json:

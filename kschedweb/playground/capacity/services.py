@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -22,12 +22,21 @@ from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions import utilisation
 from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.objects.access import ObjectError
-from kschedweb.engine.studies.capacity import capacity, drain, sizing
+from kschedweb.engine.releases import RELEASES
+from kschedweb.engine.studies.capacity import capacity, drain, gangs, sizing
 from kschedweb.jobs.inquiries import NotNow, Step, at_once, connection_released
 from kschedweb.jobs.services import job_start
 from kschedweb.playground.capacity import answers, selectors, words
 from kschedweb.playground.capacity.models import Question
-from kschedweb.playground.capacity.questions import MOST_COPIES, DrainAsked, FitAsked, NodesAsked, asked_of, kind_of
+from kschedweb.playground.capacity.questions import (
+    MOST_COPIES,
+    DrainAsked,
+    FitAsked,
+    GangsAsked,
+    NodesAsked,
+    asked_of,
+    kind_of,
+)
 from kschedweb.playground.gate.words import about_snapshot
 from kschedweb.policies.selectors import configuration
 from kschedweb.web.errors import ApplicationError, Conflict, Unprocessable
@@ -61,18 +70,19 @@ def answer_at_once(*, user: User, snapshot: Snapshot, revision: Revision, asked:
     Raises NotNow if a job is needed, Conflict while another question of ``user`` is being answered, and
     ApplicationError for an invalid question.
     """
-    key = (revision.pk, asked, snapshot.pk, utilisation.version(snapshot))
+    rules = rules_of(snapshot, revision)
+    key = (revision.pk, rules.release.title, asked, snapshot.pk, utilisation.version(snapshot))
     known = _answers.peek(key)
     if known is not None:
         return known
     with _one_at_a_time(user):
+        rules, notes = _rules(snapshot, revision, asked)
         if snapshot.size > AT_ONCE_SIZE:
             raise NotNow
-        rules = configuration(revision)
         with at_once(_turn, AT_ONCE_SECONDS) as step:
             key_of_read = snapshot.pk, utilisation.version(snapshot), rules.release.counting
             engine = _snapshots.get(key_of_read, lambda: _engine(snapshot, rules))
-            found = _worked_out(engine, rules, asked, step)
+            found = _worked_out(engine, rules, asked, step, notes=notes)
     _answers.put(key, found)
     return found
 
@@ -104,14 +114,21 @@ def question_answer(*, question: Question, step: Step) -> dict[str, Any]:
         if question.snapshot is None or question.revision is None:
             raise Unprocessable("The snapshot or the policy was deleted before there was an answer.")
         step("Reading the cluster", 0, 0)
-        rules = configuration(question.revision)
+        asked = asked_of(question.kind, question.asked)
+        rules, notes = _rules(question.snapshot, question.revision, asked)
         engine = _engine(question.snapshot, rules)
-        found = _worked_out(engine, rules, asked_of(question.kind, question.asked), step, SECONDS)
+        found = _worked_out(engine, rules, asked, step, SECONDS, notes)
         content, sentence = answers.packed(found), words.sentence(found)
-        values = {"content": content, "sentence": sentence, "ended_at": timezone.now()}
+        told = {"sentence": sentence, "engine": rules.release.engine}
+        values = {**told, "content": content, "ended_at": timezone.now()}
         Question.objects.filter(pk=question.pk, ended_at=None).update(**values)
-        question.refresh_from_db(fields=["sentence"])
+        question.refresh_from_db(fields=list(told))
     return {"capacity": str(question.pk), "answer": question.sentence}
+
+
+def rules_of(snapshot: Snapshot, revision: Revision) -> Configuration:
+    """What decides; raises Unprocessable for a classic revision."""
+    return configuration(revision, snapshot.cluster.server_version)
 
 
 def forget() -> None:
@@ -142,6 +159,26 @@ def _refuse_second(user: User) -> None:
         )
 
 
+def _rules(snapshot: Snapshot, revision: Revision, asked: Asked) -> tuple[Configuration, tuple[str, ...]]:
+    """What runs, and what has to be said of it: for gangs the feature gates that they need are on in any case."""
+    rules = rules_of(snapshot, revision)
+    if not isinstance(asked, GangsAsked):
+        return rules, ()
+    if not rules.release.behaviour.groups_are_entities:
+        able = ", ".join(name for name, release in RELEASES.items() if release.behaviour.groups_are_entities)
+        said = f"kube-scheduler {rules.release.name} does not schedule gangs: choose a policy for {able}."
+        raise ApplicationError.at("policy", f"{words.label(revision)}: {said}")
+    off = [gate for gate in asked.gates if not rules.release.on(gate)]
+    if not off:
+        return rules, ()
+    try:
+        rules = configuration(revision, snapshot.cluster.server_version, gates=dict.fromkeys(off, True))
+    except ValueError as error:
+        raise ApplicationError.at("policy", f"{words.label(revision)}: {error}") from None
+    what = f"feature gate{'s' if len(off) > 1 else ''} {' and '.join(off)}"
+    return rules, (f"Worked out with the {what} on, which the policy leaves off.",)
+
+
 def _engine(snapshot: Snapshot, rules: Configuration) -> EngineSnapshot:
     """The engine snapshot of a stored snapshot for ``rules``, separate from that of decisions."""
     made = EngineSnapshot.from_objects(snapshot_objects(snapshot), counting=rules.release.counting)
@@ -149,14 +186,24 @@ def _engine(snapshot: Snapshot, rules: Configuration) -> EngineSnapshot:
 
 
 def _worked_out(
-    engine: EngineSnapshot, rules: Configuration, asked: Asked, step: Step, seconds: float = float("inf")
+    engine: EngineSnapshot,
+    rules: Configuration,
+    asked: Asked,
+    step: Step,
+    seconds: float = float("inf"),
+    notes: tuple[str, ...] = (),
 ) -> Found:
-    """The answer. After ``seconds`` it is a lower bound for Fit; otherwise TooLong is raised. Needs no database."""
+    """The answer, with ``notes`` about gangs. Needs no database.
+
+    After ``seconds`` it is a lower bound for pods and gangs, if one fits; otherwise TooLong is raised.
+    """
     connection_released()
     until = monotonic() + seconds
     try:
         if isinstance(asked, FitAsked):
             return _fit(engine, rules, asked, step, until)
+        if isinstance(asked, GangsAsked):
+            return _gangs(engine, rules, asked, step, until, notes)
         if isinstance(asked, NodesAsked):
             return _nodes(engine, rules, asked, _pulse(step, until, "Ask about fewer pods, or allow fewer nodes."))
         return _drain(engine, rules, asked, _pulse(step, until, "Ask about fewer nodes."))
@@ -173,6 +220,26 @@ def _fit(engine: EngineSnapshot, rules: Configuration, asked: FitAsked, step: St
     if found.failed and not found.count:
         raise Unprocessable(f"The scheduling cycle of such a pod fails: {found.message}")
     return found
+
+
+def _gangs(
+    engine: EngineSnapshot,
+    rules: Configuration,
+    asked: GangsAsked,
+    step: Step,
+    until: float,
+    notes: tuple[str, ...],
+) -> gangs.GangFit:
+    def check(done: int, _tried: int) -> bool:
+        step("Placing gangs", done, asked.limit)
+        return monotonic() < until
+
+    found = gangs.fit_gangs(engine, rules, asked.gang(engine), limit=asked.limit, check=check)
+    if found.stopped and not found.count:
+        raise TooLong(f"The first gang takes longer than {SECONDS:.0f} s to place. Ask about a smaller one.")
+    if found.failed and not found.count:
+        raise Unprocessable(f"The scheduling cycle of such a gang fails: {found.message}")
+    return replace(found, notes=(*notes, *found.notes))
 
 
 def _nodes(engine: EngineSnapshot, rules: Configuration, asked: NodesAsked, pulse: Callable[[], None]) -> sizing.Sizing:

@@ -1,4 +1,4 @@
-"""The capacity pages: how many pods fit, how many nodes are needed, drain rehearsal, and answers of jobs."""
+"""The capacity pages: how many pods and gangs fit, how many nodes are needed, drain rehearsal, and answers of jobs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kschedweb.engine.studies.capacity.capacity import Fit
 from kschedweb.jobs.inquiries import NotNow
 from kschedweb.jobs.models import ENDED
 from kschedweb.playground.capacity import charts, selectors, services, words
-from kschedweb.playground.capacity.forms import DrainForm, FitForm, NodesForm, fields_of
+from kschedweb.playground.capacity.forms import DrainForm, FitForm, GangsForm, NodesForm, fields_of
 from kschedweb.playground.capacity.models import Kind
 from kschedweb.playground.capacity.questions import asked_of
 from kschedweb.policies.scope import scope_of
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from kschedweb.policies.models import Revision
 
 PAGE_SIZE = 50
+FIELDS = {"requests": "cpu", "allocatable": "node_cpu", "minCount": "least", "topologyKey": "topology"}  # by REST's
 LONGEST_ADDRESS = 8_000  # characters that servers and proxies accept
 
 
@@ -50,7 +51,7 @@ class _Page:
     """The page of a kind of question: its form, its table with columns ``head``, its chart, and the form's choices."""
 
     kind: Kind
-    form: type[FitForm | NodesForm | DrainForm]
+    form: type[FitForm | NodesForm | DrainForm | GangsForm]
     head: Sequence[str]
     rows: Callable[[Any], list[list[object]]]
     chart: Callable[[Any], Chart | None]
@@ -64,6 +65,7 @@ PAGES = {
     for page in (
         _Page(Kind.FIT, FitForm, charts.FIT_HEAD, charts.fit_rows, charts.fit_chart, _WORKLOADS),
         _Page(Kind.NODES, NodesForm, charts.NODES_HEAD, charts.nodes_rows, charts.nodes_chart, _WORKLOADS | _NODES),
+        _Page(Kind.GANGS, GangsForm, charts.GANGS_HEAD, charts.gangs_rows, charts.fit_chart, _WORKLOADS),
         _Page(
             Kind.DRAIN, DrainForm, charts.DRAIN_HEAD, charts.drain_rows, charts.drain_chart, {"zones": selectors.zones}
         ),
@@ -92,6 +94,13 @@ def drain(request: PageRequest) -> HttpResponseBase:
     return _asked(request, PAGES[Kind.DRAIN])
 
 
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.VIEW)
+def gangs(request: PageRequest) -> HttpResponseBase:
+    """How many more gangs of pods fit, where, and why not more."""
+    return _asked(request, PAGES[Kind.GANGS])
+
+
 @require_safe
 @requires(Action.VIEW)
 def answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
@@ -102,7 +111,7 @@ def answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
     kept = {"cluster": snapshot.cluster.name} if snapshot else {}
     if revision is not None:
         kept |= {"policy": revision.policy.name, "revision": str(revision.number)}
-    context: dict[str, Any] = {"kept": urlencode(kept), "question": question, **_about(page)}
+    context: dict[str, Any] = {"kept": urlencode(kept), "question": question, "engine": question.engine, **_about(page)}
     found = selectors.answer_of(question)
     if found is None:
         return _waits(request, question, context)
@@ -141,6 +150,7 @@ def _asked(request: PageRequest, page: _Page) -> HttpResponseBase:
             about: dict[str, Any] = {"user": request.user, "snapshot": snapshot, "revision": revision}
             about["asked"] = form.asked(snapshot)
             found = _sought(about)
+            context["engine"] = services.rules_of(snapshot, revision).release.engine
             if request.method == "POST":
                 address = f"{request.path}?{context['kept']}&{urlencode(_said(form))}"
                 if found is None or len(address) > LONGEST_ADDRESS:
@@ -170,7 +180,7 @@ def _said(form: forms.Form) -> dict[str, str]:
 def _add_errors(form: forms.Form, error: ApplicationError) -> None:
     for problem in error.errors or [{"path": "", "message": error.detail}]:
         field = problem["path"].partition(".")[0]
-        field = {"requests": "cpu", "allocatable": "node_cpu"}.get(field, field)
+        field = FIELDS.get(field, field)
         form.add_error(field if field in form.fields else None, problem["message"])
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kschedweb.engine.studies.capacity.capacity import Fit
 from kschedweb.engine.studies.capacity.drain import BUDGET, LOCAL, NO_ROOM, UNMANAGED, Rehearsal
+from kschedweb.engine.studies.capacity.gangs import GangFit
 from kschedweb.engine.studies.capacity.sizing import Sizing
 from kschedweb.web.units import counted
 
@@ -25,10 +26,12 @@ def label(revision: Revision) -> str:
     return f"{revision.policy.name}, revision {revision.number}"
 
 
-def sentence(found: Fit | Sizing | Rehearsal) -> str:
+def sentence(found: Fit | Sizing | Rehearsal | GangFit) -> str:
     """The answer."""
     if isinstance(found, Fit):
         return fit_answer(found)
+    if isinstance(found, GangFit):
+        return gangs_answer(found)
     return nodes_answer(found) if isinstance(found, Sizing) else drain_answer(found)
 
 
@@ -49,6 +52,29 @@ def _most(found: Fit) -> str:
     open_before = [reason for reason in found.reasons if reason.filled]
     reason = (open_before or found.reasons)[0]
     return f"{reason.text or reason.plugin or 'no reason is given'} on {counted(len(reason.nodes), 'nodes')}"
+
+
+def gangs_answer(found: GangFit) -> str:
+    """How many gangs fit, and how far the next one comes."""
+    fits = "fits" if found.count == 1 else "fit"
+    gangs = f"{counted(found.count, 'more gangs')} of {counted(found.pods, 'pods')}"
+    if not found.exact:
+        why = "the time was over" if found.stopped else "counting stopped at the limit"
+        return f"At least {gangs} {fits}: {why}"
+    if not found.count:
+        return f"No gang of {counted(found.pods, 'pods')} fits{_of_next(found, ': ', 'it')}"
+    return f"{gangs} {fits}{_of_next(found, '; then ', 'the next one')}"
+
+
+def _of_next(found: GangFit, before: str, gang: str) -> str:
+    """How many pods of the gang that does not fit find a node: in the domain where most do, if there are domains."""
+    if not found.results:
+        return ""
+    most = max(result.placed for result in found.results)
+    where = " in one domain" if found.results[0].name else ""
+    if not most:
+        return f"{before}no pod of {gang} finds a node"
+    return f"{before}only {counted(most, 'pods')} of {gang} {'finds' if most == 1 else 'find'} a node{where}"
 
 
 def nodes_answer(found: Sizing) -> str:

@@ -21,7 +21,7 @@ def ask(client: Any, page: str, **asked: object) -> Any:
 
 def test_a_page_without_a_question_shows_its_form(client_as: Callable[..., Any], demo: Snapshot) -> None:
     client = client_as("viewer")
-    for page, kind in (("", "fit"), ("nodes/", "nodes"), ("drain/", "drain")):
+    for page, kind in (("", "fit"), ("gangs/", "gangs"), ("nodes/", "nodes"), ("drain/", "drain")):
         answer = ask(client, page)
         assert answer.status_code == 200
         assert (answer.context["kind"], "found" in answer.context) == (kind, False)

@@ -1,0 +1,219 @@
+"""How many more gangs fit: gang after gang is placed until one does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kschedweb.engine.config import Configuration
+from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.cycle.groupplacement import DomainTry, GroupPlacement
+from kschedweb.engine.cycle.request import SearchRequest
+from kschedweb.engine.framework.decision import Stopwatch
+from kschedweb.engine.framework.runtime import Factory
+from kschedweb.engine.framework.status import Code, CycleError
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.podgroup import API, POD_GROUP, VERSION, PodGroup
+from kschedweb.engine.state.columns import Ints
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.studies.capacity.shapes import PodShape
+
+GENERIC, BY_TOPOLOGY = "GenericWorkload", "TopologyAwareWorkloadScheduling"
+MOST_GANGS = 10_000
+MOST_PODS = 100_000  # of all gangs together
+UNPLACED = -1
+Check = Callable[[int, int], bool]  # gets the numbers of placed gangs and of tried pods; False stops
+
+
+@dataclass(frozen=True)
+class Gang:
+    """``pods`` pods of a shape that start together.
+
+    ``least`` is the minCount: how many of them must find a node, 0 for all. ``topology_key`` is the node label whose
+    value all of them share, "" for none.
+    """
+
+    shape: PodShape
+    pods: int
+    least: int = 0
+    topology_key: str = ""
+
+    @property
+    def min_count(self) -> int:
+        return self.least or self.pods
+
+    @property
+    def gates(self) -> tuple[str, ...]:
+        """The feature gates of kube-scheduler without which it does not schedule such a gang."""
+        return gates(self.topology_key)
+
+
+def gates(topology_key: str) -> tuple[str, ...]:
+    """The feature gates that a gang with this topology key needs."""
+    return (GENERIC, BY_TOPOLOGY) if topology_key else (GENERIC,)
+
+
+@dataclass(frozen=True)
+class DomainResult:
+    """Why the next gang does not fit a domain; ``name`` is "" for all nodes together.
+
+    ``placed`` of its pods found one of the ``nodes``; ``pod`` is the first that did not, and ``message`` is what the
+    scheduler says of it. Where no pod was tried, ``pod`` is "" and ``message`` is about the gang.
+    """
+
+    name: str
+    nodes: int
+    placed: int
+    pod: str
+    message: str
+
+
+@dataclass(frozen=True)
+class GangFit:
+    """The placed gangs of ``pods`` pods; ``order`` int[count, pods] has the node of each pod, UNPLACED for one without.
+
+    ``domains`` has the domain of each gang, "" without a topology key. ``message`` is the scheduler's message on the
+    first gang that does not fit; "" if the limit came first or the time was over (``stopped``). ``results`` has what
+    came of each of its domains. ``failed``: its cycle ended in an error, which says nothing about room.
+    """
+
+    names: list[str]
+    pods: int
+    order: NDArray[np.intp]
+    domains: list[str]
+    limit: int
+    message: str = ""
+    results: tuple[DomainResult, ...] = ()
+    stopped: bool = False
+    failed: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def count(self) -> int:
+        return len(self.order)
+
+    @property
+    def exact(self) -> bool:
+        """Whether one more gang would not fit; else ``count`` is only a lower bound."""
+        return bool(self.message)
+
+    @property
+    def by_node(self) -> Ints:
+        """The number of pods on each node. Shape [nodes]."""
+        return np.bincount(self.order[self.order >= 0], minlength=len(self.names)).astype(np.int64)
+
+    def nodes_of(self, gang: int) -> dict[str, int]:
+        """The pods of the gang at position ``gang`` on each node that has some, in the order of the nodes."""
+        row = self.order[gang]
+        nodes, counts = np.unique(row[row >= 0], return_counts=True)
+        return {self.names[node]: count for node, count in zip(nodes.tolist(), counts.tolist(), strict=True)}
+
+
+class _OverError(Exception):
+    """Ends a search in the midst of a gang."""
+
+
+class _Watch(Stopwatch):
+    """Asks ``check`` before each pod: one gang may be tried in many domains."""
+
+    def __init__(self, check: Check) -> None:
+        super().__init__()
+        self._check, self.gangs, self._tried = check, 0, 0
+
+    def start(self) -> None:
+        if not self._check(self.gangs, self._tried):
+            raise _OverError
+        self._tried += 1
+
+
+def fit_gangs(
+    snapshot: Snapshot,
+    configuration: Configuration,
+    gang: Gang,
+    *,
+    limit: int = MOST_GANGS,
+    registry: Mapping[str, Factory] | None = None,
+    check: Check | None = None,
+) -> GangFit:
+    """Place gangs in a copy of ``snapshot`` as kube-scheduler does, at most ``limit`` and ``MOST_PODS`` pods.
+
+    There is no preemption and no approval. ``check`` is called before each pod. Raises ValueError where the release of
+    ``configuration`` does not schedule such gangs (``Gang.gates``), or fewer pods than ``least`` are asked for.
+    """
+    if not configuration.release.groups or not all(map(configuration.release.on, gang.gates)):
+        raise ValueError(f"{configuration.release.title} does not schedule such gangs")
+    if not 1 <= gang.min_count <= gang.pods:
+        raise ValueError(f"a gang of {gang.pods} pods cannot wait for {gang.min_count}")
+    scheduler = Scheduler(snapshot.copy(), configuration, registry)
+    watch = _Watch(check or (lambda _gangs, _pods: True))
+    limit = min(limit, max(MOST_PODS // gang.pods, 1))
+    rows: list[list[int]] = []
+    domains: list[str] = []
+    end: dict[str, Any] = {}
+    while not end and len(rows) < limit:
+        watch.gangs = len(rows)
+        group, pods = _made(scheduler, gang, len(rows))
+        try:
+            found = scheduler.schedule_group(group, pods, SearchRequest(watch=watch))
+        except _OverError:
+            end = {"stopped": True}
+        except CycleError as error:
+            end = {"message": str(error)}
+        else:
+            nodes = [scheduler.snapshot.index.get(one.node, UNPLACED) for one in found.placements]
+            if found.placed and len(nodes) - nodes.count(UNPLACED) >= gang.min_count:
+                rows.append(nodes)
+                domains.append(found.domain)
+            else:
+                end = _refused(found, pods)
+    order = np.array(rows, dtype=np.intp).reshape(len(rows), gang.pods)
+    return replace(GangFit(snapshot.names, gang.pods, order, domains, limit, notes=gang.shape.notes), **end)
+
+
+def _made(scheduler: Scheduler, gang: Gang, placed: int) -> tuple[PodGroup, list[Pod]]:
+    """The next gang and its pods; the group is added to the snapshot."""
+    groups, namespace = scheduler.snapshot.objects.groups, gang.shape.namespace
+    name = f"{gang.shape.name}-{placed + 1}"
+    while groups.get(f"{namespace}/{name}") or groups.size(f"{namespace}/{name}"):
+        name += "-x"
+    spec = {**gang.shape.raw["spec"], "schedulingGroup": {"podGroupName": name}}
+    shape = replace(gang.shape, raw={**gang.shape.raw, "spec": spec})
+    first, counting = placed * gang.pods + 1, scheduler.configuration.release.counting
+    pods = [shape.clone(number).counted(counting) for number in range(first, first + gang.pods)]
+    constraints: Json = {"topology": [{"key": gang.topology_key}]} if gang.topology_key else {}
+    group = PodGroup.read(
+        {
+            "apiVersion": f"{API}/{VERSION}",
+            "kind": POD_GROUP,
+            "metadata": {"name": name, "namespace": namespace},
+            "spec": {
+                "schedulingPolicy": {"gang": {"minCount": gang.min_count}},
+                "schedulingConstraints": constraints,
+                "priority": pods[0].priority,
+            },
+        }
+    )
+    groups.put(group)
+    return group, pods
+
+
+def _refused(found: GroupPlacement, pods: Sequence[Pod]) -> dict[str, Any]:
+    """What is said of a gang that does not fit."""
+    few = f"too few of its pods found a node, and no plugin of the profile counts them: {found.blocking}"
+    return {
+        "message": few if found.placed else found.status.message or "no reason is given",
+        "results": tuple(_result(one, pods) for one in found.tries),
+        "failed": found.status.code is Code.ERROR,
+    }
+
+
+def _result(tried: DomainTry, pods: Sequence[Pod]) -> DomainResult:
+    blocking = next((one for one in tried.placements if not one.node), None)
+    message = blocking.message if blocking is not None else tried.status.message
+    placed = len(tried.assigned(pods))
+    return DomainResult(tried.domain.name, len(tried.domain.nodes), placed, blocking.pod if blocking else "", message)

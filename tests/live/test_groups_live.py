@@ -1,0 +1,177 @@
+"""Groups of pods beside the real kube-scheduler 1.37 on a real API server that has them, gang by gang."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.cycle.groupplacement import GroupPlacement
+from kschedweb.engine.cycle.placement import Placement
+from kschedweb.engine.objects.node import HOSTNAME
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.podgroup import SCHEDULED, PodGroup
+from kschedweb.engine.releases import load, released, write_gates
+from kschedweb.engine.state.snapshot import Snapshot
+from tests.engine.builders import CONFIGURATION, node
+from tests.engine.gangs import group, member
+from tests.support import tiers
+from tests.support.controlplane import ControlPlane
+from tests.support.kubescheduler import PodWatch, kube_scheduler
+from tests.support.needs import missing
+from tests.support.processes import wait_until
+
+pytestmark = pytest.mark.live
+
+Json = dict[str, Any]
+
+SEED = tiers.seed()
+NODES, GANGS = 40, 100
+GATES = {"GenericWorkload": True, "TopologyAwareWorkloadScheduling": True, "OpportunisticBatching": False}
+SERVED = ["--feature-gates", write_gates({name: on for name, on in GATES.items() if on})]
+SERVED += ["--runtime-config", "scheduling.k8s.io/v1beta1=true"]
+PODS = "/api/v1/namespaces/default/pods"
+GROUPS = "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups"
+# What a pod prefers decides before all other scores, so that none of equally good nodes is left to chance.
+DECIDES = {"multiPoint": {"enabled": [{"name": "NodeAffinity", "weight": 1000}]}}
+CONFIG = CONFIGURATION | {
+    "percentageOfNodesToScore": 100,
+    "profiles": [{"schedulerName": "default-scheduler", "plugins": DECIDES}],
+}
+RACK = "example.com/rack"
+
+
+@pytest.fixture(scope="module")
+def plane(assets: Path) -> Iterator[ControlPlane]:
+    """An API server that has PodGroups."""
+    with tempfile.TemporaryDirectory(prefix="kschedweb-control-plane-") as folder:
+        plane = ControlPlane(assets, Path(folder), flags=SERVED)
+        if not plane.release.behaviour.groups_are_entities:
+            missing("KUBEBUILDER_ASSETS holds a release without PodGroups")
+        with plane.started():
+            yield plane
+
+
+def nodes(random: Random) -> list[Json]:
+    """Racks of eight nodes of different sizes."""
+    return [
+        node(
+            f"n{number:02}",
+            labels={RACK: f"r{number // 8}", "disk": random.choice(["ssd", "hdd"])},
+            taints=[{"key": "spot", "effect": "NoSchedule"}] if number % 9 == 0 else [],
+            allocatable={"cpu": f"{8000 + 137 * number}m", "memory": f"{16384 + 301 * number}Mi"},
+        )
+        for number in range(NODES)
+    ]
+
+
+def preferring(random: Random) -> Json:
+    """An affinity that likes each node to a degree of its own."""
+    degrees = random.sample(range(1, NODES + 1), NODES)
+    return {
+        "nodeAffinity": {
+            "preferredDuringSchedulingIgnoredDuringExecution": [
+                {
+                    "weight": degree,
+                    "preference": {
+                        "matchExpressions": [{"key": HOSTNAME, "operator": "In", "values": [f"n{number:02}"]}]
+                    },
+                }
+                for number, degree in enumerate(degrees)
+            ]
+        }
+    }
+
+
+def gang(random: Random, number: int) -> tuple[Json, list[Json]]:
+    """A group and its pods, which are alike but for their size."""
+    name, size = f"gang-{number:03}", random.randint(2, 6)
+    whole = {"cpu": random.choice(["300m", "1", "1500m", "30"]), "memory": random.choice(["256Mi", "1Gi", "3Gi"])}
+    spec: Json = {"affinity": preferring(random)}
+    spec |= {"nodeSelector": {"disk": "ssd"}} if random.random() < 0.3 else {}
+    if random.random() < 0.3:
+        spec["tolerations"] = [{"key": "spot", "operator": "Exists"}]
+    pods = [member(f"{name}-{place}", name, labels={"gang": name}, requests=whole, **spec) for place in range(size)]
+    if random.random() < 0.2:  # one that fits nowhere
+        pods[random.randrange(size)]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "40"
+    # All of them are needed, so that none is tried before the last one is known.
+    return group(name, size, topology=RACK if random.random() < 0.3 else ""), pods
+
+
+def told(item: Json, kind: str) -> Json:
+    """The condition of that kind, without times."""
+    conditions = item.get("status", {}).get("conditions", [])
+    found: Json = next((one for one in conditions if one["type"] == kind), {})
+    return {"type": kind} | {key: found.get(key, "") for key in ("status", "reason", "message")}
+
+
+def test_gangs_go_where_the_engine_says_or_hear_its_words(plane: ControlPlane) -> None:
+    random = Random(SEED)
+    plane.create_nodes(nodes(random))
+    loaded = load(CONFIG, released("1.37", GATES))
+    assert loaded.configuration is not None, loaded.errors
+    listed = plane.call("GET", "/api/v1/nodes")["items"]
+    snapshot = Snapshot.from_objects({**item, "apiVersion": "v1", "kind": "Node"} for item in listed)
+    engine, outcomes = Scheduler(snapshot, loaded.configuration), Counter[str]()
+    with (
+        kube_scheduler(plane, CONFIG, gates=write_gates(GATES)),
+        contextlib.closing(PodWatch(plane)) as watch,
+    ):
+        for number in range(GANGS):
+            raw, members = gang(random, number)
+            pods = [Pod.read(plane.call("POST", PODS, pod)) for pod in members]
+            made = PodGroup.read(plane.call("POST", GROUPS, raw))
+            outcomes[compare(plane, watch, engine, made, pods)] += 1
+    assert outcomes.total() == GANGS
+    assert min(outcomes["all"], outcomes["none"]) > GANGS // 10
+
+
+def compare(plane: ControlPlane, watch: PodWatch, engine: Scheduler, made: PodGroup, pods: list[Pod]) -> str:
+    """Hold what becomes of the group against the engine, and take it away again where it found no place."""
+    where = f"{GROUPS}/{made.name}"
+    engine.snapshot.objects.groups.put(made)
+    found = engine.find_group(made, pods)
+
+    def said() -> Json:
+        return told(plane.call("GET", where), SCHEDULED)
+
+    # A group that is not in kube-scheduler's snapshot yet ends in an error, and is tried again.
+    with contextlib.suppress(TimeoutError):
+        wait_until(lambda: said() == found.condition, 60, f"{made.key} is tried", 0.05)
+    assert said() == found.condition, f"seed {SEED}: {made.key}"
+    ways = possible(found)
+    for place, pod in enumerate(pods):
+        ours = [way[place] for way in ways if place < len(way)]
+        words = {one.condition for one in ours if not one.node}
+        state = watch.until(pod.key, partial(decided, words), f"is not placed and does not hear {words}")
+        node = state["spec"].get("nodeName", "")
+        ways = [way for way in ways if place < len(way) and way[place].node == node]
+        assert ways, f"seed {SEED}: {pod.key} is on {node!r}: {ours}"
+        if node:
+            engine.bind(pod, node)
+        else:
+            plane.call("DELETE", f"{PODS}/{pod.name}?gracePeriodSeconds=0")
+    if not found.placed:
+        plane.call("DELETE", where)
+        return "none"
+    return "all"
+
+
+def possible(found: GroupPlacement) -> list[tuple[Placement, ...]]:
+    """What may come of the pods: which of equally good domains is taken, or told of, is left to chance."""
+    best = max((one.total for one in found.scores), default=0)
+    good = {one.domain.name for one in found.scores if one.total == best}
+    tried = [one.placements for one in found.tries if not found.placed or one.domain.name in good]
+    return [found.placements, *tried]
+
+
+def decided(words: set[str], pod: Json) -> bool:
+    return bool(pod["spec"].get("nodeName")) or told(pod, "PodScheduled")["message"] in words

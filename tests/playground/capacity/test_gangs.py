@@ -1,0 +1,159 @@
+"""How many more gangs fit, over REST and as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from kschedweb.clusters.models import NodeRow, Snapshot
+from kschedweb.engine.config import default_document
+from kschedweb.jobs.models import Job
+from kschedweb.playground.capacity import services, tasks
+from kschedweb.policies.models import Revision
+from tests.support.html import elements, html_of
+
+pytestmark = pytest.mark.django_db
+
+ZONE = "topology.kubernetes.io/zone"
+POD = {"requests": {"cpu": "3"}}
+
+
+def post(api: Any, **asked: object) -> Any:
+    return api.post("/api/v1/capacity/gangs/", {"cluster": "demo", "pod": POD, **asked}, format="json")
+
+
+def ask(client: Any, **asked: object) -> Any:
+    return client.get(f"/capacity/gangs/?{urlencode({'cluster': 'demo', **asked})}")
+
+
+def test_gangs_are_counted_and_the_next_one_is_explained(api_as: Callable[..., Any], demo: Snapshot) -> None:
+    client = api_as("viewer")
+    data = post(client, pods=8).json()
+    alone = client.post("/api/v1/capacity/fit/", {"cluster": "demo", "pod": POD}, format="json").json()
+    assert (data["count"], data["exact"]) == (alone["count"] // 8, True)
+    assert [sum(gang["nodes"].values()) for gang in data["gangs"]] == [8] * data["count"]
+    assert data["message"].startswith("minCount (8) cannot be satisfied:")
+    assert data["domains"][0]["message"].startswith("0/60 nodes are available:")
+    assert data["domains"][0]["placed"] == alone["count"] % 8
+    assert data["notes"] == ["Worked out with the feature gate GenericWorkload on, which the policy leaves off."]
+
+
+def test_in_one_zone_each_gang_has_its_domain_and_each_zone_its_reason(
+    api_as: Callable[..., Any], demo: Snapshot
+) -> None:
+    data = post(api_as("viewer"), pods=8, topologyKey=ZONE).json()
+    zones = dict(NodeRow.objects.filter(snapshot=demo).values_list("name", "zone"))
+    assert data["count"] > 0
+    for gang in data["gangs"]:
+        assert {zones[name] for name in gang["nodes"]} == {gang["domain"]}
+    assert {one["domain"] for one in data["domains"]} == set(zones.values()) - {""}
+    assert "GenericWorkload and TopologyAwareWorkloadScheduling on" in data["notes"][0]
+
+
+def test_a_policy_with_the_gates_on_needs_no_note(
+    api_as: Callable[..., Any], demo: Snapshot, policy: Callable[..., Revision]
+) -> None:
+    policy("gangs", default_document(), {"release": "1.37", "featureGates": {"GenericWorkload": True}})
+    assert post(api_as("viewer"), pods=8, limit=1, policy="gangs").json()["notes"] == []
+
+
+def test_a_policy_for_an_older_release_is_refused_by_name(
+    api_as: Callable[..., Any], client_as: Callable[..., Any], demo: Snapshot, policy: Callable[..., Revision]
+) -> None:
+    policy("older", default_document(), {"release": "1.36"})
+    answer = post(api_as("viewer"), pods=8, policy="older")
+    assert answer.status_code == 400
+    (error,) = answer.json()["errors"]
+    assert (error["path"], "1.36 does not schedule gangs" in error["message"]) == ("policy", True)
+    shown = ask(client_as("viewer"), cpu="3", pods=8, policy="older")
+    assert shown.status_code == 400
+    assert "1.36 does not schedule gangs" in html_of(shown)
+
+
+@pytest.mark.parametrize(
+    ("asked", "path"),
+    [
+        ({}, "pods"),
+        ({"pods": 0}, "pods"),
+        ({"pods": 4, "minCount": 5}, "minCount"),
+        ({"pods": 4, "topologyKey": "a zone"}, "topologyKey"),
+        ({"pods": 4, "pod": {}}, "pod"),
+        ({"pods": 4, "limit": 0}, "limit"),
+    ],
+)
+def test_wrong_input_is_a_problem_with_its_place(
+    api_as: Callable[..., Any], demo: Snapshot, asked: dict[str, Any], path: str
+) -> None:
+    answer = post(api_as("viewer"), **asked)
+    assert answer.status_code == 400
+    assert answer.json()["errors"][0]["path"] == path
+
+
+@pytest.mark.parametrize("cpu", ["3", "9000"])
+def test_a_job_gives_the_answer_that_a_request_gives(
+    api_as: Callable[..., Any], demo: Snapshot, monkeypatch: pytest.MonkeyPatch, cpu: str
+) -> None:
+    client, asked = api_as("viewer"), {"pods": 8, "topologyKey": ZONE, "pod": {"requests": {"cpu": cpu}}}
+    quick = post(client, **asked).json()
+    services.forget()
+    monkeypatch.setattr(services, "AT_ONCE_SECONDS", -1.0)
+    slow = post(client, **asked)
+    assert slow.status_code == 202
+    tasks.answer(str(Job.objects.get(kind="capacity.answer").pk))
+    found = client.get(slow["Location"]).json()
+    about = ("snapshot", "policy", "revision")
+    assert found["gangs"] == {name: value for name, value in quick.items() if name not in about}
+    assert (quick["count"] > 0) is (cpu == "3")
+
+
+def test_a_job_without_the_time_for_one_gang_says_so(
+    api_as: Callable[..., Any], demo: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(services, "AT_ONCE_SECONDS", -1.0)
+    monkeypatch.setattr(services, "SECONDS", 0.0)
+    client = api_as("viewer")
+    slow = post(client, pods=8)
+    tasks.answer(str(Job.objects.get(kind="capacity.answer").pk))
+    found = client.get(slow["Location"]).json()
+    assert (found["state"], found["gangs"]) == ("failed", None)
+    assert found["error"].endswith("Ask about a smaller one.")
+
+
+def test_the_page_says_it_in_one_sentence_with_reasons_and_files(client_as: Callable[..., Any], demo: Snapshot) -> None:
+    client, asked = client_as("viewer"), {"cpu": "3", "pods": 8, "topology": ZONE}
+    answer = ask(client, **asked)
+    found = answer.context["found"]
+    assert answer.context["answer"].startswith(f"{found.count} more gangs of 8 pods fit; then only ")
+    assert answer.context["answer"].endswith(" pods of the next one find a node in one domain")
+    assert elements(answer, "[data-figure=gangs-figure]")
+    assert len(elements(answer, "section[aria-labelledby=why-title] tbody tr")) == len(found.results) > 1
+    items = ask(client, **asked, format="json").json()["items"]
+    assert [item["pods"] for item in items] == [8] * found.count
+
+
+@pytest.mark.parametrize(
+    ("asked", "field"),
+    [
+        ({"cpu": "3"}, "pods"),
+        ({"cpu": "3", "pods": 4, "least": 5}, "least"),
+        ({"cpu": "3", "pods": 4, "topology": "a zone"}, "topology"),
+    ],
+)
+def test_wrong_input_is_said_beside_its_field(
+    client_as: Callable[..., Any], demo: Snapshot, asked: dict[str, Any], field: str
+) -> None:
+    answer = ask(client_as("viewer"), **asked)
+    assert answer.status_code == 400
+    assert list(answer.context["form"].errors) == [field]
+    assert elements(answer, ".field-error")
+
+
+def test_no_gang_and_a_limit_are_said(client_as: Callable[..., Any], demo: Snapshot) -> None:
+    client = client_as("viewer")
+    none = ask(client, cpu="9000", pods=2).context["answer"]
+    assert none == "No gang of 2 pods fits: no pod of it finds a node"
+    limited = ask(client, cpu="10m", pods=2, limit=3).context["answer"]
+    assert limited == "At least 3 more gangs of 2 pods fit: counting stopped at the limit"
