@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from django.http import HttpResponse
 from django.urls import path
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema, extend_schema_field
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import generics, serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
+from kschedweb.engine.releases import ReleaseError
 from kschedweb.policies import selectors, services
 from kschedweb.policies.classic.serializers import PROCESS_HELP, ClassicEffectiveSerializer
 from kschedweb.policies.classic.sources import KEY, NAMESPACE, ConfigMapSource
@@ -21,7 +22,7 @@ from kschedweb.policies.conversion.api import PolicyConvert
 from kschedweb.policies.dialect import CheckedText, Kind
 from kschedweb.policies.download import document_response
 from kschedweb.policies.filters import PolicyFilter
-from kschedweb.policies.kinds import DIALECTS, check_either
+from kschedweb.policies.kinds import DIALECTS, PROFILES, check_either
 from kschedweb.policies.models import Policy, Revision
 from kschedweb.policies.revisions.api import (
     RANGE,
@@ -35,6 +36,7 @@ from kschedweb.policies.revisions.api import (
     saved_as,
 )
 from kschedweb.policies.revisions.lines import unified
+from kschedweb.web.errors import ApplicationError
 from kschedweb.web.preconditions import IF_MATCH
 from kschedweb.web.rest import IdempotencyMixin, validated
 
@@ -326,6 +328,23 @@ class PolicyValidate(APIView):
         return Response(verdict(check_either(data["document"], data.get("process"))))
 
 
+class PolicySchema(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("release", str, description="Of kube-scheduler, as 1.35; left out, the current one.")
+        ],
+        responses=OpenApiTypes.OBJECT,
+    )
+    def get(self, request: ApiRequest) -> Response:
+        """The JSON Schema of the profiles of a release: its plugins, their arguments and its extension points."""
+        try:
+            return Response(PROFILES.schema({"release": request.query_params.get("release", "")}))
+        except ReleaseError as error:
+            raise ApplicationError.at("release", str(error)) from None
+
+
 def verdict(checked: CheckedText) -> dict[str, Any]:
     """The body of an answer about a document."""
     return {
@@ -350,6 +369,7 @@ def _revision_answer(request: ApiRequest, revision: Revision, *, made: bool = Fa
 
 urlpatterns = [
     path("policies/", PolicyList.as_view(), name="policies"),
+    path("policy-schema/", PolicySchema.as_view(), name="policy-schema"),
     path("policies/validate/", PolicyValidate.as_view(), name="policy-validate"),
     path("policies/<slug:name>/", PolicyDetail.as_view(), name="policy"),
     path("policies/<slug:name>/convert/", PolicyConvert.as_view(), name="policy-convert"),

@@ -126,8 +126,8 @@ class Dialect(ABC, Generic[Text, Runs]):
         return "yaml"
 
     @abstractmethod
-    def schema(self) -> Json:
-        """The JSON Schema of the documents, for completion in the editor."""
+    def schema(self, process: Mapping[str, Any]) -> Json:
+        """The JSON Schema of the documents, for completion in the editor. Raises ReleaseError."""
 
     @abstractmethod
     def opened(self, text: str, process: Mapping[str, Any], profile: int = 0) -> EditorState[Text, Runs]:

@@ -70,8 +70,8 @@ class Profiles(Dialect[Checked, Configuration]):
         release = process.get("release") or minor(version)
         return {**process, "release": release} if release else dict(process)
 
-    def schema(self) -> Json:
-        return json_schema()
+    def schema(self, process: Mapping[str, Any]) -> Json:
+        return json_schema(release_of(process))
 
     def opened(self, text: str, process: Mapping[str, Any], profile: int = 0) -> Editor:
         return editor.opened(text, profile, process)

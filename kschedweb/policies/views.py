@@ -8,14 +8,14 @@ from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may
-from kschedweb.engine.releases import minor, upgrade
+from kschedweb.engine.releases import ReleaseError, minor, upgrade
 from kschedweb.policies import selectors, services
 from kschedweb.policies.download import document_response
 from kschedweb.policies.editing import editor, panels
@@ -208,7 +208,11 @@ def policy_delete(request: PageRequest, name: str) -> HttpResponse:
 @requires(Action.VIEW)
 @part
 def policy_schema(request: PageRequest) -> HttpResponse:
-    return schema_response(DIALECTS.get(request.GET.get("kind", ""), PROFILES).schema())
+    dialect, release = DIALECTS.get(request.GET.get("kind", ""), PROFILES), request.GET.get("release", "")
+    try:
+        return schema_response(dialect.schema({"release": release}))
+    except ReleaseError as error:
+        raise Http404(str(error)) from None
 
 
 def _opened(request: PageRequest, revision: Revision) -> EditorState[Any, Any]:

@@ -188,6 +188,7 @@ def resources(at: Places) -> dict[str, str]:
         "policy": f"{policy}/",
         "revisions": f"{policy}/revisions/",
         "revision": f"{policy}/revisions/{at.revision}/",
+        "policy-schema": "/api/v1/policy-schema/?release=1.35",
         "revision-document": f"{policy}/revisions/{at.revision}/document",
         "policy-diff": f"{policy}/diff/?from={max(at.revision - 1, 1)}&to={at.revision}",
         "watermark-history": f"{cluster}/watermarks/history/",

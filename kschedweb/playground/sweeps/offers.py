@@ -8,8 +8,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.engine.studies.search.space import Dimension, Space, problems
-from kschedweb.policies.editing.arguments import ABSENT, args_schema, number, resolved
+from kschedweb.policies.editing.arguments import ABSENT, number
 from kschedweb.policies.editing.load_aware import slider
+from kschedweb.policies.editing.tables import tables
 
 if TYPE_CHECKING:
     from kschedweb.engine.config import Configuration, Profile
@@ -55,11 +56,13 @@ def weights(configuration: Configuration) -> list[Offer]:
 
 def arguments(configuration: Configuration) -> list[Offer]:
     """Numbers, choices and switches among the arguments of plugins that run."""
+    of = tables(configuration.release)
     found = (
         offer
         for place, profile in enumerate(configuration.profiles)
         for plugin in _running(profile)
-        for offer in _of_plugin(place, plugin, profile.args[plugin])
+        if (schema := of.args_schema(plugin)) is not None
+        for offer in _of_plugin(place, plugin, profile.args[plugin], schema)
     )
     taken = (_taken(offer, configuration) for offer in islice(found, MOST_OFFERS))
     return [offer for offer in taken if offer is not None]
@@ -82,13 +85,10 @@ def _refused(around: Space, offer: Offer, value: str) -> bool:
 
 def _running(profile: Profile) -> list[str]:
     names = dict.fromkeys(one.name for references in profile.points.values() for one in references)
-    return [name for name in names if isinstance(profile.args.get(name), dict) and args_schema(name) is not None]
+    return [name for name in names if isinstance(profile.args.get(name), dict)]
 
 
-def _of_plugin(profile: int, plugin: str, args: dict[str, Any]) -> Iterator[Offer]:
-    schema = args_schema(plugin)
-    if schema is None:
-        return
+def _of_plugin(profile: int, plugin: str, args: dict[str, Any], schema: dict[str, Any]) -> Iterator[Offer]:
     for within, steps, value in _leaves(args, "", ()):
         described = _described(schema, steps)
         if described is None:
@@ -117,7 +117,7 @@ def _described(schema: dict[str, Any], steps: tuple[str | int, ...]) -> dict[str
     """The schema of the field at ``steps``; ``None`` for fields that only identify an item."""
     if steps[-1] in ("apiVersion", "kind", *_NAMES):
         return None
-    found: Any = resolved(schema)
+    found: Any = schema
     for step in steps:
         if isinstance(step, int):
             below = found.get("items")
@@ -125,7 +125,7 @@ def _described(schema: dict[str, Any], steps: tuple[str | int, ...]) -> dict[str
             below = (found.get("properties") or {}).get(step, found.get("additionalProperties"))
         if not isinstance(below, dict):
             return None
-        found = resolved(below)
+        found = below
     return dict(found)
 
 

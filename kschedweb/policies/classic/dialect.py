@@ -51,7 +51,7 @@ class Classic(Dialect[ClassicChecked, Algorithm]):
         # Most are JSON, and kube-scheduler of that time decides by the file name.
         return "json" if text.lstrip().startswith("{") else "yaml"
 
-    def schema(self) -> Json:
+    def schema(self, process: Mapping[str, Any]) -> Json:
         return classic_schema()
 
     def opened(self, text: str, process: Mapping[str, Any], profile: int = 0) -> ClassicEditor:

@@ -9,7 +9,7 @@ from kschedweb.engine.documents.writing import written
 from kschedweb.engine.releases.classic.catalogue import EDITION
 from kschedweb.policies.classic.lists import explained_as
 from kschedweb.policies.classic.validation import ClassicChecked
-from kschedweb.policies.editing.form import leaves
+from kschedweb.policies.editing.arguments import leaves
 
 if TYPE_CHECKING:
     from kschedweb.engine.releases.classic import Algorithm

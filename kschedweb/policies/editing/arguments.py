@@ -1,5 +1,7 @@
 """Arguments of plugins as typed form fields, made from the engine's JSON Schema and read back into plain data.
 
+A schema has no references: see ``Tables.schema``.
+
 A blank field is an absent value, which has its default. Invalid input is kept: the engine checks it, and its message is
 shown at the field.
 """
@@ -7,15 +9,13 @@ shown at the field.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import cache
 from math import isfinite
 from typing import Any
 
 from kschedweb.engine.documents.marked import DocumentError, MarkedProblem, Path, as_yaml, parse
-from kschedweb.engine.releases import json_schema
 from kschedweb.policies.editing.load_aware import Schema, Slider, given_as_a_whole, slider
 from kschedweb.policies.editing.switches import as_dict, as_list
 
@@ -74,31 +74,8 @@ class Field:
         return [self, *(found for child in below for found in child.walk())]
 
 
-@cache
-def definitions() -> Schema:
-    return json_schema()
-
-
-def args_schema(plugin: str) -> Schema | None:
-    """The schema of a plugin's arguments; ``None`` if it has none."""
-    found = definitions().get("$defs", {}).get(f"{plugin}Args")
-    return found if isinstance(found, dict) else None
-
-
-def resolved(schema: Schema) -> Schema:
-    """``schema`` with its reference resolved; keys beside the reference take precedence."""
-    reference = schema.get("$ref")
-    if not isinstance(reference, str):
-        return schema
-    target: Any = definitions()
-    for step in reference.removeprefix("#/").split("/"):
-        target = target[step]
-    return {**resolved(target), **{key: value for key, value in schema.items() if key != "$ref"}}
-
-
 def form_field(schema: Schema, name: str, label: str, value: Any, default: Any, path: Path) -> Field:
     """The field that shows ``value`` (``ABSENT``: blank) of ``schema``, with ``default`` in grey."""
-    schema = resolved(schema)
     kind = _kind(schema)
     if kind == "table" and not _fits_table(value):
         kind = "yaml"
@@ -133,14 +110,13 @@ def form_field(schema: Schema, name: str, label: str, value: Any, default: Any, 
 
 def read(schema: Schema, name: str, posted: Posted) -> Any:
     """The value of the fields of ``schema``; ``ABSENT`` if all are blank."""
-    schema = resolved(schema)
     kind = _kind(schema)
     if kind == "group":
         return _read_group(_properties(schema), name, posted)
     if kind == "table":
         if name in posted:
             return _read_yaml(posted[name])
-        item = resolved(schema["items"])
+        item = schema["items"]
         rows = [_read_group(_columns(item), f"{name}.{index}", posted) for index in range(_row_count(name, posted))]
         return [row for row in rows if row is not ABSENT] or ABSENT
     text = posted.get(name, "")
@@ -193,7 +169,7 @@ def _kind(schema: Schema) -> str:
     if kind == "string":
         return "choice" if schema.get("enum") else "text"
     if kind == "array":
-        item = resolved(schema.get("items", {}))
+        item = schema.get("items", {})
         return "lines" if _kind(item) in ("text", "choice") else "table" if _is_flat(item) else "yaml"
     if kind == "object" and schema.get("properties"):
         return "group"
@@ -203,7 +179,7 @@ def _kind(schema: Schema) -> str:
 def _columns(schema: Schema) -> Schema:
     """The properties of a list's item that fit into a cell."""
     cells = ("number", "text", "choice", "boolean")
-    return {key: item for key, item in _properties(schema).items() if _kind(resolved(item)) in cells}
+    return {key: item for key, item in _properties(schema).items() if _kind(item) in cells}
 
 
 def _is_flat(schema: Schema) -> bool:
@@ -225,7 +201,7 @@ def _fits_table(value: Any) -> bool:
 
 def _rows(schema: Schema, name: str, values: list[Any], path: Path) -> list[list[Field]]:
     """A row of fields for each item, and a blank one to add another."""
-    columns = _columns(resolved(schema["items"]))
+    columns = _columns(schema["items"])
     return [
         [
             form_field(item, f"{name}.{index}.{key}", key, as_dict(value).get(key, ABSENT), ABSENT, (*path, index, key))
@@ -269,6 +245,18 @@ def _scalar(kind: str, text: str) -> Any:
     if kind == "boolean":
         return {"true": True, "false": False}.get(text, text)
     return number(text) if kind == "number" else text
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """The path and the text of every leaf of nested values."""
+    if isinstance(value, dict) and value:
+        for key, item in value.items():
+            yield from leaves(item, f"{path}.{key}" if path else key)
+    elif isinstance(value, list) and value:
+        for index, item in enumerate(value):
+            yield from leaves(item, f"{path}[{index}]")
+    else:
+        yield path, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def number(text: str) -> Any:

@@ -11,8 +11,10 @@ from kschedweb.engine.documents.marked import DocumentError, MarkedProblem, as_y
 from kschedweb.engine.releases import CURRENT, RELEASES, ReleaseError, read_gates, write_gates
 from kschedweb.policies.dialect import EditorState
 from kschedweb.policies.editing import form
-from kschedweb.policies.editing.arguments import Field
-from kschedweb.policies.validation import NOTHING_SAID, Checked, check
+from kschedweb.policies.editing.arguments import Field, leaves
+from kschedweb.policies.editing.switches import default_points
+from kschedweb.policies.editing.tables import Tables, tables
+from kschedweb.policies.validation import NOTHING_SAID, Checked, check, release_of
 
 if TYPE_CHECKING:
     from kschedweb.policies.editing.form import ProfileForm
@@ -52,10 +54,14 @@ class Editor(EditorState[Checked, Configuration]):
         return sorted(placed, key=lambda problem: (problem.line, problem.column))
 
     @property
+    def gates(self) -> str:
+        """The feature gates as they are written; those that cannot be read as they were typed."""
+        gates = self.process.get("featureGates") or ""
+        return write_gates(gates) if isinstance(gates, Mapping) else str(gates)
+
+    @property
     def release_fields(self) -> list[Field]:
         """The fields of ``process``: the release, and its feature gates as kube-scheduler's flag takes them."""
-        gates = self.process.get("featureGates") or ""
-        written = write_gates(gates) if isinstance(gates, Mapping) else str(gates)
         fields = [
             Field(
                 "choice",
@@ -70,7 +76,7 @@ class Editor(EditorState[Checked, Configuration]):
                 "text",
                 "process.featureGates",
                 "Feature gates",
-                value=written,
+                value=self.gates,
                 help="As kube-scheduler takes them: Name=true,Other=false. Empty for those of the release.",
             ),
         ]
@@ -116,37 +122,53 @@ def opened(document: str, profile: int = 0, process: Mapping[str, Any] = NOTHING
     """The editor for a saved document and its ``process`` (the release and its feature gates)."""
     checked = check(document, process)
     data = checked.document.data if checked.document else {}
-    return Editor(document, document, checked, form.build(data, profile, checked.errors), dict(process))
+    shown = form.build(data, profile, checked.errors, offered(process))
+    return Editor(document, document, checked, shown, dict(process))
+
+
+def offered(process: Mapping[str, Any]) -> Tables:
+    """What the form offers for ``process``: where that cannot be read, what it offers for the current release."""
+    try:
+        return tables(release_of(process))
+    except ReleaseError:
+        return tables()
 
 
 def posted(fields: Mapping[str, str], saved: Mapping[str, Any] = NOTHING_SAID) -> Editor:
-    """The editor for posted fields and YAML, with the effect of a pressed button; ``saved`` is the saved process."""
+    """The editor for posted fields and YAML, with the effect of a pressed button; ``saved`` is the saved process.
+
+    The fields are read as those of the release that the form was made for, and shown as those of the chosen one.
+    """
     process = _process(fields, saved)
+    of = offered(_process(fields, saved, "base"))
     document = normalised(fields.get("document", ""))
     base = normalised(fields.get("base", document))
     profile = _index(fields.get("profile", ""))
     shows_form = "profile" in fields and "base" in fields
     try:
         if shows_form:
-            document = form.apply(document, base, fields, profile)
-        document, profile = _pressed(document, fields, profile)
+            document = form.apply(document, base, fields, profile, of)
+        document, profile = _pressed(document, fields, profile, of)
     except DocumentError:
-        return _unreadable(document, base, fields, profile, process)
+        return _unreadable(document, base, fields, profile, process, of)
     if "show_profile" in fields:
         profile = _index(fields["show_profile"])
     return opened(document, profile, process)
 
 
-def _process(fields: Mapping[str, str], saved: Mapping[str, Any]) -> dict[str, Any]:
-    """The release and the feature gates that were posted; those of ``saved`` where the form did not ask."""
-    if "process.release" not in fields:
+def _process(fields: Mapping[str, str], saved: Mapping[str, Any], of: str = "process") -> dict[str, Any]:
+    """The release and the feature gates that were posted; those of ``saved`` where the form did not ask.
+
+    ``of``: "process" for those that were chosen, "base" for those that the form was made for.
+    """
+    if f"{of}.release" not in fields:
         return dict(saved)
-    written = fields.get("process.featureGates", "")
+    written = fields.get(f"{of}.featureGates", "")
     try:
         gates: Any = read_gates(written)
     except ReleaseError:
         gates = written  # which is told when it is checked
-    given = {"release": fields["process.release"], "featureGates": gates}
+    given = {"release": fields[f"{of}.release"], "featureGates": gates}
     return {name: value for name, value in given.items() if value}
 
 
@@ -154,7 +176,7 @@ def effective_points(editor: Editor) -> list[tuple[str, list[EffectivePlugin]]]:
     """The plugins of the shown profile at each extension point, in calling order."""
     if editor.runs is None:
         return []
-    default = {point: dict(plugins) for point, plugins in form.default_points().items()}
+    default = {point: dict(plugins) for point, plugins in default_points(tables(editor.runs.release)).items()}
     return [
         (
             point,
@@ -176,19 +198,19 @@ def effective_arguments(editor: Editor) -> list[EffectiveArgument]:
     """Every argument of the shown profile after defaulting, one leaf per row."""
     if editor.runs is None:
         return []
-    default = form.default_arguments()
+    default = tables(editor.runs.release).default_arguments
     rows = []
     for plugin, values in sorted(editor.runs.profiles[editor.form.index].args.items()):
-        known = dict(form.leaves(default.get(plugin, {})))
+        known = dict(leaves(default.get(plugin, {})))
         rows += [
             EffectiveArgument(plugin, path, value, known.get(path) == value)
-            for path, value in form.leaves(values)
+            for path, value in leaves(values)
             if path not in ("kind", "apiVersion")
         ]
     return rows
 
 
-def _pressed(document: str, fields: Mapping[str, str], profile: int) -> tuple[str, int]:
+def _pressed(document: str, fields: Mapping[str, str], profile: int, of: Tables) -> tuple[str, int]:
     """Apply a button that changes the document."""
     if "add_profile" in fields:
         document = form.add_profile(document)
@@ -197,20 +219,21 @@ def _pressed(document: str, fields: Mapping[str, str], profile: int) -> tuple[st
     if "remove_profile" in fields:
         return form.remove_profile(document, profile), 0
     if fields.get("reset"):
-        return form.reset(document, profile, fields["reset"]), profile
+        return form.reset(document, profile, fields["reset"], of), profile
     return document, profile
 
 
 def _unreadable(
-    document: str, base: str, fields: Mapping[str, str], profile: int, process: Mapping[str, Any]
+    document: str, base: str, fields: Mapping[str, str], profile: int, process: Mapping[str, Any], of: Tables
 ) -> Editor:
     """The editor for invalid YAML; the form keeps its fields until they can be written into a valid document."""
     try:
-        shown = form.apply(base, base, fields, profile) if "profile" in fields and "base" in fields else base
+        shown = form.apply(base, base, fields, profile, of) if "profile" in fields and "base" in fields else base
         data = parse(shown).data
     except DocumentError:
         base, data = "", {}
-    return Editor(document, base, check(document, process), form.build(data, profile, []), dict(process))
+    built = form.build(data, profile, [], offered(process))
+    return Editor(document, base, check(document, process), built, dict(process))
 
 
 def _index(text: str) -> int:

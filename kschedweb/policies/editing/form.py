@@ -6,17 +6,12 @@ the posted document. So a person can change fields and YAML at once, and neither
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
-from kschedweb.engine.config import EMPTY
-from kschedweb.engine.config.schema import EXTENSION_POINTS
-from kschedweb.engine.documents.marked import MarkedProblem, Path, parse
-from kschedweb.engine.releases import CURRENT, load
+from kschedweb.engine.documents.marked import MarkedProblem, Path, as_yaml, parse
 from kschedweb.policies.editing import arguments, load_aware
 from kschedweb.policies.editing.arguments import ABSENT, Field
 from kschedweb.policies.editing.edits import rewrite
@@ -24,12 +19,13 @@ from kschedweb.policies.editing.switches import (
     Effective,
     as_dict,
     as_list,
-    default_weight,
-    default_weights,
+    default_points,
     effective,
-    points_of,
+    named,
     with_plugin,
+    without_plugin,
 )
+from kschedweb.policies.editing.tables import Tables, tables
 
 Posted = Mapping[str, str]
 
@@ -57,15 +53,32 @@ class PluginRow:
     arguments: Field | None
     problems: list[MarkedProblem] = field(default_factory=list)
     panel: object = None  # the score curves of a load-aware plugin (curves.py)
+    written: list[str] = field(default_factory=list)  # what is said of a plugin that the release does not have
+    paths: list[Path] = field(default_factory=list)  # where that is said
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.written)
 
     @property
     def is_changed(self) -> bool:
         """Whether the document differs from the default for this plugin."""
         fields = self.arguments.walk() if self.arguments else []
         return (
-            any(switch.on != switch.by_default for switch in self.switches)
+            bool(self.paths)
+            or any(switch.on != switch.by_default for switch in self.switches)
             or bool(self.weight and self.weight.value)
             or any(item.value for item in fields)
+        )
+
+    def is_told(self, problem: MarkedProblem) -> bool:
+        """Whether ``problem`` is of this plugin, which the release does not have."""
+        # What kube-scheduler counts are the plugins after defaulting: its place may be none in the document.
+        same = f'"{self.name}"' in problem.message
+        return any(
+            (same and problem.keys[:2] == path[:2])
+            or (len(problem.keys) > 3 and problem.keys == path[: len(problem.keys)])
+            for path in self.paths
         )
 
     @property
@@ -75,6 +88,8 @@ class PluginRow:
 
     @property
     def state(self) -> str:
+        if self.paths:
+            return "unknown"
         on = sum(switch.on for switch in self.switches)
         return "off" if not on else "on" if on == len(self.switches) else "partly on"
 
@@ -104,41 +119,50 @@ class ProfileForm:
         return max([10, *(int(weight) for weight in weights if weight.isdecimal() and len(weight) < 4)])
 
 
-def build(data: Any, index: int, problems: list[MarkedProblem]) -> ProfileForm:
-    """The form for profile ``index`` of a document's plain data, with ``problems`` at their fields."""
+def build(data: Any, index: int, problems: list[MarkedProblem], of: Tables | None = None) -> ProfileForm:
+    """The form for profile ``index`` of a document's plain data, with ``problems`` at their fields.
+
+    ``of`` are the tables of the release that the form offers; ``None`` for the current one.
+    """
+    of = of or tables()
     profiles = as_list(as_dict(data).get("profiles")) or [{}]
     index = min(max(index, 0), len(profiles) - 1)
     profile = as_dict(profiles[index])
     base: Path = ("profiles", index)
-    now = effective(profile.get("plugins"))
+    now = effective(profile.get("plugins"), of)
     form = ProfileForm(
         index,
         [str(as_dict(item).get("schedulerName") or "default-scheduler") for item in profiles[:PROFILE_LIMIT]],
-        _plain_fields("general", as_dict(data), GENERAL, (), "KubeSchedulerConfiguration"),
-        _plain_fields("profile", profile, PROFILE, base, "KubeSchedulerProfile"),
-        [_plugin_row(name, profile, base, now) for name in plugin_names()],
+        _plain_fields("general", as_dict(data), GENERAL, (), of.properties("KubeSchedulerConfiguration")),
+        _plain_fields("profile", profile, PROFILE, base, of.properties("KubeSchedulerProfile")),
+        [
+            *(_plugin_row(name, profile, base, now, of) for name in of.plugins),
+            *(_unknown_row(name, profile, base, of) for name in _unknown(profile, of)),
+        ],
     )
     _place(form, problems)
     return form
 
 
-def apply(text: str, base: str, posted: Posted, index: int) -> str:
+def apply(text: str, base: str, posted: Posted, index: int, of: Tables | None = None) -> str:
     """``text`` with the changes of ``posted`` relative to the form of profile ``index`` of ``base``.
 
+    ``of`` are the tables that the form was made with: a release chosen in it is shown by the next one.
     Raises ``DocumentError`` if one of the two is not a YAML document.
     """
+    of = of or tables()
     data, shown = parse(text).data, as_dict(parse(base).data)
     target = deepcopy(as_dict(data))
-    _write_plain(target, shown, posted, "general", GENERAL, "KubeSchedulerConfiguration")
+    _write_plain(target, shown, posted, "general", of.properties("KubeSchedulerConfiguration"), GENERAL)
     profiles = as_list(target.get("profiles"))
     shown_profiles = as_list(shown.get("profiles"))
     shown_profile = as_dict(shown_profiles[index]) if index < len(shown_profiles) else {}
     profile = as_dict(profiles[index]) if index < len(profiles) else {}
     changed = deepcopy(profile)
-    _write_plain(changed, shown_profile, posted, "profile", PROFILE, "KubeSchedulerProfile")
-    shown_points = effective(shown_profile.get("plugins"))
-    for name in plugin_names():
-        _write_plugin(changed, shown_profile, shown_points, posted, name)
+    _write_plain(changed, shown_profile, posted, "profile", of.properties("KubeSchedulerProfile"), PROFILE)
+    shown_points = effective(shown_profile.get("plugins"), of)
+    for name in of.plugins:
+        _write_plugin(changed, shown_profile, shown_points, posted, name, of)
     if changed != profile:
         target["profiles"] = [*profiles[:index], changed, *profiles[index + 1 :]]
     return text if target == as_dict(data) else rewrite(text, target)
@@ -164,72 +188,29 @@ def remove_profile(text: str, index: int) -> str:
     return rewrite(text, data | {"profiles": [*profiles[:index], *profiles[index + 1 :]]})
 
 
-def reset(text: str, index: int, plugin: str) -> str:
+def reset(text: str, index: int, plugin: str, of: Tables | None = None) -> str:
     """``text`` without entries and arguments of ``plugin`` in profile ``index``."""
+    of = of or tables()
     data = as_dict(parse(text).data)
     profiles = as_list(data.get("profiles"))
-    if plugin not in plugin_names() or index >= len(profiles):
+    profile = deepcopy(as_dict(profiles[index])) if index < len(profiles) else {}
+    if plugin in of.plugins and profile:
+        points = frozenset(point for point in of.points_of(plugin) if plugin in default_points(of)[point])
+        _write_switches(profile, plugin, points, "", True, of)
+    elif plugin in _unknown(profile, of):
+        _set_plugins(profile, without_plugin(profile.get("plugins"), plugin, of))
+    else:
         return text
-    profile = deepcopy(as_dict(profiles[index]))
-    points = frozenset(point for point in points_of(plugin) if plugin in default_points()[point])
-    _write_switches(profile, plugin, points, "", True)
-    _write_arguments(profile, plugin, ABSENT)
+    _write_arguments(profile, plugin, ABSENT, of)
     return rewrite(text, data | {"profiles": [*profiles[:index], profile, *profiles[index + 1 :]]})
 
 
 # --- fields from values
 
 
-@cache
-def default_points() -> Effective:
-    """The plugins at each extension point by default."""
-    return effective({})
-
-
-def leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """The path and the text of every leaf of nested values."""
-    if isinstance(value, dict) and value:
-        for key, item in value.items():
-            yield from leaves(item, f"{path}.{key}" if path else key)
-    elif isinstance(value, list) and value:
-        for index, item in enumerate(value):
-            yield from leaves(item, f"{path}[{index}]")
-    else:
-        yield path, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-@cache
-def default_arguments() -> dict[str, Any]:
-    """The default arguments of each plugin."""
-    others = [name for name, spec in CURRENT.registry.specs.items() if spec.args and name not in default_weights()]
-    plugins = {"multiPoint": {"enabled": [{"name": name} for name in others]}}
-    defaulted = load(
-        {
-            **EMPTY,
-            "profiles": [{"plugins": plugins}],
-        }
-    ).defaulted
-    return {item["name"]: item["args"] for item in as_dict(defaulted)["profiles"][0]["pluginConfig"]}
-
-
-@cache
-def plugin_names() -> tuple[str, ...]:
-    """Every plugin with a row: the default set in its order, then the others."""
-    defaults = [reference.name for reference in CURRENT.registry.defaults]
-    others = [name for name in CURRENT.registry.specs if name not in defaults]
-    return tuple(name for name in [*defaults, *others] if points_of(name))
-
-
-def _schema_of(definition: str) -> dict[str, Any]:
-    schema = arguments.definitions()
-    found = schema if definition == "KubeSchedulerConfiguration" else schema["$defs"][definition]
-    return as_dict(arguments.resolved(found).get("properties"))
-
-
 def _plain_fields(
-    prefix: str, values: dict[str, Any], names: tuple[str, ...], path: Path, definition: str
+    prefix: str, values: dict[str, Any], names: tuple[str, ...], path: Path, schema: dict[str, Any]
 ) -> list[Field]:
-    schema = _schema_of(definition)
     return [
         arguments.form_field(
             schema[name],
@@ -243,33 +224,55 @@ def _plain_fields(
     ]
 
 
-def _plugin_row(name: str, profile: dict[str, Any], base: Path, now: Effective) -> PluginRow:
+def _plugin_row(name: str, profile: dict[str, Any], base: Path, now: Effective, of: Tables) -> PluginRow:
     plugins = profile.get("plugins")
-    default = default_points()
-    switches = [
-        Switch(point, f"on.{name}.{point}", name in now[point], name in default[point]) for point in points_of(name)
-    ]
+    default, known = default_points(of), of.points_of(name)
+    switches = [Switch(point, f"on.{name}.{point}", name in now[point], name in default[point]) for point in known]
     weight = None
-    if "score" in points_of(name):
-        value, place = _weight_entry(plugins, name)
+    if "score" in known:
+        value, place = _weight_entry(plugins, name, of)
         weight = Field(
             "number",
             f"weight.{name}",
             "Weight",
             value="" if value is ABSENT else str(value),
-            default=str(default_weight(name)),
+            default=str(of.default_weight(name)),
             minimum=1,
             path=(*base, "plugins", *place) if place else (),
         )
-    return PluginRow(name, _help(name), switches, weight, _arguments(name, profile, base))
+    return PluginRow(name, _help(name, of), switches, weight, _arguments(name, profile, base, of))
 
 
-def _help(name: str) -> str:
-    spec = CURRENT.registry.specs[name]
+def _unknown(profile: dict[str, Any], of: Tables) -> list[str]:
+    """The plugins that ``profile`` names and the release does not have, in their order."""
+    names = [entry.name for entry in named(profile.get("plugins"))]
+    names += [str(as_dict(item).get("name", "")) for item in as_list(profile.get("pluginConfig"))]
+    known = {"", "*", *of.release.registry.specs}
+    return [name for name in dict.fromkeys(names) if name not in known]
+
+
+def _unknown_row(name: str, profile: dict[str, Any], base: Path, of: Tables) -> PluginRow:
+    """What the document says of a plugin that the release does not have: shown, and changed in the YAML only."""
+    row = PluginRow(name, f"There is no such plugin in {of.release.title}.", [], None, None)
+    for entry in named(profile.get("plugins")):
+        if entry.name == name:
+            weight = "" if entry.weight is None else f", weight {entry.weight}"
+            row.written.append(f"{entry.point}: {entry.key}{weight}")
+            row.paths.append((*base, "plugins", entry.point, entry.key, entry.place))
+    place = _config_index(profile, name)
+    if place is not None:
+        args = _args(profile, name)
+        row.written.append("pluginConfig" if args is ABSENT else as_yaml({"args": args}))
+        row.paths.append((*base, "pluginConfig", place))
+    return row
+
+
+def _help(name: str, of: Tables) -> str:
+    spec = of.release.registry.specs[name]
     return f"{spec.help} Does nothing without the feature gate {spec.gate}." if spec.gate else spec.help
 
 
-def _weight_entry(plugins: object, name: str) -> tuple[Any, Path]:
+def _weight_entry(plugins: object, name: str, of: Tables) -> tuple[Any, Path]:
     """The weight of ``name`` as written in the document, and its path."""
     for point in ("score", "multiPoint"):
         listed = as_list(as_dict(as_dict(plugins).get(point)).get("enabled"))
@@ -278,7 +281,7 @@ def _weight_entry(plugins: object, name: str) -> tuple[Any, Path]:
                 weight = entry.get("weight")
                 # kube-scheduler treats 0 and an absent weight as 1.
                 explicit = weight if weight else 1
-                return (ABSENT if explicit == default_weight(name) and not weight else explicit), (
+                return (ABSENT if explicit == of.default_weight(name) and not weight else explicit), (
                     point,
                     "enabled",
                     index,
@@ -297,14 +300,14 @@ def _args(profile: dict[str, Any], name: str) -> Any:
     return ABSENT if index is None else as_dict(as_list(profile.get("pluginConfig"))[index]).get("args", ABSENT)
 
 
-def _arguments(name: str, profile: dict[str, Any], base: Path) -> Field | None:
-    schema = arguments.args_schema(name)
+def _arguments(name: str, profile: dict[str, Any], base: Path, of: Tables) -> Field | None:
+    schema = of.args_schema(name)
     if schema is None:
         return None
     index = _config_index(profile, name)
     path: Path = (*base, "pluginConfig", index, "args") if index is not None else ()
     return arguments.form_field(
-        schema, f"args.{name}", name, _args(profile, name), default_arguments().get(name, ABSENT), path
+        schema, f"args.{name}", name, _args(profile, name), of.default_arguments.get(name, ABSENT), path
     )
 
 
@@ -314,6 +317,9 @@ def _place(form: ProfileForm, problems: list[MarkedProblem]) -> None:
     for row in form.plugins:
         fields += [*(row.arguments.walk() if row.arguments else []), *([row.weight] if row.weight else [])]
     for problem in problems:
+        for row in form.plugins:
+            if row.is_told(problem):
+                row.problems.append(problem)
         hits = [item for item in fields if item.path and problem.keys[: len(item.path)] == item.path]
         if hits:
             max(hits, key=lambda item: len(item.path)).problems.append(problem)
@@ -323,9 +329,13 @@ def _place(form: ProfileForm, problems: list[MarkedProblem]) -> None:
 
 
 def _write_plain(
-    target: dict[str, Any], shown: dict[str, Any], posted: Posted, prefix: str, names: tuple[str, ...], definition: str
+    target: dict[str, Any],
+    shown: dict[str, Any],
+    posted: Posted,
+    prefix: str,
+    schema: dict[str, Any],
+    names: tuple[str, ...],
 ) -> None:
-    schema = _schema_of(definition)
     for name in names:
         if f"{prefix}.{name}" not in posted:
             continue
@@ -340,47 +350,50 @@ def _write_plain(
 
 
 def _write_plugin(
-    profile: dict[str, Any], shown: dict[str, Any], shown_now: Effective, posted: Posted, name: str
+    profile: dict[str, Any], shown: dict[str, Any], shown_now: Effective, posted: Posted, name: str, of: Tables
 ) -> None:
-    points = frozenset(point for point in EXTENSION_POINTS if f"on.{name}.{point}" in posted)
-    shown_points = frozenset(point for point in EXTENSION_POINTS if name in shown_now[point])
+    points = frozenset(point for point in of.points if f"on.{name}.{point}" in posted)
+    shown_points = frozenset(point for point in of.points if name in shown_now[point])
     weight = posted.get(f"weight.{name}", "").strip()
-    shown_weight = _weight_entry(shown.get("plugins"), name)[0]
+    shown_weight = _weight_entry(shown.get("plugins"), name, of)[0]
     weight_changed = f"weight.{name}" in posted and weight != ("" if shown_weight is ABSENT else str(shown_weight))
     if points != shown_points or weight_changed:
-        _write_switches(profile, name, points if points != shown_points else None, weight, weight_changed)
-    schema = arguments.args_schema(name)
+        _write_switches(profile, name, points if points != shown_points else None, weight, weight_changed, of)
+    schema = of.args_schema(name)
     if schema is not None:
         old = arguments.shown_value(schema, _args(shown, name))
         new = arguments.read(schema, f"args.{name}", posted)
         if old != new:
-            _write_arguments(profile, name, arguments.overlay(old, new, _args(profile, name)))
+            _write_arguments(profile, name, arguments.overlay(old, new, _args(profile, name)), of)
 
 
 def _write_switches(
-    profile: dict[str, Any], name: str, points: frozenset[str] | None, weight: str, weight_changed: bool
+    profile: dict[str, Any], name: str, points: frozenset[str] | None, weight: str, weight_changed: bool, of: Tables
 ) -> None:
-    now = effective(profile.get("plugins"))
+    now = effective(profile.get("plugins"), of)
     if points is None:
-        points = frozenset(point for point in EXTENSION_POINTS if name in now[point])
+        points = frozenset(point for point in of.points if name in now[point])
     if weight_changed:
         wanted: Any = arguments.number(weight) if weight else None
     else:
-        kept = _weight_entry(profile.get("plugins"), name)[0]
+        kept = _weight_entry(profile.get("plugins"), name, of)[0]
         wanted = None if kept is ABSENT else kept
-    plugins = with_plugin(profile.get("plugins"), name, points, wanted)
+    _set_plugins(profile, with_plugin(profile.get("plugins"), name, points, wanted, of))
+
+
+def _set_plugins(profile: dict[str, Any], plugins: dict[str, Any]) -> None:
     if plugins or profile.get("plugins") == {}:
         profile["plugins"] = plugins
     else:
         profile.pop("plugins", None)
 
 
-def _write_arguments(profile: dict[str, Any], name: str, value: Any) -> None:
+def _write_arguments(profile: dict[str, Any], name: str, value: Any, of: Tables) -> None:
     if value is not ABSENT and name == "NodeResourcesFit" and as_dict(value.get("scoringStrategy")):
         # kube-scheduler defaults the type only if the whole strategy is absent.
         value["scoringStrategy"].setdefault("type", "LeastAllocated")
     if value is not ABSENT:
-        load_aware.completed(name, value, as_dict(_args(profile, name)), default_arguments().get(name, {}))
+        load_aware.completed(name, value, as_dict(_args(profile, name)), of.default_arguments.get(name, {}))
     index = _config_index(profile, name)
     configs = as_list(profile.get("pluginConfig"))
     if index is None:

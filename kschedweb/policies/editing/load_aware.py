@@ -21,7 +21,10 @@ class Slider(NamedTuple):
 
 @cache
 def load_aware() -> frozenset[str]:
-    """The plugins that come from other schedulers than kube-scheduler, or use watermarks."""
+    """The plugins that come from other schedulers than kube-scheduler, or use watermarks.
+
+    They run beside every release, and are the same there.
+    """
     return frozenset(spec.name for spec in CURRENT.registry.specs.values() if spec.origin or spec.load_aware)
 
 

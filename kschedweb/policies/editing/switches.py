@@ -8,59 +8,83 @@ refuses for another reason; a test compares the two.
 from __future__ import annotations
 
 from copy import deepcopy
-from functools import cache
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
-from kschedweb.engine.config.schema import EXTENSION_POINTS
-from kschedweb.engine.releases import CURRENT
+from kschedweb.policies.editing.tables import MOST_KEPT, Tables, tables
 
 Effective = dict[str, dict[str, int]]
 
 
-@cache
-def default_weights() -> dict[str, int]:
-    """The default plugins in order, with their weights (0: none)."""
-    return {reference.name: reference.weight for reference in CURRENT.registry.defaults}
+def effective(plugins: object, of: Tables | None = None) -> Effective:
+    """The plugins at each extension point with their weights, after both stages of the merge.
 
-
-def default_weight(name: str) -> int:
-    """The default weight of ``name``."""
-    return default_weights().get(name) or 1
-
-
-@cache
-def points_of(name: str) -> tuple[str, ...]:
-    """The extension points that plugin ``name`` implements, in order; empty for an unknown plugin."""
-    spec = CURRENT.registry.get(name)
-    return tuple(point for point in EXTENSION_POINTS if spec and point in spec.points)
-
-
-def effective(plugins: object) -> Effective:
-    """The plugins at each extension point with their weights, after both stages of the merge."""
-    common = _multi_point(plugins)
+    ``of`` are the tables of the release; ``None`` for the current one.
+    """
+    of = of or tables()
+    common = _multi_point(plugins, of)
     result: Effective = {}
-    for point in EXTENSION_POINTS:
+    for point in of.points:
         explicit = {entry["name"]: _weight(entry) for entry in entries(plugins, point, "enabled")}
         disabled = names(plugins, point, "disabled")
         inherited = {} if "*" in disabled else common
         result[point] = {
             name: weight
             for name, weight in inherited.items()
-            if point in points_of(name) and name not in disabled and name not in explicit
+            if point in of.points_of(name) and name not in disabled and name not in explicit
         } | explicit
     return result
 
 
-def with_plugin(plugins: object, name: str, points: frozenset[str], weight: int | None) -> dict[str, Any]:
+def with_plugin(
+    plugins: object, name: str, points: frozenset[str], weight: int | None, of: Tables | None = None
+) -> dict[str, Any]:
     """A copy of ``plugins`` in which ``name`` runs at exactly ``points`` and, if it scores, has ``weight``.
 
     ``None`` is the default weight. Entries that equal the default are removed.
     """
-    changed = _Plugins(plugins)
+    of = of or tables()
+    changed = _Plugins(plugins, of)
     changed.switch(name, points)
     if "score" in points:
-        changed.weigh(name, default_weight(name) if weight is None else weight)
+        changed.weigh(name, of.default_weight(name) if weight is None else weight)
     return changed.value
+
+
+def without_plugin(plugins: object, name: str, of: Tables) -> dict[str, Any]:
+    """A copy of ``plugins`` that does not name ``name``."""
+    changed = _Plugins(plugins, of)
+    for entry in named(plugins):
+        if entry.name == name:
+            changed.remove(entry.point, entry.key, name)
+    return changed.value
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def default_points(of: Tables) -> Effective:
+    """The plugins at each extension point by default."""
+    return effective({}, of)
+
+
+class Entry(NamedTuple):
+    """The entry at ``place`` of ``plugins.<point>.<key>``; ``weight`` as it is written, None where it is not."""
+
+    name: str
+    point: str
+    key: str
+    place: int
+    weight: object
+
+
+def named(plugins: object) -> list[Entry]:
+    """Every well-formed entry of ``plugins``, also at extension points that the release does not have."""
+    return [
+        Entry(item["name"], str(point), key, index, item.get("weight"))
+        for point, group in as_dict(plugins).items()
+        for key in ("enabled", "disabled")
+        for index, item in enumerate(as_list(as_dict(group).get(key)))
+        if isinstance(item, dict) and isinstance(item.get("name"), str)
+    ]
 
 
 def entries(plugins: object, point: str, key: str) -> list[dict[str, Any]]:
@@ -86,12 +110,12 @@ def _weight(entry: dict[str, Any]) -> int:
     return weight if isinstance(weight, int) and not isinstance(weight, bool) and weight else 1
 
 
-def _multi_point(plugins: object) -> dict[str, int]:
+def _multi_point(plugins: object, of: Tables) -> dict[str, int]:
     custom = {entry["name"]: _weight(entry) for entry in entries(plugins, "multiPoint", "enabled")}
     disabled = names(plugins, "multiPoint", "disabled")
     kept = {
         name: custom.get(name, weight or 1)
-        for name, weight in default_weights().items()
+        for name, weight in of.default_weights.items()
         if "*" not in disabled and name not in disabled
     }
     return kept | custom
@@ -100,14 +124,15 @@ def _multi_point(plugins: object) -> dict[str, int]:
 class _Plugins:
     """A working copy of ``plugins`` that removes empty lists and sets."""
 
-    def __init__(self, plugins: object) -> None:
+    def __init__(self, plugins: object, of: Tables) -> None:
         self.value = deepcopy(as_dict(plugins))
+        self.of = of
 
     def runs(self, name: str, point: str) -> bool:
-        return name in effective(self.value)[point]
+        return name in effective(self.value, self.of)[point]
 
     def switch(self, name: str, points: frozenset[str]) -> None:
-        known = points_of(name)
+        known = self.of.points_of(name)
         wrong = [point for point in known if self.runs(name, point) != (point in points)]
         if not wrong:
             return
@@ -132,16 +157,16 @@ class _Plugins:
             self.remove(point, "enabled", name)
             self.remove(point, "disabled", name)
         self.remove("multiPoint", "enabled", name)
-        if name in _multi_point(self.value):
+        if name in _multi_point(self.value, self.of):
             self.add("multiPoint", "disabled", {"name": name})
 
     def weigh(self, name: str, weight: int) -> None:
-        if effective(self.value)["score"].get(name) == weight:
+        if effective(self.value, self.of)["score"].get(name) == weight:
             return
         for point in ("score", "multiPoint"):
             if name not in names(self.value, point, "enabled"):
                 continue
-            if weight == default_weight(name) and self._falls_back(name, point, weight):
+            if weight == self.of.default_weight(name) and self._falls_back(name, point, weight):
                 self.remove(point, "enabled", name)
             else:
                 for entry in entries(self.value, point, "enabled"):
@@ -153,10 +178,10 @@ class _Plugins:
 
     def _falls_back(self, name: str, point: str, weight: int) -> bool:
         """Whether removing the entry of ``name`` at ``point`` changes nothing else, and ``weight`` still holds."""
-        without = _Plugins(self.value)
+        without = _Plugins(self.value, self.of)
         without.remove(point, "enabled", name)
-        before, after = effective(self.value), effective(without.value)
-        return after["score"].get(name) == weight and all(before[p].keys() == after[p].keys() for p in EXTENSION_POINTS)
+        before, after = (effective(plugins, self.of) for plugins in (self.value, without.value))
+        return after["score"].get(name) == weight and all(before[p].keys() == after[p].keys() for p in self.of.points)
 
     def add(self, point: str, key: str, entry: dict[str, Any]) -> None:
         group = self.value[point] = as_dict(self.value.get(point))

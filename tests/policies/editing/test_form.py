@@ -12,6 +12,7 @@ from kschedweb.engine.documents.marked import parse
 from kschedweb.policies.editing import arguments, form, load_aware
 from kschedweb.policies.editing.arguments import ABSENT, Field
 from kschedweb.policies.editing.switches import as_dict
+from kschedweb.policies.editing.tables import tables
 from kschedweb.policies.validation import check
 from tests.support import tiers
 
@@ -199,12 +200,12 @@ def test_the_form_reads_back_what_was_put_into_it(text: str, draws: dict[int, tu
     changed = form.apply(text, text, sent, 0)
     again = shown(changed)
     assert switched_on(as_posted(again)) == switched_on(sent)
-    for schema_of, prefix in [(name, f"args.{name}") for name in form.plugin_names() if arguments.args_schema(name)]:
-        schema = arguments.args_schema(schema_of)
+    for schema_of, prefix in [(name, f"args.{name}") for name in tables().plugins if tables().args_schema(name)]:
+        schema = tables().args_schema(schema_of)
         assert schema is not None
         wanted = arguments.read(schema, prefix, sent)
         if isinstance(wanted, dict):  # the first weight of a group brings the others along
-            load_aware.completed(schema_of, wanted, {}, form.default_arguments().get(schema_of, {}))
+            load_aware.completed(schema_of, wanted, {}, tables().default_arguments.get(schema_of, {}))
         assert told(arguments.read(schema, prefix, as_posted(again))) == told(wanted)
     for row in again.plugins:
         if row.weight and any(switch.on and switch.point == "score" for switch in row.switches):

@@ -9,16 +9,17 @@ from hypothesis import strategies as st
 
 from kschedweb.engine.config.schema import EXTENSION_POINTS
 from kschedweb.engine.releases import CURRENT, load
-from kschedweb.policies.editing.switches import default_weight, effective, points_of, with_plugin
+from kschedweb.policies.editing.switches import effective, with_plugin
+from kschedweb.policies.editing.tables import tables
 from tests.support import tiers
 
-NAMES = [name for name in CURRENT.registry.specs if points_of(name)]
+NAMES = [name for name in CURRENT.registry.specs if tables().points_of(name)]
 HEADER = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 DEFAULT = effective({})
 
 
 def usable(point: str) -> list[str]:
-    return NAMES if point == "multiPoint" else [name for name in NAMES if point in points_of(name)]
+    return NAMES if point == "multiPoint" else [name for name in NAMES if point in tables().points_of(name)]
 
 
 @st.composite
@@ -62,14 +63,14 @@ def test_the_merge_is_the_engine_s(plugins: dict[str, Any]) -> None:
 def test_a_switch_moves_one_plugin_only(
     plugins: dict[str, Any], name: str, weight: int | None, data: st.DataObject
 ) -> None:
-    wanted = data.draw(st.frozensets(st.sampled_from(points_of(name))))
+    wanted = data.draw(st.frozensets(st.sampled_from(tables().points_of(name))))
     changed = with_plugin(plugins, name, wanted, weight)
     before, after = effective(plugins), effective(changed)
     for point in EXTENSION_POINTS:
         assert (name in after[point]) == (point in wanted)
         assert without(after[point], name) == without(before[point], name)
     if "score" in wanted:
-        assert after["score"][name] == (weight or default_weight(name))
+        assert after["score"][name] == (weight or tables().default_weight(name))
     assert with_plugin(changed, name, wanted, weight) == changed
 
 
@@ -80,8 +81,8 @@ def without(points: dict[str, int], name: str) -> dict[str, int]:
 @settings(max_examples=tiers.count(50, 1500), deadline=None)
 @given(name=st.sampled_from(NAMES), weight=st.none() | st.integers(1, 100), data=st.data())
 def test_back_to_default_leaves_nothing_behind(name: str, weight: int | None, data: st.DataObject) -> None:
-    changed = with_plugin({}, name, data.draw(st.frozensets(st.sampled_from(points_of(name)))), weight)
-    default = frozenset(point for point in points_of(name) if name in DEFAULT[point])
+    changed = with_plugin({}, name, data.draw(st.frozensets(st.sampled_from(tables().points_of(name)))), weight)
+    default = frozenset(point for point in tables().points_of(name) if name in DEFAULT[point])
     assert with_plugin(changed, name, default, None) == {}
 
 
@@ -98,7 +99,7 @@ def load_points(plugins: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def test_one_point_is_disabled_where_it_is_and_all_of_them_in_multi_point() -> None:
-    some = frozenset(points_of("NodeAffinity")) - {"score"}
+    some = frozenset(tables().points_of("NodeAffinity")) - {"score"}
     assert with_plugin({}, "NodeAffinity", some, None) == {"score": {"disabled": [{"name": "NodeAffinity"}]}}
     assert with_plugin({}, "NodeAffinity", frozenset(), None) == {
         "multiPoint": {"disabled": [{"name": "NodeAffinity"}]}
