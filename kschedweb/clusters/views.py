@@ -22,7 +22,7 @@ from kschedweb.clusters.forms import ConnectForm, CredentialsForm, ImportForm
 from kschedweb.clusters.importing import uploads
 from kschedweb.clusters.kinds import KINDS
 from kschedweb.clusters.services import CONNECTED, STORED
-from kschedweb.engine.releases import CURRENT, RELEASES, nearest
+from kschedweb.engine.releases import minor, upgrade
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.pages import add_errors
 
@@ -117,18 +117,22 @@ def cluster(request: PageRequest, name: str) -> HttpResponse:
         "connected": found.source in CONNECTED,
         "stored": found.source in STORED,
         "job": selectors.refresh_job(found),
-        "upgrade": _upgrade(found) if snapshot else "",
+        **(_upgrade(found) if snapshot else {}),
     }
     return render(request, "clusters/cluster_detail.html", context)
 
 
-def _upgrade(found: Cluster) -> str:
-    """The question for the gate: what the newest kube-scheduler does otherwise than the cluster's; "" if it is that."""
-    before, after = nearest(found.server_version) or CURRENT.name, list(RELEASES)[-1]
+def _upgrade(found: Cluster) -> dict[str, Any]:
+    """The question for the gate: what the newest kube-scheduler does otherwise than the cluster's; {} if it is that.
+
+    ``assumed`` has both releases where the cluster names no version.
+    """
+    before, after = upgrade(found.server_version)
     if before == after:
-        return ""
+        return {}
     limits = {"newly": "0", "moved": "100%", "skew": ""}
-    return urlencode({"on": f"cluster:{found.name}", "release": after, "baseline_release": before, **limits})
+    asked = urlencode({"on": f"cluster:{found.name}", "release": after, "baseline_release": before, **limits})
+    return {"upgrade": asked, "assumed": None if minor(found.server_version) else (before, after)}
 
 
 @require_POST

@@ -146,10 +146,12 @@ def _answer(scenario: Scenario | ClassicScenario, options: argparse.Namespace) -
     if options.extenders:
         post = transport(scenario.extenders)
     if options.command == "explain":
-        return scenario.explain(options.mode, post)
-    if options.summary:
-        return scenario.summary(time.perf_counter, post)
-    return scenario.schedule(post)
+        answer = scenario.explain(options.mode, post)
+    elif options.summary:
+        answer = scenario.summary(time.perf_counter, post)
+    else:
+        answer = scenario.schedule(post)
+    return {**answer, "engine": scenario.engine}
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may
-from kschedweb.engine.releases import CURRENT, RELEASES, nearest
+from kschedweb.engine.releases import minor, upgrade
 from kschedweb.policies import selectors, services
 from kschedweb.policies.download import document_response
 from kschedweb.policies.editing import editor, panels
@@ -231,7 +231,7 @@ def _editor_page(
     newest = selectors.revision_get(policy)
     context = _editor_context(request, policy, newest, shown) | attempt.context(policy.newest) | {"revision": revision}
     context["deviations"] = policy.dialect.deviations(revision.checked())
-    context["upgrade"] = _upgrade(request, revision) if policy.dialect.has_profiles else ""
+    context |= _upgrade(request, revision) if policy.dialect.has_profiles else {}
     if attempt.conflict is not None:
         context |= {"newest": newest, "expected": newest.number}
         context |= line_diff(newest.document, shown.document, f"revision {newest.number}", "yours")
@@ -251,17 +251,21 @@ def _editor_context(
     }
 
 
-def _upgrade(request: PageRequest, revision: Revision) -> str:
-    """The question for the gate: what the newest kube-scheduler does otherwise with this policy; "" if it runs it."""
+def _upgrade(request: PageRequest, revision: Revision) -> dict[str, Any]:
+    """The question for the gate: what the newest kube-scheduler does otherwise with this policy; {} if it runs it.
+
+    ``assumed`` has both releases where neither the policy nor the cluster names one.
+    """
     cluster = scope_of(request).cluster
     said = revision.process.get("release") or (cluster.server_version if cluster else "")
-    before, after = nearest(said) or CURRENT.name, list(RELEASES)[-1]
+    before, after = upgrade(said)
     if before == after:
-        return ""
+        return {}
     named = f"{revision.policy.name}@{revision.number}"
     asked = {"policy": named, "release": after, "baseline": named, "baseline_release": before}
     on = {"on": f"cluster:{cluster.name}"} if cluster else {}
-    return urlencode({**asked, **on, "newly": "0", "moved": "100%", "skew": ""})
+    query = urlencode({**asked, **on, "newly": "0", "moved": "100%", "skew": ""})
+    return {"upgrade": query, "assumed": None if minor(said) else (before, after)}
 
 
 def _editor_address(request: PageRequest, policy: Policy, shown: EditorState[Any, Any]) -> str:

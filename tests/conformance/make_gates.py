@@ -56,10 +56,13 @@ def asked(modules: Path, version: str) -> set[str]:
 
 
 def _said(entry: tuple[str, str, str], release: tuple[int, int]) -> str:
-    """What one entry of a gate says, as a cell; "" where it is not for this release yet."""
+    """What one entry of a gate says, as a cell; "" where it is not for this release yet.
+
+    Nor is one for a process that needs not be compatible with the release before: without a flag it is.
+    """
     major, minor, said = entry
     found = re.search(r"PreRelease: (?:\w+\.)?(\w+)", said)
-    if found is None or (major and (int(major), int(minor)) > release):
+    if found is None or "MinCompatibilityVersion" in said or (major and (int(major), int(minor)) > release):
         return ""
     state = "+" if "Default: true" in said else "-"
     return found[1].lower() + state + ("L" if "LockToDefault: true" in said else "")

@@ -5,7 +5,9 @@ import json
 
 import pytest
 
+from kschedweb import __version__
 from kschedweb.engine.__main__ import main
+from kschedweb.engine.releases import CURRENT, RELEASES
 from tests.engine.builders import CONFIGURATION, node, pod
 from tests.engine.gangs import ON, THREE, group, member, members
 
@@ -45,6 +47,18 @@ def test_of_a_release_that_is_not_known_the_nearest_answers_with_a_warning(run) 
         assert said in err
     assert said in run(["validate", "--release", "1.33"], "")[1][0]["warnings"]
     assert run(["schedule", "--release", "soon"], json.dumps(SCENARIO))[0] == 2
+
+
+@pytest.mark.parametrize("command", [["explain"], ["schedule"], ["schedule", "--summary"]])
+def test_an_answer_says_which_kube_scheduler_it_is_as(run, command: list[str]) -> None:
+    gates = {"GenericWorkload": True}
+    asked: list[tuple[dict, str]] = [
+        ({}, CURRENT.engine),
+        ({"release": "1.36", "featureGates": gates}, RELEASES["1.36"].with_gates(gates).engine),
+        ({"classic": True}, f"kschedweb {__version__}, kube-scheduler 1.13"),
+    ]
+    text = "\n".join(json.dumps({**SCENARIO, **process}) for process, _ in asked)
+    assert [answer["engine"] for answer in run(command, text)[1]] == [engine for _, engine in asked]
 
 
 def test_the_mode_may_be_given_on_the_command_line(run) -> None:

@@ -107,6 +107,7 @@ def experimented(user: User) -> str:
 
     import numpy as np
 
+    from kschedweb.engine.releases import CURRENT
     from kschedweb.jobs.models import Job, State
     from kschedweb.playground.experiments.models import Experiment, Run
 
@@ -126,6 +127,7 @@ def experimented(user: User) -> str:
             measures=dict.fromkeys(names, 40.0 / factor) | {"high": 0.1, "short": 0.01},
             interval=300.0,
             nodes=3,
+            engine=CURRENT.engine,
             levels=zlib.compress(levels.astype("<f4").tobytes()),
         )
     return str(experiment.pk)

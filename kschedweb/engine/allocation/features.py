@@ -10,6 +10,7 @@ from dataclasses import dataclass
 class Features:
     """Which features are on; the defaults are those of kube-scheduler 1.36.
 
+    ``fractional``: steps of a capacity's range may be fractions.
     ``plainly``: an alternative that asks for capacity without the feature for it is refused by its request's name.
     ``early``: without the feature for capacity, requests for it are not refused, but their capacity is not looked at,
     constraints on distinct values are unknown, and so is to selectors whether a device can be shared; after the first
@@ -31,6 +32,7 @@ class Features:
     early: bool = False
     revised: bool = False
     heeds_status: bool = False
+    fractional: bool = False
 
     @classmethod
     def of(cls, on: Callable[[str], bool], *, heeds_status: bool = False) -> Features:
@@ -48,6 +50,7 @@ class Features:
             consumable=on("DRAConsumableCapacity"),
             extended=on("DRAExtendedResource"),
             taint_rules=on("DRADeviceTaintRules"),
+            fractional=on("DRAFractionalCapacityRange"),
             heeds_status=heeds_status and on("DRAResourceClaimDeviceStatus"),
         )
 

@@ -176,7 +176,7 @@ class Search:
             self._leave_constraints(claim, wanted, len(self._asked[claim].constraints))
             return False
         shared = taking.shares(one)
-        consumed = all_consumed(device, wanted.capacity) if shared else {}
+        consumed = all_consumed(device, wanted.capacity, self._features.fractional) if shared else {}
         chosen = Chosen(wanted.full, choice, pool, one, shared, counting, consumed)
         taking.take(claim, chosen)
         self.chosen[claim].append(chosen)

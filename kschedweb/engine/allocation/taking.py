@@ -65,12 +65,14 @@ class Taking:
         if not self._features.consumable:
             return True
         if unused:
-            return has_room(one.device, wanted, NOTHING, NOTHING)
-        return has_room(one.device, wanted, *self._consumed_of(one))
+            return has_room(one.device, wanted, NOTHING, NOTHING, self._features.fractional)
+        return has_room(one.device, wanted, *self._consumed_of(one), self._features.fractional)
 
     def lacking(self, one: Candidate, wanted: Mapping[str, int]) -> Iterator[Lack]:
         """The capacities that keep the device from having room."""
-        return lacks(one.device, wanted, *self._consumed_of(one)) if self._features.consumable else iter(())
+        if not self._features.consumable:
+            return iter(())
+        return lacks(one.device, wanted, *self._consumed_of(one), self._features.fractional)
 
     def _consumed_of(self, one: Candidate) -> tuple[Amounts, Amounts]:
         """What shares of the device consume: of those in use, and of those that the search has taken."""

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from kschedweb import __version__
 from kschedweb.engine.config import EMPTY, Configuration, Release
 from kschedweb.engine.config.specs import Trial
 from kschedweb.engine.releases import CURRENT, load
@@ -47,6 +48,11 @@ def policies(nodes: int) -> dict[str, Document]:
         trial.name: profile({plugin: trial.weight}, {plugin: args} if (args := trial.args(names)) else None)
         for plugin, trial in trials()
     }
+
+
+def engine_of(config: Configuration | None) -> str:
+    """What a run is made by; a placement that knows the future (``None``) stands for no kube-scheduler."""
+    return config.release.engine if config is not None else f"kschedweb {__version__}"
 
 
 def trials() -> list[tuple[str, Trial]]:

@@ -14,6 +14,7 @@ from kschedweb.engine.experiment.policies import DEFAULT, FUTURE, PolicyError, c
 from kschedweb.engine.experiment.replay import Progress, ReplayResult, replay
 from kschedweb.engine.experiment.search import FoundCandidate, document
 from kschedweb.engine.experiment.workload import HOUR, Setup, Workload
+from kschedweb.engine.releases import CURRENT
 from kschedweb.engine.simulation.recording import Recording
 from kschedweb.engine.state.columns import Floats
 
@@ -82,7 +83,7 @@ def comparison(setup: Setup, runs: Sequence[ExperimentRun]) -> dict[str, Any]:
     names = list(dict.fromkeys(one.policy for one in runs))
     by_policy = {name: _summary([one for one in runs if one.policy == name], base) for name in names}
     listed = [{"policy": one.policy, "seed": one.seed, **one.outcome.to_dict()} for one in runs]
-    return {"setup": setup.to_dict(), "policies": by_policy, "runs": listed}
+    return {"engine": CURRENT.engine, "setup": setup.to_dict(), "policies": by_policy, "runs": listed}
 
 
 def _summary(runs: Sequence[ExperimentRun], base: Mapping[int, float]) -> dict[str, float]:
@@ -99,6 +100,7 @@ def search_result(
 ) -> dict[str, Any]:
     """What a search found, the best candidate as a configuration."""
     return {
+        "engine": CURRENT.engine,
         "setup": setup.to_dict(),
         "seeds": list(seeds),
         "default": list(base),

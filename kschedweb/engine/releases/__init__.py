@@ -65,6 +65,15 @@ def nearest(version: str) -> str:
     return f"1.{min(max(int(name.partition('.')[2]), minors[0]), minors[-1])}"
 
 
+def upgrade(version: str) -> tuple[str, str]:
+    """The releases between which a cluster of ``version`` is upgraded: its own and the newest, which may be the same.
+
+    Where it says none, as a dump does, the first is the one before the newest two.
+    """
+    known = list(RELEASES)
+    return nearest(version) or known[-3], known[-1]
+
+
 def read_gates(text: str) -> dict[str, bool]:
     """Feature gates as kube-scheduler's flag takes them: ``A=true,B=false``. Raises ReleaseError."""
     found = {}

@@ -20,6 +20,7 @@ SIMULATED = frozenset(
         "DRADeviceTaintRules",
         "DRADeviceTaints",
         "DRAExtendedResource",
+        "DRAFractionalCapacityRange",
         "DRAPartitionableDevices",
         "DRAPrioritizedList",
         "DRAResourceClaimDeviceStatus",

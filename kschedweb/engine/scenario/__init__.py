@@ -68,6 +68,11 @@ class Scenario:
         """The extenders of its configuration."""
         return self.configuration.extenders
 
+    @property
+    def engine(self) -> str:
+        """The version of kschedweb, and the kube-scheduler whose answer it gives."""
+        return self.configuration.release.engine
+
     def scheduler(self, post: Post | None) -> Scheduler:
         """The scheduler of this cluster, with extenders that ``post`` reaches."""
         extenders = Extenders(self.configuration.extenders, post)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from kschedweb import __version__
 from kschedweb.engine.extenders.extender import Post
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.access import Json, ObjectError
@@ -62,6 +63,11 @@ class ClassicScenario:
     def extenders(self) -> tuple[Json, ...]:
         """The extenders of its policy."""
         return self.algorithm.extenders
+
+    @property
+    def engine(self) -> str:
+        """The version of kschedweb, and the kube-scheduler whose answer it gives."""
+        return f"kschedweb {__version__}, kube-scheduler {self.algorithm.edition.version}"
 
     def explain(self, mode: str | None = None, post: Post | None = None) -> Json:
         """Verdicts and scores for each pending pod, in the form of the recorded answers. Raises ScenarioError."""

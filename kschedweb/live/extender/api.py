@@ -53,6 +53,9 @@ class EndpointSerializer(serializers.ModelSerializer[Endpoint]):
 
 
 class EndpointAnswerSerializer(EndpointSerializer):
+    engine = serializers.CharField(
+        read_only=True, help_text="The version of kschedweb, and the kube-scheduler its plugins answer as."
+    )
     plugins_in_force = serializers.ListField(child=serializers.CharField(), read_only=True)
     configuration = serializers.DictField(
         read_only=True, help_text="To be merged into kube-scheduler's; SECRET stands for the secret."
@@ -61,7 +64,7 @@ class EndpointAnswerSerializer(EndpointSerializer):
 
     class Meta:
         model = Endpoint
-        fields = (*EndpointSerializer.Meta.fields, "plugins_in_force", "configuration", "warnings")
+        fields = (*EndpointSerializer.Meta.fields, "engine", "plugins_in_force", "configuration", "warnings")
         read_only_fields = fields
 
 
@@ -107,6 +110,7 @@ class SecretView(APIView):
 def _shown(request: Request, live: LiveScheduler) -> dict[str, Any]:
     endpoint, configuration = selectors.endpoint_of(live), selectors.configuration_of(live)
     more = {
+        "engine": configuration.release.engine,
         "plugins_in_force": selectors.plugins_in_force(endpoint, configuration),
         "configuration": extender_configuration(live, _base(request)),
         "warnings": warnings(live, _base(request)),

@@ -67,6 +67,7 @@ def _page(
     endpoint, configuration = selectors.endpoint_of(live), selectors.configuration_of(live)
     context: dict[str, Any] = {
         "live": live,
+        "release": configuration.release,
         "form": form,
         "endpoint": endpoint,
         "made": made,

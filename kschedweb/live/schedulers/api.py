@@ -46,17 +46,21 @@ class LiveSerializer(serializers.ModelSerializer[LiveScheduler]):
     cluster = serializers.CharField(source="cluster.name", read_only=True)
     policy = serializers.CharField(source="policy.name", read_only=True)
     revision = serializers.SerializerMethodField()
+    engine = serializers.SerializerMethodField(help_text="The version of kschedweb, and the kube-scheduler it acts as.")
 
     class Meta:
         model = LiveScheduler
         fields: tuple[str, ...] = (
-            "id", "cluster", "scheduler_name", "mode", "policy", "revision", "paused", "steps", *LIMITS, "created_at",
-            "changed_at",
+            "id", "cluster", "scheduler_name", "mode", "policy", "revision", "engine", "paused", "steps", *LIMITS,
+            "created_at", "changed_at",
         )  # fmt: skip
         read_only_fields = fields
 
     def get_revision(self, live: LiveScheduler) -> int:
         return selectors.revision_in_force(live).number
+
+    def get_engine(self, live: LiveScheduler) -> str:
+        return selectors.release_in_force(live).engine
 
 
 class CandidateSerializer(serializers.Serializer[Any]):

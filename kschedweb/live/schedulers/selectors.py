@@ -12,14 +12,16 @@ from django.http import Http404
 
 from kschedweb.live.schedulers.decisions import columns
 from kschedweb.live.schedulers.models import Candidate, LiveColumns, LiveDecision, LiveScheduler, Mode
+from kschedweb.policies.kinds import PROFILES
 from kschedweb.policies.models import Revision
 from kschedweb.policies.selectors import configuration, revision_get
+from kschedweb.policies.validation import release_of
 
 if TYPE_CHECKING:
     from uuid import UUID
 
     from kschedweb.clusters.models import Cluster
-    from kschedweb.engine.config import Configuration
+    from kschedweb.engine.config import Configuration, Release
     from kschedweb.engine.framework.explanation import Explanation
     from kschedweb.live.schedulers.decisions.insight import Insight
 
@@ -109,6 +111,11 @@ def revision_in_force(scheduler: LiveScheduler) -> Revision:
         return scheduler.revision
     then = scheduler.policy.revisions.filter(created_at__lte=scheduler.changed_at or scheduler.created_at)
     return then.order_by("-number").first() or revision_get(scheduler.policy, 1)
+
+
+def release_in_force(live: LiveScheduler) -> Release:
+    """The kube-scheduler that ``live`` decides as: its policy's, else its cluster's."""
+    return release_of(PROFILES.started(revision_in_force(live).process, live.cluster.server_version))
 
 
 def running() -> QuerySet[LiveScheduler]:

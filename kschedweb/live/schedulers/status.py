@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kschedweb.live.schedulers.models import Candidate, LiveScheduler, Mode
-from kschedweb.live.schedulers.selectors import alive
+from kschedweb.live.schedulers.selectors import alive, release_in_force
+
+if TYPE_CHECKING:
+    from kschedweb.engine.config import Release
 
 HANGS = timedelta(seconds=10)  # a loop that did not go round for longer
 # A process says how it is each second, one that answers kube-scheduler every five: silent for longer, it may be gone.
@@ -27,6 +30,11 @@ class Status:
     advice: str
     leader: Candidate | None
     standbys: Sequence[Candidate]
+
+    @property
+    def release(self) -> Release:
+        """The kube-scheduler that it decides as."""
+        return release_in_force(self.live)
 
     @property
     def depths(self) -> dict[str, int]:

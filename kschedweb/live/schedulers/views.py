@@ -161,6 +161,7 @@ def _now(request: HttpRequest, found: LiveScheduler, since: datetime | None) -> 
     return {
         "live": found,
         "revision": selectors.revision_in_force(found),
+        "release": selectors.release_in_force(found),
         "status": status,
         "candidates": [*([status.leader] if status.leader else []), *status.standbys],
         "counts": _counts(found, status.depths),

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.live.schedulers.selectors import live_get
+from kschedweb.live.schedulers.selectors import live_get, release_in_force
 from kschedweb.live.shadow import selectors
 from kschedweb.live.shadow.filters import VerdictFilter
 from kschedweb.live.shadow.models import ShadowVerdict
@@ -81,6 +81,7 @@ class DriftSerializer(serializers.Serializer[Any]):
     """How far a policy and another scheduler are apart."""
 
     span = serializers.CharField()
+    engine = serializers.CharField(help_text="The version of kschedweb, and the kube-scheduler it judges as now.")
     whole = MeasuresSerializer()
     steps = MeasuresSerializer(many=True, help_text="By minute, hour or day, those in which a pod was judged.")
     causes = CauseSerializer(many=True)
@@ -99,6 +100,7 @@ class DriftView(APIView):
             raise ApplicationError.at("span", message)
         found = {
             "span": span,
+            "engine": release_in_force(live).engine,
             "whole": selectors.summary(live, span),
             "steps": selectors.drift(live, span),
             "causes": selectors.causes(live, span),

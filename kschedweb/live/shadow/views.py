@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
-from kschedweb.live.schedulers.selectors import live_get
+from kschedweb.live.schedulers.selectors import live_get, release_in_force
 from kschedweb.live.shadow import charts, selectors
 from kschedweb.live.shadow.filters import VerdictFilter
 from kschedweb.web.exports import FORMATS, export
@@ -46,6 +46,7 @@ def shadow(request: PageRequest, live_id: UUID) -> HttpResponseBase:
     whole = selectors.summary(live, span)
     context = {
         "live": live,
+        "release": release_in_force(live),
         "span": span,
         "spans": list(selectors.SPANS),
         "whole": whole,

@@ -28,5 +28,6 @@ class Question(Inquiry):
     about = models.CharField(max_length=300)  # the snapshot in words
     revision = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")
     policy = models.CharField(max_length=120)  # the revision in words
+    engine = models.CharField(max_length=20_000, blank=True, db_default="")  # the version that answered, with all gates
     sentence = models.TextField(blank=True)
     content = models.BinaryField(null=True)  # answers.py reads it

@@ -82,6 +82,7 @@ class AnsweredSerializer(serializers.Serializer[Any]):
     snapshot = serializers.UUIDField()
     policy = serializers.CharField()
     revision = serializers.IntegerField()
+    engine = serializers.CharField(help_text="The version of kschedweb, and the kube-scheduler whose answer this is.")
 
 
 class FoundSerializer(serializers.Serializer[Any]):
@@ -259,7 +260,7 @@ class CapacityQuestionSerializer(serializers.ModelSerializer[Question]):
     class Meta:
         model = Question
         fields = (
-            "id", "kind", "about", "policy", "state", "job", "error", "fit", "nodes", "drain", "gangs",
+            "id", "kind", "about", "policy", "engine", "state", "job", "error", "fit", "nodes", "drain", "gangs",
             "created_by", "created_at", "ended_at",
         )  # fmt: skip
         read_only_fields = fields

@@ -111,7 +111,7 @@ def answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
     kept = {"cluster": snapshot.cluster.name} if snapshot else {}
     if revision is not None:
         kept |= {"policy": revision.policy.name, "revision": str(revision.number)}
-    context: dict[str, Any] = {"kept": urlencode(kept), "question": question, **_about(page)}
+    context: dict[str, Any] = {"kept": urlencode(kept), "question": question, "engine": question.engine, **_about(page)}
     found = selectors.answer_of(question)
     if found is None:
         return _waits(request, question, context)
@@ -150,6 +150,7 @@ def _asked(request: PageRequest, page: _Page) -> HttpResponseBase:
             about: dict[str, Any] = {"user": request.user, "snapshot": snapshot, "revision": revision}
             about["asked"] = form.asked(snapshot)
             found = _sought(about)
+            context["engine"] = services.rules_of(snapshot, revision, about["asked"]).release.engine
             if request.method == "POST":
                 address = f"{request.path}?{context['kept']}&{urlencode(_said(form))}"
                 if found is None or len(address) > LONGEST_ADDRESS:

@@ -53,6 +53,9 @@ class SeriesSerializer(serializers.Serializer[Any]):
     measures = serializers.DictField(
         child=serializers.FloatField(), help_text="`skew` is the mean, in points, from `since` (seconds) on."
     )
+    engine = serializers.ListField(
+        child=serializers.CharField(), help_text="The version of kschedweb, and the kube-scheduler it ran as."
+    )
     interval = serializers.FloatField(help_text="Seconds between the values of `skew`.")
     skew = serializers.ListField(child=serializers.FloatField(), help_text="Highest less lowest node, in points.")
 
@@ -72,6 +75,7 @@ class OutcomeSerializer(ExperimentSerializer):
                 "policy": one.policy,
                 "seeds": one.seeds,
                 "measures": one.measures,
+                "engine": one.engines,
                 "interval": one.interval,
                 "skew": np.round(one.skew, 2).tolist(),
             }

@@ -50,6 +50,7 @@ class Run(models.Model):
     interval = models.FloatField()  # seconds
     nodes = models.PositiveIntegerField()
     levels = models.BinaryField()
+    engine = models.CharField(max_length=20_000, blank=True, db_default="")  # the version that ran it, with all gates
 
     class Meta:
         ordering = ("pk",)

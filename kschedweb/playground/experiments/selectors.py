@@ -86,6 +86,7 @@ class Series:
     seeds: list[int]
     levels: np.ndarray
     measures: dict[str, float]  # means over the seeds
+    engines: list[str]  # the versions that ran it; of old runs none is known
 
     @property
     def skew(self) -> np.ndarray:
@@ -106,9 +107,8 @@ def series(experiment: Experiment) -> list[Series]:
         of_policy = [run for run in runs if run.policy == policy]
         if of_policy:
             levels = np.array([_levels(run) for run in of_policy])
-            found.append(
-                Series(policy, of_policy[0].interval, [run.seed for run in of_policy], levels, _means(of_policy))
-            )
+            seeds, engines = [run.seed for run in of_policy], sorted({run.engine for run in of_policy if run.engine})
+            found.append(Series(policy, of_policy[0].interval, seeds, levels, _means(of_policy), engines))
     return found
 
 

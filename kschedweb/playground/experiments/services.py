@@ -14,7 +14,7 @@ from kschedweb.decisions.selectors import profiles_named
 from kschedweb.engine.experiment import Recording as EngineRecording
 from kschedweb.engine.experiment import RecordingError, ReplayResult, Setup, SetupError, Workload, replay
 from kschedweb.engine.experiment.future import knowing_future
-from kschedweb.engine.experiment.policies import FUTURE, PolicyError, configuration, policies
+from kschedweb.engine.experiment.policies import FUTURE, PolicyError, configuration, engine_of, policies
 from kschedweb.engine.simulation import SimulationError
 from kschedweb.jobs.services import job_start
 from kschedweb.playground.experiments import selectors
@@ -145,8 +145,8 @@ def experiment_run(*, experiment: Experiment, step: Step) -> dict[str, Any]:
         for policy in experiment.policies:
             if (policy, seed) not in done:
                 tell = _teller(step, f"{selectors.title(policy)}, seed {seed}", begun, total)
-                outcome = _replay(workload, policy, tell)
-                _keep(experiment, policy, seed, outcome)
+                config = _configuration(policy, workload.setup.nodes)
+                _keep(experiment, policy, seed, _replay(workload, policy, config, tell), engine_of(config))
             begun += hours
     return {"experiment": str(experiment.pk), "runs": len(experiment.policies) * len(experiment.seeds)}
 
@@ -158,8 +158,7 @@ def _teller(step: Step, text: str, begun: int, total: int) -> Progress:
     return tell
 
 
-def _replay(workload: Workload, policy: str, progress: Progress) -> ReplayResult:
-    config = _configuration(policy, workload.setup.nodes)
+def _replay(workload: Workload, policy: str, config: Configuration | None, progress: Progress) -> ReplayResult:
     try:
         if config is None:
             return knowing_future(workload, progress=progress)
@@ -168,12 +167,13 @@ def _replay(workload: Workload, policy: str, progress: Progress) -> ReplayResult
         raise Unprocessable(f"{selectors.title(policy)}: {error}") from None
 
 
-def _keep(experiment: Experiment, policy: str, seed: int, outcome: ReplayResult) -> None:
+def _keep(experiment: Experiment, policy: str, seed: int, outcome: ReplayResult, engine: str) -> None:
     Run.objects.update_or_create(
         experiment=experiment,
         policy=policy,
         seed=seed,
         defaults={
+            "engine": engine,
             "measures": outcome.to_dict(),
             "interval": outcome.interval,
             "nodes": outcome.levels.shape[1],

@@ -92,6 +92,8 @@ def experiment(request: PageRequest, experiment_id: UUID) -> HttpResponseBase:
             (selectors.title(one.policy), _shown(one.measures), 100.0 * one.measures["skew"] / base if base else None)
             for one in sorted(listed, key=lambda one: one.measures["skew"])
         ]
+        engines = [(selectors.title(one.policy), one.engines) for one in listed if one.engines]
+        context["engines"] = sorted(engines, key=lambda one: one[1])
         context |= {"measures": parts, "best": parts[0], "skew": charts.skew(listed)}
         context |= {"distribution": charts.distribution(listed)}
     return render(request, "playground/experiments/detail.html", context)

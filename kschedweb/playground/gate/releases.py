@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
-from kschedweb.engine.releases import RELEASES, nearest
+from kschedweb.engine.releases import RELEASES, upgrade
 from kschedweb.engine.releases.changes import CHANGES, between
 from kschedweb.engine.studies.upgrade.report import gates
 from kschedweb.engine.studies.upgrade.working import Answer, Worked, worked
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from kschedweb.accounts.typing import PageRequest
 
 CHOICES = [(name, f"kube-scheduler {name}") for name in RELEASES]
-EARLIER = "1.35"
 
 
 class ReleasesForm(forms.Form):
@@ -37,9 +36,8 @@ class ReleasesForm(forms.Form):
 def releases(request: PageRequest) -> HttpResponse:
     """The differences between two releases; without a choice from the cluster's, or 1.35, to the newest."""
     cluster = scope_of(request).cluster
-    newest = list(RELEASES)[-1]
-    own = nearest(cluster.server_version) if cluster else ""
-    first = {"first": own if own and own != newest else EARLIER, "second": newest}
+    own, newest = upgrade(cluster.server_version if cluster else "")
+    first = {"first": own if own != newest else upgrade("")[0], "second": newest}
     given = {name: request.GET[name] for name in first if name in request.GET}
     form = ReleasesForm(first | given)
     chosen = form.cleaned_data if form.is_valid() else first

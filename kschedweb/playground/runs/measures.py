@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SECONDS, PERCENT, POINTS = "s", "%", "points"
 HEAD = ("measure", "value", "unit", "direction")
-COMPARED_HEAD = ("measure", "unit", "direction", "policy", "seed", "value")
+COMPARED_HEAD = ("measure", "unit", "direction", "policy", "seed", "value", "engine")
 
 
 @dataclass(frozen=True)

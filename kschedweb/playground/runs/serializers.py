@@ -103,19 +103,38 @@ class RunStartSerializer(AskedSerializer):
 class ComparisonSerializer(StartedSerializer, serializers.ModelSerializer[Comparison]):
     """A comparison; its runs are jobs of their own."""
 
+    engine = serializers.SerializerMethodField(
+        help_text="The versions of kschedweb, and the kube-scheduler they stand for, of the runs that are done."
+    )
     runs_done = serializers.SerializerMethodField()
     runs_total = serializers.SerializerMethodField()
 
     class Meta:
         model = Comparison
-        fields = ("id", "title", "scenario", "revision", "runs_done", "runs_total", "created_by", "created_at")
+        fields = (
+            "id",
+            "title",
+            "scenario",
+            "revision",
+            "engine",
+            "runs_done",
+            "runs_total",
+            "created_by",
+            "created_at",
+        )
         read_only_fields = fields
+
+    def get_engine(self, found: Comparison) -> list[str]:
+        return comparing.engines(found.runs.all())
 
     def get_runs_done(self, found: Comparison) -> int:
         return sum(run.ended_at is not None for run in found.runs.all())
 
     def get_runs_total(self, found: Comparison) -> int:
         return len(found.runs.all())
+
+
+PART = {"id": "pk", "policy": "label", "seed": "seed", "job": "job_id", "state": "state", "engine": "engine"}
 
 
 class PartSerializer(serializers.Serializer[Any]):
@@ -126,6 +145,7 @@ class PartSerializer(serializers.Serializer[Any]):
     seed = serializers.IntegerField()
     job = serializers.UUIDField(allow_null=True)
     state = serializers.CharField()
+    engine = serializers.CharField(help_text="Empty until it is done.")
 
 
 class ChangeSerializer(serializers.Serializer[Any]):
@@ -153,10 +173,7 @@ class ComparisonDetailSerializer(ComparisonSerializer):
 
     @extend_schema(responses=PartSerializer(many=True))
     def get_runs(self, found: Comparison) -> list[dict[str, Any]]:
-        return [
-            {"id": run.pk, "policy": run.label, "seed": run.seed, "job": run.job_id, "state": run.state}
-            for run in found.runs.all()
-        ]
+        return [{name: getattr(run, field) for name, field in PART.items()} for run in found.runs.all()]
 
     @extend_schema(responses=ChangeSerializer(many=True))
     def get_measures(self, found: Comparison) -> list[dict[str, Any]]:
@@ -261,6 +278,7 @@ class ReportRunSerializer(serializers.Serializer[Any]):
     virtual_seconds = serializers.FloatField(allow_null=True)
     seconds = serializers.FloatField(allow_null=True)
     ended_at = serializers.DateTimeField(allow_null=True)
+    engine = serializers.CharField(help_text="The version of kschedweb, and the kube-scheduler it stands for.")
 
 
 class ReportValueSerializer(serializers.Serializer[Any]):

@@ -85,7 +85,8 @@ def test_errors_of_expressions_and_what_is_outside_are_told(asked: Callable[...,
         devices["requests"][0]["exactly"]["selectors"] = [{"cel": {"expression": one}} for one in listed]
 
     answer = asked("gpu-3", claim=claim)
-    assert answer["failed"] == "claim default/trainer: selector #0: CEL runtime error: no such key: y"
+    where = "claim default/trainer: selector #0 on device gpu.example.com/gpu-3/gpu-0"
+    assert answer["failed"].startswith(f"{where}: CEL runtime error: no such key: y. consider using CEL optional ")
     of_class, failing, outside = answer["requests"][0]["devices"][0]["selectors"]
     assert of_class == {"accepts": True, "problem": "", "outside": False}
     assert failing == {"accepts": None, "problem": "CEL runtime error: no such key: y", "outside": False}

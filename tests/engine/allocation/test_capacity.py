@@ -49,3 +49,13 @@ def test_what_a_device_has_not_or_does_not_allow_finds_no_room() -> None:
     assert not has_room(card(LIST), {"m": 5 * NANO}, NOTHING, NOTHING)
     assert not has_room(card(SPAN), {"m": 9 * NANO}, NOTHING, NOTHING)
     assert has_room(card(SPAN), {"m": 6 * NANO}, NOTHING, NOTHING)
+
+
+def test_steps_of_a_range_may_be_fractions() -> None:
+    span = Policy(default=None, values=(), span=(NANO // 2, 8 * NANO, NANO // 4))
+    capacity = Capacity(10 * NANO, span)
+    assert consumed(NANO * 6 // 10, capacity, fractional=True) == NANO * 3 // 4
+    assert has_room(card(span), {"m": NANO * 6 // 10}, NOTHING, NOTHING, fractional=True)
+    # A thousandth of a step is the least; what is finer is counted in whole units.
+    fine = Capacity(10 * NANO, Policy(default=None, values=(), span=(NANO, None, NANO + 1)))
+    assert consumed(NANO * 3 // 2, fine, fractional=True) == consumed(NANO * 3 // 2, fine)

@@ -21,10 +21,11 @@ from kschedweb.engine.allocation.features import DEFAULTS, Features
         ("DRAConsumableCapacity", "consumable"),
         ("DRAExtendedResource", "extended"),
         ("DRADeviceTaintRules", "taint_rules"),
+        ("DRAFractionalCapacityRange", "fractional"),
     ],
 )
 def test_a_gate_switches_one_feature(gate: str, feature: str) -> None:
-    everything = replace(DEFAULTS, taint_rules=True)
+    everything = replace(DEFAULTS, taint_rules=True, fractional=True)
     assert asdict(Features.of(lambda name: name != gate)) == {**asdict(everything), feature: False}
     assert Features.of(lambda name: True) == everything
 

@@ -11,6 +11,7 @@ import pytest
 
 from kschedweb.engine.experiment import Recording
 from kschedweb.engine.experiment.__main__ import main
+from kschedweb.engine.releases import CURRENT
 
 SETUP = json.dumps({"nodes": 3, "deployments": 20, "used": 0.4, "since": 3600, "pace": 60})
 
@@ -28,6 +29,7 @@ def test_policies_are_run_side_by_side(day: str, tmp_path: Path, capsys: pytest.
     assert main([*asked, "default", "water-level", "future"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert list(answer["policies"]) == ["default", "water-level", "future"]
+    assert answer["engine"] == CURRENT.engine
     assert answer["policies"]["default"]["ofDefault"] == 1.0
     assert len(answer["runs"]) == 6
     assert len(table.read_text().splitlines()) == 1 + 6 * 24

@@ -70,7 +70,7 @@ def test_those_that_a_budget_would_keep_are_let_back_in_first() -> None:
 def test_who_never_preempts_says_so() -> None:
     there = scheduler(node("a"), low("x", "a"), group("gang", 1, priority=9))
     found = find(there, members(1, requests=THREE, priority=9, preemptionPolicy="Never"))
-    assert "pod group preemption: not eligible due to preemptionPolicy=Never." in found.condition["message"]
+    assert found.condition["message"].endswith("not eligible due to preemptionPolicy=Never.")
 
 
 def test_while_victims_leave_no_others_have_to() -> None:

@@ -14,7 +14,7 @@ from kschedweb.engine.config import GateError
 from kschedweb.engine.releases import RELEASES, ReleaseError, cli_validate, load, read_gates, released, write_gates
 from kschedweb.engine.releases.gates import OF_GROUPS, SIMULATED
 
-OPTION = re.compile(r"(\w+)=true\|false \((\w+) - default=(\w+)\)")
+OPTION = re.compile(r"(\w+)=true\|false \((\w+) - default=(\w+)\)(?! if )")
 
 
 @pytest.mark.parametrize(

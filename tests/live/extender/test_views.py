@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from kschedweb.engine.releases import CURRENT
 from kschedweb.live.extender.models import Endpoint
 from kschedweb.live.extender.secrets import digest
 
@@ -26,6 +27,7 @@ def test_a_made_secret_is_shown_once(client_as: Callable[[str], Client], live: L
     later = client.get(f"/live/{live.pk}/extender/").content.decode()
     assert secret not in later
     assert "kschedweb:SECRET@testserver" in later
+    assert CURRENT.title in later
 
 
 def test_settings_are_saved_and_errors_stand_beside_their_fields(
@@ -52,6 +54,7 @@ def test_rest_changes_it_and_makes_a_secret(api_as: Callable[[str], APIClient], 
     found = api.patch(address, {"plugins": ["NodeResourcesFit"], "binds": True}, format="json")
     assert found.status_code == 200, found.json()
     assert found.json()["plugins_in_force"] == ["NodeResourcesFit"]
+    assert found.json()["engine"] == CURRENT.engine
     assert found.json()["configuration"]["extenders"][0]["bindVerb"] == "bind"
     made = api.post(f"{address}secret/")
     assert made.status_code == 201

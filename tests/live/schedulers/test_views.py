@@ -10,6 +10,8 @@ import pytest
 from django.utils import timezone
 
 from kschedweb.accounts.models import AuditEntry
+from kschedweb.clusters.models import Cluster
+from kschedweb.engine.releases import RELEASES
 from kschedweb.live.schedulers import services
 from kschedweb.live.schedulers.models import Candidate, LiveScheduler, Mode
 from tests.support import seed_live
@@ -20,9 +22,9 @@ if TYPE_CHECKING:
     from rest_framework.test import APIClient
 
     from kschedweb.accounts.models import User
-    from kschedweb.clusters.models import Cluster
 
 pytestmark = pytest.mark.django_db
+GATE = {"GenericWorkload": True}
 ASKED = {
     "cluster": "here", "scheduler_name": "second", "mode": "shadow", "policy": "default", "revision": "",
     "lock": "leases", "lease_namespace": "kube-system", "lease_name": "", "qps": "50", "burst": "100",
@@ -69,6 +71,28 @@ def test_wrong_input_is_said_beside_its_field(
     assert said in " ".join(answer.context["form"].errors[field])
     assert len(elements(answer, ".field-error")) == 1
     assert not LiveScheduler.objects.exists()
+
+
+def test_pages_and_rest_say_which_kube_scheduler_it_decides_as(
+    client_as: Callable[[str], Client], api_as: Callable[[str], APIClient], live: LiveScheduler, connected: Cluster
+) -> None:
+    """The policy's release, with its feature gates, before the cluster's."""
+    for version, process, title in (
+        ("v1.35.7", {}, RELEASES["1.35"].title),
+        ("v1.33.1", {}, RELEASES["1.34"].title),
+        ("v1.35.7", {"release": "1.36", "featureGates": GATE}, RELEASES["1.36"].with_gates(GATE).title),
+    ):
+        Cluster.objects.filter(pk=connected.pk).update(server_version=version)
+        live.policy.revisions.update(process=process)
+        for address in ("/live/", f"/live/{live.pk}/", f"/live/{live.pk}/shadow/"):
+            assert title in text(client_as("viewer").get(address)), address
+        api = api_as("viewer")
+        listed = api.get("/api/v1/live/").json()["results"]
+        shown = [api.get(f"/api/v1/live/{live.pk}/{part}").json() for part in ("", "shadow/drift/")]
+        assert all(one["engine"].endswith(f", {title}") for one in (*listed, *shown))
+    Cluster.objects.filter(pk=connected.pk).update(server_version="v1.33.1")
+    live.policy.revisions.update(process={})
+    assert "kube-scheduler 1.33 is not known here" in text(client_as("viewer").get(f"/live/{live.pk}/"))
 
 
 def test_a_taken_name_is_said_beside_it(client_as: Callable[[str], Client], live: LiveScheduler) -> None:

@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from kschedweb.clusters.models import NodeRow, Snapshot
+from kschedweb.accounts.models import User
+from kschedweb.clusters.models import Cluster, NodeRow, Snapshot
+from kschedweb.engine.releases import CURRENT, RELEASES
+from kschedweb.playground.capacity import services
+from kschedweb.playground.capacity.questions import FitAsked, PodAsked
+from kschedweb.policies.models import Policy
+from kschedweb.policies.selectors import revision_get
 
 pytestmark = pytest.mark.django_db
 
@@ -23,6 +29,28 @@ def test_a_workload_of_the_snapshot_is_counted(api_as: Callable[..., Any], demo:
     assert (data["policy"], data["revision"], data["count"], data["exact"]) == ("default", 1, 50, False)
     assert sum(data["nodes"].values()) == 50
     assert data["answer"] == "At least 50 more such pods fit: counting stopped at the limit."
+
+
+def test_it_is_answered_as_the_clusters_kube_scheduler_where_the_policy_names_none(
+    api_as: Callable[..., Any], client_as: Callable[..., Any], demo: Snapshot, editor: User
+) -> None:
+    """At once and by a job, over REST and on the page."""
+    asked = {"pod": {"requests": {"cpu": "9000"}}}
+    assert post(api_as("viewer"), "fit", **asked).json()["engine"] == CURRENT.engine
+    Cluster.objects.filter(pk=demo.cluster_id).update(server_version="v1.35.2")
+    assert post(api_as("viewer"), "fit", **asked).json()["engine"] == RELEASES["1.35"].engine
+    page = client_as("viewer").get("/capacity/", {"ask": "1", "cluster": demo.cluster.name, "cpu": "9000"})
+    assert f"Answered by {RELEASES['1.35'].engine}." in page.content.decode()
+    demo.refresh_from_db()
+    default = revision_get(Policy.objects.get(name="default"), 1)
+    asked_of_a_job = FitAsked(PodAsked(requests=(("cpu", "9000"),)))
+    question = services.question_ask(user=editor, snapshot=demo, revision=default, asked=asked_of_a_job)
+    services.question_answer(question=question, step=lambda *_: None)
+    Cluster.objects.filter(pk=demo.cluster_id).update(server_version="v1.36.2")
+    found = api_as("viewer").get(f"/api/v1/capacity/answers/{question.pk}/").json()
+    assert found["engine"] == RELEASES["1.35"].engine
+    page = client_as("viewer").get(f"/capacity/answers/{question.pk}/")
+    assert f"Answered by {RELEASES['1.35'].engine}." in page.content.decode()
 
 
 def test_what_does_not_fit_says_why_in_the_schedulers_words(api_as: Callable[..., Any], demo: Snapshot) -> None:

@@ -56,8 +56,9 @@ def test_a_job_gives_the_answer_that_a_request_gives(
     assert slow.json()["job"] == str(Job.objects.get(kind="capacity.answer").pk)
     work()
     found = client.get(slow["Location"]).json()
-    about = ("snapshot", "policy", "revision")
+    about = ("snapshot", "policy", "revision", "engine")
     assert found["state"] == "succeeded"
+    assert found["engine"] == quick.json()["engine"]
     assert found[kind] == {name: value for name, value in quick.json().items() if name not in about}
     assert [found[other] for other in ("fit", "nodes", "drain") if other != kind] == [None, None]
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from kschedweb import __version__
+from kschedweb.engine.releases import CURRENT
 from kschedweb.jobs.models import State
 from kschedweb.jobs.tasks import Cancelled
 from kschedweb.playground.experiments import selectors, services
@@ -47,6 +49,7 @@ def test_an_experiment_is_a_job_and_its_runs_are_kept() -> None:
     assert steps[-1] == ("A placement that knows the future, seed 1", 6, 6)
     listed = selectors.series(experiment)
     assert [one.policy for one in listed] == ["default", "water-level", "future"]
+    assert [one.engines for one in listed] == [[CURRENT.engine], [CURRENT.engine], [f"kschedweb {__version__}"]]
     assert listed[0].levels.shape == (1, 24, 4)
     assert listed[0].skew[12:].mean() == pytest.approx(listed[0].measures["skew"], rel=1e-3)
 

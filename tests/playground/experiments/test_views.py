@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
+from kschedweb.engine.releases import CURRENT
 from kschedweb.playground.experiments import selectors
 from kschedweb.playground.experiments.models import Experiment, Recording
 from tests.support.html import elements
@@ -73,6 +74,7 @@ def test_a_done_experiment_shows_measures_figures_and_files(client_as: Callable[
     assert "HheWaterLevelBalance beside the defaults: 20.0 points of skew" in text
     assert elements(text, "[data-figure=skew-figure]")
     assert "50 %" in text
+    assert f"Run by {CURRENT.engine}: kube-scheduler" in text
     lines = b"".join(client.get(f"{address}?format=csv").streaming_content).decode().splitlines()
     assert lines[0] == "policy,hours,skew,mean,lowest,highest"
     assert len(lines) == 1 + 2 * 24
@@ -93,6 +95,7 @@ def test_rest_starts_an_experiment_and_tells_what_came_of_it(api_as: Callable[..
     done = api.get(f"/api/v1/experiments/{experimented(admin)}/").data
     assert [one["policy"] for one in done["series"]] == ["default", "water-level"]
     assert len(done["series"][0]["skew"]) == 24
+    assert done["series"][0]["engine"] == [CURRENT.engine]
     wrong = api.post("/api/v1/experiments/start/", {**asked, "recording": "none"}, format="json")
     assert wrong.status_code == 400
     assert wrong.json()["errors"][0]["path"] == "recording"

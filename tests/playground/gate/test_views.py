@@ -8,7 +8,7 @@ from collections.abc import Callable
 from html import unescape
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
@@ -210,6 +210,22 @@ def test_what_was_asked_before_is_filtered_and_the_question_stays(
     assert nothing.context["page"].paginator.count == 0
     assert elements(nothing, "#asked input[name=search][value=elsewhere]")
     assert elements(nothing, "#asked .empty a[href=/gate/]")
+
+
+@pytest.mark.parametrize(
+    ("version", "asked", "said"),
+    [("", ("1.35", "1.37"), True), ("v1.36.1", ("1.36", "1.37"), False), ("v1.37.2", None, False)],
+)
+def test_a_cluster_page_says_from_where_an_upgrade_is_rehearsed(
+    client_as: Callable[..., Any], small: Snapshot, version: str, asked: tuple[str, str] | None, said: bool
+) -> None:
+    """A cluster that names no version has the link too, and is told so; one of the newest release has none."""
+    Cluster.objects.filter(pk=small.cluster_id).update(server_version=version)
+    page = client_as("editor").get("/clusters/small/")
+    links = [unescape(one["href"]) for one in elements(page, "a") if "Rehearse" in one.text]
+    queries = [parse_qs(urlsplit(link).query) for link in links]
+    assert [(query["baseline_release"][0], query["release"][0]) for query in queries] == ([asked] if asked else [])
+    assert ("The cluster names no version of Kubernetes" in " ".join(page.content.decode().split())) is said
 
 
 def test_a_cluster_page_asks_what_an_upgrade_changes(client_as: Callable[..., Any], small: Snapshot) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +38,11 @@ class ComparedPolicy:
     def first(self) -> Run | None:
         """The run of the lowest seed."""
         return self.runs[min(self.runs)] if self.runs else None
+
+    @property
+    def engines(self) -> list[str]:
+        """As ``engines`` of its runs."""
+        return engines(self.runs.values())
 
 
 @dataclass(frozen=True)
@@ -84,6 +89,11 @@ def sides(comparison: Comparison) -> list[ComparedPolicy]:
         done = {**side.runs, run.seed: run} if run.ended_at else side.runs
         found[run.position] = ComparedPolicy(side.position, side.label, done, side.total + 1)
     return [found[position] for position in sorted(found)]
+
+
+def engines(runs: Iterable[Run]) -> list[str]:
+    """The versions of kschedweb, with the kube-scheduler that they stand for, which made the finished ones of them."""
+    return sorted({run.engine for run in runs if run.ended_at})
 
 
 def lines(

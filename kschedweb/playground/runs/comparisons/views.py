@@ -84,6 +84,7 @@ def comparison(request: PageRequest, comparison_id: UUID) -> HttpResponseBase:
     context: dict[str, Any] = {
         "comparison": found,
         "sides": sides,
+        "engines": comparing.engines(found.runs.all()),
         "ended": ended,
         "own": may_change(request.user, found),
         "seconds_left": comparing.seconds_left(found),
@@ -197,7 +198,7 @@ def _export(
     if of == "moved":
         return export(form, f"comparison-{found.pk}-moved", moved.HEAD, (row.cells() for row in listed))
     rows = (
-        (line.measure.name, line.measure.unit, line.measure.direction, side.label, seed, value)
+        (line.measure.name, line.measure.unit, line.measure.direction, side.label, seed, value, side.runs[seed].engine)
         for line in lines
         for side, named in zip(sides, line.values, strict=True)
         for seed, value in sorted(named.items())

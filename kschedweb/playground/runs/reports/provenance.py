@@ -53,8 +53,11 @@ class Base:
 
 def gates(configurations: Sequence[Configuration]) -> str:
     """The feature gates that were on."""
-    versions = sorted({configuration.release.version for configuration in configurations})
-    return f"as kube-scheduler {' and '.join(versions)} has them unless told otherwise; none was switched"
+    releases = {configuration.release.title: configuration.release for configuration in configurations}
+    versions = sorted({release.version for release in releases.values()})
+    switched = [title for title, release in sorted(releases.items()) if release.switched]
+    said = f"switched: {'; '.join(switched)}" if switched else "none was switched"
+    return f"as kube-scheduler {' and '.join(versions)} has them unless told otherwise; {said}"
 
 
 def moment(time: datetime) -> str:

@@ -297,7 +297,7 @@ def _facts(
         ("Pods", provenance.placing(document)),
         ("Real use", provenance.use(document)),
         ("Time simulated", said),
-        ("Engine", ", ".join(_engines(runs))),
+        ("Engine", _made_by(runs)),
         ("Feature gates", gates),
         ("Runs done", provenance.moment(max(run.ended_at for run in runs if run.ended_at)) if runs else "–"),
     ]
@@ -322,7 +322,7 @@ def _plain(
         "policies": policies,
         "seeds": _seeds(runs),
         "seed_decides": chance.drawn(revision.document),
-        "engine": _engines(runs),
+        "engine": comparing.engines(runs),
         "feature_gates": gates,
         "runs": [
             {
@@ -332,6 +332,7 @@ def _plain(
                 "virtual_seconds": run.virtual_seconds,
                 "seconds": run.seconds,
                 "ended_at": run.ended_at.isoformat() if run.ended_at else None,
+                "engine": run.engine,
             }
             for run in runs
         ],
@@ -342,5 +343,10 @@ def _seeds(runs: Sequence[Run]) -> list[int]:
     return sorted({run.seed for run in runs})
 
 
-def _engines(runs: Sequence[Run]) -> list[str]:
-    return sorted({run.engine for run in runs})
+def _made_by(runs: Sequence[Run]) -> str:
+    """What the runs were made by, with the policies where it is not the same for all."""
+    made = comparing.engines(runs)
+    if len(made) < 2:
+        return ", ".join(made)
+    labels = {one: ", ".join(dict.fromkeys(run.label for run in runs if run.engine == one)) for one in made}
+    return "; ".join(f"{one}: {labels[one]}" for one in made)

@@ -15,10 +15,12 @@ from typing import Any
 import pytest
 
 from kschedweb.accounts.models import User
-from kschedweb.engine.releases import CURRENT
+from kschedweb.engine.releases import CURRENT, RELEASES
 from kschedweb.playground.runs import selectors, services
 from kschedweb.playground.runs.models import Run
 from kschedweb.playground.runs.reports import report
+from kschedweb.policies.models import Revision
+from kschedweb.policies.validation import process_of
 from tests.support import seed_runs
 
 pytestmark = pytest.mark.django_db
@@ -174,3 +176,33 @@ def test_who_owns_the_scenario_shares_it_where_it_is_looked_at(client_as: Client
     assert address not in client.get(f"/comparisons/{comparison.pk}/").content.decode()
     assert client_as("viewer").get(f"/comparisons/{comparison.pk}/").status_code == 200
     selectors.forget()
+
+
+def test_a_comparison_says_everywhere_by_which_kube_scheduler_each_policy_ran(client_as: Clients, editor: User) -> None:
+    """On its page, over REST, in its files and in its report, with the gates that were switched."""
+    old = RELEASES["1.36"].with_gates({"GenericWorkload": True})
+    Revision.objects.filter(policy__name=seed_runs.packed(editor)).update(process=process_of(old))
+    comparison = seed_runs.comparison(editor)
+    client, address = client_as("viewer"), f"/comparisons/{comparison.pk}/"
+    engines = {"default@1": CURRENT.engine, "packed@1": old.engine}
+    page = " ".join(client.get(address).content.decode().split())
+    assert all(f"</a> by {engine}" in page for engine in engines.values())
+    rest = client.get(f"/api/v1{address}").json()
+    assert rest["engine"] == sorted(engines.values())
+    assert {one["policy"]: one["engine"] for one in rest["runs"]} == engines
+    rows = client.get(f"{address}?format=json&of=measures").json()["items"]
+    assert {row["policy"]: row["engine"] for row in rows} == engines
+    report = client.get(f"{address}report/?format=json").json()
+    assert {one["policy"]: one["engine"] for one in report["runs"]} == engines
+    assert report["feature_gates"].endswith(f"; switched: {old.title}")
+    table = client.get(f"{address}report/?format=csv").getvalue().decode()
+    assert f"{CURRENT.engine}: default@1" in table
+    assert f"{old.engine}: packed@1" in table
+
+
+def test_where_one_kube_scheduler_ran_all_it_is_said_once(client_as: Clients, editor: User) -> None:
+    comparison = seed_runs.comparison(editor)
+    page = client_as("viewer").get(f"/comparisons/{comparison.pk}/").content.decode()
+    assert page.count(CURRENT.engine) == 1
+    report = client_as("viewer").get(f"/comparisons/{comparison.pk}/report/?format=json").json()
+    assert report["feature_gates"].endswith("; none was switched")
