@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from kschedweb.accounts.models import AuditEntry
 from kschedweb.clusters.models import Cluster
-from kschedweb.engine.releases import RELEASES
+from kschedweb.engine.releases import RELEASES, released
 from kschedweb.live.schedulers import services
 from kschedweb.live.schedulers.models import Candidate, LiveScheduler, Mode
 from tests.support import seed_live
@@ -92,7 +92,7 @@ def test_pages_and_rest_say_which_kube_scheduler_it_decides_as(
         assert all(one["engine"].endswith(f", {title}") for one in (*listed, *shown))
     Cluster.objects.filter(pk=connected.pk).update(server_version="v1.33.1")
     live.policy.revisions.update(process={})
-    assert "kube-scheduler 1.33 is not known here" in text(client_as("viewer").get(f"/live/{live.pk}/"))
+    assert released("1.33").remark in text(client_as("viewer").get(f"/live/{live.pk}/"))
 
 
 def test_a_taken_name_is_said_beside_it(client_as: Callable[[str], Client], live: LiveScheduler) -> None:

@@ -74,7 +74,7 @@ def test_a_done_experiment_shows_measures_figures_and_files(client_as: Callable[
     assert "HheWaterLevelBalance beside the defaults: 20.0 points of skew" in text
     assert elements(text, "[data-figure=skew-figure]")
     assert "50 %" in text
-    assert f"Run by {CURRENT.engine}: kube-scheduler" in text
+    assert f"Run by {CURRENT.engine}: kube-scheduler" in " ".join(text.split())
     lines = b"".join(client.get(f"{address}?format=csv").streaming_content).decode().splitlines()
     assert lines[0] == "policy,hours,skew,mean,lowest,highest"
     assert len(lines) == 1 + 2 * 24

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('capacity', '0001_questions'),
+        ('capacity', '0002_gangs'),
     ]
 
     operations = [
