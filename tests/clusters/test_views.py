@@ -137,7 +137,7 @@ def test_connecting_leads_to_the_cluster_with_its_permissions(
         page = client_as("admin").post("/clusters/connect/", given, follow=True)
     assert levels(page) == ["success"]
     assert page.context["job"].state == "queued"
-    assert len(page.context["missing"]) == 48
+    assert len(page.context["missing"]) == 50
     assert elements(page, "#main a[href=#permissions]")
     assert "there is nothing to schedule to" in html_of(page)
 

@@ -141,11 +141,12 @@ def _answered(request: ApiRequest, data: Json, asked: Asked) -> Response:
         answer = accepted(request, CapacityQuestionSerializer(question).data, "api:capacity-answer", question.pk)
         answer["Retry-After"] = "2"
         return answer
+    rules, _ = services.rules_of(snapshot, revision, asked)
     told = {
         "snapshot": snapshot.pk,
         "policy": revision.policy.name,
         "revision": revision.number,
-        "engine": services.rules_of(snapshot, revision, asked).release.engine,
+        "engine": rules.release.engine,
     }
     return Response({**told, **plain(found)})
 

@@ -70,7 +70,7 @@ def answer_at_once(*, user: User, snapshot: Snapshot, revision: Revision, asked:
     Raises NotNow if a job is needed, Conflict while another question of ``user`` is being answered, and
     ApplicationError for an invalid question.
     """
-    rules = rules_of(snapshot, revision, asked)
+    rules, notes = rules_of(snapshot, revision, asked)
     key = (revision.pk, rules.release.title, asked, snapshot.pk, utilisation.version(snapshot))
     known = _answers.peek(key)
     if known is not None:
@@ -81,7 +81,7 @@ def answer_at_once(*, user: User, snapshot: Snapshot, revision: Revision, asked:
         with at_once(_turn, AT_ONCE_SECONDS) as step:
             key_of_read = snapshot.pk, utilisation.version(snapshot), rules.release.counting
             engine = _snapshots.get(key_of_read, lambda: _engine(snapshot, rules))
-            found = _worked_out(engine, rules, asked, step, notes=_notes(snapshot, revision, asked))
+            found = _worked_out(engine, rules, asked, step, notes=notes)
     _answers.put(key, found)
     return found
 
@@ -114,9 +114,8 @@ def question_answer(*, question: Question, step: Step) -> dict[str, Any]:
             raise Unprocessable("The snapshot or the policy was deleted before there was an answer.")
         step("Reading the cluster", 0, 0)
         asked = asked_of(question.kind, question.asked)
-        rules = rules_of(question.snapshot, question.revision, asked)
+        rules, notes = rules_of(question.snapshot, question.revision, asked)
         engine = _engine(question.snapshot, rules)
-        notes = _notes(question.snapshot, question.revision, asked)
         found = _worked_out(engine, rules, asked, step, SECONDS, notes)
         content, sentence = answers.packed(found), words.sentence(found)
         told = {"sentence": sentence, "engine": rules.release.engine}
@@ -124,36 +123,6 @@ def question_answer(*, question: Question, step: Step) -> dict[str, Any]:
         Question.objects.filter(pk=question.pk, ended_at=None).update(**values)
         question.refresh_from_db(fields=list(told))
     return {"capacity": str(question.pk), "answer": question.sentence}
-
-
-def rules_of(snapshot: Snapshot, revision: Revision, asked: Asked) -> Configuration:
-    """What decides: for gangs with the feature gates that they need.
-
-    Raises Unprocessable for a classic revision, and ApplicationError for one whose release has no gangs.
-    """
-    version = snapshot.cluster.server_version
-    rules = configuration(revision, version)
-    if isinstance(asked, GangsAsked) and not rules.release.behaviour.groups_are_entities:
-        able = ", ".join(name for name, release in RELEASES.items() if release.behaviour.groups_are_entities)
-        said = f"kube-scheduler {rules.release.name} does not schedule gangs: choose a policy that names {able}."
-        raise ApplicationError.at("policy", f"{words.label(revision)}: {said}")
-    off = _gates_off(rules, asked)
-    try:
-        return configuration(revision, version, dict.fromkeys(off, True)) if off else rules
-    except ValueError as error:
-        raise ApplicationError.at("policy", f"{words.label(revision)}: {error}") from None
-
-
-def _gates_off(rules: Configuration, asked: Asked) -> list[str]:
-    """The feature gates that ``asked`` needs and ``rules`` leave off."""
-    return [gate for gate in asked.gates if not rules.release.on(gate)] if isinstance(asked, GangsAsked) else []
-
-
-def _notes(snapshot: Snapshot, revision: Revision, asked: Asked) -> tuple[str, ...]:
-    """What has to be said of the rules."""
-    off = _gates_off(configuration(revision, snapshot.cluster.server_version), asked)
-    what = f"feature gate{'s' if len(off) > 1 else ''} {' and '.join(off)}"
-    return (f"Worked out with the {what} on, which the policy leaves off.",) if off else ()
 
 
 def forget() -> None:
@@ -182,6 +151,29 @@ def _refuse_second(user: User) -> None:
             f"Another question of yours about capacity is being worked on, by job {running.job_id}: "
             "wait for its answer, or have the job cancelled."
         )
+
+
+def rules_of(snapshot: Snapshot, revision: Revision, asked: Asked) -> tuple[Configuration, tuple[str, ...]]:
+    """What runs, and what has to be said of it: for gangs the feature gates that they need are on in any case.
+
+    Raises ApplicationError for a policy that cannot answer, such as a classic one.
+    """
+    rules = configuration(revision, snapshot.cluster.server_version)
+    if not isinstance(asked, GangsAsked):
+        return rules, ()
+    if not rules.release.behaviour.groups_are_entities:
+        able = ", ".join(name for name, release in RELEASES.items() if release.behaviour.groups_are_entities)
+        said = f"kube-scheduler {rules.release.name} does not schedule gangs: choose a policy that names {able}."
+        raise ApplicationError.at("policy", f"{words.label(revision)}: {said}")
+    off = [gate for gate in asked.gates if not rules.release.on(gate)]
+    if not off:
+        return rules, ()
+    try:
+        rules = configuration(revision, snapshot.cluster.server_version, gates=dict.fromkeys(off, True))
+    except ValueError as error:
+        raise ApplicationError.at("policy", f"{words.label(revision)}: {error}") from None
+    what = f"feature gate{'s' if len(off) > 1 else ''} {' and '.join(off)}"
+    return rules, (f"Worked out with the {what} on, which the policy leaves off.",)
 
 
 def _engine(snapshot: Snapshot, rules: Configuration) -> EngineSnapshot:

@@ -150,7 +150,7 @@ def _asked(request: PageRequest, page: _Page) -> HttpResponseBase:
             about: dict[str, Any] = {"user": request.user, "snapshot": snapshot, "revision": revision}
             about["asked"] = form.asked(snapshot)
             found = _sought(about)
-            context["engine"] = services.rules_of(snapshot, revision, about["asked"]).release.engine
+            context["engine"] = services.rules_of(snapshot, revision, about["asked"])[0].release.engine
             if request.method == "POST":
                 address = f"{request.path}?{context['kept']}&{urlencode(_said(form))}"
                 if found is None or len(address) > LONGEST_ADDRESS:
