@@ -163,7 +163,7 @@ def rules_of(snapshot: Snapshot, revision: Revision, asked: Asked) -> tuple[Conf
         return rules, ()
     if not rules.release.behaviour.groups_are_entities:
         able = ", ".join(name for name, release in RELEASES.items() if release.behaviour.groups_are_entities)
-        said = f"kube-scheduler {rules.release.name} does not schedule gangs: choose a policy for {able}."
+        said = f"kube-scheduler {rules.release.name} does not schedule gangs: choose a policy that names {able}."
         raise ApplicationError.at("policy", f"{words.label(revision)}: {said}")
     off = [gate for gate in asked.gates if not rules.release.on(gate)]
     if not off:

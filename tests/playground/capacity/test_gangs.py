@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from kschedweb.clusters.models import NodeRow, Snapshot
+from kschedweb.clusters.models import Cluster, NodeRow, Snapshot
 from kschedweb.engine.config import default_document
 from kschedweb.engine.releases import CURRENT
 from kschedweb.jobs.models import Job
@@ -62,7 +62,7 @@ def test_a_policy_with_the_gates_on_needs_no_note(
     assert post(api_as("viewer"), pods=8, limit=1, policy="gangs").json()["notes"] == []
 
 
-def test_a_policy_for_an_older_release_is_refused_by_name(
+def test_a_policy_or_else_a_cluster_of_an_older_release_is_refused_by_name(
     api_as: Callable[..., Any], client_as: Callable[..., Any], demo: Snapshot, policy: Callable[..., Revision]
 ) -> None:
     policy("older", default_document(), {"release": "1.36"})
@@ -73,6 +73,10 @@ def test_a_policy_for_an_older_release_is_refused_by_name(
     shown = ask(client_as("viewer"), cpu="3", pods=8, policy="older")
     assert shown.status_code == 400
     assert "1.36 does not schedule gangs" in html_of(shown)
+    Cluster.objects.filter(pk=demo.cluster_id).update(server_version="v1.35.4")
+    assert post(api_as("viewer"), pods=8).json()["errors"][0]["path"] == "policy"
+    policy("newer", default_document(), {"release": "1.37"})
+    assert post(api_as("viewer"), pods=8, policy="newer").status_code == 200
 
 
 @pytest.mark.parametrize(
