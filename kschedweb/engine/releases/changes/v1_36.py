@@ -31,28 +31,6 @@ def _counted(name: str, memory: str) -> dict[str, object]:
 
 CHANGES = (
     Change(
-        "distinct-values",
-        SINCE,
-        "A constraint on distinct values is known again",
-        "Devices that have to differ in an attribute (distinctAttribute) are looked for. In 1.35 such a claim ends in "
-        "an error.",
-        NODE,
-        scenario(*DISTINCT, pending=with_device("p")),
-        plugins=("DynamicResources",),
-    ),
-    Change(
-        "capacity-words",
-        SINCE,
-        "Without DRAConsumableCapacity claims are searched for otherwise",
-        "Where the feature gate DRAConsumableCapacity is off, the error of a claim that asks for capacity names the "
-        "subrequest that does, and a constraint on distinct values is known all the same. The gate is on, so that "
-        "nothing shows it here.",
-        MESSAGE,
-        None,
-        behaviour=("device_search_is_early", "device_capacity_is_refused_by_request"),
-        plugins=("DynamicResources",),
-    ),
-    Change(
         "balance",
         SINCE,
         "NodeResourcesBalancedAllocation scores the improvement",
@@ -281,5 +259,27 @@ CHANGES = (
         configuration(plugins={"placementScore": {"enabled": [{"name": "PodGroupPodsCount"}]}}),
         fields=("placementGenerate", "placementScore", "TopologyPlacementGenerator", "PodGroupPodsCount"),
         words=("placementGenerate", "placementScore", "TopologyPlacementGenerator", "PodGroupPodsCount"),
+    ),
+    Change(
+        "distinct-values",
+        SINCE,
+        "A constraint on distinct values is known again",
+        "Devices that have to differ in an attribute (distinctAttribute) are looked for. In 1.35 such a claim ends in "
+        "an error.",
+        NODE,
+        scenario(*DISTINCT, pending=with_device("p")),
+        plugins=("DynamicResources",),
+    ),
+    Change(
+        "capacity-words",
+        SINCE,
+        "Without DRAConsumableCapacity claims are searched for otherwise",
+        "Where the feature gate DRAConsumableCapacity is off, the error of a claim that asks for capacity names the "
+        "subrequest that does, and a constraint on distinct values is known all the same. The gate is on, so that "
+        "nothing shows it here.",
+        MESSAGE,
+        None,
+        behaviour=("device_search_is_early", "device_capacity_is_refused_by_request"),
+        plugins=("DynamicResources",),
     ),
 )
