@@ -25,13 +25,18 @@ READ_WRITE_ONCE_POD = "ReadWriteOncePod"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Claim:
-    """A PersistentVolumeClaim. ``selector_error`` is what Kubernetes says where ``selector`` cannot be parsed."""
+    """A PersistentVolumeClaim. ``selector_error`` is what Kubernetes says where ``selector`` cannot be parsed.
+
+    ``storage_class`` is the class that counts, be it named by the spec or by the old annotation; ``spec_class`` is
+    that of the spec.
+    """
 
     namespace: str
     name: str
     uid: str
     controller_uid: str | None
     storage_class: str
+    spec_class: str
     volume: str
     bind_completed: bool
     selected_node: str | None
@@ -64,6 +69,7 @@ class Claim:
             uid=text(metadata, "uid", "metadata."),
             controller_uid=_controller_uid(metadata),
             storage_class=_class_name(annotations, spec),
+            spec_class=text(spec, "storageClassName", "spec."),
             volume=text(spec, "volumeName", "spec."),
             bind_completed=BIND_COMPLETED in annotations,
             selected_node=annotations.get(SELECTED_NODE),

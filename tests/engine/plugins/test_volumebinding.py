@@ -17,7 +17,7 @@ from kschedweb.engine.framework.events import (
     ClusterEvent,
 )
 from kschedweb.engine.framework.status import CycleError
-from tests.engine.builders import NEVER, explain, node, pod, refused, scheduler
+from tests.engine.builders import NEVER, explain, node, pod, raw_scores, refused, scheduler
 from tests.engine.storage import (
     BETA_REGION,
     BETA_ZONE,
@@ -270,3 +270,14 @@ def test_claims_fit_exactly_where_each_can_have_a_volume_of_its_own(volumes: lis
         has >= wants for has, wants in zip(largest, sorted(claims, reverse=True), strict=True)
     )
     assert refused(answer, NAME) == ({} if enough else {"a": (NEVER, NO_VOLUME)})
+
+
+def test_claims_are_scored_by_the_class_of_their_spec_and_find_room_by_that_of_their_annotation() -> None:
+    driver = made("CSIDriver", DRIVER, version="storage.k8s.io/v1", spec={"storageCapacity": True})
+    capacity = {"storageClassName": "local", "nodeTopology": {}, "capacity": "20Gi"}
+    said = made("CSIStorageCapacity", "s", version="storage.k8s.io/v1", metadata={"namespace": "default"}, **capacity)
+    objects = [node("a"), storage_class(provisioner=DRIVER), driver, said, claim("c", "1")]
+    other = claim("d", "5Gi", storageClassName="made")
+    other["metadata"]["annotations"] = {"volume.beta.kubernetes.io/storage-class": "local"}
+    assert raw_scores(explain(user("p", "c", "d"), *objects, other), NAME) == [88]
+    assert raw_scores(explain(user("p", "c", "d"), *objects, claim("d", "5Gi")), NAME) == [75]

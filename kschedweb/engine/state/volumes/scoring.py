@@ -50,10 +50,10 @@ def _provisioned(snapshot: Snapshot, claims: list[Claim], curve: Ints) -> Ints:
     size = len(snapshot)
     total: Floats = np.zeros(size)
     classes, unsaid = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.bool_)
-    for name in dict.fromkeys(claim.storage_class for claim in claims):
+    for name in dict.fromkeys(claim.spec_class for claim in claims):  # not the annotation's, as in kube-scheduler
         requested, capacity, counts = np.zeros(size), np.zeros(size), np.zeros(size, dtype=np.bool_)
         for claim in claims:
-            if claim.storage_class == name:
+            if claim.spec_class == name:
                 room, known = _capacity(snapshot, claim)
                 requested += np.where(known, whole(STORAGE, claim.request or 0), 0)
                 unsaid |= known & np.isnan(room)
