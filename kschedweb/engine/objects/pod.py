@@ -268,8 +268,8 @@ def _status_content(status: Json) -> tuple[Any, ...]:
         for key in ("containerStatuses", "initContainerStatuses")
         for raw in _listed(status, key)
     ]
-    # Containers that do not say what they have are as good as unknown.
-    told = any(resources is not None or not isinstance(name, str) for name, resources, _ in containers)
+    # Containers that say neither what they have nor what they were promised are as good as unknown.
+    told = any(parts != [None, None] or not isinstance(name, str) for name, *parts in containers)
     return (
         status.get("resources"),
         containers if told else [],
