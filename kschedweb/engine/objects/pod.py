@@ -97,6 +97,11 @@ class Pod:
         )
 
     @property
+    def resize_deferred(self) -> bool:
+        """Whether the kubelet puts a resize of the pod off until there is room on its node."""
+        return self.resources.resize_deferred
+
+    @property
     def key(self) -> str:
         return f"{self.namespace}/{self.name}"
 

@@ -23,6 +23,7 @@ UNSHOWN = {
     "claims-wake",
     "who-is-woken-too",
     "groups",
+    "room-for-resizes",
     "pod-level-requests",
     "capacity-words",
 }
