@@ -71,6 +71,12 @@ class Behaviour:
     """DefaultPreemption says where it makes room."""
     taints_wake_for_new_nodes: bool
     """A node's changed taint wakes the pods that plugins refused which wait for new nodes."""
+    nominates_when_added: bool
+    """A pod's nomination counts from when the pod is there, gated or not, and not only once it may be tried."""
+    looks_again_at_gated: bool
+    """A gated pod that has waited for five minutes is looked at again, and every five minutes from then."""
+    ending_pods_give_up_nodes: bool
+    """A pod on its way to a node gives it up once it is being deleted, not only when its binding has failed."""
     hints_see_nominations: bool
     """Hints of affinity and spread see pods that are promised a node, and labels that the pod itself gets."""
     keeps_order_of_unstarted: bool

@@ -25,5 +25,6 @@ V1_35 = replace(
         refuses_capacity_with_status=False,
         device_search_is_early=True,
         says_qualified_name=False,
+        ending_pods_give_up_nodes=True,
     ),
 )

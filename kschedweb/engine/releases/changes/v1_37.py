@@ -331,6 +331,17 @@ CHANGES = (
         behaviour=("one_term_keeps_away", "taints_wake_for_new_nodes"),
     ),
     Change(
+        "gated-pods",
+        SINCE,
+        "Gated pods are looked at again, and keep the room they were promised",
+        "A pod that a plugin keeps out of the queue is looked at again every five minutes, whatever that plugin waits "
+        "for. One that was nominated to a node before the scheduler was started keeps that room from the start, not "
+        "only once its gates are gone.",
+        NODE,
+        None,
+        behaviour=("looks_again_at_gated", "nominates_when_added"),
+    ),
+    Change(
         "node-filters",
         SINCE,
         "NodeName comes first, and three filters run at preFilter too",
