@@ -85,7 +85,7 @@ class LiveLoop:
             Timing.of(configuration.document),
             extenders=bool(configuration.extenders),
             nominator=nominator,
-            taints_wake=configuration.release.behaviour.taints_wake_for_new_nodes,
+            behaviour=configuration.release.behaviour,
         )
         self._pods: dict[str, Pod] = {}
         request = SearchRequest(post_filter=True, ranks=RANKS, draw=draw, elsewhere=True)
