@@ -217,7 +217,9 @@ class GroupSearch:
         assumed: list[BindingCycle] = []
         try:
             for pod in () if status.code is Code.ERROR else self.pods:
-                placement = self._assume(self.scheduler.find(pod, request), pod, assumed)
+                watch = self.request.watch.another()
+                found = self.scheduler.find(pod, replace(request, watch=watch))
+                placement = replace(self._assume(found, pod, assumed), watch=watch)
                 placements.append(placement)
                 if placement.error and placement.message != NO_NODES:
                     status = error(f"failed to schedule other pod from a pod group: {placement.message}")

@@ -119,6 +119,9 @@ class _Watch(Stopwatch):
         super().__init__()
         self._check, self.gangs, self._tried = check, 0, 0
 
+    def another(self) -> Stopwatch:
+        return self
+
     def start(self) -> None:
         if not self._check(self.gangs, self._tried):
             raise _OverError
