@@ -198,5 +198,5 @@ class PodGroupView(APIView):
 
 urlpatterns = [
     path("clusters/<slug:name>/podgroups/", PodGroupsView.as_view(), name="podgroups"),
-    path("clusters/<slug:name>/podgroups/<str:namespace>/<str:group>/", PodGroupView.as_view(), name="podgroup"),
+    path("clusters/<slug:name>/podgroups/<str:namespace>/<path:group>/", PodGroupView.as_view(), name="podgroup"),
 ]

@@ -74,6 +74,9 @@ class _Deadline(Stopwatch):
         super().__init__()
         self._until = monotonic() + SECONDS
 
+    def another(self) -> Stopwatch:
+        return self
+
     def start(self) -> None:
         if monotonic() > self._until:
             raise Unprocessable(

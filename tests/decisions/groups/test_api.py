@@ -150,6 +150,16 @@ def test_what_cannot_be_asked_gets_a_clear_error(
     assert [one["path"] for one in ask(gates="off").json()["errors"]] == ["gates"]
 
 
+def test_a_group_that_takes_too_long_is_given_up(
+    lab: Lab, ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab(group("gang"), *members(2))
+    monkeypatch.setattr("kschedweb.decisions.groups.case.SECONDS", -1.0)
+    assert ask().status_code == 422
+    monkeypatch.undo()
+    assert ask().json()["answer"]["placed"] is True
+
+
 def first_tries() -> list[Any]:
     """Recorded scenarios in which kube-scheduler tried a group before anything else, one of each ten."""
     tried = [line for line in read(GOLDEN) if line["expected"].get("attempts")]
