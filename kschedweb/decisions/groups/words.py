@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kschedweb.decisions.case import Case
 from kschedweb.decisions.groups.rules import able, gates_named
 from kschedweb.decisions.groups.standing import State
 from kschedweb.decisions.parts import Headline
@@ -14,6 +15,7 @@ from kschedweb.engine.plugins.gangscheduling import TOO_FEW
 from kschedweb.web.units import counted
 
 if TYPE_CHECKING:
+    from kschedweb.decisions.case import AnyCase
     from kschedweb.decisions.groups.case import GroupCase
     from kschedweb.decisions.groups.standing import Standing
     from kschedweb.engine.cycle.groupplacement import GroupPlacement
@@ -114,6 +116,14 @@ def _why(case: GroupCase) -> list[str]:
     tried = case.first_try
     where = f"In {tried.domain.name}: " if tried is not None and tried.domain.name else ""
     return [f"{where}{case.blocked}."]
+
+
+def by_itself(case: AnyCase) -> str:
+    """What has to be said where a pod is explained by itself which is scheduled with its group; "" where it is not."""
+    if not (isinstance(case, Case) and case.pod.scheduling_group and case.scheduler.configuration.release.groups):
+        return ""
+    name = case.pod.scheduling_group.partition("/")[2]
+    return f"kube-scheduler places it together with its group {name}; here it is explained by itself."
 
 
 def short(key: str, standing: Standing) -> str:

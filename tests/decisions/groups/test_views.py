@@ -107,6 +107,18 @@ def test_the_list_leads_to_each_group_and_the_pod_to_its_group(
     assert links(client.get("/clusters/lab/")) == [LIST]
 
 
+def test_a_pods_own_decision_says_that_it_is_placed_with_its_group(
+    lab: Lab, on: Revision, client_as: Callable[[str], Client], api_as: Callable[[str], Any]
+) -> None:
+    lab(group("gang"), *members(2), pod("plain"))
+    said = "kube-scheduler places it together with its group gang; here it is explained by itself."
+    for name, policy, note in (("gang-0", "on", said), ("gang-0", "default", ""), ("plain", "on", "")):
+        page = client_as("viewer").get(f"/decision/lab/default/{name}/", {"policy": policy})
+        assert page.context["by_itself"] == note
+        told = api_as("viewer").get(f"/api/v1/clusters/lab/pods/default/{name}/decision/", {"policy": policy}).json()
+        assert told["warnings"] == ([note] if note else [])
+
+
 def test_pods_and_searches_lead_to_groups(lab: Lab, on: Revision, client_as: Callable[[str], Client]) -> None:
     lab(group("gang"), *members(2), pod("plain"))
     client = client_as("viewer")
