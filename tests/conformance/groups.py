@@ -20,7 +20,7 @@ from typing import Any
 from kschedweb.engine.framework.status import CycleError
 from tests.conformance.hunt_options import hunt_options
 from tests.conformance.hunting import KEPT
-from tests.conformance.making.groups import Busy, Devices, Domains, Groups, Sampled, Sharing
+from tests.conformance.making.groups import Allocated, Busy, Devices, Domains, Groups, Sampled, Sharing
 from tests.conformance.making.groupvolumes import Volumes
 from tests.conformance.rounds import Rounds
 from tests.conformance.shrinking import shrink
@@ -33,6 +33,7 @@ KINDS = {
     "sampled": Sampled,
     "devices": Devices,
     "sharing": Sharing,
+    "allocated": Allocated,
     "busy": Busy,
     "volumes": Volumes,
 }
