@@ -113,7 +113,7 @@ def test_who_schedules_can_do_all_it_has_to(account: Account, keep_budgets: bool
         assert writer.bind(victim, "node-a").result is WriteCode.BOUND
         assert writer.look(victim, "node-a").result is WriteCode.BOUND
         assert writer.unscheduled(preemptor, "Unschedulable", "no room", "node-a").result is WriteCode.DONE
-        assert writer.evict(victim, preemptor, keep_budgets=keep_budgets).result is WriteCode.DONE
+        assert writer.evict(victim, preemptor, "water", keep_budgets=keep_budgets).result is WriteCode.DONE
         recorder.failed_scheduling(preemptor, "no room")
         recorder.failed_scheduling(preemptor, "no room")
         recorder.preempted(victim, preemptor, "node-a")

@@ -64,7 +64,7 @@ def test_another_pod_of_that_name_is_not_touched(place: Place) -> None:
     new = place.pod("twin")
     assert place.writer.bind(old, "node-a").result is WriteCode.MISSING
     assert place.writer.unscheduled(old, "Unschedulable", "no room").result is WriteCode.MISSING
-    assert place.writer.evict(old, new).result is WriteCode.MISSING
+    assert place.writer.evict(old, new, "water").result is WriteCode.MISSING
     found = place.read(new)
     assert "nodeName" not in found["spec"]
     assert "conditions" not in found["status"]
@@ -76,7 +76,7 @@ def test_who_leads_no_more_writes_nothing(place: Place) -> None:
     place.leads.clear()
     assert place.writer.bind(pod, "node-a").result is WriteCode.WITHHELD
     assert place.writer.unscheduled(pod, "Unschedulable", "no room").result is WriteCode.WITHHELD
-    assert place.writer.evict(pod, pod).result is WriteCode.WITHHELD
+    assert place.writer.evict(pod, pod, "water").result is WriteCode.WITHHELD
     assert "nodeName" not in place.read(pod)["spec"]
 
 
@@ -126,7 +126,7 @@ def test_a_victim_is_marked_and_leaves(place: Place) -> None:
     assert place.writer.bind(victim, "node-a").done
     place.plane.call("PATCH", f"{PODS}/victim", {"metadata": {"finalizers": ["example.com/stay"]}})
     place.read(victim)
-    assert place.writer.evict(victim, preemptor).result is WriteCode.DONE
+    assert place.writer.evict(victim, preemptor, "water").result is WriteCode.DONE
     found = place.read(victim)
     mark = next(each for each in found["status"]["conditions"] if each["type"] == "DisruptionTarget")
     assert (mark["status"], mark["reason"]) == ("True", "PreemptionByScheduler")
@@ -145,11 +145,11 @@ def test_a_budget_holds_where_it_is_asked_to(place: Place) -> None:
         ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
         place.plane.call("PATCH", f"{PODS}/guarded/status", {"status": ready})
         place.read(victim)
-        refused = place.writer.evict(victim, preemptor, keep_budgets=True)
+        refused = place.writer.evict(victim, preemptor, "water", keep_budgets=True)
         assert refused.result is WriteCode.REFUSED
         assert "disruption budget" in refused.text
         assert "deletionTimestamp" not in place.read(victim)["metadata"]
-        assert place.writer.evict(victim, preemptor).done
+        assert place.writer.evict(victim, preemptor, "water").done
         assert place.read(victim)["metadata"]["deletionTimestamp"]
     finally:
         place.plane.call("DELETE", f"{budgets}/one")

@@ -9,7 +9,7 @@ Json = dict[str, Any]
 
 
 class Named(Protocol):
-    """A pod, identified by all three."""
+    """A pod, or a group of pods, identified by all three."""
 
     @property
     def namespace(self) -> str: ...
@@ -19,12 +19,18 @@ class Named(Protocol):
     def uid(self) -> str: ...
 
 
+class Preemptor(Named, Protocol):
+    """A pod or a group of pods for which others have to go."""
+
+    @property
+    def kind(self) -> str: ...
+
+
 class PodFacts(NamedTuple):
     resource_version: str = ""
     generation: int = 0
     conditions: tuple[Json, ...] = ()
     nominated: str = ""
-    scheduler_name: str = ""
 
 
 UNKNOWN = PodFacts()
@@ -38,13 +44,12 @@ class KnownPods:
 
     def saw(self, raw: Mapping[str, Any]) -> None:
         """Add or update a pod; ``raw`` is from the API server."""
-        metadata, status, spec = raw["metadata"], raw.get("status") or {}, raw.get("spec") or {}
+        metadata, status = raw["metadata"], raw.get("status") or {}
         self._facts[metadata.get("uid", "")] = PodFacts(
             metadata.get("resourceVersion", ""),
             int(metadata.get("generation") or 0),
             tuple(status.get("conditions") or ()),
             status.get("nominatedNodeName") or "",
-            spec.get("schedulerName") or "",
         )
 
     def gone(self, uid: str) -> None:

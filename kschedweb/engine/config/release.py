@@ -108,6 +108,7 @@ class Release:
     ``specs`` are its plugins, ``defaults`` its default set in its order; ``others`` gives plugins that run here beside
     them and is called once, when a configuration is read. ``gates`` are the feature gates that it knows, ``switched``
     those that were turned on or off. ``scheme`` is the place in its source that refuses an unknown kind, as errors say.
+    ``silent_about_resizes`` are the plugins that are not asked about a running pod whose resize waits for room.
     ``nearest_to`` is the release that was asked for, where there is none and this is the nearest.
     """
 
@@ -120,6 +121,7 @@ class Release:
     scheme: str
     switched: Mapping[str, bool] = field(default_factory=dict)
     others: Callable[[], Iterable[PluginSpec]] = _nobody
+    silent_about_resizes: frozenset[str] = frozenset()
     nearest_to: str = ""
 
     @property
@@ -163,6 +165,11 @@ class Release:
     def groups_by_topology(self) -> bool:
         """Whether a group is tried in one domain after the other."""
         return self.groups and self.on("TopologyAwareWorkloadScheduling")
+
+    @property
+    def resizes(self) -> bool:
+        """Whether room is made for a running pod whose resize waits for it."""
+        return self.on("InPlacePodVerticalScalingSchedulerPreemption")
 
     @property
     def outside(self) -> tuple[str, ...]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from kschedweb.engine.cycle.placement import Placement
 from kschedweb.engine.framework.groups import Assignment, Domain, DomainScore, GroupRoom
-from kschedweb.engine.framework.preparation import FreeClaim
 from kschedweb.engine.framework.status import SUCCESS, Status
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
@@ -84,11 +83,6 @@ class GroupPlacement:
     @property
     def victims(self) -> tuple[str, ...]:
         return () if self.room is None else tuple(victim.key for victim in self.room.victims)
-
-    @property
-    def frees(self) -> tuple[FreeClaim, ...]:
-        """The claims whose devices have to be given back."""
-        return () if self.room is None else self.room.frees
 
     @property
     def condition(self) -> Json:

@@ -91,8 +91,8 @@ class GroupSearch:
             prepared, frees = self._prepared(done), dict(self.frees)
             cycle = GroupCycle(self.scheduler.snapshot, self.group, self.pods, prepared, frees)
             room = self._framework.pod_group_post_filter(cycle, self)
-            for free in () if self.request.elsewhere else room.frees:
-                self.scheduler.snapshot.resource_claims.free(free.namespace, free.claim, made=free.made)
+            if not self.request.elsewhere:
+                self._free(room)
             if room.status.code is Code.ERROR:
                 status = room.status
             else:
@@ -223,7 +223,9 @@ class GroupSearch:
         assumed: list[BindingCycle] = []
         try:
             for pod in () if status.code is Code.ERROR else self.pods:
-                placement = self._assume(self.scheduler.find(pod, request), pod, assumed)
+                watch = self.request.watch.another()
+                found = self.scheduler.find(pod, replace(request, watch=watch))
+                placement = replace(self._assume(found, pod, assumed), watch=watch)
                 placements.append(placement)
                 if placement.error and placement.message != NO_NODES:
                     status = error(f"failed to schedule other pod from a pod group: {placement.message}")
@@ -237,6 +239,11 @@ class GroupSearch:
         if status.code is Code.WAIT:
             status = unschedulable(UNPLACED, *status.reasons)
         return DomainTry(where, status, tuple(placements))
+
+    def _free(self, room: GroupRoom) -> None:
+        for claims in room.frees.values():
+            for one in claims:
+                self.scheduler.snapshot.resource_claims.free(one.namespace, one.claim, made=one.made)
 
     def _note(self, cycle: Cycle, diagnosis: Diagnosis) -> None:
         for plugin in self._framework.points.freeing:
@@ -269,7 +276,10 @@ class GroupSearch:
     def _said(self, final: DomainTry, status: Status, room: GroupRoom | None) -> list[Placement]:
         """The placements of all pods, those among them that were not tried."""
         tried = [*final.placements, *[None] * (len(self.pods) - len(final.placements))]
-        return [self._one(pod, one, final.status, status, room) for pod, one in zip(self.pods, tried, strict=True)]
+        said = [self._one(pod, one, final.status, status, room) for pod, one in zip(self.pods, tried, strict=True)]
+        if room is None:
+            return said
+        return [replace(one, frees=room.frees.get(one.pod, ())) for one in said]
 
     @staticmethod
     def _one(pod: Pod, tried: Placement | None, before: Status, status: Status, room: GroupRoom | None) -> Placement:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from kschedweb.engine.framework.decision import UNTIMED, Decision, Ranked, Stopwatch
@@ -29,6 +29,7 @@ class Placement:
     ``outright``: PreFilter rejected the pod, so that no filter was asked.
     ``drawn`` is the number of equally good nodes that ``node`` was drawn from, 0 if it was not drawn.
     ``top`` are the best nodes, the chosen one first, where the scheduler is to tell of them.
+    ``watch`` measured the cycle, where it was one of a group's.
     """
 
     pod: str
@@ -46,6 +47,7 @@ class Placement:
     top: tuple[Ranked, ...] = ()
     with_group: bool = False
     outright: bool = False
+    watch: Stopwatch = field(default=UNTIMED, compare=False, repr=False)
 
     def decision(self, pod: Pod, now: float, attempt: int = 1, watch: Stopwatch = UNTIMED) -> Decision:
         """The same for Permit plugins, and others, to read; ``now`` is seconds of the epoch.

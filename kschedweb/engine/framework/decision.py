@@ -76,9 +76,18 @@ class Stopwatch:
         self.laps: dict[str, float] = {}
         self.codes: dict[str, str] = {}
 
+    def another(self) -> Stopwatch:
+        """One of its own by the same clock."""
+        return Stopwatch(self._clock)
+
     def start(self) -> None:
         """Begin anew."""
         self.laps, self.codes = {}, {}
+        if self._clock is not None:
+            self._since = self._clock()
+
+    def resume(self) -> None:
+        """What passed since the last lap was spent on something else."""
         if self._clock is not None:
             self._since = self._clock()
 

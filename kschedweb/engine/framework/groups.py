@@ -88,14 +88,14 @@ class GroupRoom:
     """What became of the search for room for a group.
 
     With success ``nominated`` has the node that each pod waits for, by key ("": none); ``victims`` have to go first.
-    ``frees`` are claims whose devices have to be given back, be there success or not.
+    ``frees`` are claims whose devices have to be given back for a pod, by its key, be there success or not.
     """
 
     status: Status
     nominated: dict[str, str] = field(default_factory=dict)
     victims: tuple[Pod, ...] = ()
     violations: int = 0  # how many of the victims a disruption budget would keep
-    frees: tuple[FreeClaim, ...] = ()
+    frees: Mapping[str, tuple[FreeClaim, ...]] = field(default_factory=dict)
 
 
 class AssignedPods(Protocol):

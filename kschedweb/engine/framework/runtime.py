@@ -202,10 +202,10 @@ class Framework:
         """Ask the plugins in turn for room for the group: one that finds some, or gives up for good, ends it."""
         reasons: list[str] = []
         by = ""
-        frees: tuple[FreeClaim, ...] = ()
+        frees: Mapping[str, tuple[FreeClaim, ...]] = {}
         for plugin in self.points.pod_group_post_filter:
             room = plugin.pod_group_post_filter(cycle, handle)
-            status, frees = room.status.by(plugin.name), frees + room.frees
+            status, frees = room.status.by(plugin.name), _both(frees, room.frees)
             if status.ok or status.code is Code.UNRESOLVABLE:
                 return replace(room, status=status, frees=frees)
             if status.code is not Code.UNSCHEDULABLE:
@@ -364,6 +364,12 @@ def _success(plugin: str) -> Status:
 def out_of_range(scores: Ints) -> bool:
     """Whether a score is below 0 or above 100."""
     return bool(scores.size) and bool(scores.view(np.uint64).max() > MAX_NODE_SCORE)  # negative ones become large
+
+
+def _both(
+    one: Mapping[str, tuple[FreeClaim, ...]], other: Mapping[str, tuple[FreeClaim, ...]]
+) -> dict[str, tuple[FreeClaim, ...]]:
+    return {pod: one.get(pod, ()) + other.get(pod, ()) for pod in {**one, **other}}
 
 
 def _rejection(point: str, plugin: str, status: Status) -> Status:

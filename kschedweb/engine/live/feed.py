@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 
 from kschedweb.engine.framework.events import (
     CSI_DRIVER,
@@ -23,6 +25,8 @@ from kschedweb.engine.live.podfeed import PodFeed
 from kschedweb.engine.live.work import Work
 from kschedweb.engine.objects.access import Json, ObjectError, mapping, reference
 from kschedweb.engine.objects.node import Node
+from kschedweb.engine.objects.podgroup import POD_GROUP
+from kschedweb.engine.queue import GroupQueue
 from kschedweb.engine.state.cluster import ClusterObjects, identity
 from kschedweb.engine.state.watermarks.annotations import annotated
 from kschedweb.engine.state.watermarks.table import WORKLOADS, Watermarks
@@ -108,7 +112,8 @@ class Feed:
         namespace, _, name = key.partition("/")
         if kind == NODE:
             return self._lose_node(name, now)
-        old = self.cluster.remove(kind, namespace, name)
+        with self._following_group(kind, key, now):
+            old = self.cluster.remove(kind, namespace, name)
         if old is not None:
             self._changed(kind, old, None, now)
         return []
@@ -119,7 +124,9 @@ class Feed:
         if kind == NODE:
             return self._apply_node(Node.read(raw), now)
         raw.setdefault("kind", kind)  # items of a list do not say
-        self._changed(kind, self.cluster.add(raw), raw, now)
+        with self._following_group(kind, _key(raw), now):
+            old = self.cluster.add(raw)
+        self._changed(kind, old, raw, now)
         return []
 
     # Other objects.
@@ -135,6 +142,20 @@ class Feed:
         if kind in RESOURCES:
             action = Action.ADD if old is None else Action.DELETE if new is None else Action.UPDATE
             self._queue.move(ClusterEvent(RESOURCES[kind], action), old, new, now)
+
+    @contextmanager
+    def _following_group(self, kind: str, key: str, now: float) -> Iterator[None]:
+        """A context in which the object ``key`` changes; the queue hears of it if it is a group of pods."""
+        groups, queue = self.cluster.groups, self._queue
+        old = groups.get(key) if kind == POD_GROUP else None
+        yield
+        new = groups.get(key) if kind == POD_GROUP else None
+        if old is not None and new is not None and old.scheduled and not new.scheduled:
+            # It was placed here; the cluster may not show its condition yet.
+            new = replace(new, scheduled=True)
+            groups.put(new)
+        if isinstance(queue, GroupQueue) and (old or new) is not None:
+            queue.follow_group(old, new, now)
 
     # Nodes.
 

@@ -10,8 +10,10 @@ from kschedweb.engine.framework.decision import Decision
 from kschedweb.engine.framework.preparation import FreeClaim, Preparation
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.podgroup import PodGroup
 
 UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"
+CLUSTER = "cluster"
 
 
 class PodRef(NamedTuple):
@@ -25,18 +27,49 @@ class PodRef(NamedTuple):
     def key(self) -> str:
         return f"{self.namespace}/{self.name}"
 
+    @property
+    def kind(self) -> str:
+        """As kube-scheduler calls it where it evicts for it."""
+        return "pod"
+
     @classmethod
     def of(cls, pod: Pod) -> PodRef:
         return cls(pod.namespace, pod.name, pod.uid)
 
 
+class GroupRef(NamedTuple):
+    """Which group of pods is meant."""
+
+    namespace: str
+    name: str
+    uid: str
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def kind(self) -> str:
+        """As kube-scheduler calls it where it evicts for it."""
+        return "podgroup"
+
+    @classmethod
+    def of(cls, group: PodGroup) -> GroupRef:
+        return cls(group.namespace, group.name, group.uid)
+
+
 @dataclass(frozen=True, slots=True)
 class Intent:
+    """What is to be done in the cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodIntent(Intent):
     pod: PodRef
 
 
 @dataclass(frozen=True, slots=True)
-class Bind(Intent):
+class Bind(PodIntent):
     """Write the binding, then say ``bound`` or ``bind_failed``.
 
     ``preparations`` have to be written, and to have taken effect, before. Where ``extender`` is not ``None`` it is
@@ -50,7 +83,7 @@ class Bind(Intent):
 
 
 @dataclass(frozen=True, slots=True)
-class Hold(Intent):
+class Hold(PodIntent):
     """``plugin`` lets the pod wait up to ``seconds`` for an answer from outside. Store this before anything else.
 
     The answer comes as ``allow`` or ``reject``; the loop itself never ends the wait by time. ``ask`` is what the plugin
@@ -65,7 +98,7 @@ class Hold(Intent):
 
 
 @dataclass(frozen=True, slots=True)
-class Wait(Intent):
+class Wait(PodIntent):
     """``plugins`` let the pod wait at Permit. Without an answer, the first whose time is up rejects it.
 
     ``until`` is that time, in seconds of the epoch.
@@ -78,7 +111,7 @@ class Wait(Intent):
 
 
 @dataclass(frozen=True, slots=True)
-class Report(Intent):
+class Report(PodIntent):
     """The pod was not scheduled: an event FailedScheduling with ``message``, and the condition PodScheduled.
 
     ``reason`` is the condition's: Unschedulable or SchedulerError; "" asks for the event only. ``nominated`` is the
@@ -94,29 +127,49 @@ class Report(Intent):
 
 
 @dataclass(frozen=True, slots=True)
-class Evict(Intent):
-    """Evict the pod from ``node`` for ``preemptor``: it gets the condition DisruptionTarget and is deleted."""
+class Evict(PodIntent):
+    """Evict the pod for ``preemptor``, of that ``scheduler``: it gets the condition DisruptionTarget and is deleted.
 
-    preemptor: PodRef
+    It is on ``node``; where a group preempts, on any of them, which kube-scheduler calls ``CLUSTER``.
+    """
+
+    preemptor: PodRef | GroupRef
     node: str
+    scheduler: str
 
 
 @dataclass(frozen=True, slots=True)
-class Free(Intent):
+class Free(PodIntent):
     """A claim that is reserved only for this pod gives its devices back, so that others may be chosen."""
 
     claim: FreeClaim
 
 
 @dataclass(frozen=True, slots=True)
-class Nominate(Intent):
+class Nominate(PodIntent):
     """Set the status' nominatedNodeName to ``node``, "" clears it."""
 
     node: str
 
 
 @dataclass(frozen=True, slots=True)
-class Superseded(Intent):
+class ReportGroup(Intent):
+    """The group's condition PodGroupInitiallyScheduled is this now.
+
+    ``generation`` is that of the object which was tried, 0 where it says none. ``since`` is when the condition got this
+    status, in the API's words, "" for now.
+    """
+
+    group: GroupRef
+    status: str
+    reason: str
+    message: str
+    generation: int
+    since: str
+
+
+@dataclass(frozen=True, slots=True)
+class Superseded(PodIntent):
     """The pod is not held any more (``why``): its request ends. If the pod still exists, it is tried again."""
 
     why: str

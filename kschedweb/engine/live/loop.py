@@ -14,12 +14,13 @@ from kschedweb.engine.framework.explanation import Explanation
 from kschedweb.engine.framework.runtime import Factory
 from kschedweb.engine.live.comparing import CacheComparison, Fresh, compare
 from kschedweb.engine.live.feed import Feed
+from kschedweb.engine.live.groups import GroupWork
 from kschedweb.engine.live.intents import Intent, PodRef, Superseded
 from kschedweb.engine.live.reservations import Stage
 from kschedweb.engine.live.work import Work
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.queue import SchedulingQueue, Timing
+from kschedweb.engine.queue import queue_of
 from kschedweb.engine.state.nominator import Nominator
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks.table import Watermarks
@@ -79,17 +80,11 @@ class LiveLoop:
         self._scheduler = Scheduler(
             self._world.snapshot, configuration, registry, nominator=nominator, extenders=extenders
         )
-        self._queue = SchedulingQueue(
-            self._scheduler.frameworks,
-            self._world.cluster,
-            Timing.of(configuration.document),
-            extenders=bool(configuration.extenders),
-            nominator=nominator,
-            behaviour=configuration.release.behaviour,
-        )
+        self._queue = queue_of(configuration, self._scheduler.frameworks, self._world.cluster, nominator)
         self._pods: dict[str, Pod] = {}
         request = SearchRequest(post_filter=True, ranks=RANKS, draw=draw, elsewhere=True)
-        self._work = Work(self._scheduler, self._queue, self._world, self._pods, holds, request, clock)
+        work_of = GroupWork if configuration.release.groups else Work
+        self._work = work_of(self._scheduler, self._queue, self._world, self._pods, holds, request, clock)
         self._feed = Feed(self._work)
 
     # Events of the cluster.
@@ -176,8 +171,8 @@ class LiveLoop:
         return NOT_WAITING if reservation is None else self._work.recheck(reservation, now)
 
     def activate(self, uid: str, now: float) -> None:
-        """Try the pod again at once, as after an eviction for it that failed."""
-        if (pod := self.pod(uid)) is not None:
+        """Try the pod, or the group, again at once, as after an eviction for it that failed."""
+        if (pod := self.pod(uid) or self._work.member(uid)) is not None:
             self._queue.activate([pod], now)
 
     def forget(self, now: float) -> None:
@@ -190,13 +185,12 @@ class LiveLoop:
 
     @property
     def state(self) -> Depths:
-        reservations, queue = self._work.reservations, self._queue
-        gated = queue.unschedulable.gated
-        waiting = reservations.waiting_count
+        reservations, waiting = self._work.reservations, self._work.reservations.waiting_count
+        active, backoff, unschedulable, gated = self._queue.counts()
         return Depths(
-            active=len(queue.active),
-            backoff=len(queue.backoff),
-            unschedulable=len(queue.unschedulable) - gated,
+            active=active - len(self._queue.in_flight),
+            backoff=backoff,
+            unschedulable=unschedulable,
             gated=gated,
             waiting=waiting,
             held=reservations.held_count,
@@ -240,8 +234,10 @@ class LiveLoop:
         if pod is None:
             raise KeyError(uid)
         self._feed.read_annotations()
-        snapshot = self._work.look(now)
+        snapshot, scheduler = self._work.look(now), self._work.judge(pod, now)
+        if scheduler is not self._scheduler:
+            return JudgedPod(scheduler.snapshot, pod, scheduler, scheduler.explain(pod))
         if pod.key not in snapshot.pods.slots:
-            return JudgedPod(snapshot, pod, self._scheduler, self._scheduler.explain(pod))
-        explanation = self._scheduler.explain(snapshot.pod(pod.key))
-        return JudgedPod(*snapshot.without(pod.key), self._scheduler, explanation)
+            return JudgedPod(snapshot, pod, scheduler, scheduler.explain(pod))
+        explanation = scheduler.explain(snapshot.pod(pod.key))
+        return JudgedPod(*snapshot.without(pod.key), scheduler, explanation)

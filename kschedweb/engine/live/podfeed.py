@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.framework.events import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, pod_changes
+from kschedweb.engine.framework.events import (
+    ASSIGNED_POD_ADD,
+    ASSIGNED_POD_DELETE,
+    UNSCHEDULED_POD_ADD,
+    pod_changes,
+)
 from kschedweb.engine.live.intents import Intent
 from kschedweb.engine.live.reservations import Reservation, Stage
 from kschedweb.engine.live.work import Work
 from kschedweb.engine.objects.access import Json, mapping
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.queue import GroupQueue
 
 FINISHED = frozenset({"Succeeded", "Failed"})
 DELETED, ENDING = "the pod was deleted", "the pod is being deleted"
@@ -19,6 +25,7 @@ class PodFeed:
 
     def __init__(self, work: Work) -> None:
         self._work, self._world, self._queue, self._pods = work, work.world, work.queue, work.pods
+        self._groups = work.world.cluster.groups
         self._keys: dict[str, str] = {}  # by uid
         release = work.scheduler.configuration.release
         self._counting, self._gives_up = release.counting, release.behaviour.ending_pods_give_up_nodes
@@ -49,10 +56,14 @@ class PodFeed:
     def _add(self, pod: Pod, now: float) -> list[Intent]:
         self._pods[pod.key], self._keys[pod.uid] = pod, pod.key
         if pod.node_name:
+            self._groups.join(pod)
             self._world.add(pod)
             self._queue.move(ASSIGNED_POD_ADD, None, pod, now)
         elif self._ours(pod):
+            self._groups.join(pod)
             self._queue.add(pod, now)
+            if isinstance(self._queue, GroupQueue):
+                self._queue.move(UNSCHEDULED_POD_ADD, None, pod, now)
         return []
 
     def _update_pending(self, old: Pod, new: Pod, now: float) -> list[Intent]:
@@ -86,6 +97,7 @@ class PodFeed:
             if reservation is not None:
                 intents = self._work.supersede(reservation, ELSEWHERE.format(new.node_name), now)
             self._queue.delete(old)
+            self._groups.join(new)  # until now it may have been another scheduler's
             self._world.add(new)
         self._queue.move(ASSIGNED_POD_ADD, None, new, now)
         return intents
@@ -117,14 +129,17 @@ class PodFeed:
             return []
         self._keys.pop(pod.uid, None)
         if pod.node_name:
+            self._groups.leave(pod)
             self._world.remove(pod)
             self._queue.move(ASSIGNED_POD_DELETE, pod, None, now)
             return []
         reservation = self._work.reservations.get(pod.uid)
         if reservation is not None:
+            self._groups.leave(pod)
             return self._work.supersede(reservation, DELETED, now)
         if self._ours(pod):
             self._queue.delete(pod)
+            self._groups.leave(pod)  # a group that was complete is tried once more
             if pod.nominated_node:
                 self._room_given_up(pod, now)
         return []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 
 from kschedweb.engine.cycle.binding import PREEMPTED, BindingCycle, Refusal
@@ -18,6 +19,7 @@ from kschedweb.engine.live.intents import (
     Bind,
     Evict,
     Free,
+    GroupRef,
     Hold,
     Intent,
     Nominate,
@@ -30,6 +32,7 @@ from kschedweb.engine.live.reservations import Reservation, Reservations, Stage
 from kschedweb.engine.live.status import says
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.queue import QueuedPod, SchedulingQueue
+from kschedweb.engine.queue.pods import Queued
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.world import World
 
@@ -71,37 +74,52 @@ class Work:
     # A pod is tried.
 
     def try_next(self, now: float) -> list[Intent]:
-        """Run one cycle for the next pod, if there is one."""
-        queued = self.queue.pop()
-        if queued is None:
-            return []
-        pod = self.current(queued)
-        if pod is None or pod.node_name or pod.uid in self.reservations:
-            self.queue.done(queued.pod.uid)
-            return []
-        if pod.terminating:
-            self.queue.done(pod.uid)
-            return [Report(PodRef.of(pod), "", SKIPPED.format(pod.key))]
+        """Run one cycle for what is next, if there is anything."""
+        queued = self.queue.pop_entity()
+        return [] if queued is None else self._try(queued, now)
+
+    def _try(self, queued: Queued, now: float) -> list[Intent]:
+        assert isinstance(queued, QueuedPod)
+        pod, intents = self._fetched(queued)
+        if pod is None:
+            return intents
         self.look(now)
         watch = Stopwatch(self.clock)
         placement = self.scheduler.find(pod, replace(self.request, watch=watch))
         decision = placement.decision(pod, now, queued.attempts, watch)
-        if placement.node:
-            return self._assume(queued, decision, watch, now)
-        return self._put_back(queued, decision, placement, now)
+        if not placement.node:
+            return self._put_back(queued, decision, placement, now)
+        reservation, intents = self._assume(queued, decision, watch, now)
+        return intents if reservation is None else self._go_on(reservation, now)
+
+    def _fetched(self, queued: QueuedPod) -> tuple[Pod | None, list[Intent]]:
+        """The pod as it is now; ``None`` where it is not to be tried any more."""
+        pod = self.current(queued)
+        if pod is not None and not pod.terminating and not pod.node_name and pod.uid not in self.reservations:
+            return pod, []
+        self.queue.done(queued.pod.uid)
+        if pod is None or pod.node_name or pod.uid in self.reservations:
+            return None, []
+        return None, [Report(PodRef.of(pod), "", SKIPPED.format(pod.key))]
 
     # A node was found.
 
-    def _assume(self, queued: QueuedPod, decision: Decision, watch: Stopwatch, now: float) -> list[Intent]:
+    def _assume(
+        self, queued: QueuedPod, decision: Decision, watch: Stopwatch, now: float
+    ) -> tuple[Reservation | None, list[Intent]]:
+        """Reserve the node for the pod; what follows where that is refused."""
         self.queue.nominator.remove(queued.key)
         binding = self.scheduler.binding(queued.pod, decision.node, decision, watch)
         refusal = binding.begin(now)
         if refusal is not None:
-            return self._put_back(queued, decision, _refused(queued, refusal), now)
+            return None, self._put_back(queued, decision, _refused(queued, refusal), now)
         self.world.assumed(binding.cycle.snapshot.pod(queued.key))
         reservation = Reservation(queued, binding, decision)
         self.reservations.add(reservation)
-        return self._wait(reservation) if binding.waits else self._bind(reservation, now)
+        return reservation, []
+
+    def _go_on(self, reservation: Reservation, now: float) -> list[Intent]:
+        return self._wait(reservation) if reservation.binding.waits else self._bind(reservation, now)
 
     def _wait(self, reservation: Reservation) -> list[Intent]:
         binding, pod = reservation.binding, PodRef.of(reservation.queued.pod)
@@ -240,9 +258,9 @@ class Work:
         queued.pod = pod = self.current(queued) or queued.pod
         self.queue.put_back(queued, now, placement.rejected_by, watched=pod.uid in self.queue.in_flight)
         # An error also ends an earlier nomination.
-        node = placement.nominated if placement.rejected_by else ""
+        node = "" if placement.error else placement.nominated
         self.queue.nominator.add(pod, pod.nominated_node if node is None else node)
-        reason = UNSCHEDULABLE if placement.rejected_by else SCHEDULER_ERROR
+        reason = SCHEDULER_ERROR if placement.error else UNSCHEDULABLE
         message, by = placement.condition, tuple(sorted(placement.rejected_by))
         decision = replace(decision, message=message, rejected_by=by, nominated=node)
         changes = not says(pod, reason, message, node)
@@ -259,14 +277,28 @@ class Work:
             if other.priority < pod.priority and other.nominated_node:
                 self.queue.nominator.remove(other.key)
                 intents.append(Nominate(PodRef.of(other), ""))
+        return [*intents, *self._evict(victims, PodRef.of(pod), node, pod.scheduler_name, now)]
+
+    def _evict(
+        self, victims: Iterable[str], preemptor: PodRef | GroupRef, node: str, scheduler: str, now: float
+    ) -> list[Intent]:
+        intents: list[Intent] = []
         for key in victims:
             victim = self.pods.get(key)
             reservation = None if victim is None else self.reservations.waiting(victim.uid)
             if reservation is not None:
                 intents += self.preempt(reservation, PREEMPTED, now)
             elif victim is not None:
-                intents.append(Evict(PodRef.of(victim), PodRef.of(pod), node))
+                intents.append(Evict(PodRef.of(victim), preemptor, node, scheduler))
         return intents
+
+    def member(self, uid: str) -> Pod | None:
+        """A pod without a node of the group of that uid; ``None`` where it is none of a group."""
+        return None
+
+    def judge(self, pod: Pod, now: float) -> Scheduler:
+        """The scheduler to explain ``pod`` with, by the cluster as it was when the pod was tried."""
+        return self.scheduler
 
     # After a restart.
 
@@ -275,7 +307,7 @@ class Work:
         why = unfit(pod) or self._misfit(pod, node, now)
         if why:
             return why
-        queued = self.queue.take(pod.key) or QueuedPod(pod, now)
+        queued = self.queue.take(pod) or QueuedPod(pod, now)
         queued.pod = pod
         decision = Decision(pod.key, pod.uid, now, pod.scheduler_name, queued.attempts, node)
         binding = self.scheduler.binding(pod, node, decision)

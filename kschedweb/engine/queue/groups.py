@@ -6,7 +6,14 @@ from bisect import insort_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from kschedweb.engine.framework.events import FORCE_ACTIVATE, ObjectChange, pod_changes
+from kschedweb.engine.framework.events import (
+    FORCE_ACTIVATE,
+    POD_GROUP_ADD,
+    POD_GROUP_DELETE,
+    POD_GROUP_UPDATE,
+    ObjectChange,
+    pod_changes,
+)
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.queue.hints import Strategy
@@ -163,18 +170,23 @@ class GroupQueue(SchedulingQueue):
                     break
 
     def delete(self, pod: Pod) -> None:
-        if not pod.scheduling_group:
+        if pod.scheduling_group:
+            self.take(pod)
+        else:
             super().delete(pod)
-            return
+
+    def take(self, pod: Pod) -> QueuedPod | None:
+        if not pod.scheduling_group:
+            return super().take(pod)
         self.nominator.remove(pod.key)
         key = pod.scheduling_group
-        for parts in (self._incomplete, self._pending):
-            parts.get(key, {}).pop(pod.key, None)
+        kept = [parts.get(key, {}).pop(pod.key, None) for parts in (self._incomplete, self._pending)]
         entity, strategy = self._take_entity(key)
         if entity is not None:
-            entity.withdraw(pod.key)
+            kept.append(entity.withdraw(pod.key))
             if entity.members:
                 self._requeue(entity, strategy, entity.queued)
+        return next((member for member in kept if member is not None), None)
 
     def put_back(
         self,
@@ -191,6 +203,15 @@ class GroupQueue(SchedulingQueue):
             return
         self._count(queued, now, rejected_by, pending)
         self.done(queued.pod.uid)
+        self._join(queued, now)
+
+    def again(self, queued: QueuedPod, now: float) -> None:
+        if not queued.pod.scheduling_group:
+            super().again(queued, now)
+            return
+        self._cause = FAILED
+        self.done(queued.pod.uid)
+        self.nominator.add(queued.pod, queued.pod.nominated_node)
         self._join(queued, now)
 
     def activate(self, pods: Iterable[Pod], now: float) -> None:
@@ -260,6 +281,20 @@ class GroupQueue(SchedulingQueue):
             self._to_backoff(entity)
         else:
             self._to_active(entity, now)
+
+    def follow_group(self, old: PodGroup | None, new: PodGroup | None, now: float) -> None:
+        """A group came (``old`` is ``None``), changed, or went (``new`` is ``None``); the cluster's objects say so."""
+        if new is None:
+            if old is not None:
+                self.delete_group(old)
+            event = POD_GROUP_DELETE
+        elif old is None:
+            self.add_group(new, now)
+            event = POD_GROUP_ADD
+        else:
+            self.update_group(new)
+            event = POD_GROUP_UPDATE
+        self.move(event, old, new, now)
 
     def add_group(self, group: PodGroup, now: float) -> None:
         """The group is there: the pods that waited for it can be tried."""

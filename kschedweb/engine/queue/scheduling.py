@@ -125,11 +125,11 @@ class SchedulingQueue:
             if part.remove(pod.key) is not None:
                 return
 
-    def take(self, key: str) -> QueuedPod | None:
+    def take(self, pod: Pod) -> QueuedPod | None:
         """Take a pod that is not in flight out, to be put back later or never; ``None`` where it is not here."""
-        self.nominator.remove(key)
+        self.nominator.remove(pod.key)
         for part in (self.active, self.backoff, self.unschedulable):
-            if isinstance(queued := part.remove(key), QueuedPod):
+            if isinstance(queued := part.remove(pod.key), QueuedPod):
                 return queued
         return None
 

@@ -11,21 +11,14 @@ from kschedweb.engine.controllers.admission import AdmissionError, admit, admit_
 from kschedweb.engine.controllers.nodelifecycle import LifecycleTiming
 from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.extenders.extender import Extenders
-from kschedweb.engine.framework.events import (
-    NODE,
-    POD_GROUP_ADD,
-    POD_GROUP_DELETE,
-    POD_GROUP_UPDATE,
-    Action,
-    ClusterEvent,
-)
+from kschedweb.engine.framework.events import NODE, Action, ClusterEvent
 from kschedweb.engine.framework.runtime import Factory
 from kschedweb.engine.objects.access import Json, ObjectError, reference
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.objects.resources import Counting
-from kschedweb.engine.queue import GroupQueue, SchedulingQueue, Timing
+from kschedweb.engine.queue import GroupQueue, queue_of
 from kschedweb.engine.simulation import events as happen
 from kschedweb.engine.simulation.agenda import Agenda
 from kschedweb.engine.simulation.groups import GroupLoop
@@ -121,18 +114,12 @@ class Simulation:
             self.world.measured(watermarks)
         nominator = Nominator()
         scheduler = Scheduler(self.world.snapshot, configuration, registry, nominator=nominator, extenders=extenders)
-        timing = Timing.of(configuration.document)
         frameworks = scheduler.frameworks
-        asks = bool(configuration.extenders)
-        behaviour, groups = configuration.release.behaviour, configuration.release.groups
-        queue_of = GroupQueue if groups else SchedulingQueue
-        self.queue = queue_of(
-            frameworks, self.world.cluster, timing, behaviour=behaviour, extenders=asks, nominator=nominator
-        )
+        self.queue = queue_of(configuration, frameworks, self.world.cluster, nominator)
         self._agenda = Agenda()
         self.pods = Pods(self.world, self.queue, self._agenda, self.result, frameworks, self._reachable, use, observer)
         hopeless = Hopeless(scheduler, self.queue) if quick and registry is None else None
-        loop_of = GroupLoop if groups else SchedulingLoop
+        loop_of = GroupLoop if configuration.release.groups else SchedulingLoop
         self.loop = loop_of(scheduler, self.pods, self.settings.cycle, hopeless)
         self._limit = 0.0
         self.nodes = Nodes(self.pods, self.settings.lifecycle if self.settings.controllers else None)
@@ -312,21 +299,15 @@ class Simulation:
         if known is not None:
             group = replace(group, scheduled=known.scheduled)
         self.world.cluster.groups.put(group)
-        if not isinstance(self.queue, GroupQueue):
-            return
-        if known is None:
-            self.queue.add_group(group, now)
-        else:
-            self.queue.update_group(group)
-        self.queue.move(POD_GROUP_ADD if known is None else POD_GROUP_UPDATE, known, group, now)
+        if isinstance(self.queue, GroupQueue):
+            self.queue.follow_group(known, group, now)
 
     def _delete_group(self, key: str, now: float) -> None:
         group = self.world.cluster.groups.remove(key)
         if group is None:
             raise SimulationError(f"PodGroup {key}: is not there")
         if isinstance(self.queue, GroupQueue):
-            self.queue.delete_group(group)
-            self.queue.move(POD_GROUP_DELETE, group, None, now)
+            self.queue.follow_group(group, None, now)
 
     def _life(self, key: str) -> Life:
         if key not in self.pods.lives:

@@ -17,7 +17,8 @@ PATIENCE = 20.0  # seconds for all questions together
 
 def needs_of(live: LiveScheduler, mode: str) -> Needs:
     """What ``live`` would need in ``mode``; that depends on its policy too."""
-    profile = live_configuration(live, revision_in_force(live)).profiles[0]
+    configuration = live_configuration(live, revision_in_force(live))
+    profile = configuration.profiles[0]
     preempts = any(ref.name == "DefaultPreemption" for ref in profile.points.get("postFilter", ()))
     # How it answers kube-scheduler is the extender's own row, where it has one.
     endpoint = getattr(live, "endpoint", None)
@@ -27,6 +28,7 @@ def needs_of(live: LiveScheduler, mode: str) -> Needs:
         lease=live.lease,
         lease_namespace=live.lease_namespace,
         preemption=preempts,
+        groups=configuration.release.groups,
         binds=bool(getattr(endpoint, "binds", False)),
     )
 

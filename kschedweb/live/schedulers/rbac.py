@@ -72,6 +72,7 @@ class Needs:
     keep_budgets: bool = False
     volumes: bool = True
     devices: bool = True
+    groups: bool = True
     binds: bool = False
 
     def __post_init__(self) -> None:
@@ -138,6 +139,9 @@ def _scheduling(needs: Needs) -> list[Right]:
             for resource in ("persistentvolumeclaims", "persistentvolumes")
             for verb in ("get", "patch")
         ]
+    if needs.groups:
+        silent = "groups of pods do not say whether they were placed"
+        found.append(Right("scheduling.k8s.io", "podgroups/status", "patch", silent, optional=True))
     if needs.devices:
         devices = "pods that claim devices are not bound"
         extended = "pods whose extended resources a DeviceClass provides are not bound"

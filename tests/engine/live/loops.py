@@ -7,12 +7,13 @@ from functools import partial
 from typing import Any
 
 from kschedweb.engine import Pod, Scheduler, Snapshot
-from kschedweb.engine.config import Configuration
+from kschedweb.engine.config import Configuration, Release
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import SUCCESS, Code, Status
 from kschedweb.engine.live import Bind, Intent, LiveLoop
-from kschedweb.engine.releases import CURRENT, load
+from kschedweb.engine.releases import CURRENT, load, released
+from tests.engine.gangs import ON
 
 Json = dict[str, Any]
 HOLDER, WAITER = "Holder", "Waiter"
@@ -39,7 +40,7 @@ class Waits:
 PLUGINS = {name: Waits(name, seconds) for name, seconds in ((HOLDER, HOUR), (WAITER, 90.0))}
 
 
-def configuration(**profile: Any) -> Configuration:
+def configuration(release: Release = CURRENT, **profile: Any) -> Configuration:
     specs = [PluginSpec(name, frozenset({"permit"}), "Waits.") for name in PLUGINS]
     enabled = {"multiPoint": {"enabled": [{"name": name} for name in PLUGINS]}}
     document = {
@@ -47,24 +48,24 @@ def configuration(**profile: Any) -> Configuration:
         "kind": "KubeSchedulerConfiguration",
         "profiles": [{"schedulerName": "default-scheduler", "plugins": enabled, **profile}],
     }
-    loaded = load(document, release=CURRENT.extended(*specs))
+    loaded = load(document, release=release.extended(*specs))
     assert loaded.configuration is not None, loaded.errors
     return loaded.configuration
 
 
-CONFIGURATION = configuration()
+CONFIGURATION, WITH_GROUPS = configuration(), configuration(released("1.37", ON))
 
 
-def made() -> dict[str, Any]:
-    return {**CURRENT.factories, **{name: partial(_plugin, name) for name in PLUGINS}}
+def made(configured: Configuration = CONFIGURATION) -> dict[str, Any]:
+    return {**configured.release.factories, **{name: partial(_plugin, name) for name in PLUGINS}}
 
 
 def _plugin(name: str, args: Json) -> Waits:
     return PLUGINS[name]
 
 
-def live(**how: Any) -> LiveLoop:
-    return LiveLoop(CONFIGURATION, registry=made(), holds=frozenset({HOLDER}), **how)
+def live(configured: Configuration = CONFIGURATION, **how: Any) -> LiveLoop:
+    return LiveLoop(configured, registry=made(configured), holds=frozenset({HOLDER}), **how)
 
 
 def versioned(raw: Json, version: int = 1, uid: str = "") -> Json:

@@ -7,7 +7,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from kschedweb.engine.live import Bind, Evict, Intent, LiveLoop, Nominate, Report
+from kschedweb.engine.live import Bind, Evict, Intent, LiveLoop, Nominate, Report, ReportGroup
+from kschedweb.engine.live.intents import PodIntent
 
 Json = dict[str, Any]
 
@@ -80,6 +81,10 @@ class Store:
 
     def carry_out(self, intent: Intent) -> None:
         """Reports, nominations and evictions."""
+        if isinstance(intent, ReportGroup):
+            self._report_group(intent)
+            return
+        assert isinstance(intent, PodIntent)
         raw = self.objects.get("Pod", {}).get(intent.pod.key)
         if raw is None or raw["metadata"]["uid"] != intent.pod.uid:
             return
@@ -96,6 +101,13 @@ class Store:
             if intent.nominated is not None:
                 status["nominatedNodeName"] = intent.nominated
             self.put(raw)
+
+    def _report_group(self, intent: ReportGroup) -> None:
+        raw = self.objects.get("PodGroup", {}).get(intent.group.key)
+        if raw is not None and raw["metadata"]["uid"] == intent.group.uid:
+            told = {"status": intent.status, "reason": intent.reason, "message": intent.message}
+            condition = {"type": "PodGroupInitiallyScheduled", **told, "observedGeneration": intent.generation}
+            self.change("PodGroup", intent.group.key, lambda raw: raw.update(status={"conditions": [condition]}))
 
     # What is heard of it.
 

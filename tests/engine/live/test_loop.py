@@ -344,6 +344,7 @@ def test_a_waiting_victim_gives_way_at_once() -> None:
     hold = held(loop, priority=0)
     intents = create(loop, "high", requests={"cpu": "4"}, priority=100)
     assert [type(one) for one in intents] == [Superseded, Report, Report]
+    assert isinstance(intents[0], Superseded)
     assert intents[0].pod == hold.pod
     assert loop.state.waiting == 0
 

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from kschedweb.engine import Snapshot
 from kschedweb.engine.live import Bind, Hold, Intent, Superseded, Wait
 from tests.engine.builders import node, pod
-from tests.engine.live.loops import HOLDER, HOUR, WAITER, contents, judgements, live
+from tests.engine.live.loops import CONFIGURATION, HOLDER, HOUR, WAITER, contents, judgements, live
 from tests.engine.live.store import Store
 
 NODES, PODS = ["a", "b", "c", "d"], [f"p{number}" for number in range(8)]
@@ -109,9 +109,11 @@ def others(kind: str, variant: str) -> dict[str, Any]:
 class Live(RuleBasedStateMachine):
     """A cluster that changes, a live loop that hears of it late, and people who answer or do not."""
 
+    configured = CONFIGURATION
+
     def __init__(self) -> None:
         super().__init__()
-        self.store, self.loop, self.now = Store(), live(), 1_700_000_000.0
+        self.store, self.loop, self.now = Store(), live(self.configured), 1_700_000_000.0
         self.writes: list[Bind] = []  # bindings on their way
         self.asked: dict[str, Hold] = {}  # uid -> the request that is stored
         self.approved: set[str] = set()
@@ -176,7 +178,7 @@ class Live(RuleBasedStateMachine):
     @rule()
     def restart(self) -> None:
         """The process dies with everything that it knew but the requests that were stored."""
-        self.loop = live()
+        self.loop = live(self.configured)
         for kind in list(self.store.objects):
             self.take(self.store.relist(self.loop, kind, self.now))
         for intent in self.writes:  # those of the dead process may still arrive
@@ -345,12 +347,17 @@ class Live(RuleBasedStateMachine):
             and raw["spec"].get("schedulerName", "default-scheduler") == "default-scheduler"
             and raw.get("status", {}).get("phase") not in ("Succeeded", "Failed")
         }
-        queue = self.loop._queue
-        queued = {one.key for part in (queue.active, queue.backoff, queue.unschedulable) for one in part}
+        queued = self._queued()
         assert {key for key, terminating in pending.items() if not terminating} <= queued <= set(pending)
 
+    def _queued(self) -> set[str]:
+        queue = self.loop._queue
+        parts = (queue.active, queue.backoff, queue.unschedulable)
+        return {member.key for part in parts for one in part for member in one.members}
 
-Live.TestCase.settings = settings(
+
+SETTINGS = settings(
     max_examples=EXAMPLES, stateful_step_count=50, deadline=None, suppress_health_check=list(HealthCheck)
 )
+Live.TestCase.settings = SETTINGS
 TestLive = Live.TestCase

@@ -25,6 +25,7 @@ UNSHOWN = {
     "gated-pods",
     "ending-pods",
     "groups",
+    "room-for-resizes",
     "pod-level-requests",
     "capacity-words",
 }

@@ -64,9 +64,15 @@ def test_only_who_schedules_writes_to_pods() -> None:
     assert writes(Needs(SHADOW, lease="water")) == set()
     assert writes(Needs(EXTENDER)) == set()
     assert writes(Needs(EXTENDER, binds=True)) == {"create pods/binding", "get pods"}
-    plain = Needs(SCHEDULING, lease="water", volumes=False, devices=False)
+    plain = Needs(SCHEDULING, lease="water", volumes=False, devices=False, groups=False)
     reports = {"patch pods/status", "create events", "patch events"}
     assert writes(plain) == election | reports | {"create pods/binding", "get pods"}
+
+
+def test_only_who_schedules_groups_reports_on_them() -> None:
+    right = "patch podgroups/status"
+    assert right in writes(Needs(SCHEDULING))
+    assert right not in writes(Needs(SCHEDULING, groups=False)) | writes(Needs(EXTENDER)) | writes(Needs(SHADOW))
 
 
 @pytest.mark.parametrize(("lock", "parts"), PARTS.items())

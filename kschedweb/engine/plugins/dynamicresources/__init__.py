@@ -128,9 +128,8 @@ class DynamicResources:
             return GroupRoom(unschedulable())
         if self.name not in cycle.prepared:
             return GroupRoom(error("not found"))
-        found = (one for pod in cycle.pods for one in cycle.frees.get((self.name, pod.key), ()))
-        said = unschedulable("deallocation and deletion of ResourceClaims completed")
-        return GroupRoom(said, frees=tuple(dict.fromkeys(found)))
+        found = {pod.key: cycle.frees.get((self.name, pod.key), ()) for pod in cycle.pods}
+        return GroupRoom(unschedulable("deallocation and deletion of ResourceClaims completed"), frees=found)
 
     def _unavailable(self, diagnosis: Diagnosis) -> Mask:
         """The nodes that were rejected because a claim cannot be used there."""

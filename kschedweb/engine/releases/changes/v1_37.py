@@ -161,6 +161,19 @@ CHANGES = (
         fields=("GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"),
     ),
     Change(
+        "room-for-resizes",
+        SINCE,
+        "Room can be made for the resize of a running pod",
+        "With the feature gate InPlacePodVerticalScalingSchedulerPreemption, off by default, a running pod whose "
+        "resize the kubelet puts off is scheduled again, for its own node: pods of lower priority are evicted there "
+        "until it fits. A node's podPreemptionPolicy can forbid it.",
+        NODE,
+        None,
+        plugins=("DeferredPodScheduling",),
+        words=("node had resize preemption disabled",),
+        fields=("DeferredPodScheduling",),
+    ),
+    Change(
         "taint-rules",
         SINCE,
         "DeviceTaintRules are heeded",

@@ -36,6 +36,7 @@ class Requests:
     restored: bool = False
     _held: set[str] = field(default_factory=set)  # uids
     _binding: dict[str, Bind] = field(default_factory=dict)  # uid -> what is bound once it is permitted
+    _allowed: dict[str, str] = field(default_factory=dict)  # uid -> the request of a pod that waits for others, too
     _asked_at: float = 0.0
 
     def begin(self, term: int, epoch: int, now: float) -> None:
@@ -43,6 +44,7 @@ class Requests:
         self.term, self.epoch, self.restored, self._asked_at = term, epoch, False, now
         self._held.clear()
         self._binding.clear()
+        self._allowed.clear()
         self.asker.term = term
         self.asker.open(term)
 
@@ -51,6 +53,7 @@ class Requests:
         self.asker.term, self.restored = 0, False
         self._held.clear()
         self._binding.clear()
+        self._allowed.clear()
 
     def held(self, intent: Hold) -> None:
         """The loop holds a pod: have its request stored."""
@@ -117,17 +120,20 @@ class Requests:
             self.asker.open(self.term)
 
     def _allow(self, answer: Decided, now: float) -> list[Intent]:
-        kept: list[Intent] = []
-        for intent in self.loop.allow(answer.uid, answer.plugin, now):
-            if isinstance(intent, Bind) and intent.pod.uid == answer.uid:
-                self._binding[answer.uid] = intent
-                self.asker.may_bind(answer.uid, answer.request_id, term=self.term, epoch=self.epoch)
-            else:
-                kept.append(intent)
-        return kept
+        self._allowed[answer.uid] = answer.request_id
+        intents = self.loop.allow(answer.uid, answer.plugin, now)
+        return [intent for intent in intents if not (isinstance(intent, Bind) and self.binds_later(intent))]
+
+    def binds_later(self, intent: Bind) -> bool:
+        """Whether people allowed the pod, so that the gate is asked before it is bound."""
+        request = self._allowed.pop(intent.pod.uid, "")
+        if request:
+            self._binding[intent.pod.uid] = intent
+            self.asker.may_bind(intent.pod.uid, request, term=self.term, epoch=self.epoch)
+        return bool(request)
 
     def _reject(self, answer: Decided, now: float) -> list[Intent]:
-        self._held.discard(answer.uid)
+        self._drop(answer.uid)
         result = Result.EXPIRED if answer.expired else Result.DENIED
         self.ledger.ended(answer.uid, result, answer.reason, now)
         intents = self.loop.reject(answer.uid, answer.plugin, answer.reason, now)
@@ -166,4 +172,5 @@ class Requests:
         known = uid in self._held
         self._held.discard(uid)
         self._binding.pop(uid, None)
+        self._allowed.pop(uid, None)
         return known

@@ -21,13 +21,14 @@ import structlog
 from kschedweb.clusters.following.clock import SteadyClock
 from kschedweb.clusters.following.reflector import Changed, Listed, Removed
 from kschedweb.clusters.kinds import BY_NAME, kinds_watched
-from kschedweb.engine.live import Bind, Draw, Evict, Free, Hold, LiveLoop, Nominate, Report, Superseded, Wait
+from kschedweb.engine.live import Draw, Evict, Hold, LiveLoop
 from kschedweb.live.schedulers.decisions.log import DecisionLog
 from kschedweb.live.schedulers.running.asking import Answered, Asker, Opened, Permission, Stored
 from kschedweb.live.schedulers.running.comparing import Comparer, CompareRequest
 from kschedweb.live.schedulers.running.connection import Connection
 from kschedweb.live.schedulers.running.figures import Figures, depths_of
 from kschedweb.live.schedulers.running.ledger import Books, Ledger
+from kschedweb.live.schedulers.running.performing import Performer
 from kschedweb.live.schedulers.running.requests import Requests
 from kschedweb.live.schedulers.writing.carrying import BindEnded, Carrier, EvictFailed, WriteFailed
 
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 logger = structlog.get_logger(__name__)
 
 AT_ONCE = 256  # most news taken in before a pod is tried
-APPROVED_SECONDS = 60.0  # a binding that people approved is tried again for as long, before they are asked again
 LONGEST_WAIT = 0.1  # seconds that the loop waits for news: leadership is looked at as often
 TELL_EVERY = 0.5  # seconds, at least, while there is work
 STOP_SECONDS, FINISH_SECONDS, LEAST_SECONDS = 5.0, 3.0, 0.3  # for all, for bindings under way, for each part
@@ -92,10 +92,10 @@ class LiveRun:
         self._requests = Requests(self._loop, self._asker, self._ledger)
         self._elector = connection.elector
         self._carrier = Carrier(connection.writer, connection.recorder, self._leads, self._inbox.put)
+        self._performer = Performer(self._carrier, self._ledger, self._requests)
         self._comparer = Comparer(scheduler.scheduler_name, connection.client, self._inbox.put)
         self._unlisted = kinds_watched()
         self._term, self._leading = 0, False
-        self._binds: set[str] = set()  # uids of pods whose binding is under way
         self._commands = Commands(scheduler.paused)
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"live-{scheduler.scheduler_name}", daemon=True)
@@ -193,7 +193,7 @@ class LiveRun:
     def _finish(self) -> None:
         """Wait for the answers to the bindings that are under way."""
         until = self.clock() + FINISH_SECONDS
-        while self._binds and self.clock() < until and self._elector.leading:
+        while self._performer.binds and self.clock() < until and self._elector.leading:
             try:
                 self._hear(self._inbox.get(timeout=LONGEST_WAIT), self.clock())
             except queue.Empty:
@@ -268,7 +268,7 @@ class LiveRun:
             self._leading = False
             self.instruments.leads(False)
             self._requests.end()
-            self._binds.clear()
+            self._performer.binds.clear()
             self._ledger.forget()
             self._loop.forget(self.clock())
 
@@ -331,19 +331,15 @@ class LiveRun:
             case Permission():
                 bind, intents = self._requests.permitted(news, now)
                 if bind is not None:
-                    self._carrier.bind(bind, self._term, patience=APPROVED_SECONDS)
+                    self._performer.bind_approved(bind, self._term)
                 self._carry_out(intents, now)
             case EvictFailed(_, intent, message):
                 self.figures.failed(f"eviction of {intent.pod.key}: {message}", now)
                 self._loop.activate(intent.preemptor.uid, now)
 
-    def _bind(self, intent: Bind) -> None:
-        self._binds.add(intent.pod.uid)
-        self._carrier.bind(intent, self._term)
-
     def _bind_ended(self, news: BindEnded, now: float) -> None:
         intent, current = news.intent, news.term == self._term and self._leading
-        self._binds.discard(intent.pod.uid)
+        self._performer.binds.discard(intent.pod.uid)
         if news.outcome == "bound":
             self._ledger.bound(intent, now)
             if current:
@@ -363,31 +359,10 @@ class LiveRun:
         if victims := sum(isinstance(intent, Evict) for intent in intents):
             self.instruments.preempted(victims)
         for intent in intents:
-            self._begin(intent, now)
+            self._performer.begin(intent, self._term, now)
             decision = getattr(intent, "decision", None)
             if decided and decision is not None:
                 self._explain(decision, now, held=isinstance(intent, Hold))
-
-    def _begin(self, intent: Intent, now: float) -> None:
-        match intent:
-            case Bind():
-                self._bind(intent)
-            case Hold():
-                self._ledger.held(intent)
-                self._requests.held(intent)
-            case Wait():
-                self._ledger.waiting(intent)
-            case Report():
-                self._ledger.reported(intent, now)
-                self._carrier.report(intent, self._term)
-            case Evict():
-                self._carrier.evict(intent, self._term)
-            case Nominate():
-                self._carrier.nominate(intent, self._term)
-            case Free():
-                self._carrier.free(intent, self._term)
-            case Superseded():
-                self._requests.superseded(intent, now)
 
     def _explain(self, decision: Decision, now: float, *, held: bool) -> None:
         """Explain the decision. Nothing else has changed yet, so the explanation is of the same state."""

@@ -1,7 +1,7 @@
 """Carries out a live loop's intents: threads write to the API server and answer with the results.
 
-Everything about one pod is written in order, one thing after the other: a condition is never written after the binding
-that overtook it. Nothing is written for a term that is over.
+Everything about one pod, or one group, is written in order, one thing after the other: a condition is never written
+after the binding that overtook it. Nothing is written for a term that is over.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Literal
 import structlog
 
 from kschedweb.engine.framework.status import CycleError
+from kschedweb.engine.objects.podgroup import SCHEDULED
 from kschedweb.live.schedulers.writing.lanes import Lanes, Work
 from kschedweb.live.schedulers.writing.preparing import Preparer
 from kschedweb.live.schedulers.writing.writer import WITHHELD, WriteCode, Writer, WriteResult
 
 if TYPE_CHECKING:
-    from kschedweb.engine.live import Bind, Evict, Free, Nominate, PodRef, Report
+    from kschedweb.clusters.following.facts import Named
+    from kschedweb.engine.live import Bind, Evict, Free, GroupRef, Nominate, PodRef, Report, ReportGroup
     from kschedweb.live.schedulers.writing.recorder import EventRecorder
 
 logger = structlog.get_logger(__name__)
@@ -84,13 +86,13 @@ class Carrier:
         """About how many writes are queued and have not begun."""
         return self._lanes.waiting
 
-    def _put(self, pod: PodRef, term: int, work: Work) -> None:
+    def _put(self, what: Named, term: int, work: Work) -> None:
         def in_term() -> None:
             self._terms.now = term
             if self._leads(term):
                 work()
 
-        self._lanes.put(pod.uid, in_term)
+        self._lanes.put(what.uid, in_term)
 
     # One method an intent.
 
@@ -124,6 +126,10 @@ class Carrier:
 
     def free(self, intent: Free, term: int) -> None:
         self._put(intent.pod, term, lambda: self._free(intent, term))
+
+    def report_group(self, intent: ReportGroup, term: int) -> None:
+        """Write the condition of a group."""
+        self._put(intent.group, term, lambda: self._group_status(intent))
 
     def evict(self, intent: Evict, term: int) -> None:
         self._put(intent.pod, term, lambda: self._evict(intent, term))
@@ -183,8 +189,11 @@ class Carrier:
         outcome = self._writer.unscheduled(intent.pod, intent.reason, intent.message, intent.nominated)
         self._check(intent.pod, "condition PodScheduled", outcome)
 
+    def _group_status(self, intent: ReportGroup) -> None:
+        self._check(intent.group, f"condition {SCHEDULED}", self._writer.report_group(intent))
+
     def _evict(self, intent: Evict, term: int) -> None:
-        outcome = self._writer.evict(intent.pod, intent.preemptor)
+        outcome = self._writer.evict(intent.pod, intent.preemptor, intent.scheduler)
         if outcome.done:
             self._recorder.preempted(intent.pod, intent.preemptor, intent.node)
         elif outcome.result not in (WriteCode.MISSING, WriteCode.WITHHELD):
@@ -197,6 +206,6 @@ class Carrier:
     def _preparer(self, term: int) -> Preparer:
         return Preparer(self._writer, lambda: self._leads(term), self._ended)
 
-    def _check(self, pod: PodRef, what: str, outcome: WriteResult) -> None:
+    def _check(self, of: PodRef | GroupRef, what: str, outcome: WriteResult) -> None:
         if not outcome.done and outcome.result not in (WriteCode.MISSING, WriteCode.WITHHELD):
-            self._sink(WriteFailed(f"{what} of {pod.key}: {outcome.text}"))
+            self._sink(WriteFailed(f"{what} of {of.key}: {outcome.text}"))

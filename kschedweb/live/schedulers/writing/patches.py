@@ -1,10 +1,12 @@
-"""Changes of pods' statuses as kube-scheduler makes them: a strategic merge patch that merges conditions by type."""
+"""Changes of statuses as kube-scheduler makes them: a strategic merge patch that merges conditions by type."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from kschedweb.clusters.following.facts import Json, PodFacts
+from kschedweb.engine.live import ReportGroup
+from kschedweb.engine.objects.podgroup import SCHEDULED
 
 POD_SCHEDULED, DISRUPTION_TARGET = "PodScheduled", "DisruptionTarget"
 PREEMPTED_BY_SCHEDULER = "PreemptionByScheduler"
@@ -29,6 +31,14 @@ def status_patch(
     if nominated is not None and nominated != facts.nominated:
         status["nominatedNodeName"] = nominated or None
     return {"metadata": {"uid": uid}, "status": status} if status else None
+
+
+def group_status_patch(intent: ReportGroup, *, now: str) -> Json:
+    """The patch for a group's condition; ``now`` is its time where the status is a new one."""
+    said = {"type": SCHEDULED, "status": intent.status, "reason": intent.reason, "message": intent.message}
+    observed = {"observedGeneration": intent.generation} if intent.generation else {}
+    condition = {**said, **observed, "lastTransitionTime": intent.since or now}
+    return {"metadata": {"uid": intent.group.uid}, "status": {"conditions": [condition]}}
 
 
 def _condition(facts: PodFacts, condition: tuple[str, str, str, str], now: str) -> Json | None:

@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 import structlog
 
 from kschedweb.clusters.connecting.client import STRATEGIC, Client, ClusterError
-from kschedweb.clusters.following.facts import Json, KnownPods, Named
+from kschedweb.clusters.following.facts import Json, KnownPods, Named, Preemptor
 from kschedweb.live.schedulers.writing.limits import TokenBucket
 
 log = structlog.get_logger(__name__)
@@ -114,9 +114,11 @@ class EventRecorder:
     def failed_scheduling(self, pod: Named, message: str) -> None:
         self.pod(pod, WARNING, "FailedScheduling", "Scheduling", truncated(message))
 
-    def preempted(self, victim: Named, preemptor: Named, node: str, *, in_memory: bool = False) -> None:
+    def preempted(self, victim: Named, preemptor: Preemptor, node: str, *, in_memory: bool = False) -> None:
         """``in_memory``: the victim waited at Permit and was put back, not deleted."""
-        note = f"Preempted by pod {preemptor.uid} on node {node}" + in_memory * " (in kube-scheduler memory)."
+        note = (
+            f"Preempted by {preemptor.kind} {preemptor.uid} on node {node}" + in_memory * " (in kube-scheduler memory)."
+        )
         # kube-scheduler 1.36.3's event names the preemptor in its words only, not as the related object.
         self.pod(victim, NORMAL, "Preempted", "Preempting", note)
 

@@ -17,12 +17,16 @@ from urllib.parse import quote
 from kschedweb.clusters.connecting.client import JSON, STRATEGIC, Client, ClusterError
 from kschedweb.clusters.connecting.failures import refusal, status_text
 from kschedweb.clusters.connecting.wire import WireResponse
-from kschedweb.clusters.following.facts import Json, KnownPods, Named
+from kschedweb.clusters.following.facts import Json, KnownPods, Named, Preemptor
+from kschedweb.clusters.kinds import BY_NAME
+from kschedweb.engine.live import ReportGroup
+from kschedweb.engine.objects.podgroup import POD_GROUP
 from kschedweb.live.schedulers.writing.limits import TokenBucket
 from kschedweb.live.schedulers.writing.patches import (
     DISRUPTION_TARGET,
     POD_SCHEDULED,
     PREEMPTED_BY_SCHEDULER,
+    group_status_patch,
     status_patch,
 )
 
@@ -139,17 +143,23 @@ class Writer:
             return DONE
         return self.persist("PATCH", f"{pod_path(pod)}/status", patch, STRATEGIC)
 
+    # The status of groups of pods.
+
+    def report_group(self, intent: ReportGroup) -> WriteResult:
+        """The condition of a group."""
+        path = BY_NAME[POD_GROUP].object_path(intent.group.namespace, intent.group.name)
+        return self.persist("PATCH", f"{path}/status", group_status_patch(intent, now=_now()), STRATEGIC)
+
     # Evictions.
 
-    def evict(self, victim: Named, preemptor: Named, *, keep_budgets: bool = False) -> WriteResult:
+    def evict(self, victim: Named, preemptor: Preemptor, scheduler: str, *, keep_budgets: bool = False) -> WriteResult:
         """Make ``victim`` leave for ``preemptor``: the condition DisruptionTarget, then a deletion of that very pod.
 
         kube-scheduler deletes the victim even if a budget forbids it, once no other choice is left. ``keep_budgets``
         requests an eviction instead, which the API server then refuses. The caller writes the event if it is done. A
         victim that is gone already is ``MISSING``, which is as good.
         """
-        scheduler = self._pods.of(preemptor.uid).scheduler_name
-        message = f"{scheduler}: preempting to accommodate a higher priority pod"
+        message = f"{scheduler}: preempting to accommodate a higher priority {preemptor.kind}"
         marked = self._status(victim, (DISRUPTION_TARGET, "True", PREEMPTED_BY_SCHEDULER, message), None)
         if not marked.done:
             return marked

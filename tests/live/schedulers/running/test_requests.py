@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 from uuid import UUID
 
 import pytest
 
-from kschedweb.engine.live import Bind, Hold, LiveLoop, Report, Superseded
+from kschedweb.engine.live import Bind, Hold, LiveLoop, PodRef, Report, Superseded
 from kschedweb.engine.releases import load
 from kschedweb.live.schedulers.decisions.log import DecisionLog, records_write
 from kschedweb.live.schedulers.decisions.rows import decision_id
@@ -110,6 +110,24 @@ def test_an_approved_pod_is_bound_only_once_the_gate_permits_it(live: LiveSchedu
     run.requests.bound("web")
     assert run.said.ends == [("web", "bound", "")]
     assert run.kept() == [("bound", "")]
+
+
+def test_an_approved_pod_that_waits_for_others_too_is_bound_by_the_gate_alone(live: LiveScheduler) -> None:
+    run = Run(live)
+    hold = run.hold()
+    reservation = run.loop._work.reservations.waiting("web")
+    assert reservation is not None
+    reservation.binding.waits["GangScheduling"] = NOW + 300, 300.0
+    assert run.answer("allow") == []
+    assert run.said.permissions == []
+    (bind,) = run.loop.allow("web", "GangScheduling", NOW + 1)
+    assert isinstance(bind, Bind)
+    assert run.requests.binds_later(bind)
+    assert run.said.permissions == ["web"]
+    assert run.requests.permitted(Permission(1, "web", True), NOW + 2) == (bind, [])
+    # A pod that nobody was asked about is bound at once.
+    assert not run.requests.binds_later(replace(bind, pod=PodRef("default", "other", "other")))
+    assert bind.node == hold.node
 
 
 def test_without_the_gates_permission_nothing_is_bound_and_the_pod_is_tried_anew(live: LiveScheduler) -> None:

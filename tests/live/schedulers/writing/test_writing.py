@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -10,8 +11,9 @@ from hypothesis import strategies as st
 
 from kschedweb.clusters.following.facts import KnownPods, PodFacts
 from kschedweb.clusters.following.reflector import Backoff
+from kschedweb.engine.live import GroupRef, ReportGroup
 from kschedweb.live.schedulers.writing.limits import TokenBucket
-from kschedweb.live.schedulers.writing.patches import status_patch
+from kschedweb.live.schedulers.writing.patches import group_status_patch, status_patch
 from kschedweb.live.schedulers.writing.recorder import event_name, micro_time, truncated
 
 FALSE = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no room"}
@@ -44,11 +46,27 @@ def test_a_nomination_is_cleared_and_the_uid_goes_along() -> None:
     assert patch == {"metadata": {"uid": "uid"}, "status": {"nominatedNodeName": None}}
 
 
+def test_a_groups_condition_is_of_the_object_that_was_tried() -> None:
+    report = ReportGroup(GroupRef("default", "gang", "uid"), "False", "Unschedulable", "no room", 3, "")
+    condition = {
+        "type": "PodGroupInitiallyScheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "message": "no room",
+        "observedGeneration": 3,
+        "lastTransitionTime": NOW,
+    }
+    patch = {"metadata": {"uid": "uid"}, "status": {"conditions": [condition]}}
+    assert group_status_patch(report, now=NOW) == patch
+    condition["lastTransitionTime"] = "2026-11-21T11:00:00Z"
+    assert group_status_patch(replace(report, since="2026-11-21T11:00:00Z"), now=NOW) == patch
+
+
 def test_facts_follow_the_pods() -> None:
     pods = KnownPods()
     pods.saw({"metadata": {"uid": "a", "resourceVersion": "7", "generation": 2}, "status": {"nominatedNodeName": "n"}})
     pods.saw({"metadata": {"uid": "b", "resourceVersion": "8"}})
-    assert pods.of("a") == PodFacts("7", 2, (), "n", "")
+    assert pods.of("a") == PodFacts("7", 2, (), "n")
     pods.keep({"b"})
     assert pods.of("a") == PodFacts()
     assert pods.of("b").resource_version == "8"

@@ -27,6 +27,7 @@ class Command(BaseCommand):
         parser.add_argument("--binds", action="store_true", help="mode extender: binds pods for kube-scheduler")
         parser.add_argument("--no-volumes", action="store_true", help="no pod has claims that wait for their first pod")
         parser.add_argument("--no-devices", action="store_true", help="no pod claims devices")
+        parser.add_argument("--no-groups", action="store_true", help="no pods are scheduled as groups")
 
     def handle(self, *args: Any, **options: Any) -> None:
         account, namespace = options["service_account"], options["namespace"]
@@ -45,6 +46,7 @@ class Command(BaseCommand):
             keep_budgets=options["keep_budgets"],
             volumes=not options["no_volumes"],
             devices=not options["no_devices"],
+            groups=not options["no_groups"],
             binds=options["binds"],
         )
         self.stdout.write(manifest_text(needs, account=account, namespace=namespace), ending="")
