@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -127,7 +128,7 @@ def decided(site: LiveSite) -> list[Json]:
         raw["spec"].pop("schedulingConstraints", None)  # which of equally good domains is taken is left to chance
         create(site, *members, raw)
         name = raw["metadata"]["name"]
-        wait_until(lambda name=name: settled(site, name), 60, f"{name} is decided", 0.05)
+        wait_until(partial(settled, site, name), 60, f"{name} is decided", 0.05)
         pods = {key: one for key, one in site.listed().items() if key.startswith(name)}
         placed = {key: one["spec"].get("nodeName", "") for key, one in pods.items()}
         said = {key: told(one, "PodScheduled") for key, one in pods.items()}
@@ -162,8 +163,8 @@ def story(site: LiveSite) -> Json:
 
     def placed(*names: str) -> None:
         for name in names:
-            wait_until(lambda name=name: settled(site, name), 20, f"{name} is decided", 0.05)
-            wait_until(lambda name=name: condition(site, name)["status"] == "True", 20, f"{name} is placed", 0.05)
+            wait_until(partial(settled, site, name), 20, f"{name} is decided", 0.05)
+            wait_until(partial(is_placed, site, name), 20, f"{name} is placed", 0.05)
 
     create(site, group("few", 3), *members("few", 2, "1"))
     create(site, *members("orphans", 2, "1"))
@@ -205,6 +206,10 @@ def condition(site: LiveSite, name: str) -> Json:
     listed = found.get("status", {}).get("conditions", [])
     observed = next((one.get("observedGeneration") for one in listed if one["type"] == SCHEDULED), None)
     return told(found, SCHEDULED) | {"observedGeneration": observed}
+
+
+def is_placed(site: LiveSite, name: str) -> bool:
+    return bool(condition(site, name)["status"] == "True")
 
 
 def conditions(site: LiveSite, of: str = "") -> Json:
