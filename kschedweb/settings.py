@@ -303,6 +303,7 @@ SPECTACULAR_SETTINGS = {
         "LiveResult": "kschedweb.live.schedulers.models.Result",
         "RunMoveKind": ["bound", "left", "evicted", "preempted", "node-gone"],
         "ScenarioFileKind": "kschedweb.playground.scenarios.models.FileKind",
+        "PodGroupState": ["missing", "unread", "empty", "incomplete", "pending", "bound"],
         "PolicyKind": "kschedweb.policies.models.Kind",
         "SourceKind": "kschedweb.watermarks.models.SourceKind",
     },

@@ -15,6 +15,7 @@ api: list[URLPattern | URLResolver] = [
     path("", include("kschedweb.policies.api")),
     path("", include("kschedweb.decisions.api")),
     path("", include("kschedweb.decisions.devices.api")),
+    path("", include("kschedweb.decisions.groups.api")),
     path("", include("kschedweb.playground.capacity.api")),
     path("", include("kschedweb.playground.gate.api")),
     path("", include("kschedweb.playground.migration.api")),

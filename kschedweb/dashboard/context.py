@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from django.http import HttpRequest
 
 THEMES = ("system", "light", "dark")
+DECIDES = ("decision", "pod-group", "pod-groups")  # pages of a cluster that is in their address, under a policy
 
 
 def frame(request: HttpRequest) -> dict[str, object]:
@@ -38,5 +39,5 @@ def frame(request: HttpRequest) -> dict[str, object]:
         "may_edit": may(role, Action.EDIT),
         "may_administer": may(role, Action.ADMINISTER),
         "path_scoped": navigation.is_scoped(current),
-        "path_decides": navigation.is_scoped(current) or current == "decision",
+        "path_decides": navigation.is_scoped(current) or current in DECIDES,
     }

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from django.urls import path
 from django.utils.decorators import method_decorator
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.decisions import selectors, services
+from kschedweb.decisions import services
+from kschedweb.decisions.asked import PARAMETERS, AnsweredSerializer, Asked
 from kschedweb.decisions.kinds import decider
 from kschedweb.decisions.load_aware.api import InForceSerializer, in_force
 from kschedweb.engine import Explanation
@@ -77,17 +77,13 @@ class PreemptionSerializer(serializers.Serializer[Any]):
     node = serializers.CharField()
 
 
-class DecisionSerializer(serializers.Serializer[Any]):
+class DecisionSerializer(AnsweredSerializer):
     """Every filter's verdict and every score on every node, for one pod.
 
     Under a classic policy filters are its predicates, scores its priorities (``raw``: mapped, ``normalized``: reduced),
     and ``classic`` is there.
     """
 
-    snapshot = serializers.UUIDField()
-    policy = serializers.CharField()
-    revision = serializers.IntegerField()
-    release = serializers.CharField(help_text="The kube-scheduler whose answer this is.")
     boundTo = serializers.CharField(help_text="The pod's node; it is explained as if it were not bound. '' if pending.")
     warnings = serializers.ListField(child=serializers.CharField())
     watermarks = InForceSerializer()
@@ -122,21 +118,11 @@ class DecisionView(APIView):
     @extend_schema(
         operation_id="decision_retrieve",
         responses=DecisionSerializer,
-        parameters=[
-            OpenApiParameter("policy", OpenApiTypes.STR, description="Name of a policy; `default` without one."),
-            OpenApiParameter(
-                "revision", OpenApiTypes.INT, description="Number of its revision; the newest without one."
-            ),
-            OpenApiParameter(
-                "snapshot", OpenApiTypes.UUID, description="A snapshot; the cluster's newest without one."
-            ),
-        ],
+        parameters=PARAMETERS,
     )
     def get(self, request: Request, name: str, namespace: str, pod: str) -> Response:
-        query = request.query_params
-        snapshot = selectors.snapshot_asked(name, query.get("snapshot", ""))
-        revision = selectors.revision_asked(query.get("policy") or "default", query.get("revision", ""))
-        decides = decider(revision)
+        asked = Asked.of(request, name)
+        snapshot, revision, decides = asked.snapshot, asked.revision, decider(asked.revision)
         case = services.case(snapshot, f"{namespace}/{pod}", revision)
         explanation = services.with_room(snapshot, case.pod.key, revision)
         answer = Explanation.to_dict(explanation) | decides.told(case)
@@ -146,9 +132,7 @@ class DecisionView(APIView):
             answer["preEnqueue"] = case.explanation.pre_enqueue.to_dict()
         return Response(
             {
-                "snapshot": snapshot.pk,
-                "policy": revision.policy.name,
-                "revision": revision.number,
+                **asked.about,
                 "release": decides.release(case),
                 "boundTo": case.bound_to,
                 "warnings": warnings(decides.present(case)),

@@ -12,7 +12,7 @@ class DecisionsConfig(AppConfig):
         from kschedweb.policies.editing import panels
 
         panels.register(curves)
-        navigation.belong("pods", "decision")
+        navigation.belong("pods", "decision", "pod-groups", "pod-group")
         navigation.belong("policies", "classic", "classic-entry")
         navigation.belong("watermarks", "watermark-policies")
         navigation.scoped("watermark-policies")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from threading import Lock, RLock
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakValueDictionary
 
 from kschedweb.decisions import snapshots
@@ -20,6 +19,7 @@ from kschedweb.web.errors import NotFound, Unprocessable
 from kschedweb.web.lru import LRU
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable
     from uuid import UUID
 
     from kschedweb.clusters.models import Snapshot
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from kschedweb.engine.config import Configuration
     from kschedweb.engine.releases.classic import Algorithm
     from kschedweb.policies.models import Revision
+
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
@@ -114,9 +116,7 @@ def side_case(snapshot: Snapshot, pod_key: str, side: ScoringSide) -> Case:
         return PROFILES.case(Scheduler(engine, side.scoring(scheduler)), pod_key)
 
     arguments = json.dumps(side.args, sort_keys=True)
-    with alone(snapshot):
-        found: Case = _cases.get((*PROFILES.version(snapshot), side.plugin, arguments, pod_key), make)
-        return found
+    return remembered(snapshot, (side.plugin, arguments, pod_key), make)
 
 
 def outcomes(
@@ -138,6 +138,13 @@ def outcomes(
             _outcomes.put(kept_under, known)
         found[key] = known
     return found
+
+
+def remembered(snapshot: Snapshot, key: tuple[Hashable, ...], make: Callable[[], Answer]) -> Answer:
+    """What ``make`` finds of a snapshot's engine snapshot for profiles, kept under ``key``."""
+    with alone(snapshot):
+        found: Answer = _cases.get((*PROFILES.version(snapshot), *key), make)
+        return found
 
 
 def forget() -> None:

@@ -1,4 +1,4 @@
-"""The decision page, the page of load-aware policies, and those of predicates and priorities."""
+"""The decision page, the pages of groups of pods, of load-aware policies, and of predicates and priorities."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from django.urls import path
 from kschedweb.decisions import views
 from kschedweb.decisions.classic import views as classic_views
 from kschedweb.decisions.editing import views as editing_views
+from kschedweb.decisions.groups import views as group_views
 from kschedweb.decisions.load_aware import views as load_views
 
 urlpatterns = [
     path("decision/<slug:cluster>/<str:namespace>/<str:pod>/", views.decision, name="decision"),
     path("decision/<slug:cluster>/<str:namespace>/<str:pod>/nodes/", views.node_names, name="decision-nodes"),
+    path("clusters/<slug:cluster>/podgroups/", group_views.everything, name="pod-groups"),
+    path("clusters/<slug:cluster>/podgroups/<str:namespace>/<str:group>/", group_views.one, name="pod-group"),
     path("policies/<slug:name>/edit/effect/", editing_views.policy_effect, name="policy-effect"),
     path("classic/", classic_views.everything, name="classic"),
     path("classic/<str:name>/", classic_views.one, name="classic-entry"),

@@ -40,7 +40,7 @@ def decision(request: HttpRequest, cluster: str, namespace: str, pod: str) -> Ht
 
     For a click on a cell, htmx requests the same address and gets the cell's arithmetic alone.
     """
-    snapshot, revision = _asked(request, cluster)
+    snapshot, revision = asked(request, cluster)
     key, decides = f"{namespace}/{pod}", decider(revision)
     context = {
         "snapshot": snapshot,
@@ -64,6 +64,7 @@ def decision(request: HttpRequest, cluster: str, namespace: str, pod: str) -> Ht
         "decision": found,
         "room": services.with_room(snapshot, key, revision),
         "classic": found.algorithm,
+        "group": "" if found.algorithm else case.pod.scheduling_group.partition("/")[2],
         "against": against,
         "against_fails": why,
         "other": decider(against).present(other).answer() if against and other else None,
@@ -83,14 +84,15 @@ def decision(request: HttpRequest, cluster: str, namespace: str, pod: str) -> Ht
 @part
 def node_names(request: HttpRequest, cluster: str, namespace: str, pod: str) -> HttpResponse:
     """Names of nodes that contain ?node=, for the field "why not here"."""
-    snapshot, _ = _asked(request, cluster)
+    snapshot, _ = asked(request, cluster)
     part = request.GET.get("node", "").strip().lower()
     names = [name for name in engine_snapshot(snapshot).names if part in name.lower()]
     names.sort(key=lambda name: (not name.startswith(part), name))
     return render(request, "decisions/node_names.html", {"names": names[:SUGGESTIONS]})
 
 
-def _asked(request: HttpRequest, cluster: str) -> tuple[Snapshot, Revision]:
+def asked(request: HttpRequest, cluster: str) -> tuple[Snapshot, Revision]:
+    """The snapshot and the revision that a page's address or the frame around it names. Raises Http404 or NotFound."""
     scope, named = scope_of(request), request.GET.get("snapshot", "")
     # The frame around the page has read the cluster's newest snapshot already.
     snapshot = (None if named else scope.snapshot) or selectors.snapshot_asked(cluster, named)

@@ -23,6 +23,8 @@ TAKES_PROFILES = frozenset(
         "capacity-gangs",
         "capacity-nodes",
         "gate",
+        "pod-group",
+        "pod-groups",
         "watermark-policies",
     }
 )

@@ -26,6 +26,7 @@ from tests.support import (
     seed_approvals,
     seed_capacity,
     seed_gates,
+    seed_groups,
     seed_live,
     seed_moves,
     seed_recordings,
@@ -74,11 +75,11 @@ def node(name: str, **spec: Any) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Node", "metadata": meta, "spec": spec, "status": status}
 
 
-def pod(name: str, cpu: str, node_name: str = "") -> dict[str, Any]:
+def pod(name: str, cpu: str, node_name: str = "", group: str = "") -> dict[str, Any]:
     containers = [{"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu, "memory": "1Gi"}}}]
-    spec = {"containers": containers, "schedulerName": "default-scheduler"} | (
-        {"nodeName": node_name} if node_name else {}
-    )
+    spec: dict[str, Any] = {"containers": containers, "schedulerName": "default-scheduler"}
+    spec |= {"nodeName": node_name} if node_name else {}
+    spec |= {"schedulingGroup": {"podGroupName": group}} if group else {}
     meta = {"name": name, "namespace": "default", "uid": f"uid-{name}"}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec, "status": {"phase": "Pending"}}
 
@@ -104,7 +105,8 @@ def _seeded() -> Seed:
         node("b", unschedulable=True),
         pod("bound", "1", "a"),
         pod("pending", "100"),
-        pod("fits", "2"),
+        seed_groups.group("gang", 1),
+        pod("fits", "2", group="gang"),
     ]
     file = ("seed.yaml", yaml.safe_dump_all(objects).encode())
     cluster, snapshot, _ = clusters.cluster_import(user=admin, name="seed", files=[file], limit=2**20, replace=False)
@@ -177,6 +179,7 @@ def choose(seed: Seed) -> Choose:
         "namespace": "default",
         "pod": "pending",
         "node": "a",
+        "group": "gang",
     }
 
     def real(address: str, kind: str, name: str) -> object:

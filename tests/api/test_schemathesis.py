@@ -58,7 +58,13 @@ def api_schema(seed, one_connection, monkeypatch):
         headers={"Authorization": f"Bearer {seed.key}", "Accept": "application/json"},
     )
     real = {
-        "clusters": {"name": "seed", "id": str(seed.snapshot.pk), "namespace": "default", "pod": "pending"},
+        "clusters": {
+            "name": "seed",
+            "id": str(seed.snapshot.pk),
+            "namespace": "default",
+            "pod": "pending",
+            "group": "gang",
+        },
         "policies": {"name": "default", "number": 1},
         "scenarios": {"scenario_id": seed.scenario, "number": 1, "name": "nodes.csv"},
         "experiments": {"id": str(seed.experiment.pk)},

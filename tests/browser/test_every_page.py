@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support import addresses, seed_approvals, seed_capacity, seed_live, seed_recordings, seed_runs, seed_sweeps
+from tests.support import (
+    addresses,
+    seed_approvals,
+    seed_capacity,
+    seed_groups,
+    seed_live,
+    seed_recordings,
+    seed_runs,
+    seed_sweeps,
+)
 from tests.support.browser import settled
 from tests.support.scenarios import explained, seeded
 from tests.support.seed import experimented
@@ -69,6 +78,7 @@ def demo(live_server: Any, admin: User) -> addresses.Places:
         experiment=experimented(admin),
         scenario=seeded(admin, str(snapshot.pk)),
         ready=explained(),
+        groups=seed_groups.everything(4, admin),
         run=rushed[0],
         comparison=rushed[1],
         gate=gates(2, admin, str(snapshot.pk)),

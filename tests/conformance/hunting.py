@@ -29,6 +29,7 @@ from tests.support import tiers
 SEED = tiers.seed()
 COUNT = tiers.count(300, 20_000)
 BATCH = 96
+AGAIN = 64  # how often kube-scheduler is asked again where the two differ
 TIMED_OUT, OUT_OF_TIME = "timed out trying to allocate devices", "would end within its filterTimeout"
 # Without these a part of a scenario is not what it was.
 KEPT = frozenset(
@@ -91,12 +92,26 @@ def same(scenario: dict, ours: Answer, expected: Answer) -> bool:
         return "error" in ours and "error" in expected
     if TIMED_OUT in json.dumps(expected):  # kube-scheduler's search ends by the clock: which one, nobody can say
         return OUT_OF_TIME in json.dumps(ours)
+    ours, expected = comparable(ours), comparable(expected)
     for mine, theirs in zip(ours.get("pods") or [], expected.get("pods") or [], strict=True):
         taken = [answer["preemption"] for answer in (mine, theirs) if "preemption" in answer]
         if len({disturbance(scenario, preemption) for preemption in taken}) == 1:
             for preemption in taken:
                 preemption.pop("node")
-    return comparable(ours) == comparable(expected)
+    return bool(ours == expected)
+
+
+def by_chance(reference: Reference, mode: str, scenario: dict, ours: Answer) -> bool:
+    """Whether kube-scheduler, asked again, says what the engine says: the order of Go's maps decides between them."""
+    answers = (parts(mode, answer) for answer in reference.answers(mode, [scenario] * AGAIN))
+    mine = parts(mode, ours)
+    others = [theirs for theirs in answers if len(theirs) == len(mine)]
+    return all(any(same(scenario, part, theirs[at]) for theirs in others) for at, part in enumerate(mine))
+
+
+def parts(mode: str, answer: Answer) -> list[Answer]:
+    """What chance decides each on its own: explanations do not depend on each other, placements do."""
+    return [{"pods": [pod]} for pod in answer["pods"]] if mode == "explain" and "pods" in answer else [answer]
 
 
 def disturbance(scenario: dict, preemption: dict) -> tuple:
@@ -120,7 +135,7 @@ def differing(reference: Reference, mode: str, asked: list[dict]) -> Iterator[tu
         batch = asked[first : first + BATCH]
         for scenario, expected in zip(batch, reference.answers(mode, batch), strict=True):
             ours = reference.engine_answer(mode, scenario)
-            if not same(scenario, ours, expected):
+            if not same(scenario, ours, expected) and not by_chance(reference, mode, scenario, ours):
                 yield scenario, ours, expected
 
 
@@ -137,7 +152,12 @@ def smallest(reference: Reference, mode: str, difference: tuple[dict, Answer, An
     def check(forms: list[dict]) -> list[bool]:
         asked = zip(forms, reference.answers(mode, forms), strict=True)
         pairs = [(form, reference.engine_answer(mode, form), expected) for form, expected in asked]
-        return [sort_of(ours, expected) == sort and not same(form, ours, expected) for form, ours, expected in pairs]
+        return [
+            sort_of(ours, expected) == sort
+            and not same(form, ours, expected)
+            and not by_chance(reference, mode, form, ours)
+            for form, ours, expected in pairs
+        ]
 
     found: dict = shrink(scenario, check, KEPT)
     return found

@@ -60,6 +60,7 @@ class Rounds:
             self.scheduler.frameworks,
             self.world.cluster,
             Timing.of(self.configuration.document, START),
+            behaviour=release.behaviour,
             nominator=self.nominator,
         )
         self.pending: dict[str, Pod] = {}

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from copy import deepcopy
 from random import Random
 
 import pytest
 
-from tests.conformance.hunting import differing, report
+from tests.conformance.conditions import condition
+from tests.conformance.hunting import by_chance, differing, name_of, report, same
+from tests.conformance.making.scenarios import Evictions
 from tests.conformance.reference import Reference
 from tests.engine.builders import CONFIGURATION, node, pod
 from tests.support import tiers
@@ -15,6 +19,7 @@ pytestmark = pytest.mark.live
 
 SEED = tiers.seed()
 COUNT = tiers.count(40, 400)
+PRE_SCORE = 'running PreScore plugin "VolumeBinding": not found'
 VALUES = ["-7", "0", "3", "10", "007", "+3", "-0", "1.5", "", "high", "9223372036854775807", "9223372036854775808"]
 
 
@@ -64,3 +69,54 @@ def test_tolerations_compare_as_the_real_ones(reference: Reference, mode: str) -
     asked = [tolerating(Random(f"{SEED}/{number}"), f"tolerating-{SEED}-{number}") for number in range(COUNT)]
     found = list(differing(comparing, mode, asked))
     assert not found, f"HUNT_SEED={SEED}: {len(found)} of {COUNT} differ:\n" + report(comparing, mode, found[0])
+
+
+def resizing(random: Random, name: str) -> tuple[dict, dict]:
+    """A pod on a full node whose resize waits for room: for the real scheduler, and for the engine.
+
+    The real one has to be told of the pod twice: as it runs, under another name, and as it is asked about.
+    """
+    found = Evictions(random).scenario(name, nodes=random.randint(1, 6))
+    running = [one for one in found["objects"] if one["kind"] == "Pod"]
+    for one in found["objects"]:
+        if one["kind"] == "Node" and random.random() < 0.2:
+            one["spec"] = one.get("spec", {}) | {"podPreemptionPolicy": {"disableResizePreemption": ["Pod"]}}
+    asked = deepcopy(random.choice(running))
+    others = [one for one in found["objects"] if one["kind"] != "Pod" or name_of(one) != name_of(asked)]
+    container = asked["spec"]["containers"][0]
+    container["resources"] = {"requests": {"cpu": random.choice(["500m", "2", "5"]), "memory": "1Gi"}}
+    has = {"cpu": random.choice(["100m", "500m", "3"]), "memory": random.choice(["1Gi", "2Gi"])}
+    asked["status"] |= {
+        "phase": "Running",
+        "conditions": [{"type": "PodResizePending", "status": "True", "reason": "Deferred"}],
+        "containerStatuses": [{"name": container["name"], "allocatedResources": has, "resources": {"requests": has}}],
+    }
+    asked["metadata"]["uid"] = "asked"
+    asked["spec"]["priority"] = random.choice([0, 50, 1000])
+    twin = deepcopy(asked)
+    twin["metadata"]["name"] = "running"
+    ours = found | {"objects": others, "pending": [asked], "mode": "each", "preempt": False}
+    return ours | {"objects": [*others, twin]}, ours
+
+
+@pytest.fixture(scope="module")
+def resizes(reference: Reference) -> Reference:
+    return reference.with_gates(InPlacePodVerticalScalingSchedulerPreemption=True)
+
+
+def test_room_is_made_for_a_resize_as_the_real_scheduler_makes_it(resizes: Reference) -> None:
+    asked = [resizing(Random(f"{SEED}/{number}"), f"resizing-{SEED}-{number}") for number in range(COUNT)]
+    answers = resizes.answers("explain", [theirs for theirs, _ in asked])
+    conditions = resizes.answers("condition", [theirs for theirs, _ in asked])
+    fitting = refused = evicting = 0
+    for (theirs, ours), expected, told in zip(asked, answers, conditions, strict=True):
+        assert condition(resizes.asked(ours)) == told, json.dumps(ours)
+        answer = resizes.engine_answer("explain", ours)
+        if PRE_SCORE in expected.get("error", ""):  # where the only node fits, nothing is scored but in an explanation
+            fitting += 1
+            assert answer["pods"][0]["feasible"] == [ours["pending"][0]["spec"]["nodeName"]]
+            continue
+        refused += 1
+        evicting += "preemption" in expected["pods"][0]
+        assert same(ours, answer, expected) or by_chance(resizes, "explain", theirs, answer), json.dumps(ours)
+    assert min(fitting, refused, evicting) > COUNT // 20

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conformance.hunting import COUNT, KINDS, SEED, differing, report, scenarios
+from tests.conformance.hunting import COUNT, KINDS, SEED, by_chance, differing, report, scenarios
 from tests.conformance.reference import Reference
 
 SHARES = sum(kind.share for kind in KINDS.values())
@@ -24,3 +24,13 @@ def test_the_engine_decides_as_the_real_scheduler(reference: Reference, kind: st
             f"HUNT_SEED={SEED}: {len(differences)} of {len(made)} differ, the first of them, made small:\n"
             + report(reference, mode, differences[0])
         )
+
+
+@pytest.mark.live
+def test_only_what_the_real_scheduler_says_itself_counts_as_chance(reference: Reference) -> None:
+    (scenario,) = scenarios("explained", 370003, 637)[636:]  # two budgets: the victim is left to Go's maps
+    ours = reference.engine_answer("explain", scenario)
+    assert by_chance(reference, "explain", scenario, ours)
+    rejected = next(pod["rejected"] for pod in ours["pods"] if pod["rejected"])
+    rejected.popitem()
+    assert not by_chance(reference, "explain", scenario, ours)

@@ -1,4 +1,4 @@
-"""Where kube-scheduler of each release puts the first pods of the recorded cluster, recorded from their oracles.
+"""Where kube-scheduler of each release puts the pods of two clusters, recorded from their oracles.
 
 KSCHEDWEB_SHARED=<recorded data> python -m tests.conformance.upgrades FOLDER … takes a folder for each release, which
 has its oracle and is named after its version, and writes goldens/upgrades.jsonl.xz.
@@ -11,21 +11,41 @@ import lzma
 import os
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from kschedweb.clusters import demo
+from kschedweb.engine.studies.document.raw import unbound
+from kschedweb.engine.studies.gate.gate import prepared_of
+from tests.conformance.hunting import name_of
 from tests.conformance.reference import Reference
 from tests.support import openb
 
 Json = dict[str, Any]
 GOLDENS = Path(__file__).with_name("goldens") / "upgrades.jsonl.xz"
-PODS = 600
+CONFIG = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "parallelism": 1}
+# The objects of each cluster: the demo, and the recorded one with its first 600 pods.
+CLUSTERS: dict[str, Callable[[Path], list[Json]]] = {
+    "demo": lambda _: demo.cluster(),
+    "openb": lambda shared: [*openb.nodes(shared), *openb.pods(shared, 600)],
+}
 
 
-def scenario(shared: Path) -> Json:
-    config = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "parallelism": 1}
-    objects, pending = openb.nodes(shared), openb.pods(shared, PODS)
-    return {"name": "openb", "config": config, "objects": objects, "pending": pending, "mode": "sequence"}
+def scenario(name: str, listed: list[Json]) -> Json:
+    """What the upgrade's report does with a cluster: all pods are placed anew, but those of DaemonSets.
+
+    Pods with scheduling gates are left out: the oracle does not look at gates.
+    """
+    objects = prepared_of(listed).objects
+    kept = {name_of(raw) for raw in objects if raw["kind"] == "Pod"}
+    pods = [raw for raw in listed if raw["kind"] == "Pod" and name_of(raw) not in kept]
+    pending = [unbound(raw) for raw in sorted(pods, key=_turn) if not raw["spec"].get("schedulingGates")]
+    return {"name": name, "config": CONFIG, "objects": objects, "pending": pending, "mode": "sequence"}
+
+
+def _turn(pod: Json) -> tuple[int, str]:
+    return -(pod["spec"].get("priority") or 0), pod["metadata"].get("creationTimestamp") or ""
 
 
 def placed(reference: Reference, asked: Json) -> dict[str, str]:
@@ -35,13 +55,15 @@ def placed(reference: Reference, asked: Json) -> dict[str, str]:
 
 
 def main(folders: list[str]) -> None:
-    asked = scenario(Path(os.environ["KSCHEDWEB_SHARED"]))
+    shared = Path(os.environ["KSCHEDWEB_SHARED"])
+    asked = [scenario(name, listed(shared)) for name, listed in CLUSTERS.items()]
     lines = []
     for folder in map(Path, folders):
         found = re.search(r"v(1\.\d+)\.", folder.name)
         if found is None:
             raise SystemExit(f"{folder}: is not named after a version")
-        lines.append(json.dumps({"release": found[1], "nodes": placed(Reference(folder), asked)}))
+        nodes = {one["name"]: placed(Reference(folder), one) for one in asked}
+        lines.append(json.dumps({"release": found[1], "clusters": nodes}))
     GOLDENS.write_bytes(lzma.compress(("\n".join(lines) + "\n").encode()))
 
 

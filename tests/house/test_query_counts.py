@@ -24,6 +24,7 @@ REST, PAGE = 8, 14
 # What draws on more, each with room for one query more than it asks today.
 LARGER = {
     "REST cluster-map": 12, "REST cluster-map-frames": 12, "REST comparison-report": 10, "REST live-shadow-drift": 10,
+    "REST podgroup": 10,
     "REST watermark-distribution": 14, "REST watermark-history": 14, "REST watermark-nodes": 10,
     "REST watermark-skew": 14, "REST watermark-source": 11,
     "page approval": 16, "page approvals": 16, "page comparison": 18, "page decision": 18, "page decision:stuck": 18,

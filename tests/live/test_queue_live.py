@@ -262,6 +262,28 @@ def simulated(release: Release) -> tuple[dict[str, set[str]], dict[str, str]]:
     return tried, {life.pod.name: life.pod.node_name for life in simulation.pods.lives.values()}
 
 
+def test_a_gated_pod_keeps_the_room_that_it_was_promised_or_not(plane: ControlPlane) -> None:
+    """It was nominated by a kube-scheduler that ran before; the one that runs now learns of it when it is added."""
+    there, comes = node("only"), pod("comes", requests={"cpu": "2"})
+    gated = pod("gated", requests={"cpu": "3"}, schedulingGates=[{"name": "g"}])
+    nominated = {"status": {"nominatedNodeName": "only"}}
+    plane.create_nodes([there])
+    plane.call("POST", PODS, gated)
+    plane.call("PATCH", f"{PODS}/gated/status", nominated)
+    with kube_scheduler(plane, CONFIG, verbosity=5) as path:
+        plane.call("POST", PODS, comes)
+        tried = [name for _, name in Log(path).attempts()]
+        found = plane.call("GET", f"{PODS}/comes")
+    configuration = load(CONFIG, plane.release).configuration
+    assert configuration is not None
+    simulation = Simulation([there, gated | nominated], configuration, [PodArrives(1.0, comes)])
+    result = simulation.run(20.0)
+    assert tried == ["comes"]
+    assert found["spec"].get("nodeName", "") == next((one.node for one in result.bound), "")
+    told = [one.message for one in result.rejected]
+    assert [one["message"] for one in found["status"].get("conditions", []) if one["status"] == "False"] == told
+
+
 @pytest.mark.nightly
 def test_a_pod_after_errors_is_tried_when_its_backoff_has_ended(plane: ControlPlane) -> None:
     """That there is no node counts as an error: such a pod waits longer each time, and is not taken early."""

@@ -19,6 +19,7 @@ class Places:
     experiment: str = ""
     scenario: str = ""
     ready: str = ""  # a scenario that comes with the site
+    groups: str = ""  # a cluster with the group default/gang
     run: str = ""
     comparison: str = ""
     gate: str = ""
@@ -131,6 +132,13 @@ def pages(at: Places) -> dict[str, str]:
         }
     found |= {"experiment": f"/experiments/{at.experiment}/"} if at.experiment else {}
     found |= {"scenario-explained": f"/scenarios/{at.ready}/explained/"} if at.ready else {}
+    if at.groups:
+        groups = f"/clusters/{at.groups}/podgroups"
+        found |= {
+            "pod-groups": f"{groups}/",
+            "pod-group": f"{groups}/default/gang/?gates=on",
+            "pod-group:off": f"{groups}/default/gang/",
+        }
     if at.run:
         found |= {"run": f"/runs/{at.run}/", "run:begin": f"/runs/{at.run}/?at=0&state=waiting"}
         found |= {"run:node": f"/runs/{at.run}/?at=60&show=memory&group=zone-1&focus={at.run_node}"}
@@ -262,7 +270,9 @@ def _of_rows(at: Places) -> list[tuple[str | int, dict[str, str]]]:
         "live-shadow": f"{live}/shadow/",
         "live-shadow-drift": f"{live}/shadow/drift/",
     }
+    groups = f"{api}/clusters/{at.groups}/podgroups"
     return [
+        (at.groups, {"podgroups": f"{groups}/", "podgroup": f"{groups}/default/gang/?gates=on"}),
         (at.approval, {"approval": f"{api}/approvals/{at.approval}/"}),
         (at.scenario, of_scenario),
         (at.run, of_run),

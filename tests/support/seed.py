@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from tests.support import seed_approvals, seed_live, seed_recordings, seed_runs, seed_sweeps
+from tests.support import seed_approvals, seed_groups, seed_live, seed_recordings, seed_runs, seed_sweeps
 from tests.support.addresses import Places
 from tests.support.seed_classic import classic
 
@@ -178,6 +178,7 @@ def everything(rows: int, admin: User) -> Places:
         experiment=compared[0],
         scenario=asked[0],
         ready=explained(),
+        groups=seed_groups.everything(rows, admin),
         run=rushed[0],
         comparison=rushed[1],
         gate=judged,

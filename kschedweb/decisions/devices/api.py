@@ -13,7 +13,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.decisions import selectors, services
+from kschedweb.decisions import services
+from kschedweb.decisions.asked import PARAMETERS, AnsweredSerializer, Asked
 from kschedweb.decisions.case import Case
 from kschedweb.decisions.devices import told
 from kschedweb.decisions.kinds import decider
@@ -117,13 +118,9 @@ class UnusablePoolSerializer(serializers.Serializer[Any]):
     state = serializers.ChoiceField(["incomplete", "invalid"])
 
 
-class DevicesSerializer(serializers.Serializer[Any]):
+class DevicesSerializer(AnsweredSerializer):
     """The devices that a node sees, and what becomes of the pod's claims there."""
 
-    snapshot = serializers.UUIDField()
-    policy = serializers.CharField()
-    revision = serializers.IntegerField()
-    release = serializers.CharField(help_text="The kube-scheduler whose answer this is.")
     node = serializers.CharField()
     problem = serializers.CharField(allow_blank=True, help_text="Why the claims cannot be looked at.")
     held = HeldClaimSerializer(many=True)
@@ -151,38 +148,24 @@ class DevicesView(APIView):
                 OpenApiTypes.STR,
                 description="A node; without one the pod's, or the one that comes closest to fitting.",
             ),
-            OpenApiParameter("policy", OpenApiTypes.STR, description="Name of a policy; `default` without one."),
-            OpenApiParameter(
-                "revision", OpenApiTypes.INT, description="Number of its revision; the newest without one."
-            ),
-            OpenApiParameter(
-                "snapshot", OpenApiTypes.UUID, description="A snapshot; the cluster's newest without one."
-            ),
+            *PARAMETERS,
         ],
     )
     def get(self, request: Request, name: str, namespace: str, pod: str) -> Response:
-        query = request.query_params
-        snapshot = selectors.snapshot_asked(name, query.get("snapshot", ""))
-        revision = selectors.revision_asked(query.get("policy") or "default", query.get("revision", ""))
-        decides = decider(revision)
-        case = services.case(snapshot, f"{namespace}/{pod}", revision)
+        asked = Asked.of(request, name)
+        decides = decider(asked.revision)
+        case = services.case(asked.snapshot, f"{namespace}/{pod}", asked.revision)
         shown = decides.present(case)
         if not isinstance(case, Case):
             raise Unprocessable.at("policy", "A classic kube-scheduler knows no devices: take a policy with profiles.")
-        asked = query.get("node", "").strip()
-        node = device_node(asked, shown, None if case.explanation.feasible.size else shown.nearest_miss())
+        named = request.query_params.get("node", "").strip()
+        node = device_node(named, shown, None if case.explanation.feasible.size else shown.nearest_miss())
         if node is None:
-            problem = f"The snapshot has no node {asked[:300]}." if asked else "The pod fits nowhere: name a node."
+            problem = f"The snapshot has no node {named[:300]}." if named else "The pod fits nowhere: name a node."
             raise Unprocessable.at("node", problem)
-        with services.alone(snapshot):
+        with services.alone(asked.snapshot):
             found = told.devices(case, node)
-        about = {
-            "snapshot": snapshot.pk,
-            "policy": revision.policy.name,
-            "revision": revision.number,
-            "release": decides.release(case),
-        }
-        return Response(about | found)
+        return Response({**asked.about, "release": decides.release(case), **found})
 
 
 urlpatterns = [

@@ -14,6 +14,7 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.decisions import selectors, utilisation
+from kschedweb.decisions.asked import REVISION, AboutSerializer, Asked, revision_of
 from kschedweb.decisions.load_aware.contest import contest
 from kschedweb.decisions.load_aware.row import AGES, MOVING, Conditions, Curve, Given, curve, variations
 from kschedweb.decisions.load_aware.sides import all_sides, side_named
@@ -25,9 +26,6 @@ from kschedweb.web.errors import FieldProblem, NotFound, Unprocessable
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
-
-    from kschedweb.decisions.snapshots import engine_snapshot
-from kschedweb.policies.models import Revision
 
 
 class ConditionsSerializer(serializers.Serializer[Any]):
@@ -114,17 +112,13 @@ class InForceSerializer(serializers.Serializer[Any]):
     late = serializers.BooleanField(help_text="Whether figures were collected only after the snapshot.")
 
 
-class ContestSerializer(serializers.Serializer[Any]):
-    snapshot = serializers.UUIDField()
-    policy = serializers.CharField()
-    revision = serializers.IntegerField()
+class ContestSerializer(AboutSerializer):
     pod = serializers.CharField()
     watermarks = InForceSerializer()
     policies = EntrantSerializer(many=True)
 
 
 POLICY = OpenApiParameter("policy", OpenApiTypes.STR, description="Whose arguments; `default` without one.")
-REVISION = OpenApiParameter("revision", OpenApiTypes.INT, description="Number of its revision; the newest without one.")
 
 
 def _conditions(data: Any, serializer: type[ConditionsSerializer] = ConditionsSerializer) -> tuple[Conditions, Any]:
@@ -146,9 +140,8 @@ class CurvesView(APIView):
         responses=CurvesSerializer,
     )
     def get(self, request: Request) -> Response:
-        query = request.query_params
-        revision = _revision(query)
-        conditions, _ = _conditions(query)
+        revision = revision_of(request, selectors.profiles_asked)
+        conditions, _ = _conditions(request.query_params)
         drawn = [curve(side, conditions) for side in all_sides(configuration(revision))]
         return Response(_curves(conditions, [(conditions.moving, one) for one in drawn]))
 
@@ -191,18 +184,15 @@ class LoadAwareView(APIView):
         ],
     )
     def get(self, request: Request, name: str) -> Response:
-        query = request.query_params
-        snapshot = selectors.snapshot_asked(name, query.get("snapshot", ""))
-        revision = _revision(query)
-        pod = query.get("pod") or selectors.pod_to_begin_with(snapshot)
+        asked = Asked.of(request, name, selectors.profiles_asked)
+        snapshot = asked.snapshot
+        pod = request.query_params.get("pod") or selectors.pod_to_begin_with(snapshot)
         if not pod:
             raise NotFound(f"Cluster {name} has no pod that could be placed.")
-        found = contest(snapshot, pod, all_sides(configuration(revision)))
+        found = contest(snapshot, pod, all_sides(configuration(asked.revision)))
         return Response(
             {
-                "snapshot": snapshot.pk,
-                "policy": revision.policy.name,
-                "revision": revision.number,
+                **asked.about,
                 "pod": pod,
                 "watermarks": in_force(snapshot),
                 "policies": [_entrant(entrant, found.names) for entrant in found.entrants],
@@ -215,10 +205,6 @@ def in_force(snapshot: Any) -> dict[str, Any]:
     found = utilisation.in_force(engine_snapshot(snapshot), snapshot)
     ages = {"youngest": found.youngest, "oldest": found.oldest}
     return {"origin": found.source, "nodes": found.nodes, **ages, "late": found.late}
-
-
-def _revision(query: Any) -> Revision:
-    return selectors.profiles_asked(query.get("policy") or "default", query.get("revision", ""))
 
 
 def _curves(conditions: Conditions, drawn: list[tuple[str, Curve]]) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kschedweb.engine.config.release import Release
@@ -21,6 +22,11 @@ class Profile:
     percentage_of_nodes_to_score: int | None
     points: dict[str, tuple[PluginRef, ...]]
     args: dict[str, Any]
+
+    def without(self, plugins: Collection[str]) -> Profile:
+        """The same profile where these plugins are not enabled anywhere."""
+        points = {point: tuple(ref for ref in refs if ref.name not in plugins) for point, refs in self.points.items()}
+        return replace(self, points=points)
 
 
 @dataclass(frozen=True)

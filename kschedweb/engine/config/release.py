@@ -71,6 +71,12 @@ class Behaviour:
     """DefaultPreemption says where it makes room."""
     taints_wake_for_new_nodes: bool
     """A node's changed taint wakes the pods that plugins refused which wait for new nodes."""
+    nominates_when_added: bool
+    """A pod's nomination counts from when the pod is there, gated or not, and not only once it may be tried."""
+    looks_again_at_gated: bool
+    """A gated pod that has waited for five minutes is looked at again, and every five minutes from then."""
+    ending_pods_give_up_nodes: bool
+    """A pod on its way to a node gives it up once it is being deleted, not only when its binding has failed."""
     hints_see_nominations: bool
     """Hints of affinity and spread see pods that are promised a node, and labels that the pod itself gets."""
     keeps_order_of_unstarted: bool
@@ -102,6 +108,7 @@ class Release:
     ``specs`` are its plugins, ``defaults`` its default set in its order; ``others`` gives plugins that run here beside
     them and is called once, when a configuration is read. ``gates`` are the feature gates that it knows, ``switched``
     those that were turned on or off. ``scheme`` is the place in its source that refuses an unknown kind, as errors say.
+    ``silent_about_resizes`` are the plugins that are not asked about a running pod whose resize waits for room.
     ``nearest_to`` is the release that was asked for, where there is none and this is the nearest.
     """
 
@@ -114,6 +121,7 @@ class Release:
     scheme: str
     switched: Mapping[str, bool] = field(default_factory=dict)
     others: Callable[[], Iterable[PluginSpec]] = _nobody
+    silent_about_resizes: frozenset[str] = frozenset()
     nearest_to: str = ""
 
     @property
@@ -157,6 +165,11 @@ class Release:
     def groups_by_topology(self) -> bool:
         """Whether a group is tried in one domain after the other."""
         return self.groups and self.on("TopologyAwareWorkloadScheduling")
+
+    @property
+    def resizes(self) -> bool:
+        """Whether room is made for a running pod whose resize waits for it."""
+        return self.on("InPlacePodVerticalScalingSchedulerPreemption")
 
     @property
     def outside(self) -> tuple[str, ...]:

@@ -48,6 +48,11 @@ class Scheduler:
         self.configuration = configuration
         made = configuration.release.factories if registry is None else registry
         self._frameworks = {profile.scheduler_name: Framework(profile, made) for profile in configuration.profiles}
+        self._resizing = {}
+        if configuration.release.resizes:
+            silent = configuration.release.silent_about_resizes
+            spoken = (profile.without(silent) for profile in configuration.profiles)
+            self._resizing = {profile.scheduler_name: Framework(profile, made) for profile in spoken}
         waiting = (pod for pod in snapshot.pending if pod.scheduler_name in self._frameworks)
         self.nominator = Nominator.of(waiting) if nominator is None else nominator
         self.extenders = Extenders(configuration.extenders) if extenders is None else extenders
@@ -76,12 +81,17 @@ class Scheduler:
     def framework(self, pod: Pod) -> Framework:
         """The framework that schedules ``pod``; raises CycleError where no profile has its scheduler name."""
         try:
-            return self._frameworks[pod.scheduler_name]
+            return (self._resizing if self._resizes(pod) else self._frameworks)[pod.scheduler_name]
         except KeyError:
             raise CycleError(f'profile not found for scheduler name "{pod.scheduler_name}"') from None
 
+    def _resizes(self, pod: Pod) -> bool:
+        """Whether only room for the pod's resize is looked for, on its own node."""
+        return bool(self._resizing) and pod.resize_deferred
+
     def explain(self, pod: Pod, *, preemption: bool = False, thorough: bool = True) -> Explanation:
-        """Every filter's verdict and every score on every node; a bound pod is explained as if it were not bound.
+        """Every filter's verdict and every score on every node; a bound pod is explained as if it were not bound,
+        unless room for its resize is looked for.
 
         If the pod fits nowhere, ``preemption`` asks also for the victims: on every node where evictions could help if
         ``thorough``, else only until there are as many candidates as kube-scheduler looks for.
@@ -89,7 +99,7 @@ class Scheduler:
         """
         framework, snapshot = self.framework(pod), self.snapshot
         if pod.key in snapshot.pods.slots:
-            snapshot, pod = snapshot.without(pod.key)
+            snapshot, pod = (snapshot, snapshot.pod(pod.key)) if self._resizes(pod) else snapshot.without(pod.key)
         held = framework.pre_enqueue(pod, snapshot.objects)
         explanation = Explanation(pod.key, pod.scheduler_name, snapshot.names, pre_enqueue=held)
         if not len(snapshot):

@@ -33,13 +33,14 @@ class Action(IntFlag):
     NODE_CONDITION = 1 << 5
     NODE_ANNOTATION = 1 << 6
     NODE_DECLARED_FEATURE = 1 << 7
-    POD_LABEL = 1 << 8
-    POD_SCALE_DOWN = 1 << 9
-    POD_TOLERATION = 1 << 10
-    POD_GATES_GONE = 1 << 11
-    POD_GENERATED_CLAIM = 1 << 12
-    UPDATE = (1 << 13) - (1 << 2)
-    ALL = (1 << 13) - 1
+    NODE_PREEMPTION_POLICY = 1 << 8
+    POD_LABEL = 1 << 9
+    POD_SCALE_DOWN = 1 << 10
+    POD_TOLERATION = 1 << 11
+    POD_GATES_GONE = 1 << 12
+    POD_GENERATED_CLAIM = 1 << 13
+    UPDATE = (1 << 14) - (1 << 2)
+    ALL = (1 << 14) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +172,7 @@ def node_changes(old: Node, new: Node) -> list[ClusterEvent]:
         Action.NODE_CONDITION: conditions(old) != conditions(new),
         Action.NODE_ANNOTATION: _annotations(old.raw) != _annotations(new.raw),
         Action.NODE_DECLARED_FEATURE: old.declared_features != new.declared_features,
+        Action.NODE_PREEMPTION_POLICY: old.refuses_resizes != new.refuses_resizes,
     }
     # A node that is no longer cordoned counts as one with other taints, and before everything else.
     actions = [Action.NODE_TAINT] if old.unschedulable and not new.unschedulable else []

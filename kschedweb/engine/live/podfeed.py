@@ -16,7 +16,8 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.queue import GroupQueue
 
 FINISHED = frozenset({"Succeeded", "Failed"})
-DELETED, CHANGED, ELSEWHERE = "the pod was deleted", "the pod was changed", 'the pod was bound to node "{}" by another'
+DELETED, ENDING = "the pod was deleted", "the pod is being deleted"
+CHANGED, ELSEWHERE = "the pod was changed", 'the pod was bound to node "{}" by another'
 
 
 class PodFeed:
@@ -26,7 +27,8 @@ class PodFeed:
         self._work, self._world, self._queue, self._pods = work, work.world, work.queue, work.pods
         self._groups = work.world.cluster.groups
         self._keys: dict[str, str] = {}  # by uid
-        self._counting = work.scheduler.configuration.release.counting
+        release = work.scheduler.configuration.release
+        self._counting, self._gives_up = release.counting, release.behaviour.ending_pods_give_up_nodes
 
     def by_uid(self, uid: str) -> Pod | None:
         return self._pods.get(self._keys.get(uid, ""))
@@ -76,10 +78,11 @@ class PodFeed:
         return []
 
     def _update_reserved(self, reservation: Reservation, old: Pod, new: Pod, now: float) -> list[Intent]:
-        if reservation.stage is not Stage.WAITING or not reservation.held:
+        held = reservation.held and reservation.stage is Stage.WAITING
+        if new.terminating and (held or (self._gives_up and not old.terminating)):
+            return self._work.supersede(reservation, ENDING, now)
+        if not held:
             return []
-        if new.terminating:
-            return self._work.supersede(reservation, "the pod is being deleted", now)
         # The answer that the pod waits for is about the old object.
         return self._work.supersede(reservation, CHANGED, now) if old.signature != new.signature else []
 

@@ -35,6 +35,7 @@ class Node:
     allocatable: dict[str, int]
     images: tuple[tuple[tuple[str, ...], int], ...]  # (names, bytes)
     declared_features: frozenset[str]
+    refuses_resizes: bool  # no pod is evicted from it so that another one can be resized
     raw: Json
 
     @property
@@ -65,6 +66,7 @@ class Node:
                 for image, at in each(status, "images", "status.")
             ),
             declared_features=_ascending(texts(status, "declaredFeatures", "status.")),
+            refuses_resizes=bool(mapping(spec, "podPreemptionPolicy", "spec.").get("disableResizePreemption")),
             raw=raw,
         )
 

@@ -97,6 +97,11 @@ class Pod:
         )
 
     @property
+    def resize_deferred(self) -> bool:
+        """Whether the kubelet puts a resize of the pod off until there is room on its node."""
+        return self.resources.resize_deferred
+
+    @property
     def key(self) -> str:
         return f"{self.namespace}/{self.name}"
 
@@ -268,8 +273,8 @@ def _status_content(status: Json) -> tuple[Any, ...]:
         for key in ("containerStatuses", "initContainerStatuses")
         for raw in _listed(status, key)
     ]
-    # Containers that do not say what they have are as good as unknown.
-    told = any(resources is not None or not isinstance(name, str) for name, resources, _ in containers)
+    # Containers that say neither what they have nor what they were promised are as good as unknown.
+    told = any(parts != [None, None] or not isinstance(name, str) for name, *parts in containers)
     return (
         status.get("resources"),
         containers if told else [],

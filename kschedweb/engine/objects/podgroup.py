@@ -9,11 +9,17 @@ from kschedweb.engine.objects.access import Json, ObjectError, integer, mapping,
 API, VERSION = "scheduling.k8s.io", "v1beta1"
 POD_GROUP, COMPOSITE, WORKLOAD = "PodGroup", "CompositePodGroup", "Workload"
 SCHEDULED = "PodGroupInitiallyScheduled"
+GENERIC, BY_TOPOLOGY = "GenericWorkload", "TopologyAwareWorkloadScheduling"
 UNREAD = {
     "parentCompositePodGroupName": "CompositePodGroup",
     "preemptionPolicy": "PodGroupPreemptionPolicy",
     "resourceClaims": "DRAWorkloadResourceClaims",
 }
+
+
+def gates(topology_key: str) -> tuple[str, ...]:
+    """The feature gates without which kube-scheduler does not schedule a group with this topology key as it asks."""
+    return (GENERIC, BY_TOPOLOGY) if topology_key else (GENERIC,)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,6 +43,11 @@ class PodGroup:
     @property
     def key(self) -> str:
         return f"{self.namespace}/{self.name}"
+
+    @property
+    def gates(self) -> tuple[str, ...]:
+        """The feature gates without which kube-scheduler does not schedule it as it asks."""
+        return gates(self.topology_key)
 
     @property
     def least(self) -> int:

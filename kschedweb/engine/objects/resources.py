@@ -95,6 +95,7 @@ class PodResources:
     pod_requests: Amounts | None = None
     pod_running: Running | None = None
     resize_infeasible: bool = False
+    resize_deferred: bool = False
     counting: Counting = COUNTING
 
     @property
@@ -246,9 +247,8 @@ def read_resources(spec: Json, status: Json) -> PodResources:
     resources = PodResources(containers, inits, read_list(spec, "overhead", "spec."))
     pod_requests, pod_running = _pod_level(spec, status, resources)
     resize = next((c for c in objects(status, "conditions", "status.") if c.get("type") == "PodResizePending"), {})
-    return PodResources(
-        containers, inits, resources.overhead, pod_requests, pod_running, resize.get("reason") == "Infeasible"
-    )
+    infeasible, deferred = (resize.get("reason") == reason for reason in ("Infeasible", "Deferred"))
+    return PodResources(containers, inits, resources.overhead, pod_requests, pod_running, infeasible, deferred)
 
 
 def _container(raw: Json, reported: dict[str, tuple[Json, str]], path: str, *, init: bool = False) -> Container:

@@ -28,7 +28,7 @@ class Claim:
     """A PersistentVolumeClaim. ``selector_error`` is what Kubernetes says where ``selector`` cannot be parsed.
 
     ``storage_class`` is the class that counts, be it named by the spec or by the old annotation; ``spec_class`` is
-    that of the spec.
+    that of the spec, ``None`` where it names none.
     """
 
     namespace: str
@@ -36,7 +36,7 @@ class Claim:
     uid: str
     controller_uid: str | None
     storage_class: str
-    spec_class: str
+    spec_class: str | None
     volume: str
     bind_completed: bool
     selected_node: str | None
@@ -69,7 +69,7 @@ class Claim:
             uid=text(metadata, "uid", "metadata."),
             controller_uid=_controller_uid(metadata),
             storage_class=_class_name(annotations, spec),
-            spec_class=text(spec, "storageClassName", "spec."),
+            spec_class=_spec_class(spec),
             volume=text(spec, "volumeName", "spec."),
             bind_completed=BIND_COMPLETED in annotations,
             selected_node=annotations.get(SELECTED_NODE),
@@ -86,11 +86,15 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PersistentVolume:
-    """``affinity`` is ``None`` where every node will do; ``claim`` is (namespace, name, uid) of its claimRef."""
+    """``affinity`` is ``None`` where every node will do; ``claim`` is (namespace, name, uid) of its claimRef.
+
+    The classes are as those of a claim.
+    """
 
     name: str
     labels: Labels
     storage_class: str
+    spec_class: str
     capacity: int
     mode: str
     access_modes: frozenset[str]
@@ -118,6 +122,7 @@ class PersistentVolume:
             name=text(metadata, "name", "metadata."),
             labels=labels,
             storage_class=_class_name(annotations, spec),
+            spec_class=text(spec, "storageClassName", "spec."),
             capacity=read_list(spec, "capacity", "spec.").get(STORAGE, 0),
             mode=_mode(spec),
             access_modes=frozenset(texts(spec, "accessModes", "spec.")),
@@ -278,6 +283,10 @@ def _claim_reference(spec: Json) -> tuple[str, str, str] | None:
 def _class_name(annotations: dict[str, str], spec: Json) -> str:
     beta = annotations.get(BETA_CLASS)
     return text(spec, "storageClassName", "spec.") if beta is None else beta
+
+
+def _spec_class(spec: Json) -> str | None:
+    return None if spec.get("storageClassName") is None else text(spec, "storageClassName", "spec.")
 
 
 def _mode(spec: Json) -> str:

@@ -5,7 +5,8 @@ Strategies: LeastAllocated, MostAllocated, RequestedToCapacityRatio.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -53,12 +54,30 @@ class Failure(NamedTuple):
     about: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a pod has already of the ``node`` at a position, one of ``nodes``."""
+
+    nodes: int
+    node: int
+    amounts: Mapping[str, int]
+
+    def missing(self, name: str, wanted: int) -> Ints:
+        """What the pod needs of each node so that it has as much as is ``wanted``."""
+        missing = np.full(self.nodes, wanted, dtype=np.int64)
+        missing[self.node] = max(0, wanted - self.amounts.get(name, 0))
+        return missing
+
+
 class NodeResourcesFit:
     name = "NodeResourcesFit"
 
-    def __init__(self, args: dict[str, Any], delegates: bool = True) -> None:
-        """``delegates``: an extended resource that a DeviceClass provides is left to DynamicResources."""
-        self.delegates = delegates
+    def __init__(self, args: dict[str, Any], delegates: bool = True, resizes: bool = False) -> None:
+        """``delegates``: an extended resource that a DeviceClass provides is left to DynamicResources.
+
+        ``resizes``: a pod that is on a node needs there only what it does not have yet.
+        """
+        self.delegates, self.resizes = delegates, resizes
         self.ignored = frozenset(args.get("ignoredResources") or ())
         self.ignored_groups = frozenset(args.get("ignoredResourceGroups") or ())
         strategy = args.get("scoringStrategy") or {}
@@ -86,14 +105,26 @@ class NodeResourcesFit:
             return Verdicts.uniform(cycle.size(rows), MISSING)
         snapshot = cycle.snapshot
         failures = [Failure(TOO_MANY_PODS, snapshot.pod_count[rows] >= snapshot.pod_limit[rows], about=PODS)]
+        held = self._held(cycle)
         for name, wanted in self._checked(cycle.state[self.name]):
             allocatable = snapshot.amounts(snapshot.allocatable, name)[rows]
-            short = wanted > allocatable - snapshot.amounts(snapshot.requested, name)[rows]
+            missing = wanted if held is None else held.missing(name, wanted)[rows]
+            short = missing > allocatable - snapshot.amounts(snapshot.requested, name)[rows]
+            never = (wanted if name in BASIC else missing) > allocatable
+            if name not in BASIC:
+                short &= missing != 0
             if self.delegates and name in snapshot.objects.devices.extended_resources:
                 short &= allocatable > 0  # elsewhere DynamicResources decides
-            failures.append(Failure(f"Insufficient {name}", short, wanted > allocatable, name))
+            failures.append(Failure(f"Insufficient {name}", short, never, name))
         failures = [failure for failure in failures if failure.short.any()]
         return combined(failures) if failures else Verdicts.uniform(cycle.size(rows))
+
+    def _held(self, cycle: Cycle) -> Held | None:
+        """What the pod has already, where it is on a node."""
+        node = cycle.snapshot.index.get(cycle.pod.node_name) if self.resizes and cycle.pod.node_name else None
+        if node is None or cycle.pod.key not in cycle.snapshot.pods.slots:
+            return None
+        return Held(len(cycle.snapshot), node, cycle.snapshot.pod(cycle.pod.key).occupied)
 
     def _checked(self, requests: dict[str, int]) -> list[tuple[str, int]]:
         basic = [(name, requests[name]) for name in BASIC if requests.get(name, 0) > 0]
@@ -347,7 +378,7 @@ def _variant(release: Any) -> dict[str, Any]:
     checked = partial(problems, ratio_only_where_it_is_used=release.behaviour.ratio_only_where_it_is_used)
     return {
         "args": ArgsSpec(ARGS, set_defaults, checked, when_created=True),
-        "factory": partial(NodeResourcesFit, delegates=release.on("DRAExtendedResource")),
+        "factory": partial(NodeResourcesFit, delegates=release.on("DRAExtendedResource"), resizes=release.resizes),
     }
 
 

@@ -58,7 +58,7 @@ NO_VOLUME = "node(s) didn't find available persistent volumes to bind"
 NO_SPACE = "node(s) did not have enough free storage"
 NO_CAPACITY = (
     'running Score plugins: plugin "VolumeBinding" failed with: a CSIStorageCapacity has a maximumVolumeSize and no '
-    "capacity, on which kube-scheduler itself ends"
+    "capacity, or a claim names its class in an annotation alone: kube-scheduler itself ends on it"
 )
 DEFAULT_SHAPE = ({"utilization": 0, "score": 10}, {"utilization": 100, "score": 0})
 NO_SUCH_VOLUME = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"

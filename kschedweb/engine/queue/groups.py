@@ -17,7 +17,7 @@ from kschedweb.engine.framework.events import (
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.queue.hints import Strategy
-from kschedweb.engine.queue.pods import Queued, QueuedPod
+from kschedweb.engine.queue.pods import NEVER, Queued, QueuedPod
 from kschedweb.engine.queue.scheduling import FAILED, POD_ADD, POD_UPDATE, SchedulingQueue
 
 Kept = dict[str, dict[str, QueuedPod]]  # group -> pod -> what the queue remembers of it
@@ -43,6 +43,7 @@ class QueuedGroup:
     errors: int = 0
     gating: str = ""
     flushed: bool = False
+    looked: float = NEVER
     expires: float | None = None
 
     @property

@@ -24,5 +24,5 @@ def queue_of(
         Timing.of(configuration.document),
         extenders=bool(configuration.extenders),
         nominator=nominator,
-        taints_wake=release.behaviour.taints_wake_for_new_nodes,
+        behaviour=release.behaviour,
     )

@@ -21,6 +21,7 @@ class Queued(Protocol):
     errors: int
     gating: str
     flushed: bool
+    looked: float
     expires: float | None
 
     @property
@@ -48,7 +49,7 @@ class QueuedPod:
 
     ``rejected_by`` and ``pending`` name the plugins that rejected it last: pods of the latter kind skip backoff when
     that plugin's event comes. ``gating`` is the PreEnqueue plugin that keeps it out, "" for none. ``flushed``: it was
-    tried again only because it had waited for long.
+    tried again only because it had waited for long. ``looked``: when it was last looked at for that.
     """
 
     pod: Pod
@@ -60,6 +61,7 @@ class QueuedPod:
     pending: frozenset[str] = frozenset()
     gating: str = ""
     flushed: bool = False
+    looked: float = NEVER
     expires: float | None = None  # when backoff ends, once worked out
 
     @property

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cmp_to_key
 from typing import Any
 
+from kschedweb.engine.config.release import Behaviour
 from kschedweb.engine.framework.events import (
     FORCE_ACTIVATE,
     UNSCHEDULABLE_TIMEOUT,
@@ -36,7 +37,7 @@ class SchedulingQueue:
 
     A pod is active (to be tried next), backing off, unschedulable, gated (among the unschedulable) or in flight
     (taken by ``pop`` and not yet ``done``). Times are seconds on any clock that does not go back. ``cluster`` is
-    what hints read of other objects; the ``nominator`` may be a scheduler's. ``taints_wake`` is as for ``Hints``.
+    what hints read of other objects; the ``nominator`` may be a scheduler's; ``behaviour`` is that of the release.
     """
 
     def __init__(
@@ -45,13 +46,15 @@ class SchedulingQueue:
         cluster: ClusterObjects,
         timing: Timing | None = None,
         *,
+        behaviour: Behaviour,
         extenders: bool = False,
         nominator: Nominator | None = None,
-        taints_wake: bool = False,
     ) -> None:
         self._frameworks = frameworks
+        self._nominates_late = not behaviour.nominates_when_added
+        self._looks_again = behaviour.looks_again_at_gated
         self._timing = timing or Timing()
-        self._hints = Hints(frameworks, extenders=extenders, taints_wake=taints_wake)
+        self._hints = Hints(frameworks, extenders=extenders, taints_wake=behaviour.taints_wake_for_new_nodes)
         self.cluster = cluster
         self.nominator = Nominator() if nominator is None else nominator
         sort = next(iter(frameworks.values())).points.queue_sort[0]
@@ -82,7 +85,12 @@ class SchedulingQueue:
     def add(self, pod: Pod, now: float) -> None:
         """A new pod without a node."""
         self._cause = POD_ADD
-        self._to_active(QueuedPod(pod, now), now, nominate=True)
+        self._enter(pod, now)
+
+    def _enter(self, pod: Pod, now: float) -> None:
+        if not self._nominates_late:
+            self.nominator.add(pod, pod.nominated_node)
+        self._to_active(QueuedPod(pod, now), now, nominate=self._nominates_late)
 
     def update(self, old: Pod, new: Pod, now: float) -> None:
         """The object of a pod without a node changed: this may open its gates, or let it be tried again."""
@@ -104,10 +112,11 @@ class SchedulingQueue:
             self.nominator.update(old, new)
             for event in events:
                 strategy = self._strategy(queued, event, ObjectChange(old, new, self.cluster))
-                if self._requeue(queued, strategy, now, nominate=event == UNSCHEDULED_POD_UPDATE):
+                nominate = self._nominates_late and event == UNSCHEDULED_POD_UPDATE
+                if self._requeue(queued, strategy, now, nominate=nominate):
                     break
         else:
-            self._to_active(QueuedPod(new, now), now, nominate=True)
+            self._enter(new, now)
 
     def delete(self, pod: Pod) -> None:
         """The pod is gone, or has a node: it need not be scheduled any more. One in flight stays until ``done``."""
@@ -260,11 +269,14 @@ class SchedulingQueue:
                 found = strategy
         return found
 
+    def _may_open(self, gating: str, event: ClusterEvent) -> bool:
+        return (self._looks_again and event.wildcard) or self._hints.opens_gate(gating, event)
+
     def _wake(self, candidates: Iterable[Queued], event: ClusterEvent, old: Any, new: Any, now: float) -> None:
         change = ObjectChange(old, new, self.cluster)
         self._cause = event.name
         for queued in candidates:
-            if queued.gating and not self._hints.opens_gate(queued.gating, event):
+            if queued.gating and not self._may_open(queued.gating, event):
                 continue
             strategy = self._strategy(queued, event, change)
             if strategy is not Strategy.SKIP:
@@ -291,10 +303,7 @@ class SchedulingQueue:
             self._to_active(queued, now, checked=True)
         if (period := self._period(now)) > self._looked:
             self._looked = period
-            old = [queued for queued in self.unschedulable if now - queued.queued > self._timing.flush_age]
-            for queued in old:
-                queued.flushed = True
-            if old:
+            if old := self._look_at_old(now):
                 self._wake(old, UNSCHEDULABLE_TIMEOUT, None, None, now)
 
     def long_waiting(self, now: float) -> list[Queued]:
@@ -303,9 +312,25 @@ class SchedulingQueue:
             return []
         if self.backoff.longest + WINDOW >= self._timing.flush_age:
             return []
-        old = [queued for queued in self.unschedulable if now - queued.queued > self._timing.flush_age]
-        held = (one for one in old if not one.gating or self._hints.opens_gate(one.gating, UNSCHEDULABLE_TIMEOUT))
-        return sorted(held, key=cmp_to_key(self._compare))
+        tried = (
+            one
+            for one in self._old(now)
+            if not one.gating or (self._may_open(one.gating, UNSCHEDULABLE_TIMEOUT) and self._passes_gates(one))
+        )
+        return sorted(tried, key=cmp_to_key(self._compare))
+
+    def _old(self, now: float) -> list[Queued]:
+        """What has waited for long since it was last tried, or looked at for that."""
+        age = self._timing.flush_age
+        return [queued for queued in self.unschedulable if now - max(queued.queued, queued.looked) > age]
+
+    def _look_at_old(self, now: float) -> list[Queued]:
+        old = self._old(now)
+        for queued in old:
+            queued.flushed = True
+            if self._looks_again:
+                queued.looked = now
+        return old
 
     def _compare(self, one: Queued, other: Queued) -> int:
         return -1 if self._less(one, other) else int(self._less(other, one))
@@ -313,8 +338,7 @@ class SchedulingQueue:
     def tried_in_vain(self, pods: Iterable[Queued], now: float, seconds: float) -> float:
         """As if ``flush`` had been called now, and each of ``pods`` tried for ``seconds`` and put back as it was."""
         self._looked = self._period(now)
-        for queued in self.unschedulable:
-            queued.flushed = queued.flushed or now - queued.queued > self._timing.flush_age
+        self._look_at_old(now)
         listed = list(pods)
         for queued in listed:
             self.unschedulable.remove(queued.key)

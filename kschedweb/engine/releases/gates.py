@@ -34,8 +34,10 @@ SIMULATED = frozenset(
     }
 )
 """The gates that the engine's answers follow, in each release that knows them."""
-OF_GROUPS = frozenset({"GenericWorkload", "TopologyAwareWorkloadScheduling"})
-"""Those of groups of pods, whose forms before 1.37 are refused."""
+SINCE_1_37 = frozenset(
+    {"GenericWorkload", "InPlacePodVerticalScalingSchedulerPreemption", "TopologyAwareWorkloadScheduling"}
+)
+"""Those that they follow since 1.37; forms of groups of pods before it are refused."""
 WITHOUT_EFFECT = frozenset(
     {
         "InterPodAffinityHostnameFastPath",

@@ -31,11 +31,14 @@ DEFAULT_PLUGINS = (
 )
 """The default set: multiPoint plugins in their order with their weights (0 where none is set)."""
 
-LATER_PLUGINS = ("NodeDeclaredFeatures", "GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount")
+SINCE_1_37 = ("DeferredPodScheduling",)
+SINCE_1_36 = ("TopologyPlacementGenerator", "PodGroupPodsCount", *SINCE_1_37)
+SINCE_1_35 = ("NodeDeclaredFeatures", "GangScheduling", *SINCE_1_36)
+"""The plugins that came with a later release, and those after it."""
 
 V1_34 = Release(
     version="1.34.4",
-    specs=kube_scheduler(without=LATER_PLUGINS),
+    specs=kube_scheduler(without=SINCE_1_35),
     defaults=DEFAULT_PLUGINS,
     schema=Schema(group_points=()),
     gates=gates("1.34"),
@@ -54,6 +57,9 @@ V1_34 = Release(
         tells_of_devices_left=True,
         tells_of_preemption=False,
         taints_wake_for_new_nodes=True,
+        nominates_when_added=False,
+        looks_again_at_gated=False,
+        ending_pods_give_up_nodes=False,
         hints_see_nominations=False,
         keeps_order_of_unstarted=False,
         selects_namespaces_by_value=True,

@@ -57,6 +57,8 @@ class Scenario:
             configuration = _configuration(raw)
             snapshot = read_snapshot(Snapshot, raw, counting=configuration.release.counting)
             pending, remarks = read_pending(raw, snapshot), remarks_on(raw) + _watermarks(raw, snapshot)
+            if configuration.release.resizes:
+                _place_running(pending, snapshot)
             remarks = (*filter(None, [configuration.release.remark]), *remarks)
             remarks = tuple(f"{name}: {remark}" if name else remark for remark in remarks)
             return cls(name, configuration, snapshot, pending, read_mode(raw), _preempt(raw), remarks)
@@ -130,6 +132,8 @@ class Scenario:
 
     def _assumed(self, scheduler: Scheduler, pod: Pod) -> Placement:
         placement = scheduler.find(pod, SearchRequest(preempt=self.preempt))
+        if placement.node and pod.key in self.snapshot.pods.slots:
+            return Placement(pod.key, message=f"pod {pod.uid}({pod.key}) is in the cache, so can't be assumed")
         if placement.node:
             scheduler.bind(pod, placement.node)
         return placement
@@ -272,6 +276,13 @@ def read_pending(raw: Json, snapshot: Snapshot) -> list[Pod]:
         pods[pod.key] = pod
         snapshot.objects.groups.join(pod)
     return list(pods.values())
+
+
+def _place_running(pending: list[Pod], snapshot: Snapshot) -> None:
+    """Put the pods whose resize waits for room on the nodes where they run."""
+    for pod in pending:
+        if pod.resize_deferred and pod.node_name in snapshot.index:
+            snapshot.place_pod(pod, pod.node_name)
 
 
 def remarks_on(raw: Json) -> tuple[str, ...]:

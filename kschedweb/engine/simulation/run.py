@@ -17,6 +17,7 @@ from kschedweb.engine.objects.access import Json, ObjectError, reference
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
+from kschedweb.engine.objects.resources import Counting
 from kschedweb.engine.queue import GroupQueue, queue_of
 from kschedweb.engine.simulation import events as happen
 from kschedweb.engine.simulation.agenda import Agenda
@@ -62,16 +63,19 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Raw objects (nodes, pods, everything else) at time 0, read once for any number of simulations."""
+    """Raw objects (nodes, pods, everything else) at time 0, read once for any number of simulations.
+
+    They are those of releases that count what pods take in the same way.
+    """
 
     world: World
     pending: list[Pod]
     problems: list[tuple[str, str]]
 
     @classmethod
-    def read(cls, objects: Iterable[Any]) -> Start:
+    def read(cls, objects: Iterable[Any], counting: Counting) -> Start:
         """What cannot be understood is among ``problems``."""
-        snapshot = Snapshot.from_objects(objects)
+        snapshot = Snapshot.from_objects(objects, counting=counting)
         return cls(World(snapshot), snapshot.pending, snapshot.problems)
 
 
@@ -102,7 +106,8 @@ class Simulation:
         self.settings = settings or Settings()
         self.now = 0.0
         self.result = Result()
-        start = objects if isinstance(objects, Start) else Start.read(objects)
+        self._counting = configuration.release.counting
+        start = objects if isinstance(objects, Start) else Start.read(objects, self._counting)
         self.result.refused += [(0.0, f"{what}: {why}") for what, why in start.problems]
         self.world = start.world.copy()
         if watermarks is not None:
@@ -269,12 +274,13 @@ class Simulation:
                 raise SimulationError(f"Pod {pod.key}: is there already")
             if pod.node_name:
                 self._node(pod.node_name)
+            pod = pod.counted(self._counting)
             self.pods.arrive(Life(pod, pod, now, event.duration, event.replaced), now)
 
         return arrive
 
     def _change_pod(self, event: happen.PodChanges, now: float) -> None:
-        new = Pod.read(admit(event.pod, self.world.cluster))
+        new = Pod.read(admit(event.pod, self.world.cluster)).counted(self._counting)
         if event.if_there and new.key not in self.pods.lives:
             return
         node = self._life(new.key).pod.node_name

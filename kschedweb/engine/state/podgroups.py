@@ -85,6 +85,11 @@ class PodGroups:
             if not keys:
                 del self._members[pod.scheduling_group]
 
+    @property
+    def keys(self) -> list[str]:
+        """The keys of the groups that there are, and of those that pods name, in their order."""
+        return sorted({*self._groups, *self._members})
+
     def size(self, key: str) -> int:
         """How many pods name the group."""
         return len(self._members.get(key, ()))

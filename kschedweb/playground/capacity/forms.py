@@ -111,6 +111,10 @@ def _manifest() -> forms.CharField:
     )
 
 
+def _at_most(most: int, help_text: str) -> forms.IntegerField:
+    return forms.IntegerField(label="At most", required=False, min_value=1, max_value=most, help_text=help_text)
+
+
 class _PodForm(forms.Form):
     workload = _workload()
     cpu = _cpu("each pod requests")
@@ -146,13 +150,7 @@ class _PodForm(forms.Form):
 class FitForm(_PodForm):
     """How many more pods of a shape fit?"""
 
-    limit = forms.IntegerField(
-        label="At most",
-        required=False,
-        min_value=1,
-        max_value=MOST_PODS,
-        help_text="Pods; counting stops there. 10,000 where nothing is said.",
-    )
+    limit = _at_most(MOST_PODS, "Pods; counting stops there. 10,000 where nothing is said.")
 
     def asked(self, snapshot: Snapshot) -> FitAsked:
         return FitAsked(self.pod_asked(), self.cleaned_data["limit"] or FitAsked.limit)
@@ -178,13 +176,7 @@ class GangsForm(_PodForm):
         ),
         help_text="A label of nodes whose value all pods of a gang share; anywhere where nothing is said.",
     )
-    limit = forms.IntegerField(
-        label="At most",
-        required=False,
-        min_value=1,
-        max_value=MOST_GANGS,
-        help_text="Gangs; counting stops there. 1,000 where nothing is said.",
-    )
+    limit = _at_most(MOST_GANGS, "Gangs; counting stops there. 1,000 where nothing is said.")
 
     def asked(self, snapshot: Snapshot) -> GangsAsked:
         data = self.cleaned_data
@@ -217,13 +209,7 @@ class NodesForm(_PodForm):
     zones = forms.CharField(
         label="Zones", required=False, max_length=1000, help_text="New nodes are put into them in turn; none: as above."
     )
-    most = forms.IntegerField(
-        label="At most",
-        required=False,
-        min_value=1,
-        max_value=MOST_NODES,
-        help_text="New nodes; 1,000 if nothing is said.",
-    )
+    most = _at_most(MOST_NODES, "New nodes; 1,000 if nothing is said.")
     ask = forms.CharField(required=False, widget=forms.HiddenInput, initial="1")
 
     @property

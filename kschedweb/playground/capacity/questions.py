@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from kschedweb.clusters.importing.documents import DocumentError, Limits, documents_read
 from kschedweb.engine.objects.access import ObjectError
 from kschedweb.engine.objects.labels import is_qualified_name
+from kschedweb.engine.objects.podgroup import gates
 from kschedweb.engine.objects.quantity import read
 from kschedweb.engine.studies.capacity.drain import Options
-from kschedweb.engine.studies.capacity.gangs import Gang, gates
+from kschedweb.engine.studies.capacity.gangs import Gang
 from kschedweb.engine.studies.capacity.shapes import (
     NodeShape,
     PodShape,

@@ -20,9 +20,9 @@ from kschedweb.accounts import audit
 from kschedweb.accounts.models import User
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions import utilisation
+from kschedweb.decisions.groups.rules import able, group_rules
 from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.objects.access import ObjectError
-from kschedweb.engine.releases import RELEASES
 from kschedweb.engine.studies.capacity import capacity, drain, gangs, sizing
 from kschedweb.jobs.inquiries import NotNow, Step, at_once, connection_released
 from kschedweb.jobs.services import job_start
@@ -158,22 +158,14 @@ def rules_of(snapshot: Snapshot, revision: Revision, asked: Asked) -> tuple[Conf
 
     Raises ApplicationError for a policy that cannot answer, such as a classic one.
     """
-    rules = configuration(revision, snapshot.cluster.server_version)
     if not isinstance(asked, GangsAsked):
-        return rules, ()
-    if not rules.release.behaviour.groups_are_entities:
-        able = ", ".join(name for name, release in RELEASES.items() if release.behaviour.groups_are_entities)
-        said = f"kube-scheduler {rules.release.name} does not schedule gangs: choose a policy that names {able}."
+        return configuration(revision, snapshot.cluster.server_version), ()
+    rules = group_rules(revision, snapshot.cluster.server_version, asked.gates, switch=True)
+    if not rules.able:
+        runs, named = rules.configuration.release.name, ", ".join(able())
+        said = f"kube-scheduler {runs} does not schedule gangs: choose a policy that names {named}."
         raise ApplicationError.at("policy", f"{words.label(revision)}: {said}")
-    off = [gate for gate in asked.gates if not rules.release.on(gate)]
-    if not off:
-        return rules, ()
-    try:
-        rules = configuration(revision, snapshot.cluster.server_version, gates=dict.fromkeys(off, True))
-    except ValueError as error:
-        raise ApplicationError.at("policy", f"{words.label(revision)}: {error}") from None
-    what = f"feature gate{'s' if len(off) > 1 else ''} {' and '.join(off)}"
-    return rules, (f"Worked out with the {what} on, which the policy leaves off.",)
+    return rules.configuration, (rules.note,) if rules.switched else ()
 
 
 def _engine(snapshot: Snapshot, rules: Configuration) -> EngineSnapshot:

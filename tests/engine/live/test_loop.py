@@ -9,7 +9,9 @@ import pytest
 from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.framework.preparation import SelectNode, TakeVolume
 from kschedweb.engine.live import Bind, Evict, Hold, Intent, LiveLoop, Nominate, Report, Superseded, Wait
+from kschedweb.engine.releases import RELEASES, load
 from kschedweb.engine.state.watermarks.table import Watermarks
+from tests.engine.builders import CONFIGURATION as PLAIN
 from tests.engine.builders import node, pod
 from tests.engine.live.loops import CONFIGURATION, HOLDER, HOUR, WAITER, drain, live, made, versioned
 from tests.engine.live.test_machine import claim, others, volume
@@ -228,6 +230,24 @@ def test_a_request_ends_when_what_it_was_made_for_is_gone(how: str) -> None:
     assert ended.why
     assert loop.state.waiting == 0
     assert loop.allow(hold.pod.uid, HOLDER, NOW) == []
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_a_pod_that_is_being_deleted_gives_up_its_node_while_it_is_bound(name: str) -> None:
+    as_of = load(PLAIN, RELEASES[name]).configuration
+    assert as_of is not None
+    loop = LiveLoop(as_of)
+    loop.replace("Node", [versioned(node("a"))], NOW)
+    only(create(loop, "web", requests={"cpu": "3"}), Bind)
+    only(create(loop, "next", requests={"cpu": "3"}), Report)
+    raw = versioned(pod("web", requests={"cpu": "3"}), 2)
+    raw["metadata"].update(deletionTimestamp="2026-01-01T00:00:00Z", finalizers=["example.com/mine"])
+    assert loop.apply("Pod", raw, NOW) == []
+    early = RELEASES[name].behaviour.ending_pods_give_up_nodes
+    assert (loop.state.binding, loop.state.unschedulable) == ((0, 0) if early else (1, 1))
+    loop.bind_failed("uid of web", "pod web is being deleted, cannot be assigned to a host", NOW)
+    found = [one for one in drain(loop, NOW + 5.0) if isinstance(one, Bind)]
+    assert [one.pod.name for one in found] == ["next"]
 
 
 def test_an_annotation_does_not_end_a_request() -> None:

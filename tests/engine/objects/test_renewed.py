@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 
 from kschedweb.engine import Pod
 from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.objects.pod import _TEMPLATES as TEMPLATES
 from tests.engine.builders import pod
 
 Json = dict[str, Any]
 CLAIM = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
 RESIZED = {"name": "main", "resources": {"requests": {"cpu": "3"}}, "allocatedResources": {"cpu": "3"}}
+PROMISED = {"name": "main", "allocatedResources": {"cpu": "5"}}
 OWNER = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "controller": True}
 SCHEDULED = {"type": "PodScheduled", "status": "True", "lastTransitionTime": "2026-01-02T00:00:00Z"}
 WRONG: list[tuple[str, Json]] = [
@@ -39,8 +41,10 @@ PATCHES: list[tuple[str, Json]] = [
     ("status", {"nominatedNodeName": "b"}),
     ("status", {"containerStatuses": [{"name": "main", "ready": True}]}),
     ("status", {"containerStatuses": [RESIZED]}),
+    ("status", {"containerStatuses": [PROMISED]}),
     ("status", {"conditions": [SCHEDULED]}),
     ("status", {"conditions": [{"type": "PodResizePending", "reason": "Infeasible"}]}),
+    ("status", {"conditions": [{"type": "PodResizePending", "reason": "Deferred"}]}),
     ("status", {"resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "gpu-1"}]}),
 ]
 WHOLE = pod("web", requests={"cpu": "1"}, resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "gpu"}])
@@ -68,6 +72,19 @@ def test_it_does_not_matter_what_was_known_before(
     assert new.seen_by_selectors == fresh.seen_by_selectors
     assert new.started == fresh.started
     assert str(new.scheduled) == str(fresh.scheduled)  # NaN where nothing says when
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.sampled_from(PATCHES), max_size=3), st.lists(st.sampled_from(PATCHES), max_size=3))
+def test_pods_share_only_what_is_the_same(first: list[tuple[str, Json]], second: list[tuple[str, Json]]) -> None:
+    TEMPLATES.clear()
+    Pod.read(patched(WHOLE, first))
+    beside = Pod.read(patched(WHOLE, second))
+    TEMPLATES.clear()
+    alone = Pod.read(patched(WHOLE, second))
+    for field in fields(Pod):
+        if field.name != "template":
+            assert getattr(beside, field.name) == getattr(alone, field.name), field.name
 
 
 def test_what_cannot_be_understood_is_an_error_all_the_same() -> None:

@@ -281,3 +281,25 @@ def test_claims_are_scored_by_the_class_of_their_spec_and_find_room_by_that_of_t
     other["metadata"]["annotations"] = {"volume.beta.kubernetes.io/storage-class": "local"}
     assert raw_scores(explain(user("p", "c", "d"), *objects, other), NAME) == [88]
     assert raw_scores(explain(user("p", "c", "d"), *objects, claim("d", "5Gi")), NAME) == [75]
+
+
+def test_volumes_are_scored_by_the_class_of_their_spec_and_found_by_that_of_their_annotation() -> None:
+    annotated = volume("w", "30Gi")
+    annotated["metadata"]["annotations"] = {"volume.beta.kubernetes.io/storage-class": "made"}
+    classes = [storage_class(), storage_class("made")]
+    objects = [node("a"), *classes, volume("v", "10Gi"), claim("c", "10Gi"), claim("d", "1Gi", storageClassName="made")]
+    assert raw_scores(explain(user("p", "c", "d"), *objects, annotated), NAME) == [73]  # 11 of 40 GiB
+    plain = volume("w", "30Gi", storageClassName="made")
+    assert raw_scores(explain(user("p", "c", "d"), *objects, plain), NAME) == [49]  # all of 10 GiB, and 1 of 30
+
+
+def test_a_class_that_an_annotation_alone_names_ends_kube_scheduler_where_it_would_be_scored() -> None:
+    driver = made("CSIDriver", DRIVER, version="storage.k8s.io/v1", spec={"storageCapacity": True})
+    capacity = {"storageClassName": "local", "nodeTopology": {}, "capacity": "20Gi"}
+    said = made("CSIStorageCapacity", "s", version="storage.k8s.io/v1", metadata={"namespace": "default"}, **capacity)
+    named = claim("c", "1", storageClassName=None)
+    named["metadata"]["annotations"] = {"volume.beta.kubernetes.io/storage-class": "local"}
+    objects = [node("a"), storage_class(provisioner=DRIVER), said, named]
+    assert raw_scores(explain(user("p", "c"), *objects), NAME) == [0]
+    with pytest.raises(CycleError, match="names its class in an annotation alone"):
+        explain(user("p", "c"), *objects, driver)

@@ -28,8 +28,15 @@ def frameworks(
     }
 
 
-def queue(timing: Timing | None = None, cluster: ClusterObjects | None = None, **profile: Any) -> SchedulingQueue:
-    return SchedulingQueue(frameworks(**profile), cluster or ClusterObjects(), timing)
+def queue(
+    timing: Timing | None = None,
+    cluster: ClusterObjects | None = None,
+    release: Release = CURRENT,
+    more: dict[str, Factory] | None = None,
+    **profile: Any,
+) -> SchedulingQueue:
+    made = frameworks(more, release, **profile)
+    return SchedulingQueue(made, cluster or ClusterObjects(), timing, behaviour=release.behaviour)
 
 
 def waiting(name: str, **fields: Any) -> Pod:

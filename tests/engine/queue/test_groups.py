@@ -19,7 +19,9 @@ def queue(*groups: dict, timing: Timing | None = None) -> GroupQueue:
     cluster = ClusterObjects()
     for one in groups:
         cluster.add(one)
-    return GroupQueue({profile.scheduler_name: Framework(profile, configured().release.factories)}, cluster, timing)
+    release = configured().release
+    frameworks = {profile.scheduler_name: Framework(profile, release.factories)}
+    return GroupQueue(frameworks, cluster, timing, behaviour=release.behaviour)
 
 
 def come(there: GroupQueue, *raws: dict, now: float = 0.0) -> list[Pod]:

@@ -22,7 +22,10 @@ UNSHOWN = {
     "who-is-woken",
     "claims-wake",
     "who-is-woken-too",
+    "gated-pods",
+    "ending-pods",
     "groups",
+    "room-for-resizes",
     "pod-level-requests",
     "capacity-words",
 }

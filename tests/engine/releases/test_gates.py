@@ -12,7 +12,7 @@ import pytest
 from kschedweb import engine
 from kschedweb.engine.config import GateError
 from kschedweb.engine.releases import RELEASES, ReleaseError, cli_validate, load, read_gates, released, write_gates
-from kschedweb.engine.releases.gates import OF_GROUPS, SIMULATED
+from kschedweb.engine.releases.gates import SIMULATED, SINCE_1_37
 
 OPTION = re.compile(r"(\w+)=true\|false \((\w+) - default=(\w+)\)(?! if )")
 
@@ -80,8 +80,8 @@ ASKS = re.compile(r"""\bon\("(\w+)"|conditions = \("(\w+)", "(\w+)"\)""")
 def test_what_the_engine_asks_is_said_to_be_simulated() -> None:
     texts = [path.read_text(encoding="utf-8") for path in Path(engine.__file__).parent.rglob("*.py")]
     asked = {name for text in texts for found in ASKS.findall(text) for name in found if name}
-    gated = {gate for gate in SIMULATED | OF_GROUPS if any(spec.gate == gate for spec in RELEASES["1.37"].specs)}
-    assert asked | gated == SIMULATED | OF_GROUPS
+    gated = {gate for gate in SIMULATED | SINCE_1_37 if any(spec.gate == gate for spec in RELEASES["1.37"].specs)}
+    assert asked | gated == SIMULATED | SINCE_1_37
 
 
 @pytest.mark.parametrize("release", RELEASES)

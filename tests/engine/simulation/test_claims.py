@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.releases import load
+from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.simulation import NodeJoins, PodArrives, Result, Settings, Simulation, Start
 from tests.engine.builders import CONFIGURATION, node, pod
 
@@ -24,7 +24,7 @@ def arrives(time: float, name: str, duration: float) -> PodArrives:
 def simulate(*events: PodArrives | NodeJoins) -> Result:
     configuration = load(CONFIGURATION).configuration
     assert configuration is not None
-    start = Start.read([node("a"), ALLOCATED, CLASS])
+    start = Start.read([node("a"), ALLOCATED, CLASS], CURRENT.counting)
     first, second = (Simulation(start, configuration, list(events), Settings()).run(400.0) for _ in range(2))
     assert first == second
     return second

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.releases import load
+from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.simulation import NodeJoins, PodArrives, Settings, Simulation, Start
 from tests.engine.builders import CONFIGURATION, node
 from tests.engine.storage import NO_VOLUME, claim, on_nodes, storage_class, user, volume
@@ -21,7 +21,7 @@ def test_a_volume_stays_with_the_claim_that_got_it() -> None:
     ]
     configuration = load(CONFIGURATION).configuration
     assert configuration is not None
-    start = Start.read(objects)
+    start = Start.read(objects, CURRENT.counting)
     for _ in range(2):  # What the first simulation binds is free again for the second.
         result = Simulation(start, configuration, events, Settings()).run(100.0)
         assert [(bound.pod, bound.node) for bound in result.bound] == [("default/p", "a"), ("default/again", "a")]

@@ -44,6 +44,7 @@ def test_the_form_offers_the_plugins_and_extension_points_of_the_release() -> No
         "GangScheduling",
         "TopologyPlacementGenerator",
         "PodGroupPodsCount",
+        "DeferredPodScheduling",
     }
     assert older.keys() <= newer.keys()
     assert points(newer, "NodeResourcesFit") - points(older, "NodeResourcesFit") == {"placementScore"}

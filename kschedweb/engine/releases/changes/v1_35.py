@@ -102,6 +102,16 @@ CHANGES = (
         plugins=("DynamicResources",),
     ),
     Change(
+        "ending-pods",
+        SINCE,
+        "A pod that is being deleted gives up its node at once",
+        "A pod that is deleted while it is on its way to a node, but has a finalizer, gives the node up at once. In "
+        "1.34 it takes up its room until its binding has failed.",
+        NODE,
+        None,
+        behaviour=("ending_pods_give_up_nodes",),
+    ),
+    Change(
         "label-key",
         SINCE,
         "Errors speak of a label key",

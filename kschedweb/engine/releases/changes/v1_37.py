@@ -161,6 +161,19 @@ CHANGES = (
         fields=("GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"),
     ),
     Change(
+        "room-for-resizes",
+        SINCE,
+        "Room can be made for the resize of a running pod",
+        "With the feature gate InPlacePodVerticalScalingSchedulerPreemption, off by default, a running pod whose "
+        "resize the kubelet puts off is scheduled again, for its own node: pods of lower priority are evicted there "
+        "until it fits. A node's podPreemptionPolicy can forbid it.",
+        NODE,
+        None,
+        plugins=("DeferredPodScheduling",),
+        words=("node had resize preemption disabled",),
+        fields=("DeferredPodScheduling",),
+    ),
+    Change(
         "taint-rules",
         SINCE,
         "DeviceTaintRules are heeded",
@@ -316,6 +329,17 @@ CHANGES = (
         NODE,
         None,
         behaviour=("one_term_keeps_away", "taints_wake_for_new_nodes"),
+    ),
+    Change(
+        "gated-pods",
+        SINCE,
+        "Gated pods are looked at again, and keep the room they were promised",
+        "A pod that a plugin keeps out of the queue is looked at again every five minutes, whatever that plugin waits "
+        "for. One that was nominated to a node before the scheduler was started keeps that room from the start, not "
+        "only once its gates are gone.",
+        NODE,
+        None,
+        behaviour=("looks_again_at_gated", "nominates_when_added"),
     ),
     Change(
         "node-filters",

@@ -68,6 +68,7 @@ def _made(snapshot: Snapshot, claim: Claim, node: str) -> PersistentVolume:
         name=name,
         labels={},
         storage_class=claim.storage_class,
+        spec_class=claim.spec_class or "",
         capacity=claim.request or 0,
         mode=claim.mode,
         access_modes=claim.access_modes,

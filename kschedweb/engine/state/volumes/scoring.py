@@ -18,7 +18,8 @@ UNSAID = -1
 def storage_scores(snapshot: Snapshot, claims: list[Claim], curve: Ints) -> Ints:
     """The mean over storage classes of ``curve`` at the percentage that would be used; int64[nodes], 0 to 100.
 
-    ``UNSAID`` where storage tells how large a volume may be and not how much is left.
+    ``UNSAID`` where storage tells how large a volume may be and not how much is left, or a claim that is to get one
+    names its class in an annotation alone.
     ``claims`` wait for a node. Where one of them gets an existing volume only such volumes count (VolumeBinding.Score).
     """
     unmatched = without_volume(snapshot, claims)
@@ -34,7 +35,7 @@ def _static(taken: list[tuple[Claim, PersistentVolume]], curve: Ints) -> int:
     requested: dict[str, int] = {}
     capacity: dict[str, int] = {}
     for claim, volume in taken:
-        name = volume.storage_class
+        name = volume.spec_class  # not the annotation's, as in kube-scheduler
         requested[name] = requested.get(name, 0) + whole(STORAGE, claim.request or 0)
         capacity[name] = capacity.get(name, 0) + whole(STORAGE, volume.capacity)
     found = sum(int(curve[_percent(requested[name], capacity[name])]) for name in requested)
@@ -50,13 +51,13 @@ def _provisioned(snapshot: Snapshot, claims: list[Claim], curve: Ints) -> Ints:
     size = len(snapshot)
     total: Floats = np.zeros(size)
     classes, unsaid = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.bool_)
-    for name in dict.fromkeys(claim.spec_class for claim in claims):  # not the annotation's, as in kube-scheduler
+    for name in dict.fromkeys(claim.spec_class for claim in claims):
         requested, capacity, counts = np.zeros(size), np.zeros(size), np.zeros(size, dtype=np.bool_)
         for claim in claims:
             if claim.spec_class == name:
                 room, known = _capacity(snapshot, claim)
                 requested += np.where(known, whole(STORAGE, claim.request or 0), 0)
-                unsaid |= known & np.isnan(room)
+                unsaid |= known & (np.isnan(room) | (name is None))
                 capacity = np.where(known, np.nan_to_num(room), capacity)
                 counts |= known
         full = (capacity == 0) | (requested > capacity)

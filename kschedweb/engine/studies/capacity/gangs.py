@@ -18,12 +18,11 @@ from kschedweb.engine.framework.runtime import Factory
 from kschedweb.engine.framework.status import Code, CycleError
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.objects.podgroup import API, POD_GROUP, VERSION, PodGroup
+from kschedweb.engine.objects.podgroup import API, POD_GROUP, VERSION, PodGroup, gates
 from kschedweb.engine.state.columns import Ints
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.studies.capacity.shapes import PodShape
 
-GENERIC, BY_TOPOLOGY = "GenericWorkload", "TopologyAwareWorkloadScheduling"
 MOST_GANGS = 10_000
 MOST_PODS = 100_000  # of all gangs together
 UNPLACED = -1
@@ -51,11 +50,6 @@ class Gang:
     def gates(self) -> tuple[str, ...]:
         """The feature gates of kube-scheduler without which it does not schedule such a gang."""
         return gates(self.topology_key)
-
-
-def gates(topology_key: str) -> tuple[str, ...]:
-    """The feature gates that a gang with this topology key needs."""
-    return (GENERIC, BY_TOPOLOGY) if topology_key else (GENERIC,)
 
 
 @dataclass(frozen=True)
@@ -124,6 +118,9 @@ class _Watch(Stopwatch):
     def __init__(self, check: Check) -> None:
         super().__init__()
         self._check, self.gangs, self._tried = check, 0, 0
+
+    def another(self) -> Stopwatch:
+        return self
 
     def start(self) -> None:
         if not self._check(self.gangs, self._tried):

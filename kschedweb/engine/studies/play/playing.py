@@ -30,7 +30,7 @@ def begin(
     if settings.most_samples > MOST_SAMPLES:
         settings = replace(settings, most_samples=MOST_SAMPLES)
     return Simulation(
-        prepared.start,
+        prepared.start(configuration.release.counting),
         configuration,
         prepared.events if events else (),
         settings,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.objects.access import Json, ObjectError
+from kschedweb.engine.objects.resources import Counting
 from kschedweb.engine.simulation import Event, Settings, Start
 from kschedweb.engine.simulation.use import UseModel
 from kschedweb.engine.state.watermarks.collected import Collected
@@ -40,11 +40,13 @@ class Prepared:
     watermarks: Watermarks | None = None
     seed: int = 0
     notes: list[str] = field(default_factory=list)
+    _starts: dict[Counting, Start] = field(default_factory=dict, init=False, repr=False)
 
-    @cached_property
-    def start(self) -> Start:
-        """The ``objects`` at the beginning of each run."""
-        return Start.read(self.objects)
+    def start(self, counting: Counting) -> Start:
+        """The ``objects`` at the beginning of each run of a release that counts what pods take like this."""
+        if counting not in self._starts:
+            self._starts[counting] = Start.read(self.objects, counting)
+        return self._starts[counting]
 
 
 def prepare(

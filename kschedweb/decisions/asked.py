@@ -1,0 +1,66 @@
+"""What REST's answers about decisions share: how a query names snapshot and policy, and how the answer repeats them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework import serializers
+
+from kschedweb.decisions import selectors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rest_framework.request import Request
+
+    from kschedweb.clusters.models import Snapshot
+    from kschedweb.policies.models import Revision
+
+POLICY = OpenApiParameter("policy", OpenApiTypes.STR, description="Name of a policy; `default` without one.")
+REVISION = OpenApiParameter("revision", OpenApiTypes.INT, description="Number of its revision; the newest without one.")
+SNAPSHOT = OpenApiParameter("snapshot", OpenApiTypes.UUID, description="A snapshot; the cluster's newest without one.")
+PARAMETERS = [POLICY, REVISION, SNAPSHOT]
+
+
+class AboutSerializer(serializers.Serializer[Any]):
+    # What an answer is about: see ``Asked.about``.
+
+    snapshot = serializers.UUIDField()
+    policy = serializers.CharField()
+    revision = serializers.IntegerField()
+
+
+class AnsweredSerializer(AboutSerializer):
+    # As above, with the release that answers.
+
+    release = serializers.CharField(help_text="The kube-scheduler whose answer this is.")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The snapshot and the revision that the query of a request names."""
+
+    snapshot: Snapshot
+    revision: Revision
+
+    @classmethod
+    def of(
+        cls, request: Request, cluster: str, find: Callable[[str, str], Revision] = selectors.revision_asked
+    ) -> Asked:
+        """Read the query; ``find`` is for names and numbers of revisions. Raises Http404, NotFound or Unprocessable."""
+        snapshot = selectors.snapshot_asked(cluster, request.query_params.get("snapshot", ""))
+        return cls(snapshot, revision_of(request, find))
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """As ``AboutSerializer``."""
+        return {"snapshot": self.snapshot.pk, "policy": self.revision.policy.name, "revision": self.revision.number}
+
+
+def revision_of(request: Request, find: Callable[[str, str], Revision] = selectors.revision_asked) -> Revision:
+    """The revision that the query of ``request`` names; raises as ``find`` does."""
+    query = request.query_params
+    return find(query.get("policy") or "default", query.get("revision", ""))

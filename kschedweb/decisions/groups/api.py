@@ -1,0 +1,202 @@
+"""REST: the groups of pods of a cluster, and whether one of them fits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.urls import path
+from django.utils.decorators import method_decorator
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kschedweb.accounts.roles import Action
+from kschedweb.decisions import selectors
+from kschedweb.decisions.asked import PARAMETERS, SNAPSHOT, AnsweredSerializer, Asked
+from kschedweb.decisions.groups import services, told
+from kschedweb.decisions.groups.standing import State
+from kschedweb.web.errors import ApplicationError
+from kschedweb.web.heavy import heavy
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+
+POLICY, ON = "policy", "on"
+
+
+class PodGroupSerializer(serializers.Serializer[Any]):
+    """How a group of pods stands: a PodGroup, or what pods name as one."""
+
+    namespace = serializers.CharField()
+    name = serializers.CharField()
+    state = serializers.ChoiceField(
+        [state.value for state in State],
+        help_text="missing: pods name a PodGroup that does not exist. unread: its form is not simulated. empty: no pod "
+        "names it. incomplete: fewer pods than minCount do. pending: some pods have no node. bound: all have one.",
+    )
+    sentence = serializers.CharField(help_text="The same in words.")
+    minCount = serializers.IntegerField(allow_null=True, help_text="null: it is no gang.")
+    topologyKey = serializers.CharField(allow_blank=True, help_text="The label of nodes whose value its pods share.")
+    priority = serializers.IntegerField(allow_null=True)
+    bound = serializers.IntegerField(help_text="Pods on nodes.")
+    pending = serializers.IntegerField(help_text="Pods without a node.")
+    gated = serializers.IntegerField(help_text="Those of them that have scheduling gates.")
+    missing = serializers.IntegerField(help_text="How many more pods have to come before it is tried.")
+
+
+class PodGroupsSerializer(serializers.Serializer[Any]):
+    snapshot = serializers.UUIDField()
+    groups = PodGroupSerializer(many=True)
+
+
+class GroupStatusSerializer(serializers.Serializer[Any]):
+    code = serializers.CharField()
+    reasons = serializers.ListField(child=serializers.CharField(), required=False)
+
+
+class GroupConditionSerializer(serializers.Serializer[Any]):
+    """The condition that kube-scheduler would write to the PodGroup."""
+
+    type = serializers.CharField()
+    status = serializers.CharField()
+    reason = serializers.CharField()
+    message = serializers.CharField(allow_blank=True)
+
+
+class GroupPodSerializer(serializers.Serializer[Any]):
+    """What kube-scheduler would say of one pod of the group."""
+
+    pod = serializers.CharField()
+    node = serializers.CharField(allow_blank=True, help_text="Where it goes; '' for none.")
+    message = serializers.CharField(allow_blank=True)
+    reason = serializers.CharField(allow_blank=True)
+    plugins = serializers.ListField(child=serializers.CharField(), help_text="Those that rejected it.")
+    nominated = serializers.CharField(
+        allow_null=True,
+        allow_blank=True,
+        help_text="The node that it waits for; '' ends such a wait, null changes none.",
+    )
+
+
+class TriedPodSerializer(serializers.Serializer[Any]):
+    """One pod in one domain."""
+
+    pod = serializers.CharField()
+    node = serializers.CharField(required=False)
+    evaluated = serializers.IntegerField()
+    feasible = serializers.IntegerField()
+    message = serializers.CharField(required=False)
+
+
+class TriedDomainSerializer(serializers.Serializer[Any]):
+    """What came of one domain; pods after the one that ended it are not there."""
+
+    domain = serializers.CharField(allow_blank=True, help_text="The label's value; '' for all nodes.")
+    nodes = serializers.IntegerField()
+    status = GroupStatusSerializer()
+    pods = TriedPodSerializer(many=True)
+
+
+class DomainScoreSerializer(serializers.Serializer[Any]):
+    domain = serializers.CharField()
+    total = serializers.IntegerField()
+    scores = serializers.DictField(child=serializers.IntegerField(), help_text="By plugin, weighted.")
+
+
+class GroupRoomSerializer(serializers.Serializer[Any]):
+    """Whether evictions would make room."""
+
+    made = serializers.BooleanField()
+    message = serializers.CharField(allow_blank=True)
+    victims = serializers.ListField(child=serializers.CharField())
+    pdbViolations = serializers.IntegerField(help_text="How many of them a disruption budget would keep.")
+
+
+class GroupPlacementSerializer(serializers.Serializer[Any]):
+    """What one scheduling cycle of the group would come to, as `python -m kschedweb.engine explain` tells it."""
+
+    group = serializers.CharField()
+    placed = serializers.BooleanField()
+    held = serializers.CharField(
+        allow_blank=True, help_text="What keeps it out of the queue, in kube-scheduler's words."
+    )
+    condition = GroupConditionSerializer()
+    domain = serializers.CharField(allow_blank=True, help_text="The domain that was taken.")
+    blocking = serializers.CharField(allow_blank=True, help_text="The first pod for which no node was found.")
+    pods = GroupPodSerializer(many=True)
+    domains = TriedDomainSerializer(many=True)
+    scores = DomainScoreSerializer(many=True)
+    room = GroupRoomSerializer(required=False)
+
+
+class NodeOfPodSerializer(serializers.Serializer[Any]):
+    pod = serializers.CharField()
+    node = serializers.CharField()
+
+
+class PodGroupAnswerSerializer(AnsweredSerializer, PodGroupSerializer):
+    """How a group stands, and whether it fits."""
+
+    title = serializers.CharField(help_text="The answer in one sentence.")
+    details = serializers.ListField(child=serializers.CharField())
+    gatesOff = serializers.ListField(
+        child=serializers.CharField(), help_text="Feature gates that the group needs and the policy leaves off."
+    )
+    gatesSwitched = serializers.ListField(
+        child=serializers.CharField(), help_text="Those that are on here all the same, as `gates=on` asks."
+    )
+    boundPods = NodeOfPodSerializer(many=True)
+    blocked = serializers.CharField(allow_blank=True, help_text="Why the blocking pod has no node, in plain words.")
+    answer = GroupPlacementSerializer(
+        allow_null=True, help_text="null: all its pods are bound, or it is not scheduled as a group."
+    )
+
+
+@method_decorator(heavy, name="dispatch")
+class PodGroupsView(APIView):
+    """The groups of pods of a snapshot: PodGroups, and what pods name as such."""
+
+    action_required = Action.VIEW
+
+    @extend_schema(operation_id="podgroups_list", responses=PodGroupsSerializer, parameters=[SNAPSHOT])
+    def get(self, request: Request, name: str) -> Response:
+        snapshot = selectors.snapshot_asked(name, request.query_params.get("snapshot", ""))
+        groups = [told.standing(one) for one in services.listed(snapshot)]
+        return Response({"snapshot": snapshot.pk, "groups": groups})
+
+
+@method_decorator(heavy, name="dispatch")
+class PodGroupView(APIView):
+    """Whether a group of pods fits now, where each of its pods would go, and what is in the way."""
+
+    action_required = Action.VIEW
+
+    @extend_schema(
+        operation_id="podgroup_retrieve",
+        responses=PodGroupAnswerSerializer,
+        parameters=[
+            *PARAMETERS,
+            OpenApiParameter(
+                "gates",
+                OpenApiTypes.STR,
+                enum=[POLICY, ON],
+                description="`on`: the feature gates that the group needs are on, whatever the policy says.",
+            ),
+        ],
+    )
+    def get(self, request: Request, name: str, namespace: str, group: str) -> Response:
+        asked = Asked.of(request, name, selectors.profiles_asked)
+        gates = request.query_params.get("gates") or POLICY
+        if gates not in (POLICY, ON):
+            raise ApplicationError.at("gates", f"Must be {POLICY} or {ON}.")
+        case = services.answer(asked.snapshot, f"{namespace}/{group}", asked.revision, switch=gates == ON)
+        release = case.rules.configuration.release.version
+        return Response({**asked.about, "release": release, **told.answer(case)})
+
+
+urlpatterns = [
+    path("clusters/<slug:name>/podgroups/", PodGroupsView.as_view(), name="podgroups"),
+    path("clusters/<slug:name>/podgroups/<str:namespace>/<str:group>/", PodGroupView.as_view(), name="podgroup"),
+]

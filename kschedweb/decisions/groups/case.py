@@ -1,0 +1,123 @@
+"""What would become of a group of pods in a snapshot under a policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kschedweb.decisions.case import Case
+from kschedweb.decisions.decision import Decision
+from kschedweb.engine import Scheduler
+from kschedweb.engine.cycle.request import SearchRequest
+from kschedweb.engine.framework.decision import Stopwatch
+from kschedweb.engine.framework.explanation import FEASIBLE
+from kschedweb.engine.framework.status import SUCCESS, CycleError
+from kschedweb.web.errors import Unprocessable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from kschedweb.decisions.groups.rules import GroupRules
+    from kschedweb.decisions.groups.standing import Standing
+    from kschedweb.engine import Explanation
+    from kschedweb.engine import Snapshot as EngineSnapshot
+    from kschedweb.engine.cycle.groupplacement import DomainTry, GroupPlacement
+
+SECONDS = 20.0  # that the answer about one group may take
+
+
+@dataclass(frozen=True)
+class GroupCase:
+    """A group, and what one cycle of it would come to: ``found`` is ``None`` where it is not scheduled as a group.
+
+    ``blocked`` says in plain words why the first pod without a node has none, "" where there is no such pod.
+    """
+
+    standing: Standing
+    rules: GroupRules
+    found: GroupPlacement | None = None
+    blocked: str = ""
+
+    @property
+    def first_try(self) -> DomainTry | None:
+        """The domain that the answer is about: the one taken, or else the first."""
+        found = self.found
+        if found is None or not found.tries:
+            return None
+        return next((one for one in found.tries if found.placed and one.domain.name == found.domain), found.tries[0])
+
+
+def group_case(engine: EngineSnapshot, standing: Standing, rules: GroupRules) -> GroupCase:
+    """Try the group on a copy of ``engine``.
+
+    Raises Unprocessable where kube-scheduler has no profile for its pods, or the answer takes longer than ``SECONDS``.
+    """
+    group, pods = standing.group, standing.pending
+    if group is None or not pods or not rules.configuration.release.groups:
+        return GroupCase(standing, rules)
+    scheduler = Scheduler(engine, rules.configuration)
+    try:
+        found = scheduler.explain_group(group, pods, SearchRequest(post_filter=True, watch=_Deadline()))
+    except CycleError as error:
+        raise Unprocessable(f"The scheduling cycle of {standing.key} fails: {error}") from None
+    case = GroupCase(standing, rules, found)
+    return replace(case, blocked=_blocked(scheduler, case))
+
+
+class _Deadline(Stopwatch):
+    """Ends the search before a pod is tried once the time is over."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._until = monotonic() + SECONDS
+
+    def start(self) -> None:
+        if monotonic() > self._until:
+            raise Unprocessable(
+                f"It takes longer than {SECONDS:.0f} seconds to try this group, which is given up here."
+            )
+
+
+def _blocked(scheduler: Scheduler, case: GroupCase) -> str:
+    """Why the first pod without a node has none, told of the cluster with the pods before it on their nodes."""
+    found, tried, pods = case.found, case.first_try, case.standing.pending
+    pod = next((one for one in pods if found is not None and one.key == found.blocking), None)
+    if found is None or tried is None or pod is None:
+        return ""
+    there = scheduler.over(scheduler.snapshot.copy())
+    there.nominator = scheduler.nominator.copy()
+    for other in pods:  # of a group that is tried none keeps room from the others by a nomination
+        there.nominator.remove(other.key)
+    for other, node in found.before(pods, pod.key):
+        there.bind(other, node)
+    try:
+        explanation = _within(there.explain(pod), tried.domain.nodes)
+    except CycleError as error:
+        return f"the scheduling cycle of {pod.name} fails: {error}"
+    if explanation.feasible.size:  # what refused the pod there is asked only after the filters
+        return ""
+    # What keeps the group out of the queue is told of the group.
+    tried_all_the_same = replace(explanation, pre_enqueue=SUCCESS)
+    return Decision(Case(there.snapshot, pod, there, tried_all_the_same, "")).answer().title
+
+
+def _within(explanation: Explanation, nodes: NDArray[np.intp]) -> Explanation:
+    """The explanation of the nodes at these positions alone, for a pod that fits on none of them.
+
+    Where it fits on some, these are its ``feasible`` nodes, and nothing is said of scores.
+    """
+    rejected_by = explanation.rejected_by[nodes] if explanation.rejected_by.size else explanation.rejected_by
+    return replace(
+        explanation,
+        nodes=[explanation.nodes[node] for node in nodes],
+        filters=[replace(column, codes=column.codes[nodes]) for column in explanation.filters],
+        rejected_by=rejected_by,
+        feasible=np.flatnonzero(rejected_by == FEASIBLE),
+        scores=[],
+        total=np.zeros(0, dtype=np.int64),
+        best=[],
+        chosen=None,
+    )

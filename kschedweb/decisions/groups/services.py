@@ -1,0 +1,50 @@
+"""Answers about groups of stored snapshots; cached, since snapshots and revisions never change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kschedweb.decisions import services
+from kschedweb.decisions.groups.case import GroupCase, group_case
+from kschedweb.decisions.groups.rules import group_rules
+from kschedweb.decisions.groups.standing import standing, standings
+from kschedweb.decisions.snapshots import engine_snapshot
+from kschedweb.engine.objects.podgroup import GENERIC
+from kschedweb.web.errors import NotFound
+
+if TYPE_CHECKING:
+    from kschedweb.clusters.models import Snapshot
+    from kschedweb.decisions.groups.rules import GroupRules
+    from kschedweb.decisions.groups.standing import Standing
+    from kschedweb.policies.models import Revision
+
+
+def listed(snapshot: Snapshot) -> list[Standing]:
+    """How all groups of a stored snapshot stand."""
+    if not snapshot.counts.get("Pod"):
+        return []
+    with services.alone(snapshot):
+        return standings(engine_snapshot(snapshot))
+
+
+def rules(snapshot: Snapshot, revision: Revision) -> GroupRules:
+    """What schedules groups under ``revision``; raises ApplicationError for a classic policy."""
+    return group_rules(revision, snapshot.cluster.server_version, (GENERIC,), switch=False)
+
+
+def answer(snapshot: Snapshot, key: str, revision: Revision, *, switch: bool = False) -> GroupCase:
+    """What would become of the group ``key`` ("namespace/name"); with ``switch`` the gates that it needs are on.
+
+    Raises NotFound where there is no such group and no pod names it, and ApplicationError for a classic policy or where
+    the scheduling cycle fails.
+    """
+
+    def make() -> GroupCase:
+        engine = engine_snapshot(snapshot, rules(snapshot, revision).configuration.release.counting)
+        found = standing(engine, key)
+        if found is None:
+            raise NotFound(f"The snapshot has no PodGroup {key}, and no pod that names it.")
+        gates = (GENERIC,) if found.group is None else found.group.gates
+        return group_case(engine, found, group_rules(revision, snapshot.cluster.server_version, gates, switch=switch))
+
+    return services.remembered(snapshot, (revision.pk, "group", key, switch), make)

@@ -1,0 +1,176 @@
+"""Groups of pods over REST."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kschedweb.clusters.models import Snapshot
+from kschedweb.decisions import services
+from kschedweb.engine.config import default_document
+from kschedweb.policies.models import Revision
+from tests.conformance.groups import GOLDEN
+from tests.conformance.make_goldens import read
+from tests.engine.builders import pod
+from tests.engine.gangs import THREE, group, member, members
+
+from .conftest import RACK
+
+ADDRESS = "/api/v1/clusters/lab/podgroups/"
+Json = dict[str, Any]
+Lab = Callable[..., Snapshot]
+
+
+@pytest.fixture
+def ask(api_as: Callable[[str], Any], on: Revision) -> Callable[..., Any]:
+    """``ask(name="gang", policy="on", **query)``: the response about a group of the namespace ``default``."""
+
+    def get(name: str = "gang", policy: str = "on", **query: str) -> Any:
+        return api_as("viewer").get(f"{ADDRESS}default/{name}/", {"policy": policy, **query})
+
+    return get
+
+
+def test_the_list_says_how_each_group_stands(lab: Lab, api_as: Callable[[str], Any]) -> None:
+    old = group("old") | {"apiVersion": "scheduling.k8s.io/v1alpha2"}
+    gated = member("part-2", "part", schedulingGates=[{"name": "quota"}])
+    lab(
+        group("gang", 8), *members(2), *[member(f"on-{number}", on="n0") for number in range(3)],
+        group("there"), *[member(f"there-{number}", "there", on="n1") for number in range(2)],
+        group("part", None), member("part-1", "part", on="n2"), gated,
+        group("nobody"), old, member("lost-1", "lost"),
+    )  # fmt: skip
+    groups = {one["name"]: one for one in api_as("viewer").get(ADDRESS).json()["groups"]}
+    unread = groups["old"]["sentence"]
+    assert unread.startswith("cannot be read: is of scheduling.k8s.io/v1alpha2,")
+    assert {name: (one["state"], one["sentence"]) for name, one in groups.items()} == {
+        "gang": ("incomplete", "3 of 8 pods bound, waits for 3 more pods"),
+        "there": ("bound", "all 2 pods are bound"),
+        "part": ("pending", "1 of 2 pods bound, 1 without a node, 1 of them gated"),
+        "nobody": ("empty", "no pod names it"),
+        "lost": ("missing", "there is no such PodGroup; 1 pod names it"),
+        "old": ("unread", unread),
+    }
+    counts = ("bound", "pending", "gated", "missing")
+    assert [groups["gang"][name] for name in counts] == [3, 2, 0, 3]
+    assert [groups["part"][name] for name in counts] == [1, 1, 1, 0]
+
+
+def test_a_group_that_fits_has_a_node_for_each_pod(lab: Lab, ask: Callable[..., Any]) -> None:
+    lab(group("gang", 4), *members(4, requests=THREE))
+    found = ask().json()
+    assert found["title"] == "gang fits: all 4 pods go to 4 nodes"
+    assert sorted(one["node"] for one in found["answer"]["pods"]) == ["n0", "n1", "n2", "n3"]
+    assert found["answer"]["placed"] is True
+    assert (found["policy"], found["revision"], found["release"][:4]) == ("on", 1, "1.37")
+
+
+def test_the_pod_that_blocks_is_named_with_its_reason(lab: Lab, ask: Callable[..., Any]) -> None:
+    lab(group("gang", 5), *members(5, requests=THREE))
+    found = ask().json()
+    assert found["title"] == "gang does not fit: gang-4 finds no node beside the 4 pods before it"
+    assert found["blocked"] == "gang-4 is pending: no node has 3 CPU free"
+    answer = found["answer"]
+    assert answer["blocking"] == "default/gang-4"
+    assert answer["pods"][4]["message"] == "0/4 nodes are available: 4 Insufficient cpu."
+    status = answer["domains"][0]["status"]
+    assert status["reasons"][-1] == "minCount (5) cannot be satisfied: 4 scheduled, 0 remaining"
+    assert [len(one["pods"]) for one in answer["domains"]] == [5]
+
+
+def test_of_racks_the_one_with_room_is_taken(lab: Lab, ask: Callable[..., Any]) -> None:
+    full = pod("full", on="n0", requests=THREE)
+    lab(group("gang", topology=RACK), *members(2, requests=THREE), full)
+    found = ask().json()
+    assert found["title"] == "gang fits: all 2 pods go to 2 nodes in r1"
+    assert {one["domain"]: one["status"]["code"] for one in found["answer"]["domains"]} == {
+        "r0": "Unschedulable",
+        "r1": "Success",
+    }
+    lab(group("gang", topology=RACK), *members(2, requests=THREE), full, pod("more", on="n3", requests=THREE))
+    found = ask().json()
+    assert found["title"] == "gang does not fit: none of 2 domains has room for it"
+    assert found["details"] == ["In r0: gang-1 is pending: no node has 3 CPU free."]
+
+
+def test_whom_preemption_would_evict(lab: Lab, ask: Callable[..., Any]) -> None:
+    low = [pod(f"low-{number}", on=f"n{number}", requests=THREE, priority=-1) for number in range(4)]
+    lab(group("gang", priority=0), *members(2, requests=THREE, priority=0), *low)
+    found = ask().json()
+    assert found["title"] == "gang fits only once 2 pods have gone"
+    room = found["answer"]["room"]
+    assert room["made"] is True
+    assert len(room["victims"]) == 2
+    assert {one["nominated"] for one in found["answer"]["pods"]} == {f"n{name[-1]}" for name in room["victims"]}
+
+
+def test_what_a_group_waits_for(lab: Lab, ask: Callable[..., Any]) -> None:
+    lab(group("gang", 8), *members(2), member("on-0", on="n0"))
+    found = ask().json()
+    assert found["title"] == "gang is not tried: it waits for 5 more pods"
+    assert found["details"] == ["Its minCount is 8, and 3 pods name it."]
+    assert found["answer"]["held"] == "waiting for minCount pods from a gang to appear in scheduling queue"
+    lab(group("gang"), member("a"), member("b", schedulingGates=[{"name": "quota"}]))
+    found = ask().json()
+    assert found["title"] == "gang is not tried: 1 of 2 pods gated"
+    assert found["details"] == ["Without that it would fit, as shown below."]
+
+
+def test_with_the_gate_off_it_is_not_a_group_and_can_be_asked_about_all_the_same(
+    lab: Lab, ask: Callable[..., Any], policy: Callable[..., Revision]
+) -> None:
+    lab(group("gang", 4), *members(4, requests=THREE))
+    policy("newest", default_document(), {"release": "1.37"})
+    off = ask(policy="newest").json()
+    assert off["title"] == "gang is not scheduled as a group: the feature gate GenericWorkload is off"
+    assert (off["answer"], off["gatesOff"], off["gatesSwitched"]) == (None, ["GenericWorkload"], [])
+    switched = ask(policy="newest", gates="on").json()
+    assert (switched["gatesOff"], switched["gatesSwitched"]) == ([], ["GenericWorkload"])
+    assert switched["answer"] == ask().json()["answer"]
+    policy("older", default_document(), {"release": "1.36"})
+    older = ask(policy="older", gates="on").json()
+    assert older["title"] == "gang is not scheduled as a group by kube-scheduler 1.36"
+    assert older["answer"] is None
+
+
+def test_what_cannot_be_asked_gets_a_clear_error(
+    lab: Lab, ask: Callable[..., Any], classic: Callable[..., Revision]
+) -> None:
+    lab(group("gang"), *members(2, schedulerName="theirs"))
+    assert ask("nobody").status_code == 404
+    assert ask("nobody").json()["detail"] == "The snapshot has no PodGroup default/nobody, and no pod that names it."
+    fails = ask()
+    said = 'The scheduling cycle of default/gang fails: profile not found for scheduler name "theirs"'
+    assert (fails.status_code, fails.json()["detail"]) == (422, said)
+    classic("old")
+    assert [one["path"] for one in ask(policy="old").json()["errors"]] == ["policy"]
+    assert [one["path"] for one in ask(gates="off").json()["errors"]] == ["gates"]
+
+
+def first_tries() -> list[Any]:
+    """Recorded scenarios in which kube-scheduler tried a group before anything else, one of each ten."""
+    tried = [line for line in read(GOLDEN) if line["expected"].get("attempts")]
+    first = [(line, line["expected"]["attempts"][0]) for line in tried]
+    lines = [line for line, attempt in first if "group" in attempt and attempt["round"] == 1]
+    return [pytest.param(line, id=line["scenario"]["name"]) for line in lines[::10]]
+
+
+@pytest.mark.parametrize("line", first_tries())
+def test_rest_says_of_a_group_what_the_real_scheduler_recorded(
+    line: Json, stored: Callable[..., Snapshot], policy: Callable[..., Revision], api_as: Callable[[str], Any]
+) -> None:
+    scenario, expected = line["scenario"], line["expected"]["attempts"][0]
+    services.forget()
+    stored([*scenario["objects"], *scenario["pending"]], "lab")
+    gates = {"GenericWorkload": True, **scenario.get("featureGates", {})}
+    document = json.dumps(scenario["config"]) if scenario.get("config") else default_document()
+    policy("recorded", document, {"release": "1.37", "featureGates": gates})
+    key = expected["entity"].removeprefix("group ")
+    answer = api_as("viewer").get(f"{ADDRESS}{key}/", {"policy": "recorded"}).json()["answer"]
+    assert answer["condition"] == expected["group"]
+    ours = {one["pod"]: (one["node"] or one["message"]) for one in answer["pods"]}
+    assert ours == {one["pod"]: one.get("node") or one["message"] for one in expected["pods"]}
+    assert sorted(answer.get("room", {}).get("victims", [])) == expected.get("evicted", [])

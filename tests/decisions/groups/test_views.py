@@ -1,0 +1,115 @@
+"""The pages of groups of pods, without JavaScript."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from kschedweb.clusters.models import Snapshot
+from kschedweb.policies.models import Revision
+from tests.engine.builders import pod
+from tests.engine.gangs import THREE, group, member, members
+from tests.support.html import elements
+
+from .conftest import RACK
+
+Lab = Callable[..., Snapshot]
+LIST = "/clusters/lab/podgroups/"
+
+
+@pytest.fixture
+def shown(client_as: Callable[[str], Client], on: Revision) -> Callable[..., Any]:
+    """``shown(name="gang", policy="on", **query)``: the page of a group of the namespace ``default``."""
+
+    def get(name: str = "gang", policy: str = "on", **query: str) -> Any:
+        return client_as("viewer").get(f"{LIST}default/{name}/", {"policy": policy, **query})
+
+    return get
+
+
+def links(response: Any) -> list[str]:
+    """Where the page leads to about groups."""
+    found = (one.attributes.get("href", "") for one in elements(response, "a"))
+    return [href for href in found if href.startswith(LIST)]
+
+
+def states(response: Any) -> dict[str, str]:
+    return {row.attributes["data-pod"]: row.attributes["data-state"] for row in elements(response, "[data-pod]")}
+
+
+def test_the_page_says_where_each_pod_would_go(lab: Lab, shown: Callable[..., Any]) -> None:
+    lab(group("gang"), *members(2, requests=THREE), member("on-0", on="n0", requests=THREE))
+    response = shown()
+    assert response.context["answer"].title == "gang fits: the 2 pods without a node go to 2 nodes"
+    assert states(response) == {"on-0": "bound", "gang-0": "fits", "gang-1": "fits"}
+
+
+def test_the_page_names_the_pod_that_blocks_and_what_came_of_each_domain(lab: Lab, shown: Callable[..., Any]) -> None:
+    lab(group("gang", 3, topology=RACK), *members(3, requests=THREE), pod("full", on="n0", requests=THREE))
+    response = shown()
+    assert response.context["blocking"].key == "default/gang-1"
+    assert [(row.name, row.placed, row.pod) for row in response.context["domains"]] == [
+        ("r0", 1, "gang-1"),
+        ("r1", 2, "gang-2"),
+    ]
+    assert states(response) == {"gang-0": "given up", "gang-1": "refused", "gang-2": "refused"}
+    assert response.context["blocking"].message == "0/2 nodes are available: 2 Insufficient cpu."
+
+
+def test_the_page_lists_whom_preemption_would_evict(lab: Lab, shown: Callable[..., Any]) -> None:
+    low = [pod(f"low-{number}", on=f"n{number}", requests=THREE, priority=-1) for number in range(4)]
+    lab(group("gang", priority=0), *members(2, requests=THREE, priority=0), *low)
+    response = shown()
+    victims = {row.attributes["data-victim"] for row in elements(response, "[data-victim]")}
+    assert victims == set(response.context["case"].found.victims)
+    assert set(states(response).values()) == {"waits"}
+
+
+def test_the_gate_can_be_put_on_for_the_answer(lab: Lab, shown: Callable[..., Any]) -> None:
+    lab(group("gang"), *members(2))
+    off = shown(policy="default")
+    (notice,) = elements(off, "[data-gates=off] a")
+    assert notice.attributes["href"] == "?policy=default&gates=on"
+    assert states(off) == {"gang-0": "", "gang-1": ""}
+    on = shown(policy="default", gates="on")
+    assert elements(on, "[data-gates=on]")
+    assert set(states(on).values()) == {"fits"}
+
+
+def test_a_failing_cycle_is_told_on_the_page(lab: Lab, shown: Callable[..., Any]) -> None:
+    lab(group("gang"), *members(2, schedulerName="theirs"))
+    response = shown()
+    assert response.status_code == 200
+    assert response.context["error"].status == 422
+    assert shown("nobody").status_code == 404
+
+
+def test_the_list_leads_to_each_group_and_the_pod_to_its_group(
+    lab: Lab, on: Revision, client_as: Callable[[str], Client]
+) -> None:
+    lab(group("gang", 8), *members(2), group("there"), member("there-0", "there", on="n0"))
+    client = client_as("viewer")
+    listed = client.get(LIST, {"policy": "on"})
+    rows = elements(listed, "[data-group]")
+    assert {row.attributes["data-group"]: row.attributes["data-state"] for row in rows} == {
+        "default/gang": "incomplete",
+        "default/there": "incomplete",
+    }
+    assert [one for one in links(listed) if "default" in one] == [
+        f"{LIST}default/gang/?policy=on",
+        f"{LIST}default/there/?policy=on",
+    ]
+    decision = client.get("/decision/lab/default/gang-0/", {"policy": "on"})
+    assert links(decision) == [f"{LIST}default/gang/?policy=on&revision=1"]
+    assert links(client.get("/clusters/lab/")) == [LIST]
+
+
+def test_a_cluster_without_groups_says_so(lab: Lab, client_as: Callable[[str], Client]) -> None:
+    lab(pod("plain"))
+    client = client_as("viewer")
+    assert client.get(LIST).context["page"].paginator.count == 0
+    assert not links(client.get("/clusters/lab/"))
+    assert not links(client.get("/decision/lab/default/plain/"))

@@ -1,0 +1,98 @@
+"""What wakes waiting pods, and what counts of them, from release to release."""
+
+from __future__ import annotations
+
+import pytest
+
+from kschedweb.engine import Pod
+from kschedweb.engine.config import Release
+from kschedweb.engine.config.specs import PluginSpec
+from kschedweb.engine.framework.events import NODE_ADD
+from kschedweb.engine.framework.status import SUCCESS, Status, unschedulable
+from kschedweb.engine.objects.node import Node
+from kschedweb.engine.queue import SchedulingQueue
+from kschedweb.engine.releases import RELEASES
+from kschedweb.engine.state.cluster import ClusterObjects
+from tests.engine.builders import node, pod
+from tests.engine.queue.queues import FIT, popped, queue, rejected, waiting
+
+GATED = {**pod("gated", schedulingGates=[{"name": "g"}]), "status": {"nominatedNodeName": "one"}}
+KEY = "default/gated"
+
+
+class Door:
+    """Keeps pods out while it is shut, and waits for no event."""
+
+    name = "Door"
+
+    def __init__(self) -> None:
+        self.open, self.asked = False, 0
+
+    def pre_enqueue(self, pod: Pod, cluster: ClusterObjects) -> Status:
+        self.asked += 1
+        return SUCCESS if self.open else unschedulable("shut")
+
+    def events(self) -> tuple[()]:
+        return ()
+
+
+def with_door(release: Release, door: Door) -> SchedulingQueue:
+    spec = PluginSpec(Door.name, frozenset({"preEnqueue"}), "Keeps pods out.")
+    enabled = {"multiPoint": {"enabled": [{"name": Door.name}]}}
+    return queue(release=release.extended(spec), more={Door.name: lambda args: door}, plugins=enabled)
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_time_opens_gates_since_1_37(name: str) -> None:
+    door = Door()
+    one = with_door(RELEASES[name], door)
+    one.add(waiting("pod"), 0.0)
+    for now in range(30, 631, 30):
+        one.flush(float(now))
+    again = 2 if RELEASES[name].behaviour.looks_again_at_gated else 0  # at 330 and 660 seconds
+    assert door.asked == 1 + (again - 1 if again else 0)
+    one.flush(660.0)
+    assert door.asked == 1 + again
+    door.open = True
+    one.flush(900.0)
+    assert one.pop() is None
+    one.flush(990.0)
+    assert (one.pop() is not None) is bool(again)
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_what_gated_pods_wait_for_is_looked_at_before_tries_are_made_at_once(name: str) -> None:
+    door = Door()
+    one = with_door(RELEASES[name], door)
+    one.add(waiting("pod"), 0.0)
+    assert one.long_waiting(330.0) == []
+    door.open = True
+    listed = [queued.key for queued in one.long_waiting(330.0)]
+    assert listed == (["default/pod"] if RELEASES[name].behaviour.looks_again_at_gated else [])
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_the_nomination_of_a_gated_pod_counts_at_once_since_1_37(name: str) -> None:
+    one = queue(release=RELEASES[name])
+    gated = Pod.read(GATED)
+    one.add(gated, 0.0)
+    assert one.nominator.node(KEY) == ("one" if RELEASES[name].behaviour.nominates_when_added else "")
+    freed = Pod.read({**pod("gated"), "status": {"nominatedNodeName": "one"}})
+    one.update(gated, freed, 1.0)
+    assert one.nominator.node(KEY) == "one"
+    assert popped(one).pod is freed
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_who_rejected_a_pod_before_an_error_wakes_it_in_no_release(name: str) -> None:
+    one = queue(release=RELEASES[name])
+    queued = rejected(one, "pod", now=0.0)
+    joined = Node.read(node("n"))
+    one.move(NODE_ADD, None, joined, 5.0)
+    assert popped(one) is queued
+    one.put_back(queued, 6.0)
+    assert queued.rejectors == frozenset()
+    assert queued.key in one.backoff
+    one.flush(8.0)
+    one.put_back(popped(one), 8.0, {"NodePorts"})
+    assert queued.rejectors == {"NodePorts"} != {FIT}
