@@ -143,6 +143,13 @@ def test_a_pod_that_is_deleted_does_not_count() -> None:
     assert not simulate(objects, events).bound
 
 
+def test_a_gang_that_is_due_and_loses_a_pod_is_tried_once_more() -> None:
+    objects = [node("a"), group("gang", 2)]
+    busy = [*arrive(0.0, pod("alone")), *arrive(0.5, member("one"), member("two"))]
+    result = simulate(objects, [*busy, PodLeaves(0.7, "default/two")], until=400.0, cycle=1.0)
+    assert [(one.time, one.placed) for one in result.groups] == [(2.0, False)]
+
+
 def test_a_group_goes_to_one_domain() -> None:
     zones = [node("a", labels={"zone": "x"}), node("b", labels={"zone": "y"}), node("c", labels={"zone": "y"})]
     objects = [*zones, group("gang", 2, topology="zone")]
