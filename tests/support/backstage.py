@@ -77,13 +77,13 @@ def replace_token(cluster: str, token: str) -> None:
     cluster_credentials_replace(user=admin, cluster=Cluster.objects.get(name=cluster), token=token)
 
 
-def live(cluster: str, scheduler: str, document: str, **limits: Any) -> str:
-    """A scheduling live scheduler under a policy of its own; its id."""
+def live(cluster: str, scheduler: str, document: str, process: Any = None, **limits: Any) -> str:
+    """A scheduling live scheduler under a policy of its own, started as ``process`` says; its id."""
     from kschedweb.clusters.models import Cluster
     from kschedweb.live.schedulers.services import live_create
     from kschedweb.policies.services import policy_create
 
-    policy = policy_create(name=f"policy-{scheduler}", document=document, author=None)
+    policy = policy_create(name=f"policy-{scheduler}", document=document, author=None, process=process)
     place = Cluster.objects.get(name=cluster)
     made = live_create(user=None, cluster=place, scheduler_name=scheduler, policy=policy, mode="scheduling", **limits)
     return str(made.pk)

@@ -9,7 +9,7 @@ import secrets
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -141,15 +141,18 @@ class Live:
         cluster: str = "real",
         qps: int = 0,
         burst: int = 0,
+        process: Json | None = None,
     ) -> None:
         """A new live scheduler ``name``, without client limits unless given, once somebody leads it.
 
-        History begins here, with ``nodes`` new nodes. The cluster ``real`` is reached through the proxy.
+        History begins here, with ``nodes`` new nodes. The cluster ``real`` is reached through the proxy. ``process`` is
+        how kube-scheduler is started: release and feature gates, those of the cluster unless given.
         """
         self._begin = self.plane.audit_log.stat().st_size if self.plane.audit_log.exists() else 0
         self.nodes(nodes)
         self.name = name
-        self.live = self.backstage("live", cluster=cluster, scheduler=name, document=document, qps=qps, burst=burst)
+        limits = {"qps": qps, "burst": burst, "process": process}
+        self.live = self.backstage("live", cluster=cluster, scheduler=name, document=document, **limits)
         wait_until(lambda: self.leader() is not None, 60, f"somebody leads {name}", 0.2)
 
     def end(self) -> None:
@@ -364,10 +367,13 @@ def pid_of(candidate: Json) -> int:
 
 
 @contextlib.contextmanager
-def live_site(assets: Path, folder: Path, audit: Json = AUDIT_POLICY) -> Iterator[LiveSite]:
-    """A cluster, its proxy, databases and a migrated site; a scheduler and its workers begin with ``begin``."""
+def live_site(assets: Path, folder: Path, audit: Json = AUDIT_POLICY, flags: Sequence[str] = ()) -> Iterator[LiveSite]:
+    """A cluster, its proxy, databases and a migrated site; a scheduler and its workers begin with ``begin``.
+
+    ``flags``: more of the API server's.
+    """
     with (
-        ControlPlane(assets, folder, audit=audit).started() as plane,
+        ControlPlane(assets, folder, audit=audit, flags=flags).started() as plane,
         FaultProxy(plane, folder) as proxy,
         databases() as (postgres, broker),
     ):

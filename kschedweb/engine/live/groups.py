@@ -18,13 +18,34 @@ from kschedweb.engine.queue import GroupQueue, QueuedGroup
 from kschedweb.engine.queue.pods import Queued
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class GroupTry:
     """The last try of a group at ``time``, and its pods in the order in which they were tried."""
 
     time: float
     pods: list[Pod]
     found: GroupPlacement
+    _there: Scheduler | None = None
+    _bound: int = 0  # how many of the pods ``_there`` has on their nodes
+
+    def judge(self, scheduler: Scheduler, key: str) -> Scheduler:
+        """``scheduler`` over the cluster as the pod ``key`` found it; it changes with the next call."""
+        before = self.found.before(self.pods, key)
+        if self._there is None or len(before) < self._bound:
+            self._there, self._bound = self._without(scheduler), 0
+        for pod, node in before[self._bound :]:
+            self._there.bind(pod, node)
+        self._bound = len(before)
+        return self._there
+
+    def _without(self, scheduler: Scheduler) -> Scheduler:
+        there = scheduler.over(scheduler.snapshot.copy())
+        there.nominator = scheduler.nominator.copy()
+        for pod in self.pods:
+            there.nominator.remove(pod.key)
+            if pod.key in there.snapshot.pods.slots:
+                there.snapshot.remove_pod(pod.key)
+        return there
 
 
 class GroupWork(Work):
@@ -42,6 +63,7 @@ class GroupWork(Work):
         return self.queue
 
     def _try(self, queued: Queued, now: float) -> list[Intent]:
+        self._last = None
         if not isinstance(queued, QueuedGroup):
             return super()._try(queued, now)
         intents = self._refresh(queued)
@@ -128,17 +150,9 @@ class GroupWork(Work):
     def judge(self, pod: Pod, now: float) -> Scheduler:
         """For a pod of the group that was tried just now: beside those that were tried before it."""
         last = self._last
-        if last is None or last.time != now or pod.uid not in {one.uid for one in last.pods}:
+        if last is None or last.time != now or all(one.uid != pod.uid for one in last.pods):
             return self.scheduler
-        there = self.scheduler.over(self.scheduler.snapshot.copy())
-        there.nominator = self.scheduler.nominator.copy()
-        for one in last.pods:
-            there.nominator.remove(one.key)
-            if one.key in there.snapshot.pods.slots:
-                there.snapshot.remove_pod(one.key)
-        for other, node in last.found.before(last.pods, pod.key):
-            there.bind(other, node)
-        return there
+        return last.judge(self.scheduler, pod.key)
 
 
 def _allowed(begun: list[Reservation]) -> Iterator[tuple[str, str]]:

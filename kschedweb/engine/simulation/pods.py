@@ -201,12 +201,12 @@ class Pods:
             self._removed(life, now)
             return
         del self.lives[life.pod.key]
-        self.world.cluster.groups.leave(life.pod)
         self.observer.withdrawn(life, now)
-        if self.dismiss(life.pod.key, now):
-            return
-        self.queue.delete(life.pod)
-        if life.pod.nominated_node:
+        waited = self.dismiss(life.pod.key, now)
+        if not waited:
+            self.queue.delete(life.pod)  # a group that was complete is tried once more
+        self.world.cluster.groups.leave(life.pod)
+        if life.pod.nominated_node and not waited:
             self._room_given_up(life.pod, now)
 
     def _removed(self, life: Life, now: float) -> None:

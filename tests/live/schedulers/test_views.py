@@ -351,6 +351,12 @@ def test_of_another_decision_the_best_nodes_are_shown_and_what_is_not_kept_is_sa
     page = client_as("viewer").get(f"/live/{scheduling.pk}/decisions/{stuck.pk}/")
     assert page.context["title"] == "stuck fits on no node: 0/30 nodes are available: 30 Insufficient cpu"
     assert "Rejected by NodeResourcesFit" in html_of(page)
+    stuck.rejected_by = []
+    stuck.message = "pod group is unschedulable, minCount (2) cannot be satisfied: 1 scheduled, 0 remaining"
+    stuck.save()
+    page = client_as("viewer").get(f"/live/{scheduling.pk}/decisions/{stuck.pk}/")
+    said = "stuck waits for its group, which finds no place: minCount (2) cannot be satisfied: 1 scheduled, 0 remaining"
+    assert page.context["title"] == said
 
 
 def test_a_pods_decisions_are_listed_from_every_live_scheduler_of_its_cluster(

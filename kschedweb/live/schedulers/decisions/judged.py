@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.decisions.matrix import Matrix
+from kschedweb.engine.framework.groups import UNPLACED
 from kschedweb.live.schedulers.models import Result
 
 if TYPE_CHECKING:
@@ -66,8 +67,10 @@ def title(decision: LiveDecision, ceiling: int = 0) -> str:
     if not decision.node or decision.result in (Result.UNSCHEDULABLE, Result.ERROR):
         if decision.nominated:
             return f"{name} waits for pods to leave {decision.nominated}"
-        verb = "could not be tried" if decision.result == Result.ERROR else "fits on no node"
         reason, _, _ = decision.message.partition(". ")
+        if decision.result == Result.UNSCHEDULABLE and not decision.rejected_by:  # no plugin answers for it
+            return f"{name} waits for its group, which finds no place: {reason.removeprefix(f'{UNPLACED}, ')}"
+        verb = "could not be tried" if decision.result == Result.ERROR else "fits on no node"
         return f"{name} {verb}: {reason.rstrip('.') or 'no reason was given'}"
     said = f"{name} {ENDS[Result(decision.result)]} {decision.node}"
     return f"{said}{_how(decision, ceiling)}"

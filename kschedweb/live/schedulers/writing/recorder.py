@@ -21,6 +21,9 @@ import structlog
 
 from kschedweb.clusters.connecting.client import STRATEGIC, Client, ClusterError
 from kschedweb.clusters.following.facts import Json, KnownPods, Named, Preemptor
+from kschedweb.clusters.kinds import BY_NAME
+from kschedweb.engine.live import GroupRef
+from kschedweb.engine.objects.podgroup import POD_GROUP
 from kschedweb.live.schedulers.writing.limits import TokenBucket
 
 log = structlog.get_logger(__name__)
@@ -119,10 +122,11 @@ class EventRecorder:
         note = (
             f"Preempted by {preemptor.kind} {preemptor.uid} on node {node}" + in_memory * " (in kube-scheduler memory)."
         )
-        # kube-scheduler 1.36.3's event names the preemptor in its words only, not as the related object.
-        self.pod(victim, NORMAL, "Preempted", "Preempting", note)
+        # kube-scheduler's event names a pod that preempts in its words only, a group as the related object as well.
+        related = _group_reference(preemptor) if isinstance(preemptor, GroupRef) else None
+        self.pod(victim, NORMAL, "Preempted", "Preempting", note, related)
 
-    def pod(self, pod: Named, severity: str, reason: str, action: str, note: str) -> None:
+    def pod(self, pod: Named, severity: str, reason: str, action: str, note: str, related: Json | None = None) -> None:
         """Queue an event about ``pod``; it is dropped if there are too many."""
         now = self._clock()
         body: Json = {
@@ -137,6 +141,7 @@ class EventRecorder:
             "action": action,
             "note": note,
             "regarding": self._reference(pod),
+            **({"related": related} if related is not None else {}),
         }
         self._take(body, now)
 
@@ -262,6 +267,16 @@ def _key(body: Json) -> Key:
     said = (body["type"], body["action"], body["reason"], body["reportingController"], body["reportingInstance"])
     regarding = body["regarding"]
     return (*said, regarding["uid"], regarding.get("resourceVersion", ""))
+
+
+def _group_reference(group: GroupRef) -> Json:
+    return {
+        "kind": POD_GROUP,
+        "apiVersion": BY_NAME[POD_GROUP].api_version,
+        "namespace": group.namespace,
+        "name": group.name,
+        "uid": group.uid,
+    }
 
 
 def events_path(namespace: str) -> str:

@@ -1,0 +1,307 @@
+"""Groups of pods placed by real worker processes on the real API server, beside what kube-scheduler 1.37 does there."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from kschedweb.engine.objects.podgroup import SCHEDULED
+from kschedweb.engine.releases import write_gates
+from tests.engine.builders import node
+from tests.engine.gangs import group, member
+from tests.live.test_groups_live import CONFIG, DECIDES, GATES, GROUPS, RACK, SEED, SERVED, gang, nodes, told
+from tests.support.faults import Refuse
+from tests.support.kubescheduler import kube_scheduler, release_of
+from tests.support.livesite import DOCUMENT, HELD, PODS, LiveSite, live_site
+from tests.support.needs import missing
+from tests.support.processes import wait_until
+
+pytestmark = pytest.mark.live
+
+Json = dict[str, Any]
+
+GANGS = 40
+PROCESS = {"release": "1.37", "featureGates": {name: on for name, on in GATES.items() if on}}
+EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
+EXPECTED = Counter(Scheduled=11, FailedScheduling=7, Preempted=4)  # how many pods have such events
+UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
+
+
+def document(**profile: Any) -> str:
+    return json.dumps({**CONFIG, "profiles": [{"schedulerName": "any", "plugins": DECIDES, **profile}]})
+
+
+@pytest.fixture(scope="module")
+def site(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveSite]:
+    """A site beside an API server that has PodGroups."""
+    if not release_of(assets).behaviour.groups_are_entities:
+        missing("KUBEBUILDER_ASSETS holds a release without PodGroups")
+    folder = tmp_path_factory.mktemp("live")
+    folder.chmod(0o755)
+    with live_site(assets, folder, flags=SERVED) as site:
+        for name, value in (("low", 10), ("high", 1000)):
+            body = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}}
+            site.plane.call("POST", CLASSES, body | {"value": value})
+        yield site
+
+
+@pytest.fixture(autouse=True)
+def ended(site: LiveSite) -> Iterator[None]:
+    """However a test ends, the next one finds nothing of it."""
+    yield
+    if site.live:
+        site.end()
+    wipe(site)
+
+
+def wipe(site: LiveSite) -> None:
+    site.plane.wipe()
+    for item in site.plane.call("GET", GROUPS)["items"]:
+        remove_group(site, item["metadata"]["name"])
+    site.plane.call("DELETE", EVENTS)
+
+
+def remove_group(site: LiveSite, name: str) -> None:
+    # What protects a group with pods is a controller's, and none runs here.
+    site.plane.call("PATCH", f"{GROUPS}/{name}", {"metadata": {"finalizers": None}})
+    site.plane.request("DELETE", f"{GROUPS}/{name}")
+
+
+def by_both(site: LiveSite, do: Callable[[LiveSite], Any]) -> tuple[Any, Any]:
+    """What ``do`` finds under kube-scheduler, and under the live scheduler."""
+    site.name = "theirs"
+    profile = {"schedulerName": "theirs", "plugins": DECIDES}
+    with kube_scheduler(site.plane, CONFIG | {"profiles": [profile]}, gates=write_gates(GATES)):
+        theirs = do(site)
+    wipe(site)
+    site.begin("ours", 1, document=document(), process=PROCESS)
+    return theirs, do(site)
+
+
+# What there is to be read.
+
+
+def groups(site: LiveSite) -> dict[str, Json]:
+    return {item["metadata"]["name"]: item for item in site.plane.call("GET", GROUPS)["items"]}
+
+
+def create(site: LiveSite, *raws: Json) -> None:
+    for raw in raws:
+        if raw["kind"] == "Pod":
+            raw["spec"] |= {"schedulerName": site.name, "terminationGracePeriodSeconds": 0}
+        site.plane.call("POST", PODS if raw["kind"] == "Pod" else GROUPS, raw)
+
+
+def heard(item: Json, kind: str) -> Json:
+    """The condition of that kind, "" while it says nothing that lasts."""
+    found = told(item, kind)
+    # A group that is not in kube-scheduler's snapshot yet ends in an error, and is tried again.
+    return {} if found["reason"] in ("", "SchedulerError") else found
+
+
+def settled(site: LiveSite, name: str) -> bool:
+    """Whether the group and each of its pods has been placed, or told why not."""
+    pods = [one for one in site.listed().values() if one["spec"].get("schedulingGroup") == {"podGroupName": name}]
+    return bool(heard(groups(site)[name], SCHEDULED)) and all(
+        bool(one["spec"].get("nodeName") or heard(one, "PodScheduled")) for one in pods
+    )
+
+
+# Gang by gang.
+
+
+def decided(site: LiveSite) -> list[Json]:
+    """What becomes of random gangs, one after the other; those that find no place go again."""
+    random, found = Random(SEED), []
+    site.plane.create_nodes(nodes(random))
+    for number in range(GANGS):
+        raw, members = gang(random, number)
+        raw["spec"].pop("schedulingConstraints", None)  # which of equally good domains is taken is left to chance
+        create(site, *members, raw)
+        name = raw["metadata"]["name"]
+        wait_until(partial(settled, site, name), 60, f"{name} is decided", 0.05)
+        pods = {key: one for key, one in site.listed().items() if key.startswith(name)}
+        placed = {key: one["spec"].get("nodeName", "") for key, one in pods.items()}
+        said = {key: told(one, "PodScheduled") for key, one in pods.items()}
+        found.append({"group": told(groups(site)[name], SCHEDULED), "nodes": placed, "pods": said})
+        if not all(placed.values()):
+            for key in pods:
+                site.plane.call("DELETE", f"{PODS}/{key}?gracePeriodSeconds=0")
+            remove_group(site, name)
+    return found
+
+
+def test_gangs_go_where_kube_scheduler_puts_them_or_hear_its_words(site: LiveSite) -> None:
+    theirs, ours = by_both(site, decided)
+    for number, (there, here) in enumerate(zip(theirs, ours, strict=True)):
+        assert here == there, f"seed {SEED}, gang {number}"
+    outcomes = Counter(one["group"]["reason"] for one in ours)
+    assert min(outcomes["Scheduled"], outcomes["Unschedulable"]) > GANGS // 10
+    site.check()
+
+
+# The same story told to both schedulers.
+
+
+def story(site: LiveSite) -> Json:
+    """Groups that are placed, wait, find no place, make room and have to go: what is to be read after."""
+    sizes = {"cpu": "4", "memory": "8Gi"}
+    racks = {"a": "one", "b": "one", "c": "two"}
+    site.plane.create_nodes(node(name, labels={RACK: rack}, allocatable=sizes) for name, rack in racks.items())
+
+    def gone(*names: str) -> None:
+        wait_until(lambda: site.listed().keys().isdisjoint(names), 20, f"{names} are gone", 0.05)
+
+    def placed(*names: str) -> None:
+        for name in names:
+            wait_until(partial(settled, site, name), 20, f"{name} is decided", 0.05)
+            wait_until(partial(is_placed, site, name), 20, f"{name} is placed", 0.05)
+
+    create(site, group("few", 3), *members("few", 2, "1"))
+    create(site, *members("orphans", 2, "1"))
+    create(site, group("pair", 2, priorityClassName="low"), *members("pair", 2, "3", priorityClassName="low"))
+    placed("pair")
+    create(site, group("large", 2), *members("large", 2, "3"))
+    wait_until(lambda: settled(site, "large"), 20, "large is told", 0.05)
+    large = {"group": condition(site, "large"), "pods": conditions(site, "large")}
+    for name in ("large-0", "large-1"):
+        site.plane.call("DELETE", f"{PODS}/{name}")
+    remove_group(site, "large")
+    create(site, group("loose", None), *members("loose", 1, "500m"), *members("loose", 1, "64", first=1))
+    placed("loose")
+    create(site, group("racked", 2, topology=RACK), *members("racked", 2, "250m"))
+    placed("racked")
+    shared = {racks[nodes_of(site)[name]] for name in ("racked-0", "racked-1")}
+    create(site, group("urgent", 3, priorityClassName="high"), *members("urgent", 3, "3", priorityClassName="high"))
+    placed("urgent")
+    gone("pair-0", "pair-1")
+    site.plane.create_nodes([node("d", labels={RACK: "three"}, allocatable={"cpu": "2", "memory": "8Gi"})])
+    there: Json = {"nodeSelector": {RACK: "three"}}
+    create(site, group("whole", 2, whole=True), *members("whole", 2, "200m", **there))
+    placed("whole")
+    (boss,) = members("boss", 1, "1800m", priorityClassName="high", **there)
+    del boss["spec"]["schedulingGroup"]
+    create(site, boss)
+    gone("whole-0", "whole-1")
+    wait_until(lambda: bool(nodes_of(site)["boss-0"]), 20, "boss-0 is placed", 0.05)
+    wait_until(lambda: counted(site) == EXPECTED, 15, f"events {counted(site)}", 0.1)
+    return {"large": large, "racks": len(shared), **read(site)}
+
+
+def members(of: str, count: int, cpu: str, first: int = 0, **spec: Any) -> list[Json]:
+    return [member(f"{of}-{number}", of, requests={"cpu": cpu}, **spec) for number in range(first, first + count)]
+
+
+def condition(site: LiveSite, name: str) -> Json:
+    found = groups(site)[name]
+    listed = found.get("status", {}).get("conditions", [])
+    observed = next((one.get("observedGeneration") for one in listed if one["type"] == SCHEDULED), None)
+    return told(found, SCHEDULED) | {"observedGeneration": observed}
+
+
+def is_placed(site: LiveSite, name: str) -> bool:
+    return bool(condition(site, name)["status"] == "True")
+
+
+def conditions(site: LiveSite, of: str = "") -> Json:
+    return {name: told(pod, "PodScheduled") for name, pod in site.listed().items() if name.startswith(of)}
+
+
+def nodes_of(site: LiveSite) -> dict[str, str]:
+    return {name: pod["spec"].get("nodeName", "") for name, pod in site.listed().items()}
+
+
+def read(site: LiveSite) -> Json:
+    """What the scheduler wrote, without what differs from run to run: uids, times, and which of equal nodes."""
+    return {
+        "conditions": conditions(site),
+        "groups": {name: condition(site, name) for name in groups(site)},
+        "placed": {name for name, where in nodes_of(site).items() if where},
+        "events": events(site),
+    }
+
+
+def events(site: LiveSite) -> list[tuple[str, ...]]:
+    """What was said of pods and groups, each thing once."""
+    said = set()
+    for event in site.plane.call("GET", EVENTS)["items"]:
+        regarding, related = event["regarding"], event.get("related") or {}
+        if regarding["kind"] in ("Pod", "PodGroup"):
+            assert event["reportingController"] == site.name
+            note = UID.sub("<uid>", event["note"]).split(" to ")[0]  # which of equal nodes is left to chance
+            about = " ".join(related.get(key, "") for key in ("apiVersion", "kind", "namespace", "name")).strip()
+            said.add((regarding["name"], event["type"], event["reason"], event["action"], note, about))
+    return sorted(said)
+
+
+def counted(site: LiveSite) -> Counter[str]:
+    return Counter(reason for reason, _ in {(one[2], one[0]) for one in events(site)})
+
+
+def test_conditions_events_and_evictions_are_those_of_kube_scheduler(site: LiveSite) -> None:
+    theirs, ours = by_both(site, story)
+    assert ours == theirs
+
+
+# What goes wrong.
+
+
+def test_held_members_are_bound_by_the_next_leader_each_when_it_is_approved(site: LiveSite) -> None:
+    site.begin("held", 2, document=DOCUMENT, process=PROCESS)
+    site.nodes(2, cpu="8")
+    raws = members("held", 4, "1")
+    for raw in raws[1:]:
+        raw["metadata"]["labels"] = dict(HELD)
+    create(site, group("held", 4), *raws)
+    rows = site.waiting(3)
+    site.wait_bound(1)
+    assert site.bound().keys() == {"held-0"}
+    assert condition(site, "held")["status"] == "True"
+    leader = site.leading_worker()
+    leader.kill()
+    site.replace_worker(leader)
+    asked = {row["pod"].rpartition("/")[2]: row for row in rows}
+    site.approve([asked["held-2"]])
+    site.wait_bound(2)
+    assert site.bound().keys() == {"held-0", "held-2"}
+    site.approve([asked["held-1"], asked["held-3"]])
+    site.wait_bound(4)
+    site.check()
+
+
+def test_a_refused_binding_is_made_up_for_and_the_group_stays_placed(site: LiveSite) -> None:
+    site.begin("refused", 1, document=document(), process=PROCESS)
+    site.nodes(2, cpu="8")
+    with site.proxy.fault("POST", r"/pods/gang-1/binding$", Refuse(403), times=2) as fault:
+        create(site, group("gang", 3), *members("gang", 3, "1"))
+        fault.wait(2)
+        site.wait_bound(3)
+    assert condition(site, "gang")["status"] == "True"
+    site.check()
+
+
+def test_groups_keep_together_while_every_tenth_call_fails(site: LiveSite) -> None:
+    """Gangs for which there is room only one after the other, beside pods of no group."""
+    site.begin("shaken", 2, document=document(), process=PROCESS)
+    site.nodes(4, cpu="8")
+    with site.proxy.fault("POST|PATCH|GET", "", Refuse(500), chance=0.1):
+        for number in range(12):
+            create(site, *members(f"gang{number:02}", 4, "1800m"), group(f"gang{number:02}", 4))
+        site.wait_bound(16)
+        for _ in range(2):
+            whole = {name.partition("-")[0] for name in site.bound()}
+            for name in list(site.bound()):
+                site.plane.call("DELETE", f"{PODS}/{name}")
+            assert len(whole) == 4
+            site.wait_bound(16)
+    assert all(count == 4 for count in Counter(name.partition("-")[0] for name in site.bound()).values())
+    site.check()
