@@ -15,8 +15,8 @@ from kschedweb.engine.objects.podgroup import PodGroup, is_group
 from kschedweb.policies.models import Revision
 from tests.conformance.groups import GOLDEN
 from tests.conformance.make_goldens import read
-from tests.engine.builders import pod
-from tests.engine.gangs import THREE, group, member, members
+from tests.engine.builders import node, pod
+from tests.engine.gangs import THREE, gpu_claim, gpus, group, member, members, with_gpu
 
 from .conftest import RACK
 
@@ -106,6 +106,19 @@ def test_whom_preemption_would_evict(lab: Lab, ask: Callable[..., Any]) -> None:
     assert room["made"] is True
     assert len(room["victims"]) == 2
     assert {one["nominated"] for one in found["answer"]["pods"]} == {f"n{name[-1]}" for name in room["victims"]}
+
+
+def test_which_claims_would_be_given_back(stored: Callable[..., Snapshot], ask: Callable[..., Any]) -> None:
+    services.forget()
+    claims = [gpu_claim("one", "a", 0), gpu_claim("two", "a", 1)]
+    pods = [with_gpu(f"gang-{name}", name, requests=THREE) for name in ("one", "two")]
+    stored([node("a"), node("b"), *gpus("a", "b"), *claims, group("gang", 2), *pods], "lab")
+    found = ask().json()
+    assert found["answer"]["placed"] is False
+    assert found["freedClaims"] == ["default/one", "default/two"]
+    assert found["title"] == "gang does not fit: gang-two finds no node beside the pod before it"
+    again = "The devices of default/one and default/two would be given back, and then it would be tried again."
+    assert found["details"][-1] == again
 
 
 def test_what_a_group_waits_for(lab: Lab, ask: Callable[..., Any]) -> None:
