@@ -14,7 +14,7 @@ from kschedweb.engine.live.work import Work
 from kschedweb.engine.objects.access import Json, integer, mapping, objects
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import SCHEDULED, PodGroup
-from kschedweb.engine.queue import GroupQueue, QueuedGroup
+from kschedweb.engine.queue import GroupQueue, QueuedGroup, QueuedPod
 from kschedweb.engine.queue.pods import Queued
 
 
@@ -141,6 +141,13 @@ class GroupWork(Work):
             return []
         since = known.get("lastTransitionTime") or "" if known.get("status") == said["status"] else ""
         return [ReportGroup(GroupRef.of(group), said["status"], said["reason"], said["message"], generation, since)]
+
+    def _requeue(self, queued: QueuedPod, rejected_by: frozenset[str], now: float) -> None:
+        if queued.pod.scheduling_group and not rejected_by.isdisjoint(self.holds):
+            # Whoever denied it is not to be asked again at once, and for ever.
+            self._groups.put_aside(queued, now, rejected_by)
+        else:
+            super()._requeue(queued, rejected_by, now)
 
     def member(self, uid: str) -> Pod | None:
         key = next((group.key for group in self.world.cluster.groups if group.uid == uid), "")

@@ -256,7 +256,7 @@ class Work:
 
     def _put_back(self, queued: QueuedPod, decision: Decision, placement: Placement, now: float) -> list[Intent]:
         queued.pod = pod = self.current(queued) or queued.pod
-        self.queue.put_back(queued, now, placement.rejected_by, watched=pod.uid in self.queue.in_flight)
+        self._requeue(queued, placement.rejected_by, now)
         # An error also ends an earlier nomination.
         node = "" if placement.error else placement.nominated
         self.queue.nominator.add(pod, pod.nominated_node if node is None else node)
@@ -267,6 +267,9 @@ class Work:
         report = Report(PodRef.of(pod), reason, message, node, decision, changes)
         frees = [Free(PodRef.of(pod), claim) for claim in placement.frees]
         return [*frees, *self._make_room(pod, node or "", placement.victims, now), report]
+
+    def _requeue(self, queued: QueuedPod, rejected_by: frozenset[str], now: float) -> None:
+        self.queue.put_back(queued, now, rejected_by, watched=queued.pod.uid in self.queue.in_flight)
 
     def _make_room(self, pod: Pod, node: str, victims: tuple[str, ...], now: float) -> list[Intent]:
         """Evict the victims; pods of lower priority that wait for the same node must look elsewhere."""

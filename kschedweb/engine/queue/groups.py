@@ -205,6 +205,19 @@ class GroupQueue(SchedulingQueue):
         self.done(queued.pod.uid)
         self._join(queued, now)
 
+    def put_aside(self, queued: QueuedPod, now: float, rejected_by: Iterable[str]) -> None:
+        """As ``put_back`` for a pod that came to its node without the rest of its group: it waits for an event.
+
+        It is tried sooner where others of its group are. kube-scheduler would try it at once.
+        """
+        self._count(queued, now, rejected_by, ())
+        self.done(queued.pod.uid)
+        group = self.cluster.groups.get(queued.pod.scheduling_group)
+        if group is None or self._entity(group.key) is not None or self._popped == entity_key(group.key):
+            self._join(queued, now)
+        else:
+            self._requeue(QueuedGroup(group, now, [queued]), Strategy.SKIP, now)
+
     def again(self, queued: QueuedPod, now: float) -> None:
         if not queued.pod.scheduling_group:
             super().again(queued, now)

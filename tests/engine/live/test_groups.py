@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.framework.status import SUCCESS, Status, unschedulable
 from kschedweb.engine.live import (
     Bind,
     Evict,
@@ -19,7 +21,7 @@ from kschedweb.engine.live import (
 )
 from tests.engine.builders import node, pod
 from tests.engine.gangs import ONE, THREE, gpu_claim, gpus, group, member, members, with_gpu
-from tests.engine.live.loops import HOLDER, HOUR, WAITER, WITH_GROUPS, live, versioned
+from tests.engine.live.loops import HOLDER, HOUR, WAITER, WITH_GROUPS, live, made, versioned
 
 NOW = 1_700_000_000.0
 TOO_FEW = (
@@ -178,8 +180,23 @@ def test_held_pods_wait_each_for_its_own_answer() -> None:
     (report,) = of(loop.reject("uid of gang-1", HOLDER, "not today", NOW), Report)
     assert report.message == "0/1 nodes are available: 1 not today."
     assert loop.state.waiting == 0
-    # Who was denied is tried again with what is left of its group.
-    assert names(loop.step(NOW + 20), Hold) == ["gang-1"]
+
+
+def test_a_denied_member_is_asked_about_again_when_it_changes_or_has_waited_for_long() -> None:
+    loop = started("a")
+    create(loop, member("gang-0"), member("gang-1", labels={HOLDER: "x"}))
+    assert names(loop.step(NOW), Hold) == ["gang-1"]
+    loop.reject("uid of gang-1", HOLDER, "not today", NOW)
+    assert (loop.state.unschedulable, loop.step(NOW + 20)) == (1, [])
+    assert names(loop.step(NOW + 400), Hold) == ["gang-1"]
+    loop.reject("uid of gang-1", HOLDER, "not today", NOW + 400)
+    loop.apply("Pod", versioned(member("gang-1", labels={HOLDER: "y"}), 2), NOW + 400)
+    assert names(loop.step(NOW + 420), Hold) == ["gang-1"]
+    loop.reject("uid of gang-1", HOLDER, "not today", NOW + 420)
+    # Another pod of its group is tried at once, and it with that one.
+    loop.apply("Pod", versioned(member("gang-2")), NOW + 420)
+    intents = loop.step(NOW + 420)
+    assert (names(intents, Bind), names(intents, Hold)) == (["gang-2"], ["gang-1"])
 
 
 def test_one_that_permit_refuses_lets_the_others_wait_for_it() -> None:
@@ -191,6 +208,54 @@ def test_one_that_permit_refuses_lets_the_others_wait_for_it() -> None:
     intents = loop.step(NOW)
     assert (names(intents, Bind), names(intents, Wait)) == (["gang-0", "gang-1"], ["gang-2"])
     assert of(intents, Wait)[0].plugins == (WAITER,)
+
+
+class Once:
+    """Refuses the pods with the label ``Waiter`` at Permit the first time."""
+
+    name = WAITER
+
+    def __init__(self) -> None:
+        self.refused: set[str] = set()
+
+    def permit(self, cycle: Cycle, node: str) -> tuple[Status, float]:
+        if self.name not in cycle.pod.labels or cycle.pod.uid in self.refused:
+            return SUCCESS, 0.0
+        self.refused.add(cycle.pod.uid)
+        return unschedulable("not yet"), 0.0
+
+
+def refusing(gang: dict) -> LiveLoop:
+    once = Once()
+    loop = LiveLoop(WITH_GROUPS, registry={**made(WITH_GROUPS), WAITER: lambda args: once}, holds=frozenset({HOLDER}))
+    loop.replace("Node", [versioned(node("a"))], NOW)
+    show_group(loop, gang)
+    return loop
+
+
+def test_too_few_after_permit_wait_for_the_one_that_was_refused() -> None:
+    loop = refusing(group("gang", 3))
+    create(loop, *members(2), member("gang-2", labels={WAITER: "x"}))
+    intents = loop.step(NOW)
+    assert (names(intents, Bind), names(intents, Wait), names(intents, Report)) == (
+        [],
+        ["gang-0", "gang-1"],
+        ["gang-2"],
+    )
+    assert {one.plugins for one in of(intents, Wait)} == {("GangScheduling",)}
+    # It is tried again at once beside those that wait, and all go.
+    assert sorted(names(loop.step(NOW), Bind)) == ["gang-0", "gang-1", "gang-2"]
+
+
+def test_those_that_wait_for_the_others_in_vain_go_back_after_five_minutes() -> None:
+    loop = refusing(group("gang", 2))
+    create(loop, member("gang-0"), member("gang-1", labels={WAITER: "x"}))
+    assert names(loop.step(NOW), Wait) == ["gang-0"]
+    loop.delete("Pod", versioned(member("gang-1")), NOW)
+    assert loop.step(NOW + 299) == []
+    (report,) = of(loop.pass_time(NOW + 301), Report)
+    assert report.message.endswith("rejected due to timeout after waiting 5m0s at plugin GangScheduling.")
+    assert (loop.state.waiting, loop.state.gated) == (0, 1)
 
 
 def test_a_group_makes_room_on_all_nodes_together() -> None:

@@ -95,6 +95,16 @@ def test_pages_and_rest_say_which_kube_scheduler_it_decides_as(
     assert released("1.33").remark in text(client_as("viewer").get(f"/live/{live.pk}/"))
 
 
+def test_who_places_groups_leads_to_what_each_waits_for(
+    client_as: Callable[[str], Client], scheduling: LiveScheduler
+) -> None:
+    client, address = client_as("viewer"), f"/live/{scheduling.pk}/"
+    assert not elements(client.get(address), "[data-groups]")
+    scheduling.policy.revisions.update(process={"release": "1.37", "featureGates": GATE})
+    [link] = elements(client.get(address), "[data-groups] a")
+    assert link["href"] == f"/clusters/{scheduling.cluster.name}/podgroups/?policy={scheduling.policy.name}&revision=1"
+
+
 def test_a_taken_name_is_said_beside_it(client_as: Callable[[str], Client], live: LiveScheduler) -> None:
     answer = client_as("admin").post("/live/new/", {**ASKED, "scheduler_name": live.scheduler_name})
     assert answer.status_code == 409
