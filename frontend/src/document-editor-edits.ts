@@ -25,6 +25,15 @@ export function position(doc: Text, line: number, column: number): number {
   return Math.min(place.from + column - 1, place.to);
 }
 
+/** The address of a schema for `release`; as it is where the document is of none. */
+export function schemaAddress(address: string, release: string | undefined): string {
+  if (release === undefined) return address;
+  const [path = "", query = ""] = address.split("?");
+  const asked = new URLSearchParams(query);
+  asked.set("release", release);
+  return `${path}?${asked}`;
+}
+
 /** What of the text is marked for a finding: its columns, or the rest of its line. */
 export function marked(doc: Text, finding: Finding): { from: number; to: number } {
   const from = position(doc, finding.line, finding.column);

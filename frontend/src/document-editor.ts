@@ -11,10 +11,12 @@ import { tags } from "@lezer/highlight";
 import { basicSetup } from "codemirror";
 
 import { completion, type Schema } from "./document-editor-completion";
-import { difference, type Finding, marked, position } from "./document-editor-edits";
+import { difference, type Finding, marked, position, schemaAddress } from "./document-editor-edits";
 
 interface State {
   document: string;
+  /** The release of kube-scheduler that the form names, "" for none; there in policies with profiles. */
+  release?: string;
   errors: Finding[];
   warnings: Finding[];
 }
@@ -72,6 +74,7 @@ function nonce(): string {
 class DocumentEditor {
   private readonly view: EditorView;
   private timer = 0;
+  private readonly schemas = new Map<string, Promise<Schema>>();
   /** Both sides as the request under way found them: an answer must not overwrite what was entered since. */
   private sent = "";
   private readonly saved: string;
@@ -87,7 +90,6 @@ class DocumentEditor {
     this.saved = area.value;
     this.fields = `${form.dataset.document ?? ""}-fields`;
     const readOnly = area.readOnly;
-    let schema: Promise<Schema> | undefined;
     this.view = new EditorView({
       parent: place,
       doc: area.value,
@@ -98,9 +100,7 @@ class DocumentEditor {
         look,
         syntaxHighlighting(colours),
         lintGutter(),
-        completion(
-          () => (schema ??= fetch(place.dataset.schema ?? "").then((answer) => answer.json() as Promise<Schema>)),
-        ),
+        completion(() => this.schema(place.dataset.schema ?? "")),
         EditorState.readOnly.of(readOnly),
         EditorView.lineWrapping,
         // The tab stop is written down since a long text scrolls, and not every tool knows that what can be edited is one.
@@ -130,6 +130,20 @@ class DocumentEditor {
     place.classList.add("is-ready");
     this.listen();
     this.show(this.state());
+  }
+
+  /** The schema of the release that the form names now. */
+  private schema(address: string): Promise<Schema> {
+    const asked = schemaAddress(address, this.state().release);
+    const known = this.schemas.get(asked);
+    if (known) return known;
+    const loaded = fetch(asked).then((answer) => {
+      if (!answer.ok) throw new Error(`${asked}: ${answer.status}`);
+      return answer.json() as Promise<Schema>;
+    });
+    loaded.catch(() => this.schemas.delete(asked)); // it is asked for again
+    this.schemas.set(asked, loaded);
+    return loaded;
   }
 
   private listen(): void {

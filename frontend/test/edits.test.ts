@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { EditorState, Text } from "@codemirror/state";
 
-import { difference, marked, position } from "../src/document-editor-edits";
+import { difference, marked, position, schemaAddress } from "../src/document-editor-edits";
 
 function made(old: string, text: string): string {
   const changes = difference(old, text);
@@ -45,4 +45,11 @@ test("a finding marks its columns, or the rest of its line", () => {
   assert.deepEqual(marked(doc, { ...finding, endColumn: 8 }), { from: 6, to: 7 });
   assert.deepEqual(marked(doc, { ...finding, endColumn: 80 }), { from: 6, to: 9 });
   assert.deepEqual(marked(doc, { ...finding, line: 99, column: 50 }), { from: 18, to: 18 });
+});
+
+test("the schema is that of the release which is chosen now", () => {
+  assert.equal(schemaAddress("/policy-schema/?release=1.36", "1.34"), "/policy-schema/?release=1.34");
+  assert.equal(schemaAddress("/policy-schema/?release=1.36", ""), "/policy-schema/?release=");
+  assert.equal(schemaAddress("/policy-schema/?kind=profiles", "1.34"), "/policy-schema/?kind=profiles&release=1.34");
+  assert.equal(schemaAddress("/scenario-schema/", undefined), "/scenario-schema/");
 });

@@ -45,6 +45,7 @@ class PodFilter(django_filters.FilterSet):  # type: ignore[misc]
     namespace = django_filters.CharFilter(field_name="namespace", label="Namespace", max_length=63)
     node = django_filters.CharFilter(field_name="node", label="Node", max_length=253)
     scheduler = django_filters.CharFilter(field_name="scheduler_name", label="Scheduler", max_length=253)
+    group = django_filters.CharFilter(field_name="pod_group", label="Group", max_length=253)
     pending = django_filters.BooleanFilter(field_name="pending", label="Pending")
     gated = django_filters.BooleanFilter(field_name="gated", label="Gated")
     ordering = django_filters.OrderingFilter(

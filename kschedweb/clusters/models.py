@@ -161,6 +161,8 @@ class PodRow(models.Model):
     scheduler_name = models.CharField(max_length=253)
     priority = models.IntegerField(default=0)
     owner = models.CharField(max_length=320, blank=True)  # "ReplicaSet/web-7f9c"
+    # The PodGroup of its namespace that it names; "" for none, and in snapshots of before this was kept.
+    pod_group = models.CharField(max_length=253, blank=True, default="", db_default="")
     cpu_request = models.BigIntegerField()  # millicores
     memory_request = models.BigIntegerField()  # bytes
     created_at = models.DateTimeField(null=True)

@@ -113,6 +113,7 @@ def pod_row(snapshot: Snapshot, pod: Pod) -> PodRow:
         scheduler_name=pod.scheduler_name[:253],
         priority=max(-(2**31), min(pod.priority, 2**31 - 1)),
         owner=f"{pod.controller[1]}/{pod.controller[2]}"[:320] if pod.controller else "",
+        pod_group=pod.scheduling_group.partition("/")[2][:253],
         cpu_request=_clamp(pod.requests.get("cpu", 0)),
         memory_request=_clamp(pod.requests.get("memory", 0)),
         created_at=_moment(metadata.get("creationTimestamp")),

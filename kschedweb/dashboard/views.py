@@ -46,8 +46,8 @@ NODE_HEAD = (
     "memory_allocatable", "memory_requested", "pods_allocatable", "pods_bound",
 )  # fmt: skip
 POD_HEAD = (
-    "namespace", "name", "node", "pending", "gated", "phase", "scheduler_name", "priority", "owner", "cpu_request",
-    "memory_request", "created_at", "message",
+    "namespace", "name", "node", "pending", "gated", "phase", "scheduler_name", "priority", "owner", "pod_group",
+    "cpu_request", "memory_request", "created_at", "message",
 )  # fmt: skip
 # How long the engine may work for one list; what is left is asked for by the page afterwards.
 LIST_SECONDS, EXPORT_SECONDS = 0.12, 20.0

@@ -14,6 +14,7 @@ from rest_framework.views import APIView
 from kschedweb.accounts.roles import Action
 from kschedweb.decisions import services
 from kschedweb.decisions.asked import PARAMETERS, AnsweredSerializer, Asked
+from kschedweb.decisions.groups.words import by_itself
 from kschedweb.decisions.kinds import decider
 from kschedweb.decisions.load_aware.api import InForceSerializer, in_force
 from kschedweb.engine import Explanation
@@ -151,6 +152,7 @@ def warnings(decision: Presentation) -> list[str]:
         found.append(f"The pod is not in the scheduling queue: {case.explanation.pre_enqueue.message}")
     if missing := decision.missing():
         found.append(f"Not evaluated by this version: {', '.join(missing)}.")
+    found += filter(None, [by_itself(case)])
     found += decision.notes()
     if case.snapshot.problems:
         found.append(f"{len(case.snapshot.problems)} objects of the snapshot could not be understood and are left out.")

@@ -1,6 +1,6 @@
 from django.apps import AppConfig
 
-from kschedweb.web import navigation
+from kschedweb.web import navigation, searching
 
 
 class DecisionsConfig(AppConfig):
@@ -9,6 +9,7 @@ class DecisionsConfig(AppConfig):
     def ready(self) -> None:
         """Register the panel of score curves with the policy editor, and the pages with the navigation."""
         from kschedweb.decisions.editing.curves import panels as curves
+        from kschedweb.decisions.groups.searches import groups
         from kschedweb.policies.editing import panels
 
         panels.register(curves)
@@ -16,3 +17,4 @@ class DecisionsConfig(AppConfig):
         navigation.belong("policies", "classic", "classic-entry")
         navigation.belong("watermarks", "watermark-policies")
         navigation.scoped("watermark-policies")
+        searching.register("Groups of pods", 45, groups)

@@ -13,6 +13,7 @@ from django.views.decorators.vary import vary_on_headers
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.decisions import selectors, services, utilisation
+from kschedweb.decisions.groups.words import by_itself
 from kschedweb.decisions.kinds import decider
 from kschedweb.decisions.shown import cell, decided
 from kschedweb.decisions.snapshots import engine_snapshot
@@ -64,6 +65,7 @@ def decision(request: HttpRequest, cluster: str, namespace: str, pod: str) -> Ht
         "decision": found,
         "room": services.with_room(snapshot, key, revision),
         "classic": found.algorithm,
+        "by_itself": by_itself(case),
         "group": "" if found.algorithm else case.pod.scheduling_group.partition("/")[2],
         "against": against,
         "against_fails": why,

@@ -156,6 +156,27 @@ def test_completion_knows_the_schema(
     expect(page.locator(".cm-tooltip-autocomplete li", has_text=offered).first).to_be_visible()
 
 
+def test_completion_follows_the_release_that_is_chosen(
+    page_as: Callable[..., Page], expect: Callable[..., Any]
+) -> None:
+    page = page_as("editor")
+    page.goto(PAGE)
+    offered = page.locator(".cm-tooltip-autocomplete li")
+    type_at_end(page, "")
+    page.keyboard.insert_text("    plugins:\n      ")
+    page.keyboard.type("pl", delay=30)
+    expect(offered.filter(has_text="placementGenerate")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.locator("[name='process.release']").select_option("1.34")
+    expect(page.locator("[name='base.release']")).to_have_value("1.34")
+    type_at_end(page, "")
+    page.keyboard.press("Backspace")
+    page.keyboard.press("Backspace")
+    page.keyboard.type("p", delay=30)
+    expect(offered.filter(has_text="preFilter")).to_be_visible()
+    expect(offered.filter(has_text="placementGenerate")).to_have_count(0)
+
+
 @pytest.mark.nightly
 def test_a_lost_update_shows_the_difference(
     page_as: Callable[..., Page], expect: Callable[..., Any], editor: User

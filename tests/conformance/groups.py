@@ -7,7 +7,6 @@ prints each scenario on which the two differ, made as small as it can be.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
@@ -19,18 +18,30 @@ from random import Random
 from typing import Any
 
 from kschedweb.engine.framework.status import CycleError
-from tests.conformance.hunting import KEPT, SEED
-from tests.conformance.making.groups import Busy, Devices, Domains, Groups, Sampled, Sharing
+from tests.conformance.hunt_options import hunt_options
+from tests.conformance.hunting import KEPT
+from tests.conformance.making.groups import Allocated, Busy, Devices, Domains, Groups, Sampled, Sharing
+from tests.conformance.making.groupvolumes import Volumes
 from tests.conformance.rounds import Rounds
 from tests.conformance.shrinking import shrink
 
 Json = dict[str, Any]
 Difference = tuple[Json, Json, Json]
-KINDS = {"groups": Groups, "domains": Domains, "sampled": Sampled, "devices": Devices, "sharing": Sharing, "busy": Busy}
+KINDS = {
+    "groups": Groups,
+    "domains": Domains,
+    "sampled": Sampled,
+    "devices": Devices,
+    "sharing": Sharing,
+    "allocated": Allocated,
+    "busy": Busy,
+    "volumes": Volumes,
+}
 GOLDEN = "groups.jsonl.gz"
 TOPOLOGY = "TopologyAwareWorkloadScheduling"
 NODE = re.compile(r"(?<= on node )\S+(?=,)")
 PROCESSES, PART, TIMEOUT = 8, 16, 300
+AGAIN = 16  # how often kube-scheduler is asked again where the two differ
 KEEP = KEPT | {"schedulingPolicy", "schedulingGroup", "podGroupName", "gang", "minCount", "rounds", "featureGates"}
 KEEP |= {"status", "allocatable", "priority", "startTime", "nodeName", "key", "most", TOPOLOGY}
 
@@ -75,8 +86,15 @@ class Gangs:
         """The scenarios on which the two differ, with the engine's and the real scheduler's answer."""
         for scenario, expected in zip(asked, self.answers(asked), strict=True):
             ours = engine_answer(scenario)
-            if not same(ours, expected):
+            if not same(ours, expected) and not self.by_chance(scenario, ours):
                 yield scenario, ours, expected
+
+    def by_chance(self, scenario: Json, ours: Json) -> bool:
+        """Whether kube-scheduler, asked again, says what the engine says: the order of Go's maps decides between them.
+
+        So it is with two groups that become ready at the same moment.
+        """
+        return any(same(ours, again) for again in self.answers([scenario] * AGAIN))
 
     def report(self, difference: Difference) -> str:
         """A difference as small as it gets."""
@@ -141,14 +159,9 @@ def engine_answer(scenario: Json) -> Json:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Look for differences to the real scheduler.")
-    parser.add_argument("kinds", nargs="*", choices=[*KINDS, []], default=[])
-    parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--count", type=int, default=200, help="scenarios of each kind")
-    parser.add_argument("--most", type=int, default=3, help="differences of each kind to make small")
-    options = parser.parse_args()
+    options = hunt_options(KINDS)
     gangs = Gangs(Path(os.environ["GANGS"]))
-    for kind in options.kinds or KINDS:
+    for kind in options.kinds:
         found = list(gangs.differing(scenarios(kind, options.seed, options.count)))
         print(f"{kind}: {len(found)} of {options.count} differ (seed {options.seed})", flush=True)
         for difference in found[: options.most]:

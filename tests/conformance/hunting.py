@@ -9,7 +9,6 @@ hundreds in the time it takes for ten one by one. So a difference is shrunk afte
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -18,6 +17,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from tests.conformance.hunt_options import SEED as SEED
+from tests.conformance.hunt_options import hunt_options
 from tests.conformance.making.claims import SettledClaimMaker
 from tests.conformance.making.devices import DeviceMaker
 from tests.conformance.making.scenarios import Classes, Evictions, Maker, Writer
@@ -26,7 +27,6 @@ from tests.conformance.reference import Answer, Reference
 from tests.conformance.shrinking import shrink
 from tests.support import tiers
 
-SEED = tiers.seed()
 COUNT = tiers.count(300, 20_000)
 BATCH = 96
 AGAIN = 64  # how often kube-scheduler is asked again where the two differ
@@ -172,14 +172,9 @@ def report(reference: Reference, mode: str, difference: tuple[dict, Answer, Answ
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Look for differences to the real scheduler.")
-    parser.add_argument("kinds", nargs="*", choices=[*KINDS, []], default=[])
-    parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--count", type=int, default=200, help="scenarios of each kind")
-    parser.add_argument("--most", type=int, default=3, help="differences of each kind to make small")
-    options = parser.parse_args()
+    options = hunt_options(KINDS)
     reference = Reference(Path(os.environ["KUBEBUILDER_ASSETS"]))
-    for kind in options.kinds or KINDS:
+    for kind in options.kinds:
         for mode in KINDS[kind].modes:
             found = list(differing(reference, mode, scenarios(kind, options.seed, options.count)))
             print(f"{kind} {mode}: {len(found)} of {options.count} differ (seed {options.seed})", flush=True)

@@ -44,6 +44,7 @@ CLASSIC = "classic.jsonl.xz"
 RECORDED = "openb.jsonl.xz"
 MADE = 60
 OF_GROUPS = {"groups": 70, "domains": 55, "sampled": 5, "devices": 10, "sharing": 10, "busy": 20}
+OF_GROUPS |= {"volumes": 20, "allocated": 15}
 PODS = 1000
 RESOURCES = [{"name": name, "weight": weight} for name, weight in (("cpu", 1), ("memory", 1), (openb.GPU, 5))]
 STRATEGY = {"scoringStrategy": {"type": "MostAllocated", "resources": RESOURCES}}

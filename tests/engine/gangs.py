@@ -68,3 +68,39 @@ def find(over: Scheduler, pods: list[dict], name: str = "gang") -> GroupPlacemen
 
 def nodes(found: GroupPlacement) -> list[str]:
     return [placement.node for placement in found.placements]
+
+
+# Devices: two on each node, and claims that have one of them already.
+
+
+def gpus(*names: str) -> list[dict]:
+    """A DeviceClass, and on each node two devices of it."""
+    found: list[dict] = [
+        {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}}
+    ]
+    for name in names:
+        pool = {"name": name, "generation": 1, "resourceSliceCount": 1}
+        devices = [{"name": f"gpu-{number}"} for number in range(2)]
+        spec = {"driver": "gpu.example.com", "nodeName": name, "pool": pool, "devices": devices}
+        found.append({"kind": "ResourceSlice", "metadata": {"name": name}, "spec": spec})
+    return found
+
+
+def gpu_claim(name: str, on: str, number: int, *, user: str = "") -> dict:
+    """A claim that has a device of the node ``on``, reserved for the pod ``user``, if it is for anyone."""
+    fields = [{"key": "metadata.name", "operator": "In", "values": [on]}]
+    result = {"request": "gpu", "driver": "gpu.example.com", "pool": on, "device": f"gpu-{number}"}
+    allocation = {"devices": {"results": [result]}, "nodeSelector": {"nodeSelectorTerms": [{"matchFields": fields}]}}
+    reserved = [{"resource": "pods", "name": user, "uid": f"uid of {user}"}] if user else []
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu"}}]}},
+        "status": {"allocation": allocation, "reservedFor": reserved},
+    }
+
+
+def with_gpu(name: str, claim: str, **fields: Any) -> dict:
+    """A member that uses the claim."""
+    return member(name, resourceClaims=[{"name": "gpu", "resourceClaimName": claim}], **fields)

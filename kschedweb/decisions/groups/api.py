@@ -149,6 +149,9 @@ class PodGroupAnswerSerializer(AnsweredSerializer, PodGroupSerializer):
     )
     boundPods = NodeOfPodSerializer(many=True)
     blocked = serializers.CharField(allow_blank=True, help_text="Why the blocking pod has no node, in plain words.")
+    freedClaims = serializers.ListField(
+        child=serializers.CharField(), help_text="ResourceClaims whose devices kube-scheduler would have given back."
+    )
     answer = GroupPlacementSerializer(
         allow_null=True, help_text="null: all its pods are bound, or it is not scheduled as a group."
     )
@@ -198,5 +201,5 @@ class PodGroupView(APIView):
 
 urlpatterns = [
     path("clusters/<slug:name>/podgroups/", PodGroupsView.as_view(), name="podgroups"),
-    path("clusters/<slug:name>/podgroups/<str:namespace>/<str:group>/", PodGroupView.as_view(), name="podgroup"),
+    path("clusters/<slug:name>/podgroups/<str:namespace>/<path:group>/", PodGroupView.as_view(), name="podgroup"),
 ]

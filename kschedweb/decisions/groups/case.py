@@ -42,6 +42,13 @@ class GroupCase:
     blocked: str = ""
 
     @property
+    def freed(self) -> list[str]:
+        """The claims ("namespace/name") whose devices kube-scheduler would have given back, so that the group fits."""
+        room = None if self.found is None else self.found.room
+        claims = [] if room is None else [one for listed in room.frees.values() for one in listed]
+        return sorted({f"{one.namespace}/{one.claim}" for one in claims})
+
+    @property
     def first_try(self) -> DomainTry | None:
         """The domain that the answer is about: the one taken, or else the first."""
         found = self.found
@@ -73,6 +80,9 @@ class _Deadline(Stopwatch):
     def __init__(self) -> None:
         super().__init__()
         self._until = monotonic() + SECONDS
+
+    def another(self) -> Stopwatch:
+        return self
 
     def start(self) -> None:
         if monotonic() > self._until:

@@ -42,5 +42,6 @@ def answer(case: GroupCase) -> Told:
         "gatesSwitched": list(case.rules.off) if case.rules.switched else [],
         "boundPods": [{"pod": pod.key, "node": pod.node_name} for pod in case.standing.bound],
         "blocked": case.blocked,
+        "freedClaims": case.freed,
         "answer": None if case.found is None else case.found.to_dict(),
     }

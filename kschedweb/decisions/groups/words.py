@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kschedweb.decisions.case import Case
 from kschedweb.decisions.groups.rules import able, gates_named
 from kschedweb.decisions.groups.standing import State
 from kschedweb.decisions.parts import Headline
@@ -14,6 +15,7 @@ from kschedweb.engine.plugins.gangscheduling import TOO_FEW
 from kschedweb.web.units import counted
 
 if TYPE_CHECKING:
+    from kschedweb.decisions.case import AnyCase
     from kschedweb.decisions.groups.case import GroupCase
     from kschedweb.decisions.groups.standing import Standing
     from kschedweb.engine.cycle.groupplacement import GroupPlacement
@@ -103,17 +105,28 @@ def _short(case: GroupCase, found: GroupPlacement) -> str:
     if not found.blocking or tried is None:
         return found.searched.message or "no reason is given"
     placed = sum(bool(one.node) for one in tried.placements)
-    beside = f" beside the {counted(placed, 'pods')} before it" if placed else ""
+    before = "pod" if placed == 1 else counted(placed, "pods")
+    beside = f" beside the {before} before it" if placed else ""
     return f"{short(found.blocking, case.standing)} finds no node{beside}"
 
 
 def _why(case: GroupCase) -> list[str]:
-    """The sentence about the pod that blocks, where there is one."""
-    if not case.blocked:
-        return []
-    tried = case.first_try
-    where = f"In {tried.domain.name}: " if tried is not None and tried.domain.name else ""
-    return [f"{where}{case.blocked}."]
+    """The sentence about the pod that blocks, where there is one, and what would be given back."""
+    said, tried = [], case.first_try
+    if case.blocked:
+        where = f"In {tried.domain.name}: " if tried is not None and tried.domain.name else ""
+        said.append(f"{where}{case.blocked}.")
+    if case.freed:
+        said.append(f"The devices of {listed(case.freed)} would be given back, and then it would be tried again.")
+    return said
+
+
+def by_itself(case: AnyCase) -> str:
+    """What has to be said where a pod is explained by itself which is scheduled with its group; "" where it is not."""
+    if not (isinstance(case, Case) and case.pod.scheduling_group and case.scheduler.configuration.release.groups):
+        return ""
+    name = case.pod.scheduling_group.partition("/")[2]
+    return f"kube-scheduler places it together with its group {name}; here it is explained by itself."
 
 
 def short(key: str, standing: Standing) -> str:

@@ -64,6 +64,8 @@ class Attempt:
         self.start = (start + found.evaluated) % offered
         if found.failure is not None:
             raise found.failure.failure
+        if self.request.told is not None:
+            self.request.told(cycle, filtered.diagnosis(snapshot, absent, start, found.visited, tried.statuses))
         if self.extenders:
             known = filtered.diagnosis(snapshot, absent, start, found.visited, tried.statuses)
             known.number = None if within is None else offered

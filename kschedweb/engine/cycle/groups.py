@@ -15,6 +15,7 @@ from kschedweb.engine.cycle.binding import BindingCycle
 from kschedweb.engine.cycle.groupplacement import DomainTry, GroupPlacement
 from kschedweb.engine.cycle.placement import NO_NODES, Placement
 from kschedweb.engine.cycle.request import SearchRequest
+from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.groups import (
     UNPLACED,
     Assignment,
@@ -26,6 +27,7 @@ from kschedweb.engine.framework.groups import (
 )
 from kschedweb.engine.framework.handle import CycleHandle
 from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.framework.preparation import FreeClaim
 from kschedweb.engine.framework.runtime import Framework
 from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, Status, error, unschedulable
 from kschedweb.engine.objects.access import mapping
@@ -72,6 +74,7 @@ class GroupSearch:
     pods: Sequence[Pod]
     request: SearchRequest
     by_domains: bool
+    frees: dict[tuple[str, str], tuple[FreeClaim, ...]] = field(default_factory=dict)
 
     def place(self) -> GroupPlacement:
         """The places of all pods, which are not on the snapshot afterwards; or why there are none."""
@@ -85,9 +88,11 @@ class GroupSearch:
         done = self._search()
         status, room = done.final.status, None
         if status.code is Code.UNSCHEDULABLE and self.request.post_filter:
-            prepared = self._prepared(done)
-            cycle = GroupCycle(self.scheduler.snapshot, self.group, self.pods, prepared)
+            prepared, frees = self._prepared(done), dict(self.frees)
+            cycle = GroupCycle(self.scheduler.snapshot, self.group, self.pods, prepared, frees)
             room = self._framework.pod_group_post_filter(cycle, self)
+            if not self.request.elsewhere:
+                self._free(room)
             if room.status.code is Code.ERROR:
                 status = room.status
             else:
@@ -207,8 +212,9 @@ class GroupSearch:
         """Try the pods one after the other in a domain, and take them back."""
         snapshot, framework = self.scheduler.snapshot, self._framework
         cycle = GroupCycle(snapshot, self.group, self.pods)
-        every = len(where.nodes) == len(snapshot)
-        request = replace(self.request, post_filter=False, preempt=False, within=None if every else where.nodes)
+        within = None if len(where.nodes) == len(snapshot) else where.nodes
+        told = self._note if self.request.post_filter else None
+        request = replace(self.request, post_filter=False, preempt=False, within=within, told=told)
         placements: list[Placement] = []
         progress = Progress(len(cycle.scheduled), len(self.pods))
         status = framework.placement_feasible(cycle, progress)
@@ -233,6 +239,15 @@ class GroupSearch:
         if status.code is Code.WAIT:
             status = unschedulable(UNPLACED, *status.reasons)
         return DomainTry(where, status, tuple(placements))
+
+    def _free(self, room: GroupRoom) -> None:
+        for claims in room.frees.values():
+            for one in claims:
+                self.scheduler.snapshot.resource_claims.free(one.namespace, one.claim, made=one.made)
+
+    def _note(self, cycle: Cycle, diagnosis: Diagnosis) -> None:
+        for plugin in self._framework.points.freeing:
+            self.frees[plugin.name, cycle.pod.key] = plugin.frees_for(cycle, diagnosis)
 
     def _assume(self, found: Placement, pod: Pod, assumed: list[BindingCycle]) -> Placement:
         """Put the pod on the node found, so that the next ones see it there."""
@@ -261,7 +276,10 @@ class GroupSearch:
     def _said(self, final: DomainTry, status: Status, room: GroupRoom | None) -> list[Placement]:
         """The placements of all pods, those among them that were not tried."""
         tried = [*final.placements, *[None] * (len(self.pods) - len(final.placements))]
-        return [self._one(pod, one, final.status, status, room) for pod, one in zip(self.pods, tried, strict=True)]
+        said = [self._one(pod, one, final.status, status, room) for pod, one in zip(self.pods, tried, strict=True)]
+        if room is None:
+            return said
+        return [replace(one, frees=room.frees.get(one.pod, ())) for one in said]
 
     @staticmethod
     def _one(pod: Pod, tried: Placement | None, before: Status, status: Status, room: GroupRoom | None) -> Placement:

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.framework.decision import UNTIMED, Stopwatch
+from kschedweb.engine.framework.diagnosis import Diagnosis
+from kschedweb.engine.framework.interface import Cycle
 
 Draw = Callable[[int], int]
 
@@ -20,8 +22,8 @@ class SearchRequest:
     The search begins at the node at position ``start``, or where the last search ended (``None``). The placement lists
     the ``ranks`` best nodes, and also the node ``also`` if it was scored. ``draw`` picks one of so many equally good
     nodes; without it the first on kube-scheduler's heap is taken. ``within`` are the positions, in order, of the only
-    nodes to choose from. ``elsewhere``: the caller does in the cluster what
-    PostFilter plugins want done. ``watch`` measures the extension points.
+    nodes to choose from. ``elsewhere``: the caller does in the cluster what PostFilter plugins want done. ``told``
+    hears of a search among nodes what is known of those that it came to. ``watch`` measures the extension points.
     """
 
     post_filter: bool = False
@@ -33,6 +35,7 @@ class SearchRequest:
     elsewhere: bool = False
     watch: Stopwatch = UNTIMED
     within: NDArray[np.intp] | None = None
+    told: Callable[[Cycle, Diagnosis], None] | None = None
 
 
 NODE_ONLY = SearchRequest()

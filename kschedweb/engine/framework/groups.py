@@ -6,13 +6,16 @@ some there is one, all nodes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kschedweb.engine.framework.diagnosis import Diagnosis
+from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.framework.preparation import FreeClaim
 from kschedweb.engine.framework.status import Status
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
@@ -38,13 +41,15 @@ class Domain:
 class GroupCycle:
     """One try to place ``group``: ``pods`` are those without a node, in the order in which they are tried.
 
-    ``prepared`` has the plugins whose PreFilter was asked about one of them at least.
+    ``prepared`` has the plugins whose PreFilter was asked about one of them at least, ``frees`` the claims that each
+    plugin would give back for a pod: by plugin and key of the pod, as of the pod's last try.
     """
 
     snapshot: Snapshot
     group: PodGroup
     pods: Sequence[Pod]
     prepared: frozenset[str] = frozenset()
+    frees: Mapping[tuple[str, str], tuple[FreeClaim, ...]] = field(default_factory=dict)
 
     @property
     def scheduled(self) -> list[Pod]:
@@ -83,12 +88,14 @@ class GroupRoom:
     """What became of the search for room for a group.
 
     With success ``nominated`` has the node that each pod waits for, by key ("": none); ``victims`` have to go first.
+    ``frees`` are claims whose devices have to be given back for a pod, by its key, be there success or not.
     """
 
     status: Status
     nominated: dict[str, str] = field(default_factory=dict)
     victims: tuple[Pod, ...] = ()
     violations: int = 0  # how many of the victims a disruption budget would keep
+    frees: Mapping[str, tuple[FreeClaim, ...]] = field(default_factory=dict)
 
 
 class AssignedPods(Protocol):
@@ -145,6 +152,15 @@ class NormalizePlacementScorePlugin(Protocol):
     name: str
 
     def normalize_placement_scores(self, cycle: GroupCycle, scores: Sequence[int]) -> list[int]: ...
+
+
+@runtime_checkable
+class FreeingPlugin(Protocol):
+    """A pod of a group was tried: which claims have to be given back, if the group finds no place?"""
+
+    name: str
+
+    def frees_for(self, cycle: Cycle, diagnosis: Diagnosis) -> tuple[FreeClaim, ...]: ...
 
 
 @runtime_checkable

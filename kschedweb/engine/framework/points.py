@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 from kschedweb.engine.framework.groups import (
+    FreeingPlugin,
     PlacementFeasiblePlugin,
     PlacementGeneratePlugin,
     PlacementScorePlugin,
@@ -78,6 +79,7 @@ class Points:
     placement_generate: list[PlacementGeneratePlugin] = field(default_factory=list)
     placement_score: list[PlacementScorePlugin] = field(default_factory=list)
     pod_group_post_filter: list[PodGroupPostFilterPlugin] = field(default_factory=list)
+    freeing: list[FreeingPlugin] = field(default_factory=list)
     extensions: list[PreFilterExtensions] = field(default_factory=list)
     normalizing: dict[str, NormalizeScorePlugin] = field(default_factory=dict)
     scoped: dict[str, Scoped] = field(default_factory=dict)
@@ -112,5 +114,6 @@ class Points:
         # It is no extension point of its own: whoever is there says it.
         everyone = {plugin.name: plugin for plugins in named.values() for plugin in plugins}
         points.placement_feasible = _following(PlacementFeasiblePlugin, everyone.values())
+        points.freeing = _following(FreeingPlugin, points.pod_group_post_filter)
         points.preparing = {one.name: one for one in _following(Preparing, points.pre_bind)}
         return points

@@ -34,7 +34,7 @@ from kschedweb.engine.framework.interface import (
     WeighingMargin,
 )
 from kschedweb.engine.framework.points import Points
-from kschedweb.engine.framework.preparation import Preparation
+from kschedweb.engine.framework.preparation import FreeClaim, Preparation
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, Status, error, unresolvable, unschedulable
 from kschedweb.engine.objects.pod import Pod
@@ -202,17 +202,18 @@ class Framework:
         """Ask the plugins in turn for room for the group: one that finds some, or gives up for good, ends it."""
         reasons: list[str] = []
         by = ""
+        frees: Mapping[str, tuple[FreeClaim, ...]] = {}
         for plugin in self.points.pod_group_post_filter:
             room = plugin.pod_group_post_filter(cycle, handle)
-            status = room.status.by(plugin.name)
+            status, frees = room.status.by(plugin.name), _both(frees, room.frees)
             if status.ok or status.code is Code.UNRESOLVABLE:
-                return replace(room, status=status)
+                return replace(room, status=status, frees=frees)
             if status.code is not Code.UNSCHEDULABLE:
                 said = f'error in "{plugin.name}" PodGroupPostFilter plugins: {status.message}'
-                return GroupRoom(error(said).by(plugin.name))
+                return GroupRoom(error(said).by(plugin.name), frees=frees)
             reasons.extend(status.reasons)
             by = by or plugin.name
-        return GroupRoom(unschedulable(*reasons).by(by))
+        return GroupRoom(unschedulable(*reasons).by(by), frees=frees)
 
     def move_pod(self, cycle: Cycle, skipped: set[str], pod: Pod, node: int, *, add: bool) -> None:
         """Tell the plugins that ``pod`` came to the node at position ``node``, or left it."""
@@ -363,6 +364,12 @@ def _success(plugin: str) -> Status:
 def out_of_range(scores: Ints) -> bool:
     """Whether a score is below 0 or above 100."""
     return bool(scores.size) and bool(scores.view(np.uint64).max() > MAX_NODE_SCORE)  # negative ones become large
+
+
+def _both(
+    one: Mapping[str, tuple[FreeClaim, ...]], other: Mapping[str, tuple[FreeClaim, ...]]
+) -> dict[str, tuple[FreeClaim, ...]]:
+    return {pod: one.get(pod, ()) + other.get(pod, ()) for pod in {**one, **other}}
 
 
 def _rejection(point: str, plugin: str, status: Status) -> Status:

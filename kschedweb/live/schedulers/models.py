@@ -175,6 +175,8 @@ class LiveDecision(models.Model):
     message = models.TextField(blank=True)  # as the pod's condition and event say it
     epoch = models.PositiveBigIntegerField(default=0)
     revision = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")
+    # The version of kschedweb and the kube-scheduler it decided as, with all gates; "": nobody noted it.
+    engine = models.CharField(max_length=20_000, blank=True, default="", db_default="")
     has_columns = models.BooleanField(default=False)
 
     class Meta:

@@ -53,7 +53,7 @@ MOST_NEW = 1000  # counted one by one; beyond it "more than 1,000 new"
 MOST_EXPORTED = 100_000
 HEAD = (
     "at", "namespace", "name", "uid", "attempt", "result", "node", "evaluated", "feasible", "margin", "drawn",
-    "latency", "message", "ended_at",
+    "latency", "message", "ended_at", "engine",
 )  # fmt: skip
 
 

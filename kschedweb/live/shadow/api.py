@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
+from kschedweb.live.schedulers.decisions.api import ENGINE_THEN
 from kschedweb.live.schedulers.selectors import live_get, release_in_force
 from kschedweb.live.shadow import selectors
 from kschedweb.live.shadow.filters import VerdictFilter
@@ -37,12 +38,13 @@ class ShadowVerdictSerializer(serializers.ModelSerializer[ShadowVerdict]):
     ties = serializers.IntegerField(read_only=True, help_text="How many nodes share the highest total.")
     differences = serializers.DictField(child=serializers.IntegerField(), read_only=True, help_text="By plugin.")
     revision = serializers.IntegerField(source="revision.number", default=None, allow_null=True, read_only=True)
+    engine = serializers.CharField(read_only=True, help_text=ENGINE_THEN)
 
     class Meta:
         model = ShadowVerdict
         fields = (
             "id", "at", "namespace", "name", "uid", "verdict", "node", "said", "best", "ties", "feasible", "rank",
-            "difference", "plugin", "differences", "message", "late", "revision",
+            "difference", "plugin", "differences", "message", "late", "revision", "engine",
         )  # fmt: skip
         read_only_fields = fields
 

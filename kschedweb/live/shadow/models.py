@@ -42,6 +42,8 @@ class ShadowVerdict(models.Model):
     differences = models.JSONField(default=dict)  # {plugin: weighted points}, negative for what prefers their node
     message = models.TextField(blank=True)  # as the scheduler words it: why their node, or every node, is rejected
     late = models.BooleanField(default=False)
+    # The version of kschedweb and the kube-scheduler it judged as, with all gates; "": nobody noted it.
+    engine = models.CharField(max_length=20_000, blank=True, default="", db_default="")
     revision = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")
 
     class Meta:

@@ -14,8 +14,11 @@ if TYPE_CHECKING:
 BEST = 5  # names of the best nodes that are kept
 
 
-def verdict_row(scheduler: uuid.UUID, judged: ShadowJudgement, revision: int) -> ShadowVerdict:
-    """The unsaved row. Two processes that judge the same pod make the same id, so that one row is kept."""
+def verdict_row(scheduler: uuid.UUID, judged: ShadowJudgement, revision: int, engine: str) -> ShadowVerdict:
+    """The unsaved row; ``engine`` is what judged, as ``Release.engine`` has it.
+
+    Two processes that judge the same pod make the same id, so that one row is kept.
+    """
     pod, found = judged.pod, judged.judgement
     return ShadowVerdict(
         id=uuid.uuid5(scheduler, f"shadow/{pod.uid}/{found.node}/{judged.said}"),
@@ -37,4 +40,5 @@ def verdict_row(scheduler: uuid.UUID, judged: ShadowJudgement, revision: int) ->
         message=found.message[:FINAL],
         late=judged.late,
         revision_id=revision,
+        engine=engine,
     )

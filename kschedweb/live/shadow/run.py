@@ -47,7 +47,7 @@ class ShadowRun:
     """From ``start`` to ``stop``, judges the pods that others place for ``row``'s scheduler name."""
 
     def __init__(self, row: LiveScheduler, revision: int, configuration: Configuration) -> None:
-        self.row, self.revision = row, revision
+        self.row, self.revision, self.engine = row, revision, configuration.release.engine
         self.ticked, self.problem = time.monotonic(), ""
         self._clock = SteadyClock()
         self._watcher = Watcher(configuration, row.scheduler_name)
@@ -153,7 +153,7 @@ class ShadowRun:
             verdict = judged.judgement.verdict.value
             self._counts[verdict] += 1
             VERDICTS.labels(self.row.cluster.name, self.row.scheduler_name, verdict).inc()
-            self._waiting.append(verdict_row(self.row.pk, judged, self.revision))
+            self._waiting.append(verdict_row(self.row.pk, judged, self.revision, self.engine))
 
     def _write(self, *, now: bool = False) -> None:
         if not self._waiting or not (now or time.monotonic() - self._written >= WRITE_EVERY):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MOST_EXPORTED = 100_000
 HEAD = (
     "at", "namespace", "name", "uid", "verdict", "node", "best", "ties", "feasible", "rank", "difference", "plugin",
-    "message", "said", "late",
+    "message", "said", "late", "engine",
 )  # fmt: skip
 
 

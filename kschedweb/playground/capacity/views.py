@@ -202,7 +202,8 @@ def _shown(
         return render(request, template, context, status=status)
     rows = page.rows(found)
     if (file := request.GET.get("format")) in FORMATS:
-        return export(file, f"{snapshot.cluster.name if snapshot else 'capacity'}-{page.kind}", page.head, rows)
+        name, engine = f"{snapshot.cluster.name if snapshot else 'capacity'}-{page.kind}", context["engine"]
+        return export(file, name, (*page.head, "engine"), ((*row, engine) for row in rows))
     if isinstance(found, Fit):
         rows = sorted(rows, key=lambda row: -_number(row[1]))
         context["reasons"] = [(one, [found.names[node] for node in one.nodes[:5].tolist()]) for one in found.reasons]

@@ -11,7 +11,7 @@ from kschedweb.decisions.figures import Chart
 from kschedweb.playground.experiments.selectors import Series, title
 
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
-HEAD = ("policy", "hours", "skew", "mean", "lowest", "highest")
+HEAD = ("policy", "hours", "skew", "mean", "lowest", "highest", "engine")
 
 
 def skew(listed: Sequence[Series]) -> Chart:
@@ -93,5 +93,6 @@ def rows(listed: Sequence[Series]) -> Iterator[tuple[object, ...]]:
     for one in listed:
         marks = [one.levels.mean(axis=2), one.levels.min(axis=2), one.levels.max(axis=2)]
         middle, low, high = (np.round(part.mean(axis=0), 2).tolist() for part in marks)
+        engines = "; ".join(one.engines)
         for place, hours in enumerate(one.hours):
-            yield one.policy, hours, round(float(one.skew[place]), 2), middle[place], low[place], high[place]
+            yield one.policy, hours, round(float(one.skew[place]), 2), middle[place], low[place], high[place], engines

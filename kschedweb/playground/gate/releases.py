@@ -68,11 +68,18 @@ def _shown(found: Worked) -> dict[str, Any]:
 
 
 def _answer(one: Answer, found: Worked) -> dict[str, Any]:
-    """An answer with the scores that differ between the two."""
+    """An answer in words, a line a plugin whose scores differ between the two, and a line a thing that is said."""
     other = found.before if one is found.after else found.after
-    scores = [(name, points) for name, points in one.scores.items() if other and other.scores.get(name) != points]
-    silent = not (one.message or one.rejected or one.victims)
-    return {**one.to_dict(), "shown": scores, "is_silent": silent}
+    differing = [(name, points) for name, points in one.scores.items() if other and other.scores.get(name) != points]
+    said = [one.message] if one.message else []
+    said += [f"{node}: {why}" for node, why in one.rejected.items()]
+    said += [f"{' and '.join(one.victims)} would be evicted"] if one.victims else []
+    lines = {"scores": [f"{name}: {_listed(points)}" for name, points in differing], "said": said}
+    return {**one.to_dict(), "totals": _listed(one.total), **lines}
+
+
+def _listed(points: dict[str, int]) -> str:
+    return ", ".join(f"{node} {number}" for node, number in points.items())
 
 
 def _gates(before: str, after: str) -> list[dict[str, Any]]:

@@ -127,6 +127,10 @@ class GatePodSerializer(serializers.Serializer[Any]):
     plugin = serializers.CharField(help_text="What moved or rejected it; '' where no plugin can be named.")
     lead = serializers.IntegerField(allow_null=True, help_text="Points by which that plugin favours the new node.")
     said = serializers.CharField(help_text="The scheduler's message where there is one.")
+    follows = serializers.BooleanField(
+        help_text="It moves because others moved before it: in the cluster that the policy saw, the baseline too takes "
+        "that node."
+    )
 
 
 class GateCheckSerializer(serializers.Serializer[Any]):
@@ -156,7 +160,8 @@ class UpgradePodsSerializer(serializers.Serializer[Any]):
     plugin = serializers.CharField(help_text="What decides that they are placed elsewhere; '' where no plugin does.")
     by = serializers.ChoiceField(choices=["score", "verdict", ""], help_text="By its score, or by its verdict.")
     count = serializers.IntegerField()
-    pods = GatePodSerializer(many=True, help_text="The first 50 of them.")
+    following = serializers.IntegerField(help_text="How many of them move only because others moved before them.")
+    pods = GatePodSerializer(many=True, help_text="The first 50 of them, those that follow others last.")
     changes = serializers.ListField(child=serializers.CharField(), help_text="The changes that can explain it.")
 
 

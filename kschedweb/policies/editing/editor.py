@@ -106,7 +106,7 @@ class Editor(EditorState[Checked, Configuration]):
 
     @property
     def state(self) -> dict[str, Any]:
-        return state(self.document, self.problems, self.checked.warnings)
+        return state(self.document, self.problems, self.checked.warnings) | {"release": self.process.get("release", "")}
 
 
 def state(document: str, errors: list[MarkedProblem], warnings: list[MarkedProblem]) -> dict[str, Any]:

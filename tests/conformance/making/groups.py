@@ -355,3 +355,29 @@ class Sharing(Devices):
     """Groups whose pods ask for devices, all of some through one claim."""
 
     sharing = 0.6
+
+
+class Allocated(Sharing):
+    """Groups that wait although their claims have devices: some where their pods do not fit, some of others too."""
+
+    def scenario(self, name: str, *, nodes: int | None = None, pods: int | None = None) -> dict:
+        found = super().scenario(name, nodes=nodes, pods=pods)
+        for claim in self.claims:
+            if "status" not in claim and self.maybe(0.6):
+                self.settle(claim)
+        return found | {"rounds": self.pick([2, 2, 3])}
+
+    def settle(self, claim: dict) -> None:
+        """Give the claim devices of some node; mostly nobody has reserved it, or one who waits."""
+        count = claim["spec"]["devices"]["requests"][0]["exactly"]["count"]
+        suiting = [node for node, free in self.free.items() if len(free) >= count]
+        if not suiting:
+            return
+        node = self.pick(suiting)
+        owner = claim["metadata"].get("ownerReferences", [{"name": "other", "uid": "uid-of-another"}])[0]
+        user = {"metadata": owner, "spec": {"nodeName": node}}
+        claim["status"] = self.allocated(user, [self.free[node].pop() for _ in range(count)])
+        if self.maybe(0.6):
+            claim["status"]["reservedFor"] = []
+        elif self.maybe(0.2):
+            claim["status"]["reservedFor"] = [{"resource": "pods", "name": "other", "uid": "uid-of-another"}]

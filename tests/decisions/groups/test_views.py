@@ -107,6 +107,39 @@ def test_the_list_leads_to_each_group_and_the_pod_to_its_group(
     assert links(client.get("/clusters/lab/")) == [LIST]
 
 
+def test_a_pods_own_decision_says_that_it_is_placed_with_its_group(
+    lab: Lab, on: Revision, client_as: Callable[[str], Client], api_as: Callable[[str], Any]
+) -> None:
+    lab(group("gang"), *members(2), pod("plain"))
+    said = "kube-scheduler places it together with its group gang; here it is explained by itself."
+    for name, policy, note in (("gang-0", "on", said), ("gang-0", "default", ""), ("plain", "on", "")):
+        page = client_as("viewer").get(f"/decision/lab/default/{name}/", {"policy": policy})
+        assert page.context["by_itself"] == note
+        told = api_as("viewer").get(f"/api/v1/clusters/lab/pods/default/{name}/decision/", {"policy": policy}).json()
+        assert told["warnings"] == ([note] if note else [])
+
+
+def test_pods_and_searches_lead_to_groups(lab: Lab, on: Revision, client_as: Callable[[str], Client]) -> None:
+    lab(group("gang"), *members(2), pod("plain"))
+    client = client_as("viewer")
+    pods = client.get("/pods/", {"cluster": "lab", "group": "gang"})
+    assert [item.row.name for item in pods.context["rows"]] == ["gang-0", "gang-1"]
+    assert links(pods) == [LIST, *[f"{LIST}default/gang/"] * 2]
+    for words in ("ang", "default/ga"):
+        assert links(client.get("/search/", {"cluster": "lab", "q": words})) == [f"{LIST}default/gang/"]
+    assert not links(client.get("/search/", {"cluster": "lab", "q": "gong"}))
+
+
+def test_pods_may_name_what_no_group_can_be_called(lab: Lab, on: Revision, client_as: Callable[[str], Client]) -> None:
+    lab(group("gang"), member("odd", "a/b <i>?"))
+    client, odd = client_as("viewer"), f"{LIST}default/a/b%20%3Ci%3E%3F/"
+    assert links(client.get("/pods/", {"cluster": "lab"})) == [LIST, odd]
+    assert links(client.get("/search/", {"cluster": "lab", "q": "<i>"})) == [odd]
+    assert odd in links(client.get(LIST))
+    assert [link.partition("?")[0] for link in links(client.get("/decision/lab/default/odd/"))] == [odd]
+    assert client.get(odd).context["standing"].state == "missing"
+
+
 def test_a_cluster_without_groups_says_so(lab: Lab, client_as: Callable[[str], Client]) -> None:
     lab(pod("plain"))
     client = client_as("viewer")

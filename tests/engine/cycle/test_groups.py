@@ -5,9 +5,22 @@ from __future__ import annotations
 import pytest
 
 from kschedweb.engine import Pod
+from kschedweb.engine.cycle.groupplacement import GroupPlacement
 from kschedweb.engine.cycle.request import NODE_ONLY, SearchRequest
 from tests.engine.builders import node, pod
-from tests.engine.gangs import BY_TOPOLOGY, THREE, find, group, member, members, nodes, scheduler
+from tests.engine.gangs import (
+    BY_TOPOLOGY,
+    THREE,
+    find,
+    gpu_claim,
+    gpus,
+    group,
+    member,
+    members,
+    nodes,
+    scheduler,
+    with_gpu,
+)
 
 NO_ROOM = "pod group preemption: No preemption victims found for incoming preemptor"
 
@@ -227,3 +240,48 @@ def test_scheduled_pods_are_on_their_nodes_and_victims_are_gone() -> None:
     found = there.schedule_group(known, pods, SearchRequest(preempt=True))
     assert (found.placed, found.victims) == (True, ("default/low",))
     assert sorted(there.snapshot.pods.slots) == ["default/gang-0", "default/gang-1"]
+
+
+# Devices that pods of the group have from before.
+
+STUCK = [node("a"), node("b"), *gpus("a", "b"), gpu_claim("one", "a", 0), gpu_claim("two", "a", 1), group("gang", 2)]
+PAIR = [with_gpu("gang-0", "one", requests=THREE), with_gpu("gang-1", "two", requests=THREE)]
+
+
+def frees(found: GroupPlacement) -> list[str]:
+    return [claim.claim for placement in found.placements for claim in placement.frees]
+
+
+def test_devices_that_keep_a_group_out_are_given_back_and_found_elsewhere_the_next_time() -> None:
+    there = scheduler(*STUCK)
+    found = find(there, PAIR)
+    assert found.placements[1].message == (
+        "0/2 nodes are available: 1 Insufficient cpu, 1 resourceclaim not available on the node."
+    )
+    # Also those of the pod that found a node, where they are no obstacle.
+    assert frees(found) == ["one", "two"]
+    assert nodes(find(there, PAIR)) == ["a", "b"]
+
+
+def test_devices_that_somebody_else_uses_stay() -> None:
+    taken = gpu_claim("two", "a", 1, user="somebody")
+    found = find(scheduler(*STUCK[:-2], taken, STUCK[-1]), PAIR)
+    assert frees(found) == ["one"]
+
+
+def test_whoever_asks_only_or_does_it_elsewhere_finds_the_devices_as_they_are() -> None:
+    there = scheduler(*STUCK)
+    known = there.snapshot.objects.groups.get("default/gang")
+    assert known is not None
+    pods = [Pod.read(one) for one in PAIR]
+    explained = there.explain_group(known, pods)
+    elsewhere = there.find_group(known, pods, SearchRequest(post_filter=True, elsewhere=True))
+    assert frees(explained) == frees(elsewhere) == frees(find(there, PAIR)) == ["one", "two"]
+    assert frees(scheduler(*STUCK).find_group(known, pods, NODE_ONLY)) == []
+
+
+def test_a_group_with_a_topology_keeps_its_devices() -> None:
+    by_host = group("gang", 2, topology="kubernetes.io/hostname")
+    found = find(scheduler(*STUCK[:-1], by_host, gates=BY_TOPOLOGY), PAIR)
+    assert not found.placed
+    assert frees(found) == []

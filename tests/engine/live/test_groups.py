@@ -9,6 +9,7 @@ from kschedweb.engine.framework.status import SUCCESS, Status, unschedulable
 from kschedweb.engine.live import (
     Bind,
     Evict,
+    Free,
     GroupRef,
     Hold,
     Intent,
@@ -19,7 +20,7 @@ from kschedweb.engine.live import (
     Wait,
 )
 from tests.engine.builders import node, pod
-from tests.engine.gangs import ONE, THREE, group, member, members
+from tests.engine.gangs import ONE, THREE, gpu_claim, gpus, group, member, members, with_gpu
 from tests.engine.live.loops import HOLDER, HOUR, WAITER, WITH_GROUPS, live, made, versioned
 
 NOW = 1_700_000_000.0
@@ -276,6 +277,16 @@ def test_a_group_makes_room_on_all_nodes_together() -> None:
     for name in ("low-0", "low-1"):
         loop.delete("Pod", versioned(pod(name)), NOW)
     assert names(loop.step(NOW), Bind) == ["gang-0", "gang-1"]
+
+
+def test_devices_that_keep_a_group_out_are_to_be_given_back_by_the_pods_that_have_them() -> None:
+    loop = started("a", "b", gang=group("gang", 2))
+    for raw in [*gpus("a", "b"), gpu_claim("one", "a", 0), gpu_claim("two", "a", 1)]:
+        loop.apply(raw["kind"], versioned(raw), NOW)
+    create(loop, with_gpu("gang-0", "one", requests=THREE), with_gpu("gang-1", "two", requests=THREE))
+    freed = of(loop.step(NOW), Free)
+    assert [(one.pod.name, one.claim.claim) for one in freed] == [("gang-0", "one"), ("gang-1", "two")]
+    assert of(loop.step(NOW + 60.0), Bind) == []  # nothing is given back before the cluster shows it
 
 
 def test_a_pod_that_waits_at_permit_gives_way_to_a_group() -> None:

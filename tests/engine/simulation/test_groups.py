@@ -27,7 +27,7 @@ from kschedweb.engine.simulation import (
     SimulationError,
 )
 from tests.engine.builders import node, pod
-from tests.engine.gangs import BY_TOPOLOGY, ON, THREE, configured, group, member, members
+from tests.engine.gangs import BY_TOPOLOGY, ON, THREE, configured, gpu_claim, gpus, group, member, members, with_gpu
 from tests.engine.simulation.test_run import HIGH
 from tests.support import tiers
 
@@ -54,6 +54,14 @@ def test_a_gang_starts_at_one_time_once_its_last_pod_is_there() -> None:
     assert [(one.time, one.group, one.placed, one.reason) for one in result.groups] == [
         (5.5, "default/gang", True, "Scheduled")
     ]
+
+
+def test_a_gang_whose_devices_keep_it_out_starts_once_they_were_given_back() -> None:
+    claims = [gpu_claim("one", "a", 0), gpu_claim("two", "a", 1)]
+    pair = [with_gpu("gang-0", "one", requests=THREE), with_gpu("gang-1", "two", requests=THREE)]
+    result = simulate([node("a"), node("b"), *gpus("a", "b"), *claims, group("gang", 2)], arrive(1.0, *pair))
+    assert [one.placed for one in result.groups] == [False, True]
+    assert [(pod, on) for _, pod, on in bound(result)] == [("gang-0", "a"), ("gang-1", "b")]
 
 
 def test_a_gang_for_which_there_is_too_little_room_takes_none_of_it() -> None:

@@ -333,6 +333,21 @@ def test_a_decision_that_was_drawn_says_among_how_many(
     assert (told["drawn"], told["node"], told["explanation"]["chosen"]) == (3, row.node, row.node)
 
 
+def test_a_decision_says_by_which_release_it_was_made_and_an_old_one_nothing(
+    client_as: Callable[[str], Client], api_as: Callable[[str], APIClient], scheduling: LiveScheduler
+) -> None:
+    made = RELEASES["1.36"].engine
+    old, new = seed_live.decision(scheduling), seed_live.decision(scheduling, "web-1", engine=made)
+    viewer, address = client_as("viewer"), f"/live/{scheduling.pk}/"
+    told = {one.pk: elements(viewer.get(f"{address}decisions/{one.pk}/"), "[data-engine]") for one in (old, new)}
+    assert [one.text for one in told[new.pk]] == [made]
+    assert not told[old.pk]
+    listed = api_as("viewer").get(f"/api/v1/live/{scheduling.pk}/decisions/").json()["results"]
+    assert {one["name"]: one["engine"] for one in listed} == {"web-0": "", "web-1": made}
+    rows = viewer.get(address, {"format": "json"}).json()["items"]
+    assert {one["name"]: one["engine"] for one in rows} == {"web-0": "", "web-1": made}
+
+
 def test_of_another_decision_the_best_nodes_are_shown_and_what_is_not_kept_is_said(
     client_as: Callable[[str], Client], scheduling: LiveScheduler
 ) -> None:

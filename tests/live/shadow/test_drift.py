@@ -13,12 +13,14 @@ from django.utils import timezone
 
 from kschedweb.engine import Pod
 from kschedweb.engine.cycle.judgement import Agreement, Judgement
+from kschedweb.engine.releases import CURRENT, RELEASES
+from kschedweb.live.schedulers.selectors import release_in_force
 from kschedweb.live.shadow import charts, selectors, services
 from kschedweb.live.shadow.models import ShadowVerdict
 from kschedweb.live.shadow.rows import verdict_row
 from kschedweb.live.shadow.watching import ShadowJudgement
 from tests.engine.builders import pod
-from tests.support.html import html_of
+from tests.support.html import elements, html_of
 from tests.support.seed_live import judged
 
 if TYPE_CHECKING:
@@ -91,10 +93,11 @@ def test_a_verdict_that_two_processes_reach_is_kept_once(live: LiveScheduler) ->
     one = ShadowJudgement(Pod.read(pod("p")), 1.7e9, Judgement(Agreement.AGREE, "n", ("n", "m"), 2, 1, 0))
     again = ShadowJudgement(one.pod, 1.7e9 + 1, one.judgement)
     revision = live.policy.revisions.get().pk
-    services.verdicts_store(rows=[verdict_row(live.pk, one, revision)])
-    services.verdicts_store(rows=[verdict_row(live.pk, again, revision)])
+    services.verdicts_store(rows=[verdict_row(live.pk, one, revision, CURRENT.engine)])
+    services.verdicts_store(rows=[verdict_row(live.pk, again, revision, CURRENT.engine)])
     kept = ShadowVerdict.objects.get()
     assert (kept.at.timestamp(), kept.ties, kept.best, kept.node) == (1.7e9, 2, ["n", "m"], "n")
+    assert kept.engine == CURRENT.engine
 
 
 def test_of_very_many_verdicts_the_newest_are_told_of(live: LiveScheduler, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,6 +140,21 @@ def test_the_page_says_how_far_they_are_apart(client_as: Callable[[str], Client]
     drift = client.get(address, {"format": "csv", "what": "drift"}).getvalue().decode("utf-8-sig")
     assert drift.splitlines()[0] == ",".join(charts.HEAD)
     assert client.get(address, {"cursor": "nonsense"}).status_code == 404
+
+
+def test_a_verdict_says_by_which_release_it_was_given_where_that_is_another_one(
+    client_as: Callable[[str], Client], api_as: Callable[[str], APIClient], live: LiveScheduler
+) -> None:
+    made = RELEASES["1.34"].engine
+    judged(live, "old")
+    judged(live, "before", engine=made)
+    judged(live, "now", engine=release_in_force(live).engine)
+    client, address = client_as("viewer"), f"/live/{live.pk}/shadow/"
+    assert [one.text for one in elements(client.get(address), "[data-engine]")] == [f"by {made}"]
+    exported = {one["name"]: one["engine"] for one in client.get(address, {"format": "json"}).json()["items"]}
+    assert exported == {"old": "", "before": made, "now": release_in_force(live).engine}
+    told = api_as("viewer").get(f"/api/v1/live/{live.pk}/shadow/").json()["results"]
+    assert {one["name"]: one["engine"] for one in told} == exported
 
 
 def test_rest_answers_the_same(api_as: Callable[[str], APIClient], some: LiveScheduler) -> None:

@@ -143,6 +143,7 @@ def test_a_link_to_a_slow_question_starts_nothing_and_its_form_does(
     assert elements(answer, "input[name=node_cpu][value=8]")
     items = client.get(sent["Location"], {"format": "json"}).json()["items"]
     assert answer.context["found"].needed == len(items) > 0
+    assert {item["engine"] for item in items} == {answer.context["question"].engine}
 
 
 def test_a_quick_question_that_is_sent_has_its_answer_at_an_address(

@@ -42,7 +42,8 @@ def test_how_many_fit_is_said_with_reasons_and_files(client_as: Callable[..., An
     assert found.message.startswith("0/60 nodes are available:")
     assert elements(answer, "[data-figure=fit-figure]")
     lines = b"".join(ask(client, "", **asked, format="csv").streaming_content).decode().splitlines()
-    assert lines[0] == "node,pods,plugin,reason"
+    assert lines[0] == "node,pods,plugin,reason,engine"
+    assert all(line.endswith(f',"{answer.context["engine"]}"') for line in lines[1:])
     assert len(lines) == 1 + NodeRow.objects.filter(snapshot=demo).count()
     counted = sum(item["pods"] for item in ask(client, "", **asked, format="json").json()["items"])
     assert found.count == counted

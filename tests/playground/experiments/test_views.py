@@ -76,8 +76,9 @@ def test_a_done_experiment_shows_measures_figures_and_files(client_as: Callable[
     assert "50 %" in text
     assert f"Run by {CURRENT.engine}: kube-scheduler" in " ".join(text.split())
     lines = b"".join(client.get(f"{address}?format=csv").streaming_content).decode().splitlines()
-    assert lines[0] == "policy,hours,skew,mean,lowest,highest"
+    assert lines[0] == "policy,hours,skew,mean,lowest,highest,engine"
     assert len(lines) == 1 + 2 * 24
+    assert all(line.endswith(f',"{CURRENT.engine}"') for line in lines[1:])
     assert client.get(f"{address}?format=json").json()["count"] == 48
 
 

@@ -10,6 +10,7 @@ from django.test import Client
 
 from kschedweb.engine.releases.changes import CHANGES, between
 from kschedweb.policies.models import Revision
+from tests.support.html import elements
 
 pytestmark = pytest.mark.django_db
 
@@ -21,6 +22,19 @@ def test_it_shows_every_difference_with_both_answers(client_as: Callable[[str], 
     assert [one["change"] for one in shown] == list(CHANGES)
     assert all(len(one["answers"]) == (2 if one["change"].scenario else 0) for one in shown)
     assert "StorageCapacityScoring" in {gate["name"] for gate in response.context["gates"]}
+
+
+def test_each_score_and_each_verdict_has_a_line_of_its_own(client_as: Callable[[str], Client]) -> None:
+    response = client_as("viewer").get("/releases/?first=1.34&second=1.37")
+    answers = [answer for one in response.context["changes"] for answer in one["answers"]]
+    for answer in answers:
+        verdicts = [f"{node}: {why}" for node, why in answer["rejected"].items()]
+        message = [answer["message"]] if answer["message"] else []
+        assert answer["said"][: len(message + verdicts)] == message + verdicts
+    assert any(len(answer["said"]) > 2 for answer in answers)
+    assert "NodeResourcesBalancedAllocation: a 81, b 93" in {line for one in answers for line in one["scores"]}
+    lines = {one.text for one in elements(response, "td div div")}
+    assert {line for answer in answers for line in answer["said"] + answer["scores"]} <= lines
 
 
 def test_without_a_choice_it_is_from_1_35_to_the_newest(client_as: Callable[[str], Client]) -> None:

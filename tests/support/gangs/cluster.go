@@ -102,6 +102,7 @@ type cluster struct {
 	told    map[reflect.Type]*informer
 	factory informers.SharedInformerFactory
 	version int
+	telling sync.Mutex // bindings tell of volumes beside each other
 
 	lock    sync.Mutex
 	queue   []written
@@ -113,7 +114,8 @@ type cluster struct {
 func newCluster(others []runtime.Object) *cluster {
 	c := &cluster{client: fake.NewSimpleClientset(others...), told: map[reflect.Type]*informer{}, bound: map[string]string{}}
 	c.factory = informers.NewSharedInformerFactory(c.client, 0)
-	for _, kind := range []runtime.Object{&v1.Pod{}, &v1.Node{}, &schedulingv1beta1.PodGroup{}, &resourceapi.ResourceClaim{}} {
+	for _, kind := range []runtime.Object{&v1.Pod{}, &v1.Node{}, &schedulingv1beta1.PodGroup{}, &resourceapi.ResourceClaim{},
+		&v1.PersistentVolume{}, &v1.PersistentVolumeClaim{}} {
 		own := &informer{}
 		c.factory.InformerFor(kind, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer {
 			own.SharedIndexInformer = cache.NewSharedIndexInformer(&cache.ListWatch{}, kind, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
@@ -150,6 +152,7 @@ func newCluster(others []runtime.Object) *cluster {
 		}
 		return true, binding, c.bind(binding, a)
 	})
+	c.volumeController()
 	return c
 }
 
@@ -217,6 +220,8 @@ func (c *cluster) tell(w written) error {
 	if err != nil {
 		return err
 	}
+	c.telling.Lock()
+	defer c.telling.Unlock()
 	c.version++
 	to.SetResourceVersion(strconv.Itoa(c.version))
 	return own.tell(w.obj, w.gone)

@@ -121,7 +121,7 @@ func newPlayer(ctx context.Context, scenario *Scenario) (*player, []runtime.Obje
 		switch obj.(type) {
 		case *v1.Pod:
 			pods = append(pods, obj)
-		case *v1.Node, *schedulingv1beta1.PodGroup, *resourceapi.ResourceClaim:
+		case *v1.Node, *schedulingv1beta1.PodGroup, *resourceapi.ResourceClaim, *v1.PersistentVolume, *v1.PersistentVolumeClaim:
 			early = append(early, obj)
 		default:
 			others = append(others, obj)

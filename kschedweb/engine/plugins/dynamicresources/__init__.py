@@ -103,27 +103,33 @@ class DynamicResources:
             return PostFilterResult(MISSING)
         if needs.empty:
             return PostFilterResult(self.nothing_new)
+        frees = self.frees_for(cycle, diagnosis)
+        if not frees:
+            return PostFilterResult(self.no_help)
+        (one,) = frees
+        if not (handle.explains or handle.elsewhere):
+            cycle.snapshot.resource_claims.free(one.namespace, one.claim, made=one.made)
+        done = "deletion" if one.made else "deallocation"
+        said = unschedulable(f"{done} of ResourceClaim completed")
+        return PostFilterResult(said, frees=frees if handle.elsewhere or not one.made else ())
+
+    def frees_for(self, cycle: Cycle, diagnosis: Diagnosis) -> tuple[FreeClaim, ...]:
+        """The claim to be given back that nobody else uses and that keeps the pod off a node; none, or one."""
+        needs: Needs = cycle.state.get(self.name) or Needs()
         for claim in _in_the_way(cycle.snapshot, needs, self._unavailable(diagnosis)):
-            if set(claim.reserved_for) <= {cycle.pod.uid}:
-                if not (handle.explains or handle.elsewhere):
-                    cycle.snapshot.resource_claims.change(claim.deallocated())
-                said = unschedulable("deallocation of ResourceClaim completed")
-                return PostFilterResult(said, frees=(FreeClaim(claim.namespace, claim.name),))
-        if needs.earlier is not None:
-            if not (handle.explains or handle.elsewhere):
-                cycle.snapshot.resource_claims.delete(needs.earlier)
-            goes = FreeClaim(needs.earlier.namespace, needs.earlier.name, made=True)
-            frees = (goes,) if handle.elsewhere else ()
-            return PostFilterResult(unschedulable("deletion of ResourceClaim completed"), frees=frees)
-        return PostFilterResult(self.no_help)
+            chosen = cycle.snapshot.resource_claims.in_flight(claim.namespace, claim.name)
+            if chosen is None and set(claim.reserved_for) <= {cycle.pod.uid}:
+                return (FreeClaim(claim.namespace, claim.name),)
+        return () if needs.earlier is None else (FreeClaim(needs.earlier.namespace, needs.earlier.name, made=True),)
 
     def pod_group_post_filter(self, cycle: GroupCycle, handle: GroupHandle) -> GroupRoom:
-        """It makes no room for groups: the claims of their pods stay allocated here."""
+        """Give back a claim of each pod that was tried, even of one that found a node while others did not."""
         if self.groups_by_topology and cycle.group.topology_key:
             return GroupRoom(unschedulable())
         if self.name not in cycle.prepared:
             return GroupRoom(error("not found"))
-        return GroupRoom(unschedulable("deallocation and deletion of ResourceClaims completed"))
+        found = {pod.key: cycle.frees.get((self.name, pod.key), ()) for pod in cycle.pods}
+        return GroupRoom(unschedulable("deallocation and deletion of ResourceClaims completed"), frees=found)
 
     def _unavailable(self, diagnosis: Diagnosis) -> Mask:
         """The nodes that were rejected because a claim cannot be used there."""
@@ -132,6 +138,9 @@ class DynamicResources:
             for code, status in enumerate(column.verdicts):
                 if status.plugin == self.name and status.reasons == UNAVAILABLE.reasons:
                     nodes |= (diagnosis.rejected_by == position) & (column.codes == code)
+        for name, status in diagnosis.extra.items():
+            if status.plugin == self.name and status.reasons == UNAVAILABLE.reasons:
+                nodes[diagnosis.index[name]] = True
         return nodes
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:

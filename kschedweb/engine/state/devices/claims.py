@@ -268,6 +268,14 @@ class ClaimUse:
             for _, uid in claim.owners:
                 self.land(*extended_key(namespace, uid), uid)
 
+    def free(self, namespace: str, name: str, *, made: bool) -> None:
+        """Give the claim's devices back; one that was ``made`` for extended resources goes."""
+        claim = self.get(namespace, name)
+        if claim is not None and made:
+            self.delete(claim)
+        elif claim is not None and claim.allocation is not None:
+            self.change(claim.deallocated())
+
     def delete(self, claim: ResourceClaim) -> None:
         """Delete ``claim``."""
         self._changed[claim.namespace, claim.name] = None

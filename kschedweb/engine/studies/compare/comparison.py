@@ -39,7 +39,8 @@ class PlacementChange:
 
     ``plugin`` is the one whose weighted score favours the new node over the old one most, by ``lead`` points, at the
     pod's last try. Or it is the one that rejects the old node; then ``lead`` is ``None``. ``said`` is the scheduler's
-    message of a rejection, or why no plugin can be named.
+    message of a rejection, or why no plugin can be named. Where it ``follows``, the policy of the first run comes to
+    the same in the cluster that the second one saw: the pod moves because others moved before it.
     """
 
     pod: str
@@ -48,9 +49,10 @@ class PlacementChange:
     plugin: str = ""
     lead: int | None = None
     said: str = ""
+    follows: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        names = ("pod", "before", "after", "plugin", "lead", "said")
+        names = ("pod", "before", "after", "plugin", "lead", "said", "follows")
         return {name: getattr(self, name) for name in names}
 
 
@@ -100,9 +102,9 @@ def compare(
     changes = list(_changes(first, second))
     gained = [change for change in changes if not change.before]
     others = [change for change in changes if change.before]
-    why = _Why(others, second, progress)
+    why = _Why(others, second, first_configuration, progress)
     why.find_out(prepared, second_configuration, registry)
-    why_not = _Why([_turned(change) for change in gained], first, progress)
+    why_not = _Why([_turned(change) for change in gained], first, second_configuration, progress)
     why_not.find_out(prepared, first_configuration, registry)
     known = [why.known(change) for change in others]
     return Comparison(
@@ -138,11 +140,18 @@ class _AllAskedError(Exception):
 
 
 class _Why(Observer):
-    """Explains the last try of each pod of ``changes`` in the run with ``outcome``."""
+    """Explains the last try of each pod of ``changes`` in the run with ``outcome``.
+
+    ``other`` is the configuration of the other run.
+    """
 
     scheduler: Scheduler
 
-    def __init__(self, changes: list[PlacementChange], outcome: Outcome, progress: Progress | None) -> None:
+    def __init__(
+        self, changes: list[PlacementChange], outcome: Outcome, other: Configuration, progress: Progress | None
+    ) -> None:
+        self._other, self._start = other, 0
+        self._instead: Scheduler | None = None
         rows = {outcome.index[change.pod]: change for change in changes}
         self._outcome, self._progress, self._steps = outcome, progress, 0
         self._wanted = {row: change for row, change in rows.items() if outcome.attempts[row]}
@@ -156,17 +165,23 @@ class _Why(Observer):
         told = [row for row in self._wanted if knows(self._outcome, row)]
         if told:
             rewind = Rewind(prepared, configuration, self._outcome, registry=registry)
-            self.scheduler, starts = rewind.scheduler, self._outcome.tries.start
+            self._explain(rewind.scheduler, registry)
             for row in rewind.in_order(told):
                 pod, now = rewind.to(row), float(self._outcome.tries.time[row])
+                self._start = int(self._outcome.tries.start[row])
                 self._ask(row, pod)
-                self.decided(pod, self.scheduler.find(pod, self._request(int(starts[row]))), now)
+                self.decided(pod, self.scheduler.find(pod, self._request(self._start)), now)
                 self._step(now)
         if self._left:
             simulation = begin(prepared, configuration, self, registry=registry)
-            self.scheduler = simulation.loop.scheduler
+            self._explain(simulation.loop.scheduler, registry)
             with suppress(_AllAskedError):
                 finish(simulation, prepared)
+
+    def _explain(self, scheduler: Scheduler, registry: Registry | None) -> None:
+        """From now on tries are those of ``scheduler``."""
+        self.scheduler = scheduler
+        self._instead = Scheduler(scheduler.snapshot, self._other, registry, nominator=scheduler.nominator)
 
     def known(self, change: PlacementChange) -> PlacementChange:
         """The change with its reason."""
@@ -203,6 +218,7 @@ class _Why(Observer):
     def tries(self, life: Life, attempt: int, start: int, now: float) -> None:
         row = self._rows[life]
         if row in self._left and attempt == self._outcome.attempts[row]:
+            self._start = start
             self._ask(row, life.pod)
 
     def request(self) -> SearchRequest:
@@ -211,7 +227,17 @@ class _Why(Observer):
     def decided(self, pod: Pod, placement: Placement, now: float) -> None:
         if self._asked is not None:
             (change, verdict), self._asked = self._asked, None
-            self._found[change.pod] = _reason(change, verdict, pod, placement)
+            reason = _reason(change, verdict, pod, placement)
+            self._found[change.pod] = replace(reason, follows=self._comes_to(placement.node, pod))
+
+    def _comes_to(self, node: str, pod: Pod) -> bool:
+        """Whether the other configuration takes the same ``node`` for the pod, or none as well."""
+        assert self._instead is not None
+        self._instead.use(self.scheduler.snapshot)
+        try:
+            return self._instead.find(pod, SearchRequest(start=self._start)).node == node
+        except CycleError:
+            return False
 
 
 def _reason(change: PlacementChange, verdict: Status, pod: Pod, placement: Placement) -> PlacementChange:

@@ -121,16 +121,18 @@ def _explaining(upgrade: Upgrade, which: Callable[[Change], bool]) -> list[str]:
 
 
 def _pods(upgrade: Upgrade) -> Iterator[Json]:
-    """Pods that are placed elsewhere by what decides it, those with the most first."""
+    """Pods that are placed elsewhere by what decides it, the most first; of each, those that follow others last."""
     found: dict[tuple[str, str], list[PlacementChange]] = defaultdict(list)
     comparison = upgrade.comparison
     for change in (*comparison.moved, *comparison.newly_unscheduled, *comparison.newly_scheduled):
         kind = "score" if change.lead is not None else "verdict" if change.plugin else ""
         found[change.plugin, kind].append(change)
     for (plugin, kind), pods in sorted(found.items(), key=lambda item: (-len(item[1]), item[0])):
-        listed = [pod.to_dict() for pod in pods[:MOST_PODS]]
+        following = sum(pod.follows for pod in pods)
+        listed = [pod.to_dict() for pod in sorted(pods, key=lambda pod: pod.follows)[:MOST_PODS]]
         names = _explaining(upgrade, lambda change, plugin=plugin: plugin in change.plugins)  # type: ignore[misc]
-        yield {"plugin": plugin, "by": kind, "count": len(pods), "pods": listed, "changes": names}
+        told = {"plugin": plugin, "by": kind, "count": len(pods), "following": following}
+        yield {**told, "pods": listed, "changes": names}
 
 
 # Messages.

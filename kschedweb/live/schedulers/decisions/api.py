@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from kschedweb.accounts.typing import ApiRequest
 
 
+ENGINE_THEN = "The version of kschedweb, and the kube-scheduler it was made as; `` in rows of before that was kept."
+
+
 class RankedSerializer(serializers.Serializer[Any]):
     node = serializers.CharField()
     total = serializers.IntegerField()
@@ -46,13 +49,14 @@ class LiveDecisionSerializer(serializers.ModelSerializer[LiveDecision]):
     durations = serializers.DictField(child=serializers.FloatField(), read_only=True)
     rejected_by = serializers.ListField(child=serializers.CharField(), read_only=True)
     revision = serializers.IntegerField(source="revision.number", default=None, allow_null=True, read_only=True)
+    engine = serializers.CharField(read_only=True, help_text=ENGINE_THEN)
 
     class Meta:
         model = LiveDecision
         fields: tuple[str, ...] = (
             "id", "at", "namespace", "name", "uid", "attempt", "result", "ended_at", "node", "nominated", "evaluated",
             "feasible", "margin", "drawn", "top", "durations", "latency", "rejected_by", "message", "epoch", "revision",
-            "has_columns",
+            "engine", "has_columns",
         )  # fmt: skip
         read_only_fields = fields
 

@@ -24,8 +24,10 @@ def moment(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-def decision_row(scheduler: uuid.UUID, decision: Decision, result: str, *, epoch: int, revision: int) -> LiveDecision:
-    """The unsaved row of ``decision``."""
+def decision_row(
+    scheduler: uuid.UUID, decision: Decision, result: str, *, epoch: int, revision: int, engine: str
+) -> LiveDecision:
+    """The unsaved row of ``decision``; ``engine`` is what decided, as ``Release.engine`` has it."""
     namespace, _, name = decision.pod.partition("/")
     return LiveDecision(
         id=decision_id(scheduler, decision),
@@ -48,4 +50,5 @@ def decision_row(scheduler: uuid.UUID, decision: Decision, result: str, *, epoch
         message=decision.message[:FINAL],
         epoch=epoch,
         revision_id=revision,
+        engine=engine,
     )

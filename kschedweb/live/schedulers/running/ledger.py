@@ -35,6 +35,7 @@ class Books:
     scheduler_name: str
     revision: int
     keep_columns: int
+    engine: str  # what decides, as ``Release.engine`` has it
     epoch: int = 0
 
 
@@ -147,7 +148,10 @@ class Ledger:
         message: str = "",
         latency: float | None = None,
     ) -> UUID:
-        row = decision_row(self.books.scheduler, decision, result, epoch=self.books.epoch, revision=self.books.revision)
+        books = self.books
+        row = decision_row(
+            books.scheduler, decision, result, epoch=books.epoch, revision=books.revision, engine=books.engine
+        )
         if ended is not None:
             row.ended_at = moment(ended)
         row.message, row.latency = message or row.message, latency

@@ -87,7 +87,8 @@ class LiveRun:
         self._loop = LiveLoop(configuration, extenders=extenders, clock=time.perf_counter, draw=draw)
         self._log = DecisionLog(scheduler.pk)
         self._asker = Asker(scheduler, revision, self._inbox.put)
-        books = Books(scheduler.pk, scheduler.scheduler_name, revision, scheduler.keep_columns)
+        engine = configuration.release.engine
+        books = Books(scheduler.pk, scheduler.scheduler_name, revision, scheduler.keep_columns, engine)
         self._ledger = Ledger(books, self._log, self.figures, instruments)
         self._requests = Requests(self._loop, self._asker, self._ledger)
         self._elector = connection.elector

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from kschedweb.playground.runs.models import Difference
 
-HEAD = ("pod", "what", "reference_node", "other_node", "plugin", "lead", "said", "seed", "policy")
+HEAD = ("pod", "what", "reference_node", "other_node", "plugin", "lead", "said", "follows", "seed", "policy")
 NONE = "none"  # no plugin, in an address
 ANY = {"plugin": "", "what": "", "search": ""}
 ORDERS = ("pod", "what", "before", "after", "plugin", "lead", "seed")
@@ -25,6 +25,7 @@ WHAT = {"moved": "moved", "newly-unscheduled": "newly unschedulable", "newly-sch
 class MovedRow:
     """``plugin`` is the one whose weighted score favours the new node most, by ``lead`` points, or the one that rejects
     the node it did not get any more; ``said`` is the scheduler's message then, or why none can be named.
+    Where it ``follows``, it moves because others moved before it; ``None`` in comparisons of before that was told.
     """
 
     pod: str
@@ -34,6 +35,7 @@ class MovedRow:
     plugin: str
     lead: float | None
     said: str
+    follows: bool | None
     seed: int
     policy: str
     reference_run: UUID
@@ -52,7 +54,8 @@ class MovedRow:
         return self.pod.partition("/")[2]
 
     def cells(self) -> tuple[object, ...]:
-        return self.pod, self.what, self.before, self.after, self.plugin, self.lead, self.said, self.seed, self.policy
+        change = (self.pod, self.what, self.before, self.after, self.plugin, self.lead, self.said, self.follows)
+        return *change, self.seed, self.policy
 
 
 class MovedList(Rows[MovedRow]):
@@ -106,6 +109,7 @@ class MovedList(Rows[MovedRow]):
             entry["plugin"],
             entry["lead"],
             entry["said"],
+            entry.get("follows"),
             one.run.seed,
             one.run.label,
             one.against_id,

@@ -231,7 +231,7 @@ def _moved(listed: moved.MovedList, side: ComparedPolicy) -> Listing:
     return Listing(
         f"moved under {side.label}",
         f"Pods that go elsewhere under {side.label}",
-        ["pod", "what", "reference node", "node", "by plugin", "lead (points)", "said", "seed"],
+        ["pod", "what", "reference node", "node", "by plugin", "lead (points)", "said", "follows others", "seed"],
         [list(row.cells()[:-1]) for row in listed[:MOST_ROWS]],
         len(listed),
         "No pod goes elsewhere.",

@@ -70,8 +70,9 @@ def test_a_node_that_another_pod_took_is_said_to_be_full() -> None:
     assert {change.pod for change in found.moved} == {"default/big", "default/bigger"}
     by_pod = {change.pod: change for change in found.moved}
     assert by_pod["default/bigger"] == PlacementChange(
-        "default/bigger", "a", "b", "NodeResourcesFit", None, by_pod["default/bigger"].said
+        "default/bigger", "a", "b", "NodeResourcesFit", None, by_pod["default/bigger"].said, follows=True
     )
+    assert not by_pod["default/big"].follows
     assert by_pod["default/bigger"].said == "Insufficient cpu"
 
 
@@ -112,6 +113,9 @@ def test_every_difference_has_a_reason_that_the_explanation_bears_out(seed: int)
         assert before.nodes[before.node[before.index[change.pod]]] == change.before
         assert after.nodes[after.node[after.index[change.pod]]] == change.after
         assert change.plugin or change.said
+    if found.moved and not (found.newly_scheduled or found.newly_unscheduled):
+        earliest = min(found.moved, key=lambda change: int(after.tries.seen[after.index[change.pod]]))
+        assert not earliest.follows
     leading = [change for change in found.moved if change.lead is not None]
     for change in leading[:3]:
         explanation = decide(prepared, second, change.pod).explanation
@@ -128,7 +132,7 @@ def test_counts_and_lists_agree() -> None:
     counts, lists = found.counts(), found.to_dict()
     assert {name: len(lists[name]) for name in lists} == {name: counts[name] for name in lists}
     assert sum(counts["byPlugin"].values()) == counts["moved"] > 0
-    assert set(lists["moved"][0]) == {"pod", "before", "after", "plugin", "lead", "said"}
+    assert set(lists["moved"][0]) == {"pod", "before", "after", "plugin", "lead", "said", "follows"}
 
 
 def test_a_comparison_can_be_ended() -> None:

@@ -49,7 +49,7 @@ def test_a_pod_that_goes_elsewhere_has_its_plugin_and_sentence(
     found = upgraded(change, "1.35", "1.37")
     assert found is not None
     (group,) = found["pods"]
-    assert (group["plugin"], group["by"], group["count"]) == (plugin, by, 1)
+    assert (group["plugin"], group["by"], group["count"], group["following"]) == (plugin, by, 1, 0)
     assert (group["pods"][0]["before"], group["pods"][0]["after"]) == nodes
     assert change in group["changes"]
     assert NAMED[change].sentence in {one["sentence"] for one in found["changes"]}
@@ -116,3 +116,6 @@ def test_the_report_counts_what_the_comparison_counts() -> None:
     counts = found.judged.counts
     elsewhere = counts["moved"] + counts["newlyUnscheduled"] + counts["newlyScheduled"]
     assert sum(one["count"] for one in found.upgrade["pods"]) == elsewhere
+    for one in found.upgrade["pods"]:
+        follow = [pod["follows"] for pod in one["pods"]]
+        assert (sum(follow), follow) == (one["following"], sorted(follow))

@@ -14,6 +14,7 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from kschedweb.engine.live import Decision, Ranked
+from kschedweb.engine.releases import CURRENT
 from kschedweb.live.schedulers import selectors
 from kschedweb.live.schedulers.decisions import log as decisionlog
 from kschedweb.live.schedulers.decisions.log import Columns, DecisionLog, DecisionResult, records_write
@@ -44,7 +45,8 @@ def decision(number: int = 1, *, uid: str = "", at: float = TODAY) -> Decision:
 
 
 def row(live: LiveScheduler, number: int = 1, result: Result = Result.BOUND, at: float = TODAY) -> LiveDecision:
-    return decision_row(live.pk, decision(number, at=at), result, epoch=7, revision=live.policy.revisions.get().pk)
+    revision = live.policy.revisions.get().pk
+    return decision_row(live.pk, decision(number, at=at), result, epoch=7, revision=revision, engine=CURRENT.engine)
 
 
 def ended(row: LiveDecision) -> LiveDecision:
@@ -64,7 +66,7 @@ def test_a_decision_is_kept_as_it_was_made(live: LiveScheduler) -> None:
     kept = LiveDecision.objects.get()
     assert (kept.pod, kept.uid, kept.node, kept.evaluated, kept.feasible) == ("default/pod-1", "uid-1", "node-1", 3, 2)
     assert kept.top == [{"node": "node-1", "total": 120, "scores": {"ImageLocality": 20, "NodeResourcesFit": 100}}]
-    assert (kept.margin, kept.durations, kept.epoch) == (4, {"Filter": 0.001}, 7)
+    assert (kept.margin, kept.durations, kept.epoch, kept.engine) == (4, {"Filter": 0.001}, 7, CURRENT.engine)
     assert kept.pk == decision_id(live.pk, decision())
 
 
@@ -143,7 +145,7 @@ def test_another_try_of_the_pod_that_came_to_the_same_stands_for_one_without_col
 def explained(live: LiveScheduler, *tries: tuple[Decision, bool], keep: int = 100) -> list[uuid.UUID]:
     """Of which tries every verdict is kept, where there is never any time; each with whether it is held."""
     log = DecisionLog(live.pk)
-    books = Books(live.pk, "kschedweb", live.policy.revisions.get().pk, keep_columns=keep)
+    books = Books(live.pk, "kschedweb", live.policy.revisions.get().pk, keep_columns=keep, engine=CURRENT.engine)
     ledger = Ledger(books, log, Figures(), Instruments("c", "kschedweb", "lease"))
     ledger._budget, seconds = 0.0, itertools.count(0.0, 10.0)
     found = judged("pending-00000")

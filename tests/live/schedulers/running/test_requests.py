@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from kschedweb.engine.live import Bind, Hold, LiveLoop, PodRef, Report, Superseded
-from kschedweb.engine.releases import load
+from kschedweb.engine.releases import CURRENT, load
 from kschedweb.live.schedulers.decisions.log import DecisionLog, records_write
 from kschedweb.live.schedulers.decisions.rows import decision_id
 from kschedweb.live.schedulers.metrics import Instruments
@@ -65,7 +65,9 @@ class Run:
         assert loaded.configuration is not None
         self.loop = LiveLoop(loaded.configuration)
         self.log = DecisionLog(live.pk)
-        books = Books(live.pk, "kschedweb", live.policy.revisions.get().pk, keep_columns=0, epoch=epoch)
+        books = Books(
+            live.pk, "kschedweb", live.policy.revisions.get().pk, keep_columns=0, engine=CURRENT.engine, epoch=epoch
+        )
         self.ledger = Ledger(books, self.log, Figures(), Instruments("c", "kschedweb", "lease"))
         self.requests = Requests(self.loop, cast("Asker", self.said), self.ledger)
         self.loop.replace("Node", [seed.node("node-1"), seed.node("node-2")], NOW)
