@@ -282,6 +282,7 @@ def test_held_members_are_bound_by_the_next_leader_each_when_it_is_approved(site
     site.wait_bound(1)
     assert site.bound().keys() == {"held-0"}
     assert condition(site, "held")["status"] == "True"
+    wait_until(lambda: kept(site) == site.bound(), 20, "the decision is kept", 0.2)
     leader = site.leading_worker()
     leader.kill()
     site.replace_worker(leader)
@@ -292,6 +293,12 @@ def test_held_members_are_bound_by_the_next_leader_each_when_it_is_approved(site
     site.approve([asked["held-1"], asked["held-3"]])
     site.wait_bound(4)
     site.check()
+    wait_until(lambda: kept(site) == site.bound(), 20, "every decision is kept with its end", 0.2)
+
+
+def kept(site: LiveSite) -> dict[str, str]:
+    """The nodes of the pods whose decision is kept as bound."""
+    return {row["name"]: row["node"] for row in site.backstage("decisions", live=site.live) if row["result"] == "bound"}
 
 
 def test_a_refused_binding_is_made_up_for_and_the_group_stays_placed(site: LiveSite) -> None:
