@@ -169,13 +169,13 @@ def story(site: LiveSite) -> Json:
     site.plane.create_nodes(node(name, labels={RACK: rack}, allocatable=sizes) for name, rack in racks.items())
 
     def gone(*names: str) -> None:
-        wait_until(lambda: site.listed().keys().isdisjoint(names), 20, f"{names} are gone", 0.05)
+        wait_until(lambda: site.listed().keys().isdisjoint(names), 60, f"{names} are gone", 0.05)
 
     def placed(*names: str) -> None:
         for name in names:
-            wait_until(partial(settled, site, name), 20, f"{name} is decided", 0.05)
+            wait_until(partial(settled, site, name), 60, f"{name} is decided", 0.05)
             try:
-                wait_until(partial(is_placed, site, name), 20, f"{name} is placed", 0.05)
+                wait_until(partial(is_placed, site, name), 60, f"{name} is placed", 0.05)
             except TimeoutError as late:
                 raise TimeoutError(f"{late}: {condition(site, name)}, {conditions(site, name)}") from None
 
@@ -184,7 +184,7 @@ def story(site: LiveSite) -> Json:
     create(site, group("pair", 2, priorityClassName="low"), *members("pair", 2, "3", priorityClassName="low"))
     placed("pair")
     create(site, group("large", 2), *members("large", 2, "3"))
-    wait_until(lambda: settled(site, "large"), 20, "large is told", 0.05)
+    wait_until(lambda: settled(site, "large"), 60, "large is told", 0.05)
     large = {"group": condition(site, "large"), "pods": conditions(site, "large")}
     for name in ("large-0", "large-1"):
         site.plane.call("DELETE", f"{PODS}/{name}")
@@ -193,7 +193,7 @@ def story(site: LiveSite) -> Json:
     placed("loose")
     # Before it has heard of its own condition, kube-scheduler writes that the group is not placed after all.
     create(site, *members("loose", 1, "64", first=1))
-    wait_until(partial(settled, site, "loose"), 20, "loose-1 is told", 0.05)
+    wait_until(partial(settled, site, "loose"), 60, "loose-1 is told", 0.05)
     create(site, group("racked", 2, topology=RACK), *members("racked", 2, "250m"))
     placed("racked")
     shared = {racks[nodes_of(site)[name]] for name in ("racked-0", "racked-1")}
@@ -208,8 +208,8 @@ def story(site: LiveSite) -> Json:
     del boss["spec"]["schedulingGroup"]
     create(site, boss)
     gone("whole-0", "whole-1")
-    wait_until(lambda: bool(nodes_of(site)["boss-0"]), 20, "boss-0 is placed", 0.05)
-    wait_until(lambda: counted(site) == EXPECTED, 15, f"events {counted(site)}", 0.1)
+    wait_until(lambda: bool(nodes_of(site)["boss-0"]), 60, "boss-0 is placed", 0.05)
+    wait_until(lambda: counted(site) == EXPECTED, 60, f"events {counted(site)}", 0.1)
     return {"large": large, "racks": len(shared), **read(site)}
 
 
@@ -282,7 +282,7 @@ def test_held_members_are_bound_by_the_next_leader_each_when_it_is_approved(site
     site.wait_bound(1)
     assert site.bound().keys() == {"held-0"}
     assert condition(site, "held")["status"] == "True"
-    wait_until(lambda: kept(site) == site.bound(), 20, "the decision is kept", 0.2)
+    wait_until(lambda: kept(site) == site.bound(), 60, "the decision is kept", 0.2)
     leader = site.leading_worker()
     leader.kill()
     site.replace_worker(leader)
@@ -293,7 +293,7 @@ def test_held_members_are_bound_by_the_next_leader_each_when_it_is_approved(site
     site.approve([asked["held-1"], asked["held-3"]])
     site.wait_bound(4)
     site.check()
-    wait_until(lambda: kept(site) == site.bound(), 20, "every decision is kept with its end", 0.2)
+    wait_until(lambda: kept(site) == site.bound(), 60, "every decision is kept with its end", 0.2)
 
 
 def kept(site: LiveSite) -> dict[str, str]:
