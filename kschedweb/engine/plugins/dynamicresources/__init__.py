@@ -227,6 +227,7 @@ def _variant(release: Any) -> dict[str, Any]:
             features,
             plainly=behaviour.device_capacity_is_refused_by_request,
             early=behaviour.device_search_is_early,
+            local=behaviour.device_pools_are_local,
             revised=behaviour.device_search_is_revised,
             language=_language(behaviour),
         ),
