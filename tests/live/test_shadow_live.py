@@ -14,6 +14,7 @@ from kschedweb.live.schedulers import services
 from kschedweb.live.schedulers.models import Candidate, LiveScheduler, Mode
 from kschedweb.live.schedulers.rbac import SHADOW, Needs, rights, rules
 from kschedweb.live.schedulers.running.host import Host
+from kschedweb.live.schedulers.selectors import release_in_force
 from kschedweb.live.shadow import selectors
 from kschedweb.live.shadow.models import ShadowVerdict
 from kschedweb.policies.models import Policy
@@ -127,3 +128,4 @@ def test_it_agrees_with_kube_scheduler_under_the_same_policy_and_not_under_anoth
     assert causes[0].mean is not None
     assert causes[0].mean > 1.0
     assert not ShadowVerdict.objects.filter(late=True).exists()
+    assert {row.engine for row in placed} == {release_in_force(same).engine}

@@ -112,6 +112,7 @@ def test_an_approved_pod_is_bound_only_once_the_gate_permits_it(live: LiveSchedu
     run.requests.bound("web")
     assert run.said.ends == [("web", "bound", "")]
     assert run.kept() == [("bound", "")]
+    assert LiveDecision.objects.get().engine == CURRENT.engine
 
 
 def test_an_approved_pod_that_waits_for_others_too_is_bound_by_the_gate_alone(live: LiveScheduler) -> None:
