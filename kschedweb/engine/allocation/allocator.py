@@ -114,7 +114,8 @@ class Allocator:
         search = self.search(claims, row)
         try:
             if not search.found():
-                return INVALID if any(pool.invalid for pool in self.pools(row)) else NONE_FOUND
+                invalid = not self.features.local and any(pool.invalid for pool in self.pools(row))
+                return INVALID if invalid else NONE_FOUND
             total, node = 0, self._snapshot.names[row]
             for claim, chosen in zip(claims, search.chosen, strict=True):
                 node_selector(claim, node, chosen)

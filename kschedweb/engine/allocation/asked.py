@@ -102,7 +102,8 @@ class Reading:
             if constraint.attribute is None or unknown:
                 problem = f"constraint #{place}: empty constraint (unsupported constraint type?)"
                 raise AllocationError(f"claim {claim.key}, {problem}")
-        constraints = [made(constraint, remembers=self._features.revised) for constraint in claim.constraints]
+        how = {"remembers": self._features.revised, "by_device": self._features.local}
+        constraints = [made(constraint, **how) for constraint in claim.constraints]
         return Asked(claim, requests, [request.exact for request in claim.requests], constraints)
 
     def _request(self, claim: ResourceClaim, request: DeviceRequest) -> list[Wanted]:

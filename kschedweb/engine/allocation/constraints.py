@@ -68,21 +68,25 @@ class DistinctAttribute(_OnAttribute):
 
     def __init__(self, wanted: DeviceConstraint) -> None:
         super().__init__(wanted)
-        self._values: dict[str, Attribute] = {}
+        self._values: dict[str, Hashable] = {}
         self._devices = 0
 
     def add(self, request: str, full: str, device: Device, driver: str) -> bool:
         if not self._concerns(request, full):
             return True
         found = device.attribute(self._attribute, driver)
-        if found is None or (self._devices and not self._differs(found)):
+        if found is None or (self._devices and not self._differs(found, device)):
             return False
-        self._values[request] = found
+        self._values[request] = self._compared(found, device)
         self._devices += 1
         return True
 
-    def _differs(self, found: Attribute) -> bool:
-        return not self._values or (found is not UNKNOWN_TYPE and found not in self._values.values())
+    def _differs(self, found: Attribute, device: Device) -> bool:
+        known = self._values.values()
+        return not known or (found is not UNKNOWN_TYPE and self._compared(found, device) not in known)
+
+    def _compared(self, found: Attribute, device: Device) -> Hashable:
+        return found
 
     def remove(self, request: str, full: str) -> None:
         if self._concerns(request, full):
@@ -92,6 +96,13 @@ class DistinctAttribute(_OnAttribute):
     @property
     def state(self) -> Hashable:
         return self._devices, frozenset(self._values.items())
+
+
+class DistinctDevices(DistinctAttribute):
+    """As kube-scheduler 1.34 has it: where a value stands is compared, not the value. Devices that have one differ."""
+
+    def _compared(self, found: Attribute, device: Device) -> Hashable:
+        return id(device)
 
 
 class AllDistinct(_OnAttribute):
@@ -119,8 +130,13 @@ class AllDistinct(_OnAttribute):
         return frozenset(self._values)
 
 
-def made(wanted: DeviceConstraint, *, remembers: bool = False) -> Constraint:
-    """The constraint of a claim, without devices. ``remembers``: one on distinct values forgets no device."""
+def made(wanted: DeviceConstraint, *, remembers: bool = False, by_device: bool = False) -> Constraint:
+    """The constraint of a claim, without devices.
+
+    ``remembers``: one on distinct values forgets no device. ``by_device``: it compares devices, not values.
+    """
     if not wanted.distinct:
         return SameAttribute(wanted)
+    if by_device:
+        return DistinctDevices(wanted)
     return AllDistinct(wanted) if remembers else DistinctAttribute(wanted)

@@ -8,6 +8,7 @@ import numpy as np
 
 from kschedweb.engine.allocation.inventory import Inventory
 from kschedweb.engine.allocation.pools import Candidate, Pool, available
+from kschedweb.engine.objects.devices import Counters
 from kschedweb.engine.state.columns import Codes
 from kschedweb.engine.state.devices.use import DeviceUse
 
@@ -67,13 +68,34 @@ def state(pool: Pool, use: DeviceUse) -> Hashable:
     )
     if not pool.counts:
         return whole, shares
-    left = available(pool, taken(pool, use))
-    return whole, shares, tuple((name, tuple(sorted(left[name].items()))) for name in sorted(left))
+    if pool.counters is None:
+        return whole, shares, _by_slice(pool)
+    return whole, shares, _written(available(pool.counters, taken(pool, use)))
+
+
+def _by_slice(pool: Pool) -> Hashable:
+    """The counters of each slice, and which devices are in it: what is left of them follows from those in use."""
+    slices: dict[str, int] = {}
+    places = tuple([slices.setdefault(one.listed_in.name, len(slices)) for one in pool.devices])
+    counters = {one.listed_in.name: _written(dict(one.listed_in.counter_sets)) for one in pool.devices}
+    return places, tuple(counters.values())
+
+
+def _written(counters: Counters) -> Hashable:
+    return tuple((name, tuple(sorted(counters[name].items()))) for name in sorted(counters))
 
 
 def taken(pool: Pool, use: DeviceUse) -> list[Candidate]:
     """The devices of ``pool`` that are in use, by shares or as a whole."""
     return [one for one in (*pool.devices, *pool.elsewhere) if use.taken(one.id)]
+
+
+def counters_left(pool: Pool, one: Candidate, use: DeviceUse, *, of_slice: bool) -> Counters:
+    """What is left of the counters that the device consumes: those of its slice, or of its pool."""
+    if not of_slice:
+        return available(pool.counters or {}, taken(pool, use))
+    listed = one.listed_in
+    return available(dict(listed.counter_sets), (each for each in taken(pool, use) if each.listed_in is listed))
 
 
 def namesakes(pools: Sequence[Pool]) -> Hashable:

@@ -17,6 +17,9 @@ class Features:
     ``early``: without the feature for capacity, requests for it are not refused, but their capacity is not looked at,
     constraints on distinct values are unknown, and so is to selectors whether a device can be shared; after the first
     device of an alternative that asks for all, the first alternative is asked for the others.
+    ``local``: of a pool nothing counts but the slices that a node sees. It is incomplete where these are too few, and
+    its devices can be had one by one all the same; a name that two devices have is an error; counters are those of a
+    slice; a taint keeps claims off whatever its effect is; a constraint on distinct values compares devices.
     ``revised``: a configuration that applies to all requests of a claim names none; an error of a selector names the
     device; a constraint on distinct values counts every device of a request; counters are those of a driver's pool, and
     keep a pool from no other nodes; all devices are chosen whatever of their capacity is in use.
@@ -32,6 +35,7 @@ class Features:
     taint_rules: bool = False
     plainly: bool = False
     early: bool = False
+    local: bool = False
     revised: bool = False
     heeds_status: bool = False
     fractional: bool = False
@@ -56,6 +60,11 @@ class Features:
             fractional=on("DRAFractionalCapacityRange"),
             heeds_status=heeds_status and on("DRAResourceClaimDeviceStatus"),
         )
+
+    @property
+    def binding_last(self) -> bool:
+        """Whether slices with devices that have to be made ready are the last ones of their pool."""
+        return self.local or self.early
 
     @property
     def refuses_capacity(self) -> bool:

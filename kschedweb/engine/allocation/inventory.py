@@ -25,6 +25,7 @@ class Inventory:
 
     def __init__(self, snapshot: Snapshot, features: Features) -> None:
         self._snapshot, self._features = snapshot, features
+        self._on_nodes = features.revised or features.local  # slices with counters are for their nodes alone
         self.problem = ""
         by_pool: dict[PoolId, list[ResourceSlice]] = defaultdict(list)
         devices = snapshot.objects.devices
@@ -87,11 +88,10 @@ class Inventory:
 
     def _relevant(self, listed: ResourceSlice) -> bool:
         """Whether some node can see the slice."""
-        if self._features.partitionable and self._features.revised:
-            return bool(listed.by_device or not listed.nodes.unset)
-        if self._features.partitionable:
-            return bool(listed.counter_sets or listed.by_device or not listed.nodes.unset)
-        return listed.by_device is None and not listed.counter_sets and not listed.nodes.unset
+        features, named = self._features, not listed.nodes.unset
+        if features.partitionable:
+            return bool(listed.by_device or named or (listed.counter_sets and not self._on_nodes))
+        return listed.by_device is None and named and (features.local or not listed.counter_sets)
 
     def _see_by_name(
         self, relevant: list[ResourceSlice], own: dict[int, list[Pool]], everything: list[ResourceSlice]
@@ -122,7 +122,7 @@ class Inventory:
         devices = []
         if listed.by_device:
             devices = [self._mask(device.nodes, listed) for device in listed.devices]
-        if listed.counter_sets and not self._features.revised:  # a pool cannot be used without them
+        if listed.counter_sets and not self._on_nodes:  # a pool cannot be used without them
             whole = np.ones(size, dtype=np.bool_)
         elif not listed.nodes.unset:
             whole = self._mask(listed.nodes, listed)

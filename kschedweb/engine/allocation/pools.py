@@ -36,10 +36,11 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """A pool as one or more nodes see it. One that is ``incomplete`` or ``invalid`` has no devices that can be used.
+    """A pool as one or more nodes see it.
 
-    ``devices`` are in the order in which they are tried; ``elsewhere`` are those of slices for other nodes, as far as
-    they count for ``counters``.
+    All devices of one that is ``incomplete`` or ``invalid`` cannot be asked for, and mostly none can be used.
+    ``problem`` is kube-scheduler's error for whoever asks for any. ``devices`` are in the order in which they are
+    tried; ``elsewhere`` are those of slices for other nodes, as far as they count for ``counters``.
     """
 
     id: PoolId
@@ -48,6 +49,7 @@ class Pool:
     counters: Counters | None = None
     incomplete: bool = False
     invalid: bool = False
+    problem: str = ""
 
     @property
     def usable(self) -> bool:
@@ -89,9 +91,12 @@ def build(seen: list[Seen], everything: Iterable[ResourceSlice], features: Featu
     ``everything`` are all slices of the pool.
     """
     newest = max(one.listed.generation for one in seen)
-    seen = sorted((one for one in seen if one.listed.generation == newest), key=lambda one: one.listed.name)
+    seen = [one for one in seen if one.listed.generation == newest]
+    seen.sort(key=lambda one: (one.listed.binds and features.binding_last, one.listed.name))
     first = seen[0].listed
     pool = first.driver, first.pool
+    if features.local:
+        return _local(pool, seen)
     others: list[ResourceSlice] = []
     if len(seen) != first.count:
         of_pool = list(everything)
@@ -105,6 +110,25 @@ def build(seen: list[Seen], everything: Iterable[ResourceSlice], features: Featu
     return _valid(pool, seen, others, features) or Pool(pool, invalid=True)
 
 
+def _local(pool: PoolId, seen: list[Seen]) -> Pool:
+    """The pool that these slices are, complete or not."""
+    incomplete, names = len(seen) != seen[0].listed.count, set[str]()
+    for device in (device for one in seen for device in one.listed.devices):
+        if device.name in names:
+            problem = f"pool {pool[1]} is invalid: duplicate device name {device.name}"
+            return Pool(pool, incomplete=incomplete, invalid=True, problem=problem)
+        names.add(device.name)
+    return Pool(pool, _devices(pool, seen), incomplete=incomplete)
+
+
+def _devices(pool: PoolId, seen: list[Seen]) -> tuple[Candidate, ...]:
+    return tuple(
+        Candidate(device, (*pool, device.name), one.listed, here)
+        for one in seen
+        for device, here in zip(one.listed.devices, one.here, strict=True)
+    )
+
+
 def _valid(pool: PoolId, seen: list[Seen], others: list[ResourceSlice], features: Features) -> Pool | None:
     """The complete pool; ``None`` where its slices contradict each other."""
     counting = features.partitionable
@@ -112,11 +136,7 @@ def _valid(pool: PoolId, seen: list[Seen], others: list[ResourceSlice], features
     names = [device.name for one in listing for device in one.listed.devices]
     if len(set(names)) != len(names):
         return None
-    devices = tuple(
-        Candidate(device, (*pool, device.name), one.listed, here)
-        for one in listing
-        for device, here in zip(one.listed.devices, one.here, strict=True)
-    )
+    devices = _devices(pool, listing)
     if not counting:
         return Pool(pool, devices)
     listed = {one.listed.name: one.listed for one in seen} | {one.name: one for one in others}
@@ -138,9 +158,9 @@ def _counted(device: Device, counters: Counters) -> bool:
     )
 
 
-def available(pool: Pool, taken: Iterable[Candidate]) -> Counters:
-    """What the devices ``taken`` leave of the pool's counters; it can be less than nothing."""
-    left: Counters = {name: dict(counters) for name, counters in (pool.counters or {}).items()}
+def available(counters: Counters, taken: Iterable[Candidate]) -> Counters:
+    """What the devices ``taken`` leave of a pool's or a slice's counters; it can be less than nothing."""
+    left: Counters = {name: dict(amounts) for name, amounts in counters.items()}
     for one in taken:
         consume(left, one.device, -1)
     return left

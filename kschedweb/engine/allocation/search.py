@@ -148,7 +148,9 @@ class Search:
         first, number = start
         for place in range(first, len(self._pools)):
             pool = self._pools[place]
-            if pool.usable:
+            if pool.problem:
+                raise AllocationError(pool.problem)
+            if pool.usable or self._features.local:
                 for position in range(number if place == first else 0, len(pool.devices)):
                     one = pool.devices[position]
                     if taking.held_for(one.id, claim) if admin else taking.in_use(one.id):

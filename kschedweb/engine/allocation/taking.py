@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from kschedweb.engine.allocation.capacity import NOTHING, Lack, has_room, lacks
-from kschedweb.engine.allocation.contents import taken
+from kschedweb.engine.allocation.contents import counters_left
 from kschedweb.engine.allocation.features import Features
-from kschedweb.engine.allocation.pools import Candidate, Pool, available, consume
+from kschedweb.engine.allocation.pools import Candidate, Pool, consume
 from kschedweb.engine.objects.devicerequests import DeviceChoice
 from kschedweb.engine.objects.devices import Amounts, Counters
 from kschedweb.engine.objects.resourceclaim import DeviceId
-from kschedweb.engine.objects.taints import lets_in
+from kschedweb.engine.objects.taints import lets_in, tolerated
 from kschedweb.engine.state.devices.use import DeviceUse
 
 
@@ -93,6 +93,8 @@ class Taking:
 
     def tolerated(self, choice: DeviceChoice, one: Candidate) -> bool:
         """Whether the device's taints let the request in."""
+        if self._features.local:  # a taint keeps off whatever its effect is
+            return not self._features.taints or all(tolerated(each, choice.tolerations) for each in one.device.taints)
         return not self._features.taints or lets_in(one.device.taints, choice.tolerations)
 
     def counts(self, one: Candidate) -> bool:
@@ -108,9 +110,9 @@ class Taking:
 
     def overdrawn(self, pool: Pool, one: Candidate) -> list[Lack]:
         """The counters of the pool, as set/counter, that are overdrawn with what the device consumes."""
-        name = self._counters_of(pool)
+        name = self._counters_of(pool, one)
         if name not in self._left:
-            self._left[name] = available(pool, taken(pool, self._use))
+            self._left[name] = counters_left(pool, one, self._use, of_slice=self._features.local)
             self._consumed[name] = {}
         used = self._consumed[name]
         for counter_set, wanted in one.device.consumes:
@@ -127,8 +129,10 @@ class Taking:
         consume(used, one.device, -1)
         return found
 
-    def _counters_of(self, pool: Pool) -> Hashable:
-        """Equal for pools that count as one: before it was revised, kube-scheduler looked at the pool's name alone."""
+    def _counters_of(self, pool: Pool, one: Candidate) -> Hashable:
+        """Equal for what counts as one: before it was revised, kube-scheduler looked at the pool's name alone."""
+        if self._features.local:
+            return one.listed_in.name
         return pool.id if self._features.revised else pool.id[1]
 
     def take(self, claim: int, chosen: Chosen) -> None:
@@ -140,7 +144,7 @@ class Taking:
     def _change(self, claim: int, chosen: Chosen, by: int) -> None:
         device = chosen.one.id
         if chosen.counting:
-            consume(self._consumed[self._counters_of(chosen.pool)], chosen.one.device, by)
+            consume(self._consumed[self._counters_of(chosen.pool, chosen.one)], chosen.one.device, by)
         if not chosen.shared:
             _count(self._held, (device, claim), by)
             _count(self._holders, device, by)

@@ -56,6 +56,8 @@ class Behaviour:
     """DynamicResources scores alternatives of prioritised lists."""
     device_capacity_is_refused_by_request: bool
     """An alternative that asks for capacity of devices without the feature gate is refused by its request's name."""
+    device_pools_are_local: bool
+    """Of a pool of devices nothing counts but the slices that a node sees, as ``Features`` describes."""
     device_search_is_early: bool
     """Devices are searched for in the early way that ``Features`` describes."""
     device_search_is_revised: bool

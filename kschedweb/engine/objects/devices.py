@@ -138,6 +138,11 @@ class ResourceSlice:
     devices: tuple[Device, ...]
     counter_sets: tuple[tuple[str, Amounts], ...]
 
+    @property
+    def binds(self) -> bool:
+        """Whether some device has to be made ready."""
+        return any(device.binding_conditions is not None for device in self.devices)
+
     @classmethod
     def read(cls, raw: Json) -> ResourceSlice:
         """A v1 ResourceSlice; raises ObjectError where it cannot be understood."""

@@ -50,6 +50,7 @@ V1_34 = Release(
         devices_have_binding_timeout=False,
         devices_score=False,
         device_capacity_is_refused_by_request=True,
+        device_pools_are_local=True,
         device_search_is_early=False,
         device_search_is_revised=False,
         selectors_know_includes=False,

@@ -23,6 +23,7 @@ V1_35 = replace(
         devices_have_binding_timeout=True,
         devices_score=True,
         refuses_capacity_with_status=False,
+        device_pools_are_local=False,
         device_search_is_early=True,
         says_qualified_name=False,
         ending_pods_give_up_nodes=True,

@@ -196,3 +196,59 @@ def test_an_alternative_is_refused_capacity_by_its_request_in_1_34() -> None:
     for plainly, said in ((True, "request r: has capacity"), (False, "subrequest s: has capacity")):
         with pytest.raises(AllocationError, match=f", {said}"):
             chosen(wanted, pool("a", plain(1), nodeName="a"), features=Features(plainly=plainly, consumable=False))
+
+
+LOCAL = Features(local=True, consumable=False, binding_conditions=False)
+
+
+def test_a_pool_of_1_34_is_what_a_node_sees_of_it() -> None:
+    part = pool("p", plain(1), count=2, nodeName="a")
+    assert chosen([{"requests": [exactly()]}], part, features=LOCAL) == [["r p/dev00"]]
+    assert chosen([{"requests": [exactly()]}], part) is None
+    everything = [{"requests": [exactly(allocationMode="All")]}]
+    with pytest.raises(AllocationError, match=f"resource pool {DRIVER}/p is currently being updated"):
+        chosen(everything, part, features=LOCAL)
+
+
+def test_1_34_ends_at_a_pool_with_two_devices_of_one_name() -> None:
+    own, twice = pool("own", plain(1), nodeName="a"), pool("p", [*plain(2), *plain(1)], nodeName="a")
+    assert chosen([{"requests": [exactly()]}], own, twice, features=LOCAL) == [["r own/dev00"]]
+    with pytest.raises(AllocationError, match=r"^pool p is invalid: duplicate device name dev00$"):
+        chosen([{"requests": [exactly(count=2)]}], own, twice, features=LOCAL)
+    assert chosen([{"requests": [exactly(count=2)]}], own, twice) is None
+
+
+def test_counters_of_1_34_are_those_of_a_slice() -> None:
+    uses = [{"counterSet": "s", "counters": {"m": {"value": "2"}}}]
+    devices = [one | {"consumesCounters": uses} for one in plain(3)]
+    one = pool("p", devices, nodeName="a")
+    one["spec"]["sharedCounters"] = [{"name": "s", "counters": {"m": {"value": "4"}}}]
+    assert chosen([{"requests": [exactly(count=2)]}], one, features=LOCAL) == [["r p/dev00", "r p/dev01"]]
+    assert chosen([{"requests": [exactly(count=3)]}], one, features=LOCAL) is None
+    assert chosen([{"requests": [exactly()]}], one) is None  # later on a slice has either counters or devices
+
+
+def test_distinct_values_of_1_34_are_those_of_two_devices() -> None:
+    same = pool("p", plain(2, attributes={"x": {"string": "y"}}), nodeName="a")
+    requests = [exactly("one"), exactly("two")]
+    wanted = [{"requests": requests, "constraints": [{"distinctAttribute": f"{DRIVER}/x"}]}]
+    assert chosen(wanted, same, features=LOCAL) == [["one p/dev00", "two p/dev01"]]
+    assert chosen(wanted, same) is None
+    assert chosen(wanted, pool("p", plain(2), nodeName="a"), features=LOCAL) is None
+
+
+def test_any_taint_keeps_claims_off_in_1_34() -> None:
+    tainted = pool("p", plain(1, taints=[{"key": "k", "effect": "None"}]), nodeName="a")
+    assert chosen([{"requests": [exactly()]}], tainted, features=LOCAL) is None
+    assert chosen([{"requests": [exactly()]}], tainted) == [["r p/dev00"]]
+    tolerant = exactly(tolerations=[{"operator": "Exists"}])
+    assert chosen([{"requests": [tolerant]}], tainted, features=LOCAL) == [["r p/dev00"]]
+
+
+@pytest.mark.parametrize("features", [Features(local=True), Features(early=True)])
+def test_up_to_1_35_slices_that_have_to_be_made_ready_are_the_last_of_their_pool(features: Features) -> None:
+    first, second = (pool("p", devices, count=2, nodeName="a") for devices in (plain(1), [{"name": "z"}]))
+    first["spec"]["devices"][0]["bindingConditions"] = ["Ready"]
+    second["metadata"]["name"] = "slice-q"
+    assert chosen([{"requests": [exactly()]}], first, second, features=features) == [["r p/z"]]
+    assert chosen([{"requests": [exactly()]}], first, second) == [["r p/dev00"]]

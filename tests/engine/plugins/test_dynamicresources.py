@@ -206,6 +206,18 @@ def test_a_time_limit_for_devices_lies_outside_the_simulation() -> None:
     assert answer["rejected"]["b"]["reasons"] == [UNAVAILABLE]
 
 
+def test_whether_devices_are_ready_matters_only_where_the_feature_is_on() -> None:
+    conditions = [{"type": "Broken", "status": "True"}]
+    broken = [{"driver": "d.example.com", "pool": "p", "device": "dev", "conditions": conditions}]
+    wanted = {"bindingConditions": ["Attached"], "bindingFailureConditions": ["Broken"]}
+    since = {"allocationTimestamp": "2026-01-01T00:00:00Z"}
+    late = allocated("c", result={"bindingConditions": ["Attached"]}, allocation=since)
+    for given in (allocated("c", result=wanted, devices=broken), late):
+        assert explain(user("p", "c"), *NODES, given)["feasible"] is None
+        for release in ("1.34", "1.35"):  # which have it off
+            assert explain(user("p", "c"), *NODES, given, release=release)["feasible"] == ["a", "b"]
+
+
 def test_a_selector_that_is_not_understood_is_named_and_nothing_is_guessed() -> None:
     exactly = {"deviceClassName": "gpu", "selectors": [{"cel": {"expression": "no such language"}}]}
     objects = [device_class("gpu"), claim("c", requests=[{"name": "r", "exactly": exactly}]), devices("a", 1)]

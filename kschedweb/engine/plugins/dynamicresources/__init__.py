@@ -118,7 +118,7 @@ class DynamicResources:
     def frees_for(self, cycle: Cycle, diagnosis: Diagnosis) -> tuple[FreeClaim, ...]:
         """The claim to be given back that nobody else uses and that keeps the pod off a node; none, or one."""
         needs: Needs = cycle.state.get(self.name) or Needs()
-        for claim in _in_the_way(cycle.snapshot, needs, self._unavailable(diagnosis)):
+        for claim in _in_the_way(cycle.snapshot, needs, self._unavailable(diagnosis), self.features):
             chosen = cycle.snapshot.resource_claims.in_flight(claim.namespace, claim.name)
             if chosen is None and set(claim.reserved_for) <= {cycle.pod.uid}:
                 return (FreeClaim(claim.namespace, claim.name),)
@@ -203,12 +203,12 @@ def _refused_request(
     return None
 
 
-def _in_the_way(snapshot: Snapshot, needs: Needs, nodes: Mask) -> list[ResourceClaim]:
+def _in_the_way(snapshot: Snapshot, needs: Needs, nodes: Mask, features: Features) -> list[ResourceClaim]:
     """The claims that cannot be used on some node of ``nodes``."""
     return [
         claim
         for claim in needs.claims
-        if claim.allocation is not None and bool((nodes & ~usable(snapshot, claim.allocation)).any())
+        if claim.allocation is not None and bool((nodes & ~usable(snapshot, claim.allocation, features)).any())
     ]
 
 
@@ -227,6 +227,7 @@ def _variant(release: Any) -> dict[str, Any]:
             features,
             plainly=behaviour.device_capacity_is_refused_by_request,
             early=behaviour.device_search_is_early,
+            local=behaviour.device_pools_are_local,
             revised=behaviour.device_search_is_revised,
             language=_language(behaviour),
         ),

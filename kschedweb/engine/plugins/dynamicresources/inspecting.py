@@ -52,7 +52,7 @@ def inspect_pod(snapshot: Snapshot, pod: Pod, node: str, features: Features) -> 
         HeldClaim(
             claim.key,
             tuple((one.request, one.device) for one in claim.allocation.devices),
-            bool(usable(snapshot, claim.allocation)[row]),
+            bool(usable(snapshot, claim.allocation, features)[row]),
             claim.allocation.binding,
         )
         for claim in needs.all_claims

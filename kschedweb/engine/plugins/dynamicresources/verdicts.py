@@ -44,7 +44,7 @@ def judge(snapshot: Snapshot, pod: Pod, needs: Needs, features: Features) -> Jud
     codes = np.full(size, AVAILABLE_CODE, dtype=np.int32)
     if needs.claims:
         for claim in needs.all_claims:
-            _add_allocated(codes, snapshot, claim)
+            _add_allocated(codes, snapshot, claim, features)
     if needs.searches:
         allocator = Allocator(snapshot, features)
         for claims, nodes in claims_to_allocate(snapshot, pod, needs):
@@ -103,17 +103,18 @@ def _status(outcome: Outcome) -> Status:
     return error(outcome.failed) if outcome.failed else unresolvable(outcome.rejected)
 
 
-def _add_allocated(codes: Codes, snapshot: Snapshot, claim: ResourceClaim) -> None:
+def _add_allocated(codes: Codes, snapshot: Snapshot, claim: ResourceClaim, features: Features) -> None:
     """One claim that cannot be used on a node rejects the node, whatever the state of the other claims."""
     if claim.allocation is not None:
-        if claim.allocation.binding is BindingState.WAITING and claim.allocation.dated:
+        waiting = features.binding_conditions and claim.allocation.binding is BindingState.WAITING
+        if waiting and claim.allocation.dated:
             codes[codes == AVAILABLE_CODE] = CLOCK_CODE
-        codes[~usable(snapshot, claim.allocation)] = UNAVAILABLE_CODE
+        codes[~usable(snapshot, claim.allocation, features)] = UNAVAILABLE_CODE
 
 
-def usable(snapshot: Snapshot, allocation: Allocation) -> Mask:
+def usable(snapshot: Snapshot, allocation: Allocation, features: Features) -> Mask:
     """The nodes on which the devices can be used."""
-    if allocation.binding is BindingState.FAILED:
+    if features.binding_conditions and allocation.binding is BindingState.FAILED:
         return np.zeros(len(snapshot), dtype=np.bool_)
     if allocation.terms is None:
         return np.ones(len(snapshot), dtype=np.bool_)

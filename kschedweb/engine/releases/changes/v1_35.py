@@ -61,6 +61,24 @@ CHANGES = (
         plugins=("DynamicResources",),
     ),
     Change(
+        "device-pools",
+        SINCE,
+        "A pool of devices is looked at as a whole",
+        "Devices of a pool whose slices are not all there yet are no longer taken, and one with two devices of one "
+        "name is passed over where it was an error. Slices for other nodes count, and counters are those of the pool. "
+        "A constraint on distinct values (distinctAttribute) compares them; 1.34 takes any two devices that have one.",
+        NODE,
+        scenario(
+            node("a"),
+            device_class(),
+            slice_of("a", {"name": "gpu-0"}, slices=2),
+            claim({"exactly": exactly()}),
+            pending=with_device("p"),
+        ),
+        behaviour=("device_pools_are_local",),
+        plugins=("DynamicResources",),
+    ),
+    Change(
         "binding-timeout",
         SINCE,
         "bindingTimeout of DynamicResourcesArgs is known",
