@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from kschedweb.engine.cycle.search import NOWHERE, Filtered, earlier
 from kschedweb.engine.framework.explanation import FilterColumn, ScoreColumn
 from kschedweb.engine.framework.interface import Cycle, FilterPlugin, Plugin, PreFilterResult, Scope, ScorePlugin
+from kschedweb.engine.framework.known import KnownPreFilters, KnownPreScores
 from kschedweb.engine.framework.runtime import Framework, PreFilterOutcome, out_of_range
 from kschedweb.engine.framework.status import Code, CycleError, Status
 from kschedweb.engine.objects.pod import Pod
@@ -123,6 +124,7 @@ class Plan:
             if self._near(plugin):
                 probe = self.cycle(pod)
                 self._pre_filters[plugin.name] = plugin.pre_filter(probe), probe.state
+        self._known_pre_filters = KnownPreFilters(framework.points.pre_filter, self._pre_filters)
         self._version = -1  # of the snapshot's pods, for which everything below is true
         self._columns: list[FilterColumn] = []
         self._feasible: NDArray[np.intp] | None = None
@@ -136,7 +138,7 @@ class Plan:
         return Cycle(self._snapshot, pod, {}, self._kept)
 
     def pre_filter(self, cycle: Cycle) -> PreFilterOutcome:
-        return self.framework.pre_filter(cycle, self._pre_filters)
+        return self.framework.pre_filter(cycle, self._known_pre_filters)
 
     def filter(self, cycle: Cycle, outcome: PreFilterOutcome) -> Filtered:
         """Every filter's verdict on every node; the columns change with the next call."""
@@ -156,7 +158,7 @@ class Plan:
     def totals(self, cycle: Cycle, rows: NDArray[np.intp]) -> Scored:
         """Total scores of the feasible nodes ``rows``, without what is the same for all of them. Raises CycleError."""
         where = _slice(rows, len(self._snapshot))
-        skipped = self.framework.pre_score(cycle, where, self._pre_scores)
+        skipped = self.framework.pre_score(cycle, where, self._known_pre_scores)
         total, columns = self._score[where] + 0, []
         for preference in self._preferences:
             if preference.plugin.name not in skipped:
@@ -235,12 +237,13 @@ class Plan:
             self._first = self._fixed_first.copy()
 
     def _build_scores(self, cycle: Cycle) -> None:
-        self._pre_scores: dict[str, tuple[Status, dict[str, Any]]] = {}
+        pre_scores: dict[str, tuple[Status, dict[str, Any]]] = {}
         for one in self.framework.points.pre_score:
             if self._near(one):
                 probe = Cycle(self._snapshot, self._pod, dict(cycle.state), self._kept)
-                self._pre_scores[one.name] = one.pre_score(probe, ALL), probe.state
-        for _, state in self._pre_scores.values():
+                pre_scores[one.name] = one.pre_score(probe, ALL), probe.state
+        self._known_pre_scores = KnownPreScores(self.framework.points.pre_score, pre_scores)
+        for _, state in pre_scores.values():
             cycle.state.update(state)
         self._aging_scores: list[ScorePlugin] = []
         self._fixed: dict[str, Ints | int] = {}  # what plugins that look at node objects only add; one for all nodes
@@ -250,7 +253,7 @@ class Plan:
         self._fixed_score: Ints = np.zeros(len(self._snapshot), dtype=np.int64)
         self._score: Ints = self._fixed_score.copy()
         for plugin in self.framework.points.score:
-            status = self._pre_scores.get(plugin.name)
+            status = pre_scores.get(plugin.name)
             if status is None or status[0].code is not Code.SKIP:
                 self._build_score(plugin, cycle, parts)
         self._parts: Ints = np.array(parts, dtype=np.int64).reshape(len(parts), len(self._snapshot))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -28,11 +28,11 @@ from kschedweb.engine.framework.interface import (
     Handle,
     Plugin,
     PostFilterResult,
-    PreFilterResult,
     Scope,
     ScorePlugin,
     WeighingMargin,
 )
+from kschedweb.engine.framework.known import KnownPreFilters, KnownPreScores, Passed
 from kschedweb.engine.framework.points import Points
 from kschedweb.engine.framework.preparation import FreeClaim, Preparation
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
@@ -45,9 +45,6 @@ MAX_PERMIT_WAIT = 15 * 60.0
 WAITING = "one or more plugins asked to wait and no plugin rejected pod"
 Factory = Callable[[dict[str, Any]], Any]
 Binder = Callable[[Pod, str], bool]
-Answer = TypeVar("Answer")
-Known = Mapping[str, tuple[Answer, dict[str, Any]]]  # plugin -> what it says, what it writes into the cycle's state
-NOTHING_KNOWN: Known[Any] = {}
 
 
 @dataclass(slots=True)
@@ -111,15 +108,18 @@ class Framework:
                 return status.by(plugin.name)
         return SUCCESS
 
-    def pre_filter(self, cycle: Cycle, known: Known[PreFilterResult] = NOTHING_KNOWN) -> PreFilterOutcome:
-        """Run PreFilter; a plugin that fails ends it with an error status.
-
-        ``known`` holds what some plugins would say and write into the cycle's state: they are not asked.
-        """
+    def pre_filter(self, cycle: Cycle, known: KnownPreFilters | None = None) -> PreFilterOutcome:
+        """Run PreFilter; a plugin that fails ends it with an error status. Plugins that are ``known`` are not asked."""
+        if known is None:
+            known = KnownPreFilters(self.points.pre_filter, {})
         outcome = PreFilterOutcome()
-        for plugin in self.points.pre_filter:
-            if plugin.name in known:
-                result, state = known[plugin.name]
+        for plugin in known.steps:
+            if isinstance(plugin, Passed):
+                outcome.skipped |= plugin.skipped
+                cycle.state.update(plugin.state)
+                continue
+            if plugin.name in known.answers:
+                result, state = known.answers[plugin.name]
                 cycle.state.update(state)
             else:
                 result = plugin.pre_filter(cycle)
@@ -253,12 +253,18 @@ class Framework:
             )
         return last
 
-    def pre_score(self, cycle: Cycle, rows: Rows, known: Known[Status] = NOTHING_KNOWN) -> set[str]:
+    def pre_score(self, cycle: Cycle, rows: Rows, known: KnownPreScores | None = None) -> set[str]:
         """Run PreScore; returns the plugins whose score is skipped. Raises CycleError. ``known`` as in PreFilter."""
-        skipped = set()
-        for plugin in self.points.pre_score:
-            if plugin.name in known:
-                status, state = known[plugin.name]
+        if known is None:
+            known = KnownPreScores(self.points.pre_score, {})
+        skipped: set[str] = set()
+        for plugin in known.steps:
+            if isinstance(plugin, Passed):
+                skipped |= plugin.skipped
+                cycle.state.update(plugin.state)
+                continue
+            if plugin.name in known.answers:
+                status, state = known.answers[plugin.name]
                 cycle.state.update(state)
             else:
                 status = plugin.pre_score(cycle, rows)
