@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from kschedweb.engine.framework.interface import Plugin, PreFilterPlugin, PreFilterResult, PreScorePlugin
+from kschedweb.engine.framework.interface import Cycle, Plugin, PreFilterPlugin, PreFilterResult, PreScorePlugin
 from kschedweb.engine.framework.status import Code, Status
 
 Asked = TypeVar("Asked", bound=Plugin)
@@ -41,6 +41,24 @@ class Known(Generic[Asked, Answer]):
             last.state.update(state)
             if code is Code.SKIP:
                 last.skipped.add(plugin.name)
+
+    def answered(
+        self, cycle: Cycle, skipped: set[str], ask: Callable[[Asked], Answer]
+    ) -> Iterator[tuple[Asked, Answer]]:
+        """The plugins that may say more than that they pass or skip, one after the other, each with its answer.
+
+        ``ask`` gets the answers that are not known. Names of those that are known to skip are added to ``skipped``.
+        """
+        for step in self.steps:
+            if isinstance(step, Passed):
+                skipped |= step.skipped
+                cycle.state.update(step.state)
+            elif step.name in self.answers:
+                answer, state = self.answers[step.name]
+                cycle.state.update(state)
+                yield step, answer
+            else:
+                yield step, ask(step)
 
 
 def _plain(answer: PreFilterResult | Status) -> Code | None:

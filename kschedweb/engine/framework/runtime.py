@@ -32,7 +32,7 @@ from kschedweb.engine.framework.interface import (
     ScorePlugin,
     WeighingMargin,
 )
-from kschedweb.engine.framework.known import KnownPreFilters, KnownPreScores, Passed
+from kschedweb.engine.framework.known import KnownPreFilters, KnownPreScores
 from kschedweb.engine.framework.points import Points
 from kschedweb.engine.framework.preparation import FreeClaim, Preparation
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
@@ -113,16 +113,7 @@ class Framework:
         if known is None:
             known = KnownPreFilters(self.points.pre_filter, {})
         outcome = PreFilterOutcome()
-        for plugin in known.steps:
-            if isinstance(plugin, Passed):
-                outcome.skipped |= plugin.skipped
-                cycle.state.update(plugin.state)
-                continue
-            if plugin.name in known.answers:
-                result, state = known.answers[plugin.name]
-                cycle.state.update(state)
-            else:
-                result = plugin.pre_filter(cycle)
+        for plugin, result in known.answered(cycle, outcome.skipped, lambda one: one.pre_filter(cycle)):
             status = result.status
             if status.code is Code.SKIP:
                 outcome.skipped.add(plugin.name)
@@ -258,16 +249,7 @@ class Framework:
         if known is None:
             known = KnownPreScores(self.points.pre_score, {})
         skipped: set[str] = set()
-        for plugin in known.steps:
-            if isinstance(plugin, Passed):
-                skipped |= plugin.skipped
-                cycle.state.update(plugin.state)
-                continue
-            if plugin.name in known.answers:
-                status, state = known.answers[plugin.name]
-                cycle.state.update(state)
-            else:
-                status = plugin.pre_score(cycle, rows)
+        for plugin, status in known.answered(cycle, skipped, lambda one: one.pre_score(cycle, rows)):
             if status.code is Code.SKIP:
                 skipped.add(plugin.name)
             elif not status.ok:
