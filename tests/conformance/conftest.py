@@ -10,6 +10,7 @@ import pytest
 from tests.conformance.classic import ClassicReference
 from tests.conformance.groups import Gangs
 from tests.conformance.reference import Reference
+from tests.engine.cel.cases import LANGUAGES
 from tests.support.needs import missing
 
 
@@ -21,13 +22,15 @@ def reference(assets: Path) -> Reference:
     return found
 
 
-@pytest.fixture(scope="session")
-def reference_1_36(assets: Path) -> Reference:
-    """kube-scheduler 1.36, whose CEL the engine's is."""
-    for folder in (assets, Path(os.environ.get("KUBEBUILDER_ASSETS_1_36") or assets)):
-        if (folder / "oracle").exists() and (found := Reference(folder)).release.name == "1.36":
+@pytest.fixture(scope="session", params=LANGUAGES)
+def cel_reference(assets: Path, request: pytest.FixtureRequest) -> Reference:
+    """kube-scheduler 1.36 and 1.37: from one to the other CEL has changed."""
+    name = request.param
+    variable = f"KUBEBUILDER_ASSETS_{name.replace('.', '_')}"
+    for folder in (assets, Path(os.environ.get(variable) or assets)):
+        if (folder / "oracle").exists() and (found := Reference(folder)).release.name == name:
             return found
-    missing("set KUBEBUILDER_ASSETS_1_36 to a folder with the oracle and the kube-scheduler of 1.36")
+    missing(f"set {variable} to a folder with the oracle and the kube-scheduler of {name}")
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Device selectors, written by hand and drawn at random, evaluated by the engine and by kube-scheduler 1.36."""
+"""Device selectors, written by hand and drawn at random, evaluated by the engine and by kube-scheduler."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from itertools import chain
 from random import Random
 from typing import Any
 
+from kschedweb.engine.allocation.asked import HINT
 from kschedweb.engine.cel import Refused
 from kschedweb.engine.cel.matching import program
 from tests.conformance.making.expressions import DRIVER, ExpressionMaker
 from tests.conformance.making.patterns import PatternMaker
 from tests.conformance.reference import Answer, Reference
-from tests.engine.cel.cases import CASES, DEVICE, NOT_VALID, WORDS, answer, read
+from tests.engine.cel.cases import CASES, DEVICE, LANGUAGES, NOT_VALID, WORDS, answer, read
 from tests.support import tiers
 
 SEED = tiers.seed()
@@ -79,16 +80,18 @@ def real(said: dict, number: int) -> bool | str:
     if COMPILING in reason:
         return NOT_VALID
     if RUNNING in reason:
-        return reason.split(RUNNING, 1)[1]
+        return reason.split(RUNNING, 1)[1].removesuffix(HINT)
     return verdict["reasons"] != NONE and f"? {reason}"
 
 
-def differences(expressions: list[str], devices: list[dict], answers: Answer, untold: list[str]) -> list[Any]:
+def differences(
+    reference: Reference, expressions: list[str], devices: list[dict], answers: Answer, untold: list[str]
+) -> list[Any]:
     """Where the two differ; expressions about which the engine does not tell are added to ``untold``."""
-    found = []
+    found, language = [], LANGUAGES[reference.release.name]
     for expression, said in zip(expressions, answers["pods"], strict=True):
         for number, device in enumerate(devices):
-            mine, theirs = answer(expression, read(device)), real(said, number)
+            mine, theirs = answer(expression, read(device), language), real(said, number)
             if mine is None:
                 untold.append(expression)
             elif mine != theirs:
@@ -101,13 +104,13 @@ def drawn(number: int) -> tuple[list[str], list[dict]]:
     return [maker.expression() for _ in range(PART)], [maker.device() for _ in range(DEVICES)]
 
 
-def test_drawn_selectors_match_as_in_the_real_scheduler(reference_1_36: Reference) -> None:
+def test_drawn_selectors_match_as_in_the_real_scheduler(cel_reference: Reference) -> None:
     parts = [drawn(number) for number in range(-(-COUNT // PART))]
     asked = [scenario(f"cel-{SEED}-{number}", *part) for number, part in enumerate(parts)]
     differing: list[Any] = []
     untold: list[str] = []
-    for part, said in zip(parts, reference_1_36.answers("explain", asked), strict=True):
-        differing += differences(*part, said, untold)
+    for part, said in zip(parts, cel_reference.answers("explain", asked), strict=True):
+        differing += differences(cel_reference, *part, said, untold)
     assert len(untold) <= COUNT * DEVICES // 100, untold
     assert differing == [], f"HUNT_SEED={SEED}\n{json.dumps(differing[:5], indent=1)}"
 
@@ -151,25 +154,25 @@ def one_by_one(reference: Reference, expressions: list[str], devices: list[dict]
     return {"pods": pods}
 
 
-def test_changed_selectors_match_as_in_the_real_scheduler(reference_1_36: Reference) -> None:
+def test_changed_selectors_match_as_in_the_real_scheduler(cel_reference: Reference) -> None:
     parts = [changed(number) for number in range(-(-COUNT // PART))]
     asked = [scenario(f"changed-{SEED}-{number}", part, [DEVICE]) for number, part in enumerate(parts)]
     differing: list[Any] = []
     untold: list[str] = []
-    for part, said in zip(parts, reference_1_36.answers("explain", asked), strict=True):
-        told = one_by_one(reference_1_36, part, [DEVICE]) if "error" in said else said
-        differing += differences(part, [DEVICE], told, untold)
+    for part, said in zip(parts, cel_reference.answers("explain", asked), strict=True):
+        told = one_by_one(cel_reference, part, [DEVICE]) if "error" in said else said
+        differing += differences(cel_reference, part, [DEVICE], told, untold)
     assert len(untold) <= len(parts) * PART * 3 // 100, untold
     assert differing == [], f"HUNT_SEED={SEED}\n{json.dumps(differing[:5], indent=1)}"
 
 
-def test_drawn_patterns_find_what_they_find_in_the_real_scheduler(reference_1_36: Reference) -> None:
+def test_drawn_patterns_find_what_they_find_in_the_real_scheduler(cel_reference: Reference) -> None:
     parts = [searched(number) for number in range(-(-COUNT // PART))]
     asked = [scenario(f"patterns-{SEED}-{number}", part, [DEVICE]) for number, part in enumerate(parts)]
-    differing, refused = [], 0
-    for part, said in zip(parts, reference_1_36.answers("explain", asked), strict=True):
+    differing, refused, language = [], 0, LANGUAGES[cel_reference.release.name]
+    for part, said in zip(parts, cel_reference.answers("explain", asked), strict=True):
         for expression, one in zip(part, said["pods"], strict=True):
-            mine, theirs = answer(expression, read(DEVICE)), real(one, 0)
+            mine, theirs = answer(expression, read(DEVICE), language), real(one, 0)
             refused += mine == NOT_VALID != theirs
             if NOT_VALID not in (mine, theirs) or mine == theirs:
                 differing += [expression] if (mine, theirs) not in ((True, True), (NOT_VALID, NOT_VALID)) else []
@@ -179,12 +182,12 @@ def test_drawn_patterns_find_what_they_find_in_the_real_scheduler(reference_1_36
     assert refused <= len(parts) * PART * 3 // 20
 
 
-def test_selectors_written_by_hand_match_as_in_the_real_scheduler(reference_1_36: Reference) -> None:
-    expressions = [expression for cases in CASES.values() for expression, _ in cases]
+def test_selectors_written_by_hand_match_as_in_the_real_scheduler(cel_reference: Reference) -> None:
+    expressions = [expression for cases in CASES["1.36"].values() for expression, _ in cases]
     parts = [expressions[first : first + 3 * PART] for first in range(0, len(expressions), 3 * PART)]
     asked = [scenario(f"cases-{number}", part, [DEVICE]) for number, part in enumerate(parts)]
     differing: list[Any] = []
     untold: list[str] = []
-    for part, said in zip(parts, reference_1_36.answers("explain", asked), strict=True):
-        differing += differences(part, [DEVICE], said, untold)
+    for part, said in zip(parts, cel_reference.answers("explain", asked), strict=True):
+        differing += differences(cel_reference, part, [DEVICE], said, untold)
     assert (differing, untold) == ([], [])

@@ -25,10 +25,11 @@ from tests.support import openb
 Json = dict[str, Any]
 GOLDENS = Path(__file__).with_name("goldens") / "upgrades.jsonl.xz"
 CONFIG = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "parallelism": 1}
-# The objects of each cluster: the demo, and the recorded one with its first 600 pods.
-CLUSTERS: dict[str, Callable[[Path], list[Json]]] = {
-    "demo": lambda _: demo.cluster(),
-    "openb": lambda shared: [*openb.nodes(shared), *openb.pods(shared, 600)],
+PODS = 8152
+# The objects of each cluster: the demo, and the recorded one with its first pods, so many of them.
+CLUSTERS: dict[str, Callable[[Path, int], list[Json]]] = {
+    "demo": lambda _, __: demo.cluster(),
+    "openb": lambda shared, pods: [*openb.nodes(shared), *openb.pods(shared, pods)],
 }
 
 
@@ -56,7 +57,7 @@ def placed(reference: Reference, asked: Json) -> dict[str, str]:
 
 def main(folders: list[str]) -> None:
     shared = Path(os.environ["KSCHEDWEB_SHARED"])
-    asked = [scenario(name, listed(shared)) for name, listed in CLUSTERS.items()]
+    asked = [scenario(name, listed(shared, PODS)) for name, listed in CLUSTERS.items()]
     lines = []
     for folder in map(Path, folders):
         found = re.search(r"v(1\.\d+)\.", folder.name)

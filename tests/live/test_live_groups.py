@@ -6,18 +6,25 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+from pytest_django import Settings
 
+from kschedweb.clusters.following.facts import KnownPods
+from kschedweb.engine.live import GroupRef, ReportGroup
 from kschedweb.engine.objects.podgroup import SCHEDULED
 from kschedweb.engine.releases import write_gates
+from kschedweb.live.schedulers.rbac import SCHEDULING, Needs, rights, rights_missing
+from kschedweb.live.schedulers.writing.writer import WriteCode, Writer
 from tests.engine.builders import node
 from tests.engine.gangs import group, member
 from tests.live.test_groups_live import CONFIG, DECIDES, GATES, GROUPS, RACK, SEED, SERVED, gang, nodes, told
+from tests.live.test_rbac_live import Account
 from tests.support.faults import Refuse
 from tests.support.kubescheduler import kube_scheduler, release_of
 from tests.support.livesite import DOCUMENT, HELD, PODS, LiveSite, live_site
@@ -305,3 +312,27 @@ def test_groups_keep_together_while_every_tenth_call_fails(site: LiveSite) -> No
             site.wait_bound(16)
     assert all(count == 4 for count in Counter(name.partition("-")[0] for name in site.bound()).values())
     site.check()
+
+
+def test_to_report_on_a_group_takes_one_right_and_the_very_group(site: LiveSite, settings: Settings) -> None:
+    settings.CLUSTER_ALLOWLIST = ["127.0.0.1"]
+    create(site, group("gang", 2))
+    found = groups(site)["gang"]["metadata"]
+    here = GroupRef("default", "gang", found["uid"])
+    report = ReportGroup(here, "False", "Unschedulable", "no room", 3, "")
+    account, wanted = Account(site.plane), Needs(SCHEDULING, lease="kschedweb-rbac")
+    try:
+        with account.apply(replace(wanted, groups=False)) as client:
+            assert {str(right) for right in rights_missing(client, rights(wanted))} == {"patch podgroups/status"}
+            refused = Writer(client, KnownPods(), leading=lambda: True).report_group(report)
+            assert refused.result is WriteCode.REFUSED
+        with account.apply(wanted) as client:
+            writer = Writer(client, KnownPods(), leading=lambda: True)
+            another = replace(report, group=here._replace(uid="of-another"))
+            assert writer.report_group(another).result is WriteCode.MISSING
+            assert not told(groups(site)["gang"], SCHEDULED)["status"]
+            assert writer.report_group(report).result is WriteCode.DONE
+    finally:
+        account.withdraw()
+    said = {"type": SCHEDULED, "status": "False", "reason": "Unschedulable", "message": "no room"}
+    assert condition(site, "gang") == said | {"observedGeneration": 3}

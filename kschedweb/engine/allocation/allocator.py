@@ -159,7 +159,7 @@ class Kept:
 
     def __init__(self, contents: Contents, features: Features) -> None:
         self.contents = contents
-        self.selectors = Selectors(shares=features.consumable or not features.early)
+        self.selectors = Selectors(features.language, shares=features.consumable or not features.early)
         self._known: dict[Hashable, Known] = {}
 
     def known(self, claims: Sequence[ResourceClaim], classes: Mapping[str, DeviceClass]) -> Known:

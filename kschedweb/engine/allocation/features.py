@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from kschedweb.engine.cel import ONLY_1_36, Language
+
 
 @dataclass(frozen=True, slots=True)
 class Features:
     """Which features are on; the defaults are those of kube-scheduler 1.36.
 
-    ``fractional``: steps of a capacity's range may be fractions.
+    ``fractional``: steps of a capacity's range may be fractions. ``language`` is that of selectors.
     ``plainly``: an alternative that asks for capacity without the feature for it is refused by its request's name.
     ``early``: without the feature for capacity, requests for it are not refused, but their capacity is not looked at,
     constraints on distinct values are unknown, and so is to selectors whether a device can be shared; after the first
@@ -33,6 +35,7 @@ class Features:
     revised: bool = False
     heeds_status: bool = False
     fractional: bool = False
+    language: Language = ONLY_1_36
 
     @classmethod
     def of(cls, on: Callable[[str], bool], *, heeds_status: bool = False) -> Features:

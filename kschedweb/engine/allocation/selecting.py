@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kschedweb.engine.allocation.pools import Candidate
 from kschedweb.engine.cel import Device as CelDevice
-from kschedweb.engine.cel import EvaluationError, Refused, attribute, compiled, quantity
+from kschedweb.engine.cel import EvaluationError, Language, Refused, attribute, compiled, quantity
 
 MANY = 1 << 18  # answers remembered at most
 Answer = bool | Exception
@@ -22,8 +22,8 @@ class SelectorError(Exception):
 class Selectors:
     """Answers about selectors, kept while classes and slices stay. ``shares``: expressions see what can be shared."""
 
-    def __init__(self, *, shares: bool = True) -> None:
-        self._shares = shares
+    def __init__(self, language: Language, *, shares: bool = True) -> None:
+        self._language, self._shares = language, shares
         self._known: dict[tuple[str, Kind], Answer] = {}
         self._devices: dict[Kind, CelDevice] = {}
 
@@ -41,7 +41,7 @@ class Selectors:
 
     def _answer(self, expression: str, kind: Kind, one: Candidate) -> Answer:
         try:
-            program = compiled(expression)
+            program = compiled(expression, self._language)
             if kind not in self._devices:
                 self._devices[kind] = as_seen(one, shares=self._shares)
             return program.matches(self._devices[kind])

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from kschedweb.engine.cel.effort import BUDGET, Frame, Run, spend, weight
-from kschedweb.engine.cel.errors import EvaluationError, Panicked
+from kschedweb.engine.cel.errors import EvaluationError, Panicked, Refused
 from kschedweb.engine.cel.libraries import lists, regex, strings
 from kschedweb.engine.cel.macros import SORT_BY_KEYS
 from kschedweb.engine.cel.paths import Path
@@ -17,7 +17,9 @@ from kschedweb.engine.cel.values import LISTS, MISSING, Uint, Value, go_name
 # Functions whose effort grows with their values, and by how much if not as these do.
 _GROWING: dict[str, Callable[..., int]] = {
     **dict.fromkeys(strings.LIBRARY.functions, lambda *values: sum(map(weight, values))),
-    **dict.fromkeys((*lists.LIBRARY.functions, IN, BINARY["+"]), lambda *values: sum(map(weight, values))),
+    **dict.fromkeys(
+        (*lists.LIBRARY.functions, *lists.INCLUDES.functions, IN, BINARY["+"]), lambda *values: sum(map(weight, values))
+    ),
     **dict.fromkeys(regex.LIBRARY.functions, regex.effort),
     **dict.fromkeys(
         ("sets.contains", "sets.equivalent", "sets.intersects"), lambda one, two: weight(one) * weight(two)
@@ -68,7 +70,7 @@ def applied(name: str, run: Callable[..., Value], args: list[Code]) -> Code:
         return code
     try:
         value = code.run(no_frame())
-    except (EvaluationError, Panicked):
+    except (EvaluationError, Panicked, Refused):
         return code
     return Code(lambda _: value, known=True)
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kschedweb.engine.cel.environment import FUNCTIONS, LEFT_OUT, NAMES
+from kschedweb.engine.cel.environment import LEFT_OUT, NAMES, Language
 from kschedweb.engine.cel.errors import Refused
 from kschedweb.engine.cel.functions import Function, Overload
 from kschedweb.engine.cel.kinds import (
-    ANY,
     BOOL,
     BYTES,
     DEVICE,
@@ -44,7 +43,6 @@ from kschedweb.engine.cel.values import Uint
 MAX_DEPTH = 90  # of parts within parts; more would need a deeper stack than Python's
 MAX_PARTS = 20_000  # with those that a macro repeats
 _LITERALS = {type(None): NULL, bool: BOOL, int: INT, Uint: UINT, float: DOUBLE, str: STRING, bytes: BYTES}
-_DEVICE_FIELDS = device_fields()
 
 
 @dataclass(slots=True)
@@ -56,12 +54,12 @@ class Checked:
     calls: dict[Call, tuple[Function, list[Overload]]]
 
 
-def check(root: Node) -> Checked:
+def check(root: Node, language: Language) -> Checked:
     """Check an expression that selects devices; raises Refused without the expression's name."""
-    checker = _Checker()
+    checker = _Checker(language)
     result = checker.bindings.resolved(checker.check(root), final=True)
     checker.compare_literals()
-    if result not in (BOOL, ANY):
+    if result != BOOL and result not in language.results:
         raise Refused(f"it must evaluate to bool or the unknown type, not {result}")
     return Checked(root, result, checker.calls)
 
@@ -82,7 +80,9 @@ def unwrapped(kind: Type) -> tuple[Type, bool]:
 
 
 class _Checker:
-    def __init__(self) -> None:
+    def __init__(self, language: Language) -> None:
+        self.functions, self.device_fields = language.functions, device_fields(language.attribute)
+        self.keeps = language.keeps
         self.bindings = Bindings()
         self.scopes: list[dict[str, Type]] = [NAMES]
         self.types: dict[Node, Type] = {}
@@ -120,7 +120,7 @@ class _Checker:
         return found
 
     def ident(self, node: Ident) -> Type:
-        for scope in reversed(self.scopes):
+        for scope in self.scopes[:1] if node.rooted and self.keeps else reversed(self.scopes):
             if node.name in scope:
                 return scope[node.name]
         raise Refused(f"nothing is called {node.name}")
@@ -130,9 +130,9 @@ class _Checker:
         if kind.kind == "map":
             result = kind.params[1]
         elif kind == DEVICE:
-            if name not in _DEVICE_FIELDS:
+            if name not in self.device_fields:
                 raise Refused(f"a device has no field {name}")
-            result = _DEVICE_FIELDS[name]
+            result = self.device_fields[name]
         elif kind.kind == "param":
             self.bindings.fits(DYN, kind)
             result = DYN
@@ -152,13 +152,13 @@ class _Checker:
         if node.target is None:
             return self.resolved_call(node, node.function, types, member=False)
         name = f"{dotted(node.target)}.{node.function}"
-        if name in FUNCTIONS or name in LEFT_OUT:
+        if name in self.functions or name in LEFT_OUT:
             return self.resolved_call(node, name, types, member=False)
         types.insert(0, self.check(node.target))
         return self.resolved_call(node, node.function, types, member=True)
 
     def resolved_call(self, node: Call, name: str, types: list[Type], *, member: bool) -> Type:
-        function = FUNCTIONS.get(name)
+        function = self.functions.get(name)
         if function is None and name in LEFT_OUT:
             raise Refused(f"the function {name} is left out of the simulation")
         if function is None:

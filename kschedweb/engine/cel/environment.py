@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from kschedweb.engine.cel.functions import Function, Library
 from kschedweb.engine.cel.kinds import (
+    ANY,
     BOOL,
     BYTES,
     DEVICE,
@@ -22,15 +26,37 @@ from kschedweb.engine.cel.kinds import (
 from kschedweb.engine.cel.libraries import kubernetes, lists, optionals, regex, standard, strings
 
 
-def _functions() -> dict[str, Function]:
+@dataclass(frozen=True, eq=False)
+class Language:
+    """CEL as a range of releases has it.
+
+    ``attribute`` is the type of a device's attributes, ``results`` what an expression may come to beside bool.
+    ``keeps``: what is in an optional stays as it is, only optionals have ``or`` and ``orValue``, and a dot before a
+    name leads past the variables of macros. Else a value is unpacked and packed again wherever an optional is read, in
+    which some get lost, and all values take these calls.
+    """
+
+    functions: Mapping[str, Function]
+    attribute: Type
+    results: frozenset[Type]
+    keeps: bool
+
+
+def _functions(*parts: Library) -> dict[str, Function]:
     # In kube-scheduler's order: a call that could mean several overloads takes the first that fits.
     library = Library()
-    for part in (standard, regex, lists, optionals, kubernetes, strings):
-        library.merge(part.LIBRARY)
+    for part in parts:
+        library.merge(part)
     return library.functions
 
 
-FUNCTIONS = _functions()
+_COMMON = (standard.LIBRARY, regex.LIBRARY, lists.LIBRARY, optionals.LIBRARY, kubernetes.LIBRARY, strings.LIBRARY)
+_EARLIER = (*_COMMON, lists.EARLIER, strings.EARLIER)
+UP_TO_1_35 = Language(_functions(*_EARLIER), ANY, frozenset({ANY}), keeps=False)
+ONLY_1_36 = Language(_functions(*_EARLIER, lists.INCLUDES), ANY, frozenset({ANY}), keeps=False)
+SINCE_1_37 = Language(
+    _functions(*_COMMON, lists.LATER, strings.LATER, lists.INCLUDES), DYN, frozenset({ANY, DYN}), keeps=True
+)
 DEVICE_NAME = "device"
 # The names that stand for a value of their own: the variable, and types.
 NAMES: dict[str, Type] = {DEVICE_NAME: DEVICE} | {

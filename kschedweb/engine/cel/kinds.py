@@ -52,12 +52,12 @@ def type_of(value: Type) -> Type:
     return Type("type", "type", (value,))
 
 
-def device_fields() -> dict[str, Type]:
-    """The fields of the variable ``device``."""
+def device_fields(attribute: Type) -> dict[str, Type]:
+    """The fields of the variable ``device``, whose attributes are of the type ``attribute``."""
     return {
         "driver": STRING,
         "allowMultipleAllocations": BOOL,
-        "attributes": map_of(STRING, map_of(STRING, ANY)),
+        "attributes": map_of(STRING, map_of(STRING, attribute)),
         "capacity": map_of(STRING, map_of(STRING, QUANTITY)),
     }
 

@@ -56,7 +56,7 @@ def _decided_by(terms: list[Run], decisive: bool) -> Run:
 
 
 def conditional(condition: Run, accepted: tuple[Run, bool], rejected: tuple[Run, bool]) -> Run:
-    """``condition ? accepted : rejected``; with each way comes whether it is a path, which repacks by itself."""
+    """``condition ? accepted : rejected``; with each way comes whether it stays as it is, as a path does."""
     then, other = _way(*accepted), _way(*rejected)
 
     def run(frame: Frame) -> Value:
@@ -70,8 +70,8 @@ def conditional(condition: Run, accepted: tuple[Run, bool], rejected: tuple[Run,
     return run
 
 
-def _way(run: Run, is_path: bool) -> Run:
-    return run if is_path else lambda frame: repacked(run(frame))
+def _way(run: Run, stays: bool) -> Run:
+    return run if stays else lambda frame: repacked(run(frame))
 
 
 def equality(left: Run, right: Run, constant: Value, *, negative: bool) -> Run:
@@ -105,13 +105,15 @@ def equality(left: Run, right: Run, constant: Value, *, negative: bool) -> Run:
     return is_equal
 
 
-def or_else(left: Run, right: Run, *, unpacked: bool) -> Run:
-    """``left.or(right)``, if ``unpacked`` ``left.orValue(right)``; what is no optional stays as it is."""
+def or_else(left: Run, right: Run, *, unpacked: bool, others: bool) -> Run:
+    """``left.or(right)``, if ``unpacked`` ``left.orValue(right)``; ``others``: what is no optional stays as it is."""
 
     def run(frame: Frame) -> Value:
         value = left(frame)
         if type(value) is not Perhaps:
-            return value
+            if others:
+                return value
+            raise no_such_overload()
         if value.value is MISSING:
             return right(frame)
         return present(value) if unpacked else value

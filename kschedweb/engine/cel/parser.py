@@ -188,7 +188,7 @@ class _Parser:
             return (None if rooted else expanded(call)) or call
         if self.token.text == "{":
             raise Refused(f"{name}{{…}}: messages cannot be made here")
-        return Ident(name)
+        return Ident(name, rooted)
 
     def list_of(self) -> Node:
         elements: list[Node] = []

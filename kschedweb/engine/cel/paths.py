@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kschedweb.engine.cel.effort import Frame, Run
 from kschedweb.engine.cel.errors import EvaluationError
@@ -27,26 +27,27 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """``root`` gives the value from which the steps lead on; ``variable``: it reads one."""
+    """``root`` gives the value from which the steps lead on; ``variable``: it reads one. ``keeps``: as of Language."""
 
     root: Run
     variable: bool = False
     steps: tuple[Step, ...] = ()
     from_device: bool = False
+    keeps: bool = False
 
     def then(self, step: Step) -> Path:
-        return Path(self.root, self.variable, (*self.steps, step), self.from_device)
+        return replace(self, steps=(*self.steps, step))
 
     def run(self) -> Run:
         """What follows the whole way."""
-        root, steps = self.root, self.steps
+        root, steps, keeps = self.root, self.steps, self.keeps
         if not steps:
-            return _reading(root) if self.variable else root
+            return _reading(root) if self.variable and not keeps else root
         if self.from_device and len(steps) == 3 and all(map(_plain, steps)):
             field, domain, name = (step.key for step in steps)
             if field in ("attributes", "capacity"):
                 return _from_domain(field, domain, name)
-        return lambda frame: walk(root(frame), steps, frame)
+        return lambda frame: walk(root(frame), steps, frame, keeps=keeps)
 
 
 def _plain(step: Step) -> bool:
@@ -75,13 +76,13 @@ def _from_domain(field: str, domain: str, name: str) -> Run:
     return read
 
 
-def walk(value: Value, steps: tuple[Step, ...], frame: Frame) -> Value:
+def walk(value: Value, steps: tuple[Step, ...], frame: Frame, *, keeps: bool) -> Value:
     """Where ``steps`` lead from ``value``; raises EvaluationError where something on the way is not there."""
     optional = False
     if type(value) is Perhaps:
         if value.value is MISSING:
             return value
-        value, optional = native(value.value), True
+        value, optional = value.value if keeps else native(value.value), True
     for step in steps:
         key = step.key if step.run is None else _key(step.run(frame))
         optional = optional or step.optional

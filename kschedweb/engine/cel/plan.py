@@ -8,7 +8,7 @@ from typing import Any
 from kschedweb.engine.cel.calls import MEASURED, Code, applied, constant, measured, no_frame, watched
 from kschedweb.engine.cel.checker import Checked
 from kschedweb.engine.cel.effort import Frame, Run
-from kschedweb.engine.cel.environment import DEVICE_NAME
+from kschedweb.engine.cel.environment import DEVICE_NAME, Language
 from kschedweb.engine.cel.errors import EvaluationError, Refused
 from kschedweb.engine.cel.folds import Loop, bind, bound, fold
 from kschedweb.engine.cel.functions import Function, Overload
@@ -49,15 +49,15 @@ from kschedweb.engine.cel.values import MISSING, Perhaps, TypeName, Value
 _FIRST_SLOT = 2
 
 
-def planned(checked: Checked) -> tuple[Run, int]:
+def planned(checked: Checked, language: Language) -> tuple[Run, int]:
     """What computes an expression, and how long its frame is; raises Refused."""
-    planner = _Planner(checked.calls)
+    planner = _Planner(checked.calls, keeps=language.keeps)
     return planner.plan(checked.root).run, planner.slots
 
 
 class _Planner:
-    def __init__(self, calls: dict[Call, tuple[Function, list[Overload]]]) -> None:
-        self.calls = calls
+    def __init__(self, calls: dict[Call, tuple[Function, list[Overload]]], *, keeps: bool) -> None:
+        self.calls, self.keeps = calls, keeps
         self.slots = _FIRST_SLOT
         self.scopes: list[dict[str, Code]] = []
         self.names = {function.name for function, _ in calls.values()}
@@ -67,7 +67,7 @@ class _Planner:
             case Literal():
                 code = constant(node.value)
             case Ident():
-                code = self.ident(node.name)
+                code = self.ident(node.name, global_=node.rooted and self.keeps)
             case Select():
                 code = self.selected(node)
             case Call():
@@ -81,13 +81,13 @@ class _Planner:
                 code = self.bound(node) if node.kind == BIND else self.fold(node)
         return code
 
-    def ident(self, name: str) -> Code:
-        for scope in reversed(self.scopes):
+    def ident(self, name: str, *, global_: bool) -> Code:
+        for scope in () if global_ else reversed(self.scopes):
             if name in scope:
                 return scope[name]
         if name != DEVICE_NAME:
             return constant(TypeName(name))
-        return _follow(Path(lambda frame: frame[0].fields, variable=True, from_device=True))
+        return _follow(Path(lambda frame: frame[0].fields, variable=True, from_device=True, keeps=self.keeps))
 
     def slot(self) -> int:
         self.slots += 1
@@ -106,7 +106,7 @@ class _Planner:
         return Code(test, panics=code.panics)
 
     def step(self, before: Code, step: Step, panics: bool = False) -> Code:
-        return _follow((before.path or Path(before.run)).then(step), panics or before.panics)
+        return _follow((before.path or Path(before.run, keeps=self.keeps)).then(step), panics or before.panics)
 
     def call(self, node: Call) -> Code:
         if node.function == OPTIONAL_SELECT:
@@ -147,7 +147,7 @@ class _Planner:
         only = overloads[0] if len(overloads) == 1 else None
         run = function.run or (function.only(only) if only else function.dispatch)
         if shared:
-            run = kubernetes.keeping(function.name, run, self.names)
+            run = kubernetes.keeping(function.name, run, self.names, sums=not self.keeps)
         what = MEASURED.get((function.name, len(args))) if only else None
         if what is not None:
             return Code(measured(function.name, run, [arg.run for arg in args], what), panics=True)
@@ -194,25 +194,24 @@ class _Planner:
     def fold(self, node: Fold) -> Code:
         over = self.plan(node.range)
         slots = tuple(self.slot() for _ in node.variables)
-        self.scopes.append({name: _variable(slot) for name, slot in zip(node.variables, slots, strict=True)})
+        self.scopes.append({name: self.variable(slot) for name, slot in zip(node.variables, slots, strict=True)})
         arguments = [self.plan(part) if part else None for part in (node.filter, node.value)]
         self.scopes.pop()
         condition, value = (argument.run if argument else None for argument in arguments)
         parts = [over, *(argument for argument in arguments if argument)]
         return _coded(fold(node.kind, Loop(over.run, slots, condition, value)), parts)
 
+    def variable(self, slot: int) -> Code:
+        return _follow(Path(lambda frame: frame[slot], variable=True, keeps=self.keeps))
+
     def bound(self, node: Fold) -> Code:
         slot = self.slot()
         start = self.plan(node.start)
-        variable = _follow(Path(bound(slot, start.run), variable=True), start.panics)
+        variable = _follow(Path(bound(slot, start.run), variable=True, keeps=self.keeps), start.panics)
         self.scopes.append({node.accumulator: variable})
         body = self.plan(node.result)
         self.scopes.pop()
         return _coded(bind(slot, body.run), [body])
-
-
-def _variable(slot: int) -> Code:
-    return _follow(Path(lambda frame: frame[slot], variable=True))
 
 
 def _follow(path: Path, panics: bool = False) -> Code:
@@ -224,10 +223,14 @@ def _coded(run: Run, parts: list[Code], path: Path | None = None) -> Code:
     return Code(run, path=path, panics=any(part.panics for part in parts))
 
 
-def _conditional(_: _Planner, args: list[Code], __: Any) -> Code:
+def _conditional(planner: _Planner, args: list[Code], _: Any) -> Code:
     condition, *ways = args
-    run = conditional(condition.run, *((way.run, way.path is not None) for way in ways))
-    return _coded(run, args, Path(run))
+    run = conditional(condition.run, *((way.run, planner.keeps or way.path is not None) for way in ways))
+    return _coded(run, args, Path(run, keeps=planner.keeps))
+
+
+def _or_else(planner: _Planner, args: list[Code], *, unpacked: bool) -> Code:
+    return _coded(or_else(args[0].run, args[1].run, unpacked=unpacked, others=not planner.keeps), args)
 
 
 def _equality(args: list[Code], *, negative: bool) -> Code:
@@ -244,6 +247,6 @@ _SPECIAL: dict[str, _Special] = {
     BINARY["!="]: lambda _, args, __: _equality(args, negative=True),
     INDEX: lambda planner, args, _: planner.index(args, optional=False),
     OPTIONAL_INDEX: lambda planner, args, _: planner.index(args, optional=True),
-    "or": lambda _, args, __: _coded(or_else(args[0].run, args[1].run, unpacked=False), args),
-    "orValue": lambda _, args, __: _coded(or_else(args[0].run, args[1].run, unpacked=True), args),
+    "or": lambda planner, args, _: _or_else(planner, args, unpacked=False),
+    "orValue": lambda planner, args, _: _or_else(planner, args, unpacked=True),
 }

@@ -7,6 +7,7 @@ from functools import lru_cache
 from kschedweb.engine.cel.checker import check
 from kschedweb.engine.cel.device import Device
 from kschedweb.engine.cel.effort import BUDGET
+from kschedweb.engine.cel.environment import SINCE_1_37, Language
 from kschedweb.engine.cel.errors import EvaluationError, Panicked, Refused
 from kschedweb.engine.cel.operations import present
 from kschedweb.engine.cel.parser import parse
@@ -21,10 +22,10 @@ class Program:
 
     __slots__ = ("_frame", "_run", "expression")
 
-    def __init__(self, expression: str) -> None:
+    def __init__(self, expression: str, language: Language) -> None:
         self.expression = expression
         try:
-            self._run, length = planned(check(parse(expression)))
+            self._run, length = planned(check(parse(expression), language), language)
         except (Refused, Panicked) as error:
             raise Refused(str(error), expression) from None
         self._frame: list[Value] = [None, BUDGET] + [None] * (length - 2)
@@ -66,16 +67,16 @@ def _no_bool(value: Value, why: str) -> EvaluationError:
 
 
 @lru_cache(maxsize=_CACHED)
-def _compiled(expression: str) -> Program | Refused:
+def _compiled(expression: str, language: Language) -> Program | Refused:
     try:
-        return Program(expression)
+        return Program(expression, language)
     except Refused as error:
         return error
 
 
-def compiled(expression: str) -> Program:
+def compiled(expression: str, language: Language = SINCE_1_37) -> Program:
     """The program of an expression, kept for the next time; raises Refused."""
-    found = _compiled(expression)
+    found = _compiled(expression, language)
     if isinstance(found, Refused):
         raise Refused(str(found))
     return found

@@ -25,7 +25,10 @@ class Literal(Node):
 
 @dataclass(slots=True, eq=False)
 class Ident(Node):
+    """A name; ``rooted``: after a dot, ``.name``."""
+
     name: str
+    rooted: bool = False
 
 
 @dataclass(slots=True, eq=False)

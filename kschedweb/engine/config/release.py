@@ -60,6 +60,10 @@ class Behaviour:
     """Devices are searched for in the early way that ``Features`` describes."""
     device_search_is_revised: bool
     """Devices are searched for, and written, in the revised way that ``Features`` describes."""
+    selectors_know_includes: bool
+    """includes() is a function in selectors of devices."""
+    selectors_keep_values: bool
+    """Optionals in selectors keep what they hold, and whatever an attribute is, it takes macros and functions."""
     hears_of_deleted_claims: bool
     """A deleted ResourceClaim that had devices wakes pods that DynamicResources refused."""
     refuses_capacity_with_status: bool

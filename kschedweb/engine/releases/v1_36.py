@@ -26,5 +26,6 @@ V1_36 = replace(
         pods_wake_those_they_kept_away=True,
         device_capacity_is_refused_by_request=False,
         device_search_is_early=False,
+        selectors_know_includes=True,
     ),
 )

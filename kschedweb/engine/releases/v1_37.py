@@ -34,6 +34,7 @@ V1_37 = replace(
         V1_36.behaviour,
         image_volumes_raise_threshold=True,
         device_search_is_revised=True,
+        selectors_keep_values=True,
         hears_of_deleted_claims=True,
         tells_of_devices_left=False,
         tells_of_preemption=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -126,7 +127,8 @@ def test_a_search_that_goes_on_for_too_long_is_not_ended_by_a_guess(monkeypatch:
     ],
 )
 def test_what_cannot_be_asked_for_fails(claim: dict, off: str, problem: str) -> None:
-    features = Features(**{off: False}) if off else DEFAULTS
+    switched: dict[str, Any] = {off: False} if off else {}
+    features = replace(DEFAULTS, **switched)
     with pytest.raises(AllocationError, match=problem):
         chosen([claim], pool("a", plain(1), nodeName="a"), features=features)
 

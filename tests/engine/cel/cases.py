@@ -1,4 +1,4 @@
-"""Reads cases.txt: expressions over one device, and what kube-scheduler makes of each."""
+"""Reads cases.txt: expressions over one device, and what kube-scheduler makes of each, up to 1.36 and since 1.37."""
 
 from __future__ import annotations
 
@@ -6,7 +6,17 @@ import re
 from pathlib import Path
 from typing import Final
 
-from kschedweb.engine.cel import Device, EvaluationError, Refused, attribute, compiled, quantity
+from kschedweb.engine.cel import (
+    ONLY_1_36,
+    SINCE_1_37,
+    Device,
+    EvaluationError,
+    Language,
+    Refused,
+    attribute,
+    compiled,
+    quantity,
+)
 
 DRIVER: Final = "gpu.example.com"
 NOT_VALID: Final = "not valid"
@@ -36,10 +46,10 @@ def expanded(expression: str) -> str:
     return expression.replace("$a", attributes).replace("$c", capacity)
 
 
-def answer(expression: str, device: Device) -> bool | str | None:
+def answer(expression: str, device: Device, language: Language = SINCE_1_37) -> bool | str | None:
     """Whether the engine says that the device matches, its error, or ``NOT_VALID``; ``None`` if it does not tell."""
     try:
-        program = compiled(expression)
+        program = compiled(expression, language)
     except Refused:
         return NOT_VALID
     try:
@@ -50,20 +60,29 @@ def answer(expression: str, device: Device) -> bool | str | None:
         return None
 
 
-def _cases() -> dict[str, list[tuple[str, bool | str]]]:
-    found: dict[str, list[tuple[str, bool | str]]] = {}
+Cases = dict[str, list[tuple[str, bool | str]]]
+LANGUAGES: Final = {"1.36": ONLY_1_36, "1.37": SINCE_1_37}
+_LATER: Final = "1.37: "
+
+
+def _cases(release: str) -> Cases:
+    found: Cases = {}
     expression = ""
-    for line in Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitlines()[3:]:
+    for line in Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitlines()[4:]:
         if line.startswith("# "):
             cases = found.setdefault(line[2:], [])
         elif line.startswith("    "):
-            said = line[4:]
+            said = line[4:].removeprefix(_LATER)
+            if said != line[4:]:
+                if release != "1.37":
+                    continue
+                cases.pop()
             cases.append((expanded(expression), said[2:] if said.startswith("! ") else _WORDS[said]))
         else:
             expression = line
     return found
 
 
-CASES: Final = _cases()
+CASES: Final = {release: _cases(release) for release in LANGUAGES}
 _WORD = re.compile(r'"(?:[^"\\]|\\.)*"|[\w$]+|\s+|.', re.DOTALL)
-WORDS: Final = [_WORD.findall(expression) for cases in CASES.values() for expression, _ in cases]
+WORDS: Final = [_WORD.findall(expression) for cases in CASES["1.36"].values() for expression, _ in cases]

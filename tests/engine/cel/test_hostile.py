@@ -78,7 +78,7 @@ def test_what_is_only_long_is_answered(expression: str) -> None:
         "cel.bind(a, lists.range(40000), a.all(x, x in a))",
         "cel.bind(a, lists.range(40000), a.distinct() == a)",
         "cel.bind(a, lists.range(1000), sets.equivalent(a, a))",
-        "lists.range(9000000000000) == []",
+        "lists.range(900000) == []",
         "['a'].map(x, 'aaaaaaaaaaaaaaaaaaaaaaa'.replace('a', 'bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb').replace("
         "'b', 'cccccccccccccccccccccccccccccccccccccccc').replace('c', 'dddddddddddddddddddddddddddddddd')) == []",
         "lists.range(200).all(x, lists.range(200).all(y, lists.range(200).all(z, x + y + z >= 0)))",

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from kschedweb.engine.cel import Device, EvaluationError, Refused, compiled, quantity
-from kschedweb.engine.cel.environment import FUNCTIONS, LEFT_OUT
+from kschedweb.engine.cel import (
+    ONLY_1_36,
+    SINCE_1_37,
+    UP_TO_1_35,
+    Device,
+    EvaluationError,
+    Refused,
+    compiled,
+    quantity,
+)
+from kschedweb.engine.cel.environment import LEFT_OUT
 from tests.engine.cel.cases import DEVICE, expanded, read
 
 
@@ -58,7 +67,7 @@ def test_a_long_expression_is_named_by_its_beginning() -> None:
 
 @pytest.mark.parametrize("name", sorted(LEFT_OUT))
 def test_functions_that_are_left_out_are_refused_by_name(name: str) -> None:
-    assert name not in FUNCTIONS
+    assert not any(name in language.functions for language in (UP_TO_1_35, ONLY_1_36, SINCE_1_37))
     for call in (f"{name}('a') == 1", f"dyn(1).{name}() == 1")[: 1 if "." in name else 2]:
         with pytest.raises(Refused, match=f"the function {name} is left out of the simulation"):
             compiled(call)
@@ -67,7 +76,6 @@ def test_functions_that_are_left_out_are_refused_by_name(name: str) -> None:
 @pytest.mark.parametrize(
     ("expression", "why"),
     [
-        ("$c.big.add(1) == $c.big", "kube-scheduler changes a quantity that it adds to"),
         ("$c.memory.compareTo($c.big) > 0 || $c.memory.isInteger()", "kube-scheduler changes a quantity"),
         ("quantity($a.s + '1e999999999') == $c.memory", "an exponent out of range"),
         ("lists.range($a.i * 100000).size() > 0", "too long"),
@@ -84,6 +92,27 @@ def test_some_is_refused_only_for_the_values_of_a_device(expression: str, why: s
     with pytest.raises(Refused, match=why) as refused:
         program.matches(read(raw))
     assert str(refused.value).startswith("the CEL expression ")
+
+
+def test_up_to_1_36_a_sum_may_change_what_is_added_to() -> None:
+    big = Device("gpu.example.com", {}, {"big": quantity("1.5Ki")}, False)
+    expression = expanded("$c.big.add(1) == $c.big")
+    for language in (UP_TO_1_35, ONLY_1_36):
+        with pytest.raises(Refused, match="kube-scheduler changes a quantity that it adds to"):
+            compiled(expression, language).matches(big)
+    assert not compiled(expression, SINCE_1_37).matches(big)
+
+
+def test_what_is_refused_of_values_that_are_written_out_may_not_be_asked() -> None:
+    expression = "dyn(quantity('1.5Ki')).add(1) == quantity('2Ki')"
+    assert compiled(f"true || {expression}", ONLY_1_36).matches(read(DEVICE))
+
+
+def test_only_from_1_36_on_includes_is_known() -> None:
+    expression = expanded("$a.s.includes('x')")
+    with pytest.raises(Refused, match="no function is called includes"):
+        compiled(expression, UP_TO_1_35)
+    assert compiled(expression, ONLY_1_36).matches(read(DEVICE))
 
 
 def test_a_sum_of_its_own_is_not_refused() -> None:

@@ -24,6 +24,7 @@ UNSHOWN = {
     "who-is-woken-too",
     "gated-pods",
     "ending-pods",
+    "selectors-include",
     "groups",
     "room-for-resizes",
     "pod-level-requests",

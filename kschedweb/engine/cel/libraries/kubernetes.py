@@ -43,13 +43,13 @@ _SUMS, _COMPARISONS = ("add", "sub"), ("compareTo", "isGreaterThan", "isLessThan
 _TELLING = frozenset((*_SUMS, "asInteger", "isInteger"))
 
 
-def keeping(name: str, run: Run, names: set[str]) -> Run:
+def keeping(name: str, run: Run, names: set[str], *, sums: bool) -> Run:
     """``run`` for a quantity that may be used elsewhere in an expression that calls the functions ``names``.
 
-    kube-scheduler changes quantities with many digits when it adds to them, and turns others into such when it compares
-    them; the ResourceSlice's own are changed for good. Where that could show, it is refused.
+    kube-scheduler changes quantities with many digits when it adds to them (if ``sums``), and turns others into such
+    when it compares them; the ResourceSlice's own are changed for good. Where that could show, it is refused.
     """
-    if name not in _SUMS and not (name in _COMPARISONS and names & _TELLING):
+    if not (sums and name in _SUMS) and not (name in _COMPARISONS and names & _TELLING):
         return run
 
     def kept(*values: Value) -> Value:

@@ -10,8 +10,9 @@ from kschedweb.engine.cel.operations import add as add_values
 from kschedweb.engine.cel.operations import compare, contains, ordered, same
 from kschedweb.engine.cel.values import LISTS, TYPE_NAMES, Uint, Value
 
-LIBRARY = Library()
+LIBRARY, EARLIER, LATER, INCLUDES = Library(), Library(), Library(), Library()
 _COMPARABLE = ("int", "uint", "double", "bool", "string", "bytes")
+MAX_RANGE = 1_000_000  # elements that 1.37 makes
 _STABLE = 12  # up to this many elements Go sorts by insertion
 
 
@@ -100,6 +101,14 @@ def numbers(count: int) -> list[int]:
     return list(range(count))
 
 
+def numbers_within_limits(count: int) -> list[int]:
+    if count < 0:
+        raise EvaluationError(f"lists.range: size must be non-negative, got {count}")
+    if count > MAX_RANGE:
+        raise EvaluationError(f"lists.range: size {count} exceeds maximum allowed ({MAX_RANGE})")
+    return numbers(count)
+
+
 def distinct(values: list[Value]) -> list[Value]:
     found: list[Value] = []
     for value in values:
@@ -164,6 +173,11 @@ def includes(values: list[Value], part: list[Value]) -> bool:
     return all(contains(values, value) for value in part)
 
 
+def includes_or_is(one: Value, value: Value) -> bool:
+    """Whether a list has ``value`` among its elements, or what is no list equals it."""
+    return any(_equal(other, value) for other in one) if type(one) in LISTS else _equal(one, value)
+
+
 def intersects(one: list[Value], two: list[Value]) -> bool:
     return any(contains(two, value) for value in one)
 
@@ -184,7 +198,9 @@ def _declare() -> None:
     add("slice", "list(T), int, int -> list(T)", slice_of, member=True)
     add("flatten", "list(list(T)) -> list(T)", flatten, member=True, guarded=False)
     add("flatten", "list(dyn), int -> list(dyn)", flatten_to, member=True, guarded=False)
-    add("lists.range", "int -> list(int)", numbers)
+    EARLIER.add("lists.range", "int -> list(int)", numbers)
+    LATER.add("lists.range", "int -> list(int)", numbers_within_limits)
+    INCLUDES.add("includes", "dyn, dyn -> bool", includes_or_is, member=True)
     add("reverse", "list(T) -> list(T)", lambda values: values[::-1], member=True)
     add("distinct", "list(T) -> list(T)", distinct, member=True)
     add("sets.contains", "list(T), list(T) -> bool", includes)

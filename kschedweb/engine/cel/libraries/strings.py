@@ -7,7 +7,7 @@ from kschedweb.engine.cel.errors import EvaluationError
 from kschedweb.engine.cel.functions import Library, Run
 from kschedweb.engine.cel.values import Value, shown
 
-LIBRARY = Library()
+LIBRARY, EARLIER, LATER = Library(), Library(), Library()
 
 _SPACES = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 _UPPER = {code: code - 32 for code in range(ord("a"), ord("z") + 1)}
@@ -43,6 +43,20 @@ def index_of(text: str, part: str, start: int = 0) -> int:
     if start < 0:
         raise _out_of_range(start)
     return text.find(part, start)
+
+
+def index_within(text: str, part: str, start: int = 0) -> int:
+    """As ``index_of``; nothing is found where the search begins, at the end at the latest."""
+    if start < 0:
+        raise _out_of_range(start)
+    return text.find(part, start) if part else min(start, len(text))
+
+
+def last_index_within(text: str, part: str, start: int) -> int:
+    """As ``last_index_of_from``; nothing is found where the search begins, at the end at the latest."""
+    if start < 0:
+        raise _out_of_range(start)
+    return last_index_of_from(text, part, start) if part else min(start, len(text))
 
 
 def last_index_of(text: str, part: str) -> int:
@@ -106,9 +120,11 @@ def _declare() -> None:
 
     add("charAt", "string, int -> string", char_at)
     add("indexOf", "string, string -> int", index_of)
-    add("indexOf", "string, string, int -> int", index_of)
+    EARLIER.add("indexOf", "string, string, int -> int", index_of, member=True)
+    LATER.add("indexOf", "string, string, int -> int", index_within, member=True)
     add("lastIndexOf", "string, string -> int", last_index_of)
-    add("lastIndexOf", "string, string, int -> int", last_index_of_from)
+    EARLIER.add("lastIndexOf", "string, string, int -> int", last_index_of_from, member=True)
+    LATER.add("lastIndexOf", "string, string, int -> int", last_index_within, member=True)
     add("lowerAscii", "string -> string", lambda text: text.translate(_LOWER))
     add("replace", "string, string, string -> string", replace)
     add("replace", "string, string, string, int -> string", replace)

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.allocation.features import DEFAULTS, Features
+from kschedweb.engine.cel import ONLY_1_36, SINCE_1_37, UP_TO_1_35, Language
+from kschedweb.engine.config.release import Behaviour
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.events import EventHint
@@ -210,6 +212,12 @@ def _in_the_way(snapshot: Snapshot, needs: Needs, nodes: Mask) -> list[ResourceC
     ]
 
 
+def _language(behaviour: Behaviour) -> Language:
+    if behaviour.selectors_keep_values:
+        return SINCE_1_37
+    return ONLY_1_36 if behaviour.selectors_know_includes else UP_TO_1_35
+
+
 def _variant(release: Any) -> dict[str, Any]:
     behaviour = release.behaviour
     features = Features.of(release.on, heeds_status=behaviour.refuses_capacity_with_status)
@@ -220,6 +228,7 @@ def _variant(release: Any) -> dict[str, Any]:
             plainly=behaviour.device_capacity_is_refused_by_request,
             early=behaviour.device_search_is_early,
             revised=behaviour.device_search_is_revised,
+            language=_language(behaviour),
         ),
         tells=behaviour.tells_of_devices_left,
         hears=behaviour.hears_of_deleted_claims,

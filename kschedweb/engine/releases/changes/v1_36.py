@@ -271,6 +271,17 @@ CHANGES = (
         plugins=("DynamicResources",),
     ),
     Change(
+        "selectors-include",
+        SINCE,
+        "Selectors of devices know includes()",
+        "A selector may ask whether a list has an element, or whether a value is another: list.includes(value). "
+        "Before, such a selector is not valid.",
+        NODE,
+        None,
+        behaviour=("selectors_know_includes",),
+        plugins=("DynamicResources",),
+    ),
+    Change(
         "capacity-words",
         SINCE,
         "Without DRAConsumableCapacity claims are searched for otherwise",

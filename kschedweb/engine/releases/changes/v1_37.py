@@ -26,6 +26,7 @@ from kschedweb.engine.releases.changes.objects import (
 )
 
 SINCE = "1.37"
+LARGE = "cel.bind(m, device.capacity['gpu.example.com'].?memory, m.value().isGreaterThan(quantity('1Gi')))"
 
 
 def _has(name: str, cpu: str) -> dict[str, object]:
@@ -134,6 +135,25 @@ CHANGES = (
             pending=with_device("p"),
         ),
         behaviour=("device_search_is_revised",),
+        plugins=("DynamicResources",),
+        words=("CEL runtime error",),
+    ),
+    Change(
+        "selectors-keep-values",
+        SINCE,
+        "Selectors of devices can use what an optional holds",
+        "A selector may take a quantity or a version out of an optional that has a name (cel.bind, optMap), and use "
+        "macros, value() and dyn() on attributes of any type. Before, such a selector ends in an error or is not "
+        "valid. What is no optional has no or() and orValue() any more, and lists.range() refuses a negative number.",
+        NODE,
+        scenario(
+            node("a"),
+            device_class(selectors=[{"cel": {"expression": LARGE}}]),
+            slice_of("a", {"name": "gpu-0", "capacity": {"memory": {"value": "8Gi"}}}),
+            claim({"exactly": exactly()}),
+            pending=with_device("p"),
+        ),
+        behaviour=("selectors_keep_values",),
         plugins=("DynamicResources",),
         words=("CEL runtime error",),
     ),
