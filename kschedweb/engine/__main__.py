@@ -93,6 +93,11 @@ def _parser() -> argparse.ArgumentParser:
     schedule.add_argument("--summary", action="store_true", help="throughput and latency instead of placements")
     for command in (explain, schedule):
         command.add_argument("--extenders", action="store_true", help="ask the extenders of the configurations")
+        command.add_argument(
+            "--one-process",
+            action="store_true",
+            help="what a classic policy registers holds for later ones, as in one process of the original",
+        )
     validate = commands.add_parser("validate", help="a KubeSchedulerConfiguration, defaulted, or its errors")
     converting = commands.add_parser(
         "convert",
@@ -127,7 +132,7 @@ def _scenarios(options: argparse.Namespace) -> Iterator[tuple[int, Scenario | Cl
             try:
                 raw = read_text(line)
                 if raw.get("classic"):
-                    yield number, ClassicScenario.of(raw, registries)
+                    yield number, ClassicScenario.of(raw, registries if options.one_process else {})
                 else:
                     asked = {"release": options.release, "featureGates": read_gates(options.feature_gates)}
                     yield number, Scenario.of({**asked, **raw})
