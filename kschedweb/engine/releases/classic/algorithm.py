@@ -11,7 +11,14 @@ from typing import Any
 from kschedweb.engine.framework.interface import FilterPlugin, Plugin, ScorePlugin
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.releases.classic import predicates, priorities
-from kschedweb.engine.releases.classic.catalogue import CINDER, EDITION, NO_EXECUTE, ORDER, Edition
+from kschedweb.engine.releases.classic.catalogue import (
+    CINDER,
+    EDITION,
+    NO_EXECUTE,
+    ORDER,
+    TAINT_NODES_BY_CONDITION,
+    Edition,
+)
 from kschedweb.engine.releases.classic.policy import Policy, PolicyRule
 from kschedweb.engine.releases.classic.predicates.volumes import KINDS
 from kschedweb.engine.validation.fields import Problem
@@ -22,6 +29,7 @@ ENDING = re.compile(r"(pred|predicate|predicates|priority|map)$")
 CLOSE = 0.8
 """How alike a name must be to one that is known, from 0 to 1, for that one to be meant."""
 UNREGISTERED = dict.fromkeys((NO_EXECUTE, CINDER), "it has to be switched on")
+UNREGISTERED["CheckNodeUnschedulable"] = f"it has to be switched on by {TAINT_NODES_BY_CONDITION}"
 UNREGISTERED |= dict.fromkeys(("CheckNodeLabelPresence", "CheckServiceAffinity"), "it needs an argument")
 Argument = tuple[str, Json] | None
 
