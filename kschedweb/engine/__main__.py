@@ -3,7 +3,7 @@
 python -m kschedweb.engine explain [--mode each|sequence] [--extenders] [--release 1.37] < scenarios.jsonl
 python -m kschedweb.engine schedule [--summary] [--extenders] [--release 1.37] < scenarios.jsonl
 python -m kschedweb.engine validate [--release 1.37] [--feature-gates VolumeLimitScaling=false] < config.yaml
-python -m kschedweb.engine convert [--classic '{"version": "1.9"}'] < policy.yaml
+python -m kschedweb.engine convert [--classic '{"version": "1.9"}'] [--release 1.37] < policy.yaml
 python -m kschedweb.engine gate --policy policy.yaml --snapshot cluster.json [--max-moved 10%] … (docs/gate.md)
 
 The release is the scenario's own ("release", "featureGates") where it names one, else --release, else 1.37.
@@ -26,11 +26,13 @@ from typing import Any
 
 import numpy as np
 
+from kschedweb.engine.config import Release
 from kschedweb.engine.config.specs import PluginError
 from kschedweb.engine.extenders.transport import transport
 from kschedweb.engine.releases import RELEASES, ReleaseError, cli_validate, read_gates, released
 from kschedweb.engine.releases.classic import PolicyError, load_policy
 from kschedweb.engine.releases.classic.conversion import convert
+from kschedweb.engine.releases.older import load_old
 from kschedweb.engine.scenario import Scenario, ScenarioError, read_text
 from kschedweb.engine.scenario.classic import ClassicScenario, Registries, read_edition
 from kschedweb.engine.studies.document.document import DocumentError
@@ -46,7 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if options.command in ("validate", "convert"):
             text = sys.stdin.read()
-            _write(_validated(text, options) if options.command == "validate" else _converted(text, options.classic))
+            _write(_validated(text, options) if options.command == "validate" else _converted(text, options))
             return 0
         if options.command == "gate":
             return gate.answer(options)
@@ -91,11 +93,19 @@ def _parser() -> argparse.ArgumentParser:
     schedule.add_argument("--summary", action="store_true", help="throughput and latency instead of placements")
     for command in (explain, schedule):
         command.add_argument("--extenders", action="store_true", help="ask the extenders of the configurations")
+        command.add_argument(
+            "--one-process",
+            action="store_true",
+            help="what a classic policy registers holds for later ones, as in one process of the original",
+        )
     validate = commands.add_parser("validate", help="a KubeSchedulerConfiguration, defaulted, or its errors")
-    for command in (explain, schedule, validate):
+    converting = commands.add_parser(
+        "convert",
+        help="a v1 Policy, or a configuration before v1, as a KubeSchedulerConfiguration v1, with notes",
+    )
+    for command in (explain, schedule, validate, converting):
         command.add_argument("--release", help=f"the release of kube-scheduler: {', '.join(RELEASES)}")
         command.add_argument("--feature-gates", default="", help="as kube-scheduler's: Name=true,Other=false")
-    converting = commands.add_parser("convert", help="a v1 Policy as a KubeSchedulerConfiguration, and what differs")
     converting.add_argument(
         "--classic", default="true", help="what kube-scheduler was started with (docs/classic.md), JSON"
     )
@@ -104,8 +114,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _validated(text: str, options: argparse.Namespace) -> dict[str, Any]:
+    return cli_validate(text, _release(options))
+
+
+def _release(options: argparse.Namespace) -> Release:
+    """The release that is asked for; raises ScenarioError."""
     try:
-        return cli_validate(text, released(options.release or "", read_gates(options.feature_gates)))
+        return released(options.release or "", read_gates(options.feature_gates))
     except ReleaseError as error:
         raise ScenarioError(str(error)) from None
 
@@ -117,7 +132,7 @@ def _scenarios(options: argparse.Namespace) -> Iterator[tuple[int, Scenario | Cl
             try:
                 raw = read_text(line)
                 if raw.get("classic"):
-                    yield number, ClassicScenario.of(raw, registries)
+                    yield number, ClassicScenario.of(raw, registries if options.one_process else {})
                 else:
                     asked = {"release": options.release, "featureGates": read_gates(options.feature_gates)}
                     yield number, Scenario.of({**asked, **raw})
@@ -125,20 +140,27 @@ def _scenarios(options: argparse.Namespace) -> Iterator[tuple[int, Scenario | Cl
                 raise ScenarioError(f"line {number}: {error}") from None
 
 
-def _converted(text: str, process: str) -> dict[str, Any]:
-    """The profile for the Policy in ``text``, or for the default provider; raises ScenarioError, PolicyError."""
+def _converted(text: str, options: argparse.Namespace) -> dict[str, Any]:
+    """The profile for the Policy or the old configuration in ``text``, or for the default provider.
+
+    Raises ScenarioError, PolicyError.
+    """
     try:
-        given = json.loads(process)
+        given = json.loads(options.classic)
     except ValueError as error:
         raise ScenarioError(f"--classic: is not JSON: {error}") from None
-    edition = read_edition(given)
+    edition, release = read_edition(given), _release(options)
     if not text.strip():
-        return convert(None, edition).to_dict()
+        return convert(None, edition, release).to_dict()
+    if (old := load_old(text, release)) is not None:
+        if old.conversion is None or old.errors:
+            raise ScenarioError("; ".join(old.errors))
+        return old.conversion.to_dict()
     loaded = load_policy(text)
     if loaded.policy is None:
         raise ScenarioError("; ".join(loaded.errors))
     warnings = [f"{one.path}: {one.text}" for one in loaded.warnings]
-    return convert(loaded.policy, edition).to_dict() | ({"warnings": warnings} if warnings else {})
+    return convert(loaded.policy, edition, release).to_dict() | ({"warnings": warnings} if warnings else {})
 
 
 def _answer(scenario: Scenario | ClassicScenario, options: argparse.Namespace) -> dict[str, Any]:

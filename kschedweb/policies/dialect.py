@@ -13,6 +13,7 @@ from django.db import models
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from kschedweb.engine.config.notes import Conversion
     from kschedweb.engine.documents.marked import Document, MarkedProblem
     from kschedweb.policies.diff import PolicyChange
     from kschedweb.web.errors import FieldProblem
@@ -31,7 +32,8 @@ class CheckedText(Protocol):
     """A text with the engine's findings; ``document`` is ``None`` if it is not YAML.
 
     ``secrets`` are problems of private keys and tokens, which must not be stored. ``notes`` say what keeps live
-    schedulers from running the document, although it may be saved.
+    schedulers from running the document, although it may be saved. ``conversion`` is there for a valid document of a
+    version before the one that kube-scheduler reads.
     """
 
     kind: ClassVar[Kind]
@@ -46,6 +48,8 @@ class CheckedText(Protocol):
     def secrets(self) -> list[MarkedProblem]: ...
     @property
     def notes(self) -> list[FieldProblem]: ...
+    @property
+    def conversion(self) -> Conversion | None: ...
     @property
     def valid(self) -> bool: ...
 

@@ -32,7 +32,8 @@ class PolicyCreateForm(forms.Form):
     file = forms.FileField(
         required=False,
         label="Or upload a file",
-        help_text="A KubeSchedulerConfiguration v1 or a classic Policy, YAML or JSON, up to 1 MiB.",
+        help_text="A KubeSchedulerConfiguration (v1, or a version before it, which is converted) or a classic Policy, "
+        "YAML or JSON, up to 1 MiB.",
     )
     document = forms.CharField(
         required=False,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kschedweb.engine.documents.marked import Document, DocumentError, MarkedProblem, parse
+from kschedweb.engine.releases.older import readable
 from kschedweb.policies.classic.dialect import Classic
 from kschedweb.policies.classic.validation import MISSPELT
 from kschedweb.policies.dialect import CheckedText, Dialect
@@ -31,7 +32,7 @@ def dialect_of(data: Any) -> Dialect[Any, Any]:
 def check_either(text: str, process: Mapping[str, Any] | None = None) -> CheckedText:
     """Check ``text`` with the engine of its kind; ``process`` has the start options of a classic kube-scheduler."""
     try:
-        dialect = dialect_of(parse(text).data)
+        dialect = dialect_of(parse(readable(text)).data)
     except DocumentError:
         dialect = PROFILES
     checked: CheckedText = dialect.check(text, process or {})

@@ -14,6 +14,7 @@ from kschedweb.engine import config
 from kschedweb.engine.documents.marked import kept
 from kschedweb.policies.kinds import DIALECTS, check_either, other_kind
 from kschedweb.policies.models import Policy, Revision
+from kschedweb.policies.older import as_v1
 from kschedweb.policies.revisions import services as revisions
 from kschedweb.policies.selectors import DEFAULT_POLICY
 from kschedweb.web.errors import ApplicationError, Conflict, FieldProblem, NotFound
@@ -34,11 +35,21 @@ class InvalidDocument(revisions.InvalidDocument):
 
 
 class Content(NamedTuple):
-    """The checked content of a revision."""
+    """The checked content of a revision.
+
+    ``v1`` is what a document of a version before v1 becomes: the content of the revision after it, which says so.
+    """
 
     kind: str
     document: str
     process: dict[str, Any]
+    v1: str = ""
+    version: str = ""
+
+    @property
+    def converted(self) -> Content | None:
+        """The content of the revision after this one; ``None`` where there is none."""
+        return Content(self.kind, self.v1, self.process) if self.v1 else None
 
 
 def content_checked(document: str, process: Mapping[str, Any] | None = None, policy: Policy | None = None) -> Content:
@@ -56,7 +67,9 @@ def content_checked(document: str, process: Mapping[str, Any] | None = None, pol
     if checked.secrets:
         raise InvalidDocument(checked.secrets, "The document holds a private key or a token.")
     dialect = DIALECTS[checked.kind]
-    return Content(dialect.kind, text, dialect.kept(given))
+    found = Content(dialect.kind, text, dialect.kept(given))
+    made = checked.conversion
+    return found._replace(v1=as_v1(made), version=made.version) if made else found
 
 
 @transaction.atomic
@@ -72,6 +85,8 @@ def policy_create(
 ) -> Policy:
     """Create a policy with revision 1, of the kind of its document; raises ``Conflict`` if the name is taken.
 
+    Of a document of a version before v1 revision 2 is what it becomes.
+
     ``source`` names where the document was read, if it was not passed in.
     """
     if not NAME.fullmatch(name) or name in RESERVED:
@@ -79,18 +94,19 @@ def policy_create(
         if name in RESERVED:
             problem["message"] = f"“{name}” is kept for a page of its own: choose another name."
         raise ApplicationError("The name cannot be used.", errors=[problem])
-    kind, text, started = content_checked(document, process)
+    content = content_checked(document, process)
     taken: FieldProblem = {"path": "name", "message": f"There is a policy named {name} already."}
     with conflict_where(Policy.objects.filter(name=name), Conflict("The name is taken.", errors=[taken])):
-        policy = Policy.objects.create(name=name, description=description, kind=kind, created_by=author)
-    Revision.objects.create(
+        policy = Policy.objects.create(name=name, description=description, kind=content.kind, created_by=author)
+    first = Revision.objects.create(
         policy=policy,
         number=1,
-        document=text,
-        process=started,
+        document=content.document,
+        process=content.process,
         comment=comment or (f"From {source}" if source else ""),
         author=author,
     )
+    _followed(first, content)
     audit.record(author, "policy.created", policy, policy.name, revision=1, **({"source": source} if source else {}))
     return policy
 
@@ -134,10 +150,13 @@ def revision_restore(*, policy: Policy, number: int, author: User | None, expect
 
 
 def _next(newest: Revision, content: Content, comment: str, author: User | None) -> Revision:
-    """Save the revision after ``newest``; returns ``newest`` if the content is the same."""
+    """Save the revision after ``newest``; returns ``newest`` if the content is the same.
+
+    Of a document of a version before v1 two are saved: the document, and what it becomes, which is returned.
+    """
     if (content.document, content.process) == (newest.document, newest.process):
         return newest
-    return Revision.objects.create(
+    saved = Revision.objects.create(
         policy_id=newest.policy_id,
         number=newest.number + 1,
         document=content.document,
@@ -145,6 +164,14 @@ def _next(newest: Revision, content: Content, comment: str, author: User | None)
         comment=comment,
         author=author,
     )
+    return _followed(saved, content)
+
+
+def _followed(saved: Revision, content: Content) -> Revision:
+    """The revision after ``saved`` with what its old document becomes; ``saved`` where that is of v1."""
+    if content.converted is None:
+        return saved
+    return _next(saved, content.converted, f"Converted from {content.version}, revision {saved.number}", saved.author)
 
 
 @transaction.atomic

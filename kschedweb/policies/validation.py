@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from kschedweb.engine.documents.marked import Document, DocumentError, MarkedProblem, Path, parse
 from kschedweb.engine.releases import ReleaseError, load, released
+from kschedweb.engine.releases.older import readable
 from kschedweb.policies.dialect import Kind
 from kschedweb.policies.editing.switches import as_dict, as_list
 from kschedweb.policies.extenders import refusals
 
 if TYPE_CHECKING:
     from kschedweb.engine.config import Loaded, Release
+    from kschedweb.engine.config.notes import Conversion
     from kschedweb.web.errors import FieldProblem
 
 _TYPES = "Invalid value|Required value|Forbidden|Duplicate value|Unsupported value"
@@ -52,6 +54,11 @@ class Checked:
     @property
     def valid(self) -> bool:
         return self.loaded is not None and self.loaded.valid
+
+    @property
+    def conversion(self) -> Conversion | None:
+        """What became of a document of a version before v1; ``None`` of any other, or where it cannot be converted."""
+        return self.loaded.conversion if self.loaded and self.loaded.valid else None
 
     @property
     def secrets(self) -> list[MarkedProblem]:
@@ -96,7 +103,7 @@ def process_of(release: Release) -> dict[str, Any]:
 def check(text: str, process: Mapping[str, Any] = NOTHING_SAID) -> Checked:
     """Read ``text`` as kube-scheduler does that ``process`` names; never raises for bad input."""
     try:
-        document = parse(text)
+        document = parse(readable(text))
     except DocumentError as error:
         return Checked(text, None, None, [error.problem], [])
     try:
@@ -106,7 +113,8 @@ def check(text: str, process: Mapping[str, Any] = NOTHING_SAID) -> Checked:
         return Checked(text, document, None, [MarkedProblem(said, said.partition(":")[0])], [])
     errors = [placed for found in loaded.problems for placed in _placed(found.path, found.text, document)]
     warnings = [_problem(message, _leading_path(message), document) for message in loaded.warnings]
-    return Checked(text, document, loaded, errors, [*warnings, *_secrets(document)])
+    meant = loaded.conversion.document if loaded.conversion else document.data
+    return Checked(text, document, loaded, errors, [*warnings, *_secrets(document, meant)])
 
 
 def steps(path: str) -> Path:
@@ -148,8 +156,9 @@ def _leading_path(message: str) -> str:
     return found[1] if found else ""
 
 
-def _secrets(document: Document) -> Iterator[MarkedProblem]:
-    root = as_dict(document.data)
+def _secrets(document: Document, meant: Any) -> Iterator[MarkedProblem]:
+    """Problems of the private keys and tokens in ``meant``, what ``document`` says in v1."""
+    root = as_dict(meant)
     for index, extender in enumerate(as_list(root.get("extenders"))):
         if as_dict(as_dict(extender).get("tlsConfig")).get("keyData"):
             path = f"extenders[{index}].tlsConfig.{KEY}"

@@ -83,7 +83,9 @@ def policy_new(request: PageRequest) -> HttpResponse:
             status = error.status
             add_errors(form, error)
         else:
-            messages.success(request, f"Policy {policy.name} is made.")
+            converted = policy.revisions.count() > 1
+            said = " Revision 1 is the document as it was given, revision 2 what it becomes in v1." if converted else ""
+            messages.success(request, f"Policy {policy.name} is made.{said}")
             return redirect("policy", policy.name)
     return render(request, "policies/new.html", {"form": form, "problems": problems}, status=status)
 

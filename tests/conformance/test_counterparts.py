@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
+from kschedweb.engine.config.notes import EQUAL
 from kschedweb.engine.releases.classic import Edition, load_policy
 from kschedweb.engine.releases.classic.catalogue import TAINT_NODES_BY_CONDITION
 from kschedweb.engine.releases.classic.conversion import convert
-from kschedweb.engine.releases.classic.counterparts import EQUAL, PREDICATES
+from kschedweb.engine.releases.classic.counterparts import PREDICATES
 from kschedweb.engine.scenario import Scenario
 from kschedweb.engine.scenario.classic import ClassicScenario
 from tests.conformance.making.classic import ClassicMaker

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from kschedweb.clusters import demo
+from kschedweb.engine.config.notes import NONE
 from kschedweb.engine.releases import load
 from kschedweb.engine.releases.classic import Registry
 from kschedweb.engine.releases.classic.catalogue import GATES, ORDER, Edition
 from kschedweb.engine.releases.classic.comparing import MoveVerdict
-from kschedweb.engine.releases.classic.counterparts import NONE, PREDICATES, PRIORITIES, Counterpart, of_argument
+from kschedweb.engine.releases.classic.counterparts import PREDICATES, PRIORITIES, Counterpart, of_argument
 from tests.conftest import ROOT
 from tests.engine.releases.classic.test_policy import ARTICLE
 

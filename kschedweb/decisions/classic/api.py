@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 from kschedweb.accounts.roles import Action
 from kschedweb.decisions import selectors
 from kschedweb.decisions.classic import catalogue
-from kschedweb.engine.releases.classic.counterparts import EQUAL, NEAR, NONE
+from kschedweb.engine.config.notes import EQUAL, NEAR, NONE
 from kschedweb.engine.releases.classic.describing import PREDICATE, PRIORITY
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from kschedweb.engine.config.advice import warnings
 from kschedweb.engine.config.defaults import set_defaults
 from kschedweb.engine.config.document import RefusedError, decode_document, refusal
 from kschedweb.engine.config.model import Configuration, Profile
+from kschedweb.engine.config.notes import Conversion
 from kschedweb.engine.config.reading import read
 from kschedweb.engine.config.release import Release
 from kschedweb.engine.config.schema import API_VERSION, EXTENDER, KIND
@@ -39,7 +40,7 @@ class Loaded:
     ``errors`` are kube-scheduler's own words; ``problems`` the same one by one, each with the path of its field
     (``""`` for the document). ``warnings`` say what kube-scheduler would take but not heed, and whether the nearest
     release answers. ``defaulted`` is the document after defaults and ``configuration`` the form for the engine, both
-    only where it is valid.
+    only where it is valid. ``conversion`` is there where the document was of a version before v1.
     """
 
     errors: list[str] = field(default_factory=list)
@@ -48,6 +49,7 @@ class Loaded:
     defaulted: Fields | None = None
     configuration: Configuration | None = None
     lines: Mapping[str, int] = field(default_factory=dict, repr=False)
+    conversion: Conversion | None = None
 
     @property
     def valid(self) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 from kschedweb.engine.config import GateError, Loaded, Release, loading
 from kschedweb.engine.config import json_schema as schemas
 from kschedweb.engine.objects.access import Json
+from kschedweb.engine.releases.older import load_old, told_versions
 from kschedweb.engine.releases.v1_34 import V1_34
 from kschedweb.engine.releases.v1_35 import V1_35
 from kschedweb.engine.releases.v1_36 import V1_36
@@ -93,9 +94,10 @@ def write_gates(gates: Mapping[str, bool]) -> str:
 def load(document: str | bytes | Mapping[str, Any] | None, release: Release = CURRENT) -> Loaded:
     """Load YAML or JSON text or a mapping; ``None`` means kube-scheduler's defaults.
 
-    Never raises for the content of the document: all problems are in ``errors``.
+    A document of a version before v1 is loaded as the one of v1 that it becomes (``Loaded.conversion``), which
+    ``release`` itself would refuse. Never raises for the content of the document: all problems are in ``errors``.
     """
-    return loading.load(document, release)
+    return load_old(document, release) or told_versions(loading.load(document, release), document)
 
 
 def json_schema(release: Release = CURRENT) -> Json:
@@ -104,10 +106,15 @@ def json_schema(release: Release = CURRENT) -> Json:
 
 
 def cli_validate(text: str, release: Release = CURRENT) -> Json:
-    """The answer of ``validate`` on the command line: ``valid`` and, if there are any, errors, warnings, defaulted.
+    """The answer of ``validate`` on the command line. Empty text means the defaults."""
+    return cli_answer(load(text or None, release))
 
-    Empty text means the defaults.
+
+def cli_answer(loaded: Loaded) -> Json:
+    """``loaded`` as ``validate`` tells it: ``valid`` and, if there are any, errors, warnings, defaulted.
+
+    ``converted`` tells what became of a version before v1.
     """
-    loaded = load(text or None, release)
     parts = {"errors": loaded.errors, "warnings": loaded.warnings, "defaulted": loaded.defaulted}
+    parts["converted"] = loaded.conversion.to_dict() if loaded.conversion else None
     return {"valid": loaded.valid, **{name: value for name, value in parts.items() if value}}

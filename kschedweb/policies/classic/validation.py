@@ -31,6 +31,7 @@ class ClassicChecked:
 
     kind: ClassVar[Kind] = Kind.CLASSIC
     notes: ClassVar[list[FieldProblem]] = []
+    conversion: ClassVar[None] = None  # a Policy stays one; the page As a profile converts it
 
     text: str
     process: Mapping[str, Any]

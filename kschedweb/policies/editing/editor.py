@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.documents.marked import DocumentError, MarkedProblem, as_yaml, normalised, parse
 from kschedweb.engine.releases import CURRENT, RELEASES, ReleaseError, read_gates, write_gates
+from kschedweb.engine.releases.older import is_old
 from kschedweb.policies.dialect import EditorState
 from kschedweb.policies.editing import form
 from kschedweb.policies.editing.arguments import Field, leaves
 from kschedweb.policies.editing.switches import default_points
 from kschedweb.policies.editing.tables import Tables, tables
+from kschedweb.policies.older import as_v1
 from kschedweb.policies.validation import NOTHING_SAID, Checked, check, release_of
 
 if TYPE_CHECKING:
@@ -122,6 +124,8 @@ def opened(document: str, profile: int = 0, process: Mapping[str, Any] = NOTHING
     """The editor for a saved document and its ``process`` (the release and its feature gates)."""
     checked = check(document, process)
     data = checked.document.data if checked.document else {}
+    if checked.conversion:
+        data = checked.conversion.document  # which is what the form can show, and change
     shown = form.build(data, profile, checked.errors, offered(process))
     return Editor(document, document, checked, shown, dict(process))
 
@@ -145,15 +149,28 @@ def posted(fields: Mapping[str, str], saved: Mapping[str, Any] = NOTHING_SAID) -
     base = normalised(fields.get("base", document))
     profile = _index(fields.get("profile", ""))
     shows_form = "profile" in fields and "base" in fields
+    old, before = document, _as_v1(document, process)
+    if before:
+        shows_form, document = shows_form and base == document, before
+    base = _as_v1(base, process) or base
     try:
         if shows_form:
             document = form.apply(document, base, fields, profile, of)
         document, profile = _pressed(document, fields, profile, of)
+        document = old if document == before else document
     except DocumentError:
         return _unreadable(document, base, fields, profile, process, of)
     if "show_profile" in fields:
         profile = _index(fields["show_profile"])
     return opened(document, profile, process)
+
+
+def _as_v1(document: str, process: Mapping[str, Any]) -> str:
+    """What a valid ``document`` of a version before v1 becomes; "" for any other."""
+    if not is_old(document):
+        return ""
+    conversion = check(document, process).conversion
+    return as_v1(conversion) if conversion else ""
 
 
 def _process(fields: Mapping[str, str], saved: Mapping[str, Any], of: str = "process") -> dict[str, Any]:

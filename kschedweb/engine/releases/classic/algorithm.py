@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from kschedweb.engine.framework.interface import FilterPlugin, Plugin, ScorePlugin
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.releases.classic import predicates, priorities
-from kschedweb.engine.releases.classic.catalogue import EDITION, ORDER, Edition
+from kschedweb.engine.releases.classic.catalogue import (
+    CINDER,
+    EDITION,
+    NO_EXECUTE,
+    ORDER,
+    TAINT_NODES_BY_CONDITION,
+    Edition,
+)
 from kschedweb.engine.releases.classic.policy import Policy, PolicyRule
 from kschedweb.engine.releases.classic.predicates.volumes import KINDS
 from kschedweb.engine.validation.fields import Problem
 
 MAX_TOTAL = 2**63 - 1
 MAX_PRIORITY = 10
+ENDING = re.compile(r"(pred|predicate|predicates|priority|map)$")
+CLOSE = 0.8
+"""How alike a name must be to one that is known, from 0 to 1, for that one to be meant."""
+UNREGISTERED = dict.fromkeys((NO_EXECUTE, CINDER), "it has to be switched on")
+UNREGISTERED["CheckNodeUnschedulable"] = f"it has to be switched on by {TAINT_NODES_BY_CONDITION}"
+UNREGISTERED |= dict.fromkeys(("CheckNodeLabelPresence", "CheckServiceAffinity"), "it needs an argument")
 Argument = tuple[str, Json] | None
 
 
@@ -153,5 +168,22 @@ class Registry:
 
 def _unknown(key: str, number: int, choice: PolicyRule, known: Mapping[str, Any]) -> Problem:
     one = {"predicates": "Predicate", "priorities": "Priority"}[key]
-    said = f"Invalid configuration: {one} type not found for {choice.name}; known without an argument: "
-    return Problem(f"{key}[{number}].name", said + ", ".join(sorted(known)))
+    said = f"Invalid configuration: {one} type not found for {choice.name}; "
+    said += _meant(choice.name, known if key == "priorities" else {*known, *UNREGISTERED})
+    return Problem(f"{key}[{number}].name", f"{said}known without an argument: {', '.join(sorted(known))}")
+
+
+def _meant(name: str, names: Iterable[str]) -> str:
+    """Which of ``names`` is meant, be the ending another, as that of Go's constants; "" if none is close."""
+    if name in ORDER:
+        return f"{UNREGISTERED.get(name, 'it is of a later version')}; "
+    stems = {_stem(known): known for known in sorted(names)}
+    found = get_close_matches(_stem(name), stems, n=1, cutoff=CLOSE)
+    if not found:
+        return ""
+    meant = stems[found[0]]
+    return f"you mean {meant}{f', but {UNREGISTERED[meant]}' if meant in UNREGISTERED else ''}; "
+
+
+def _stem(name: str) -> str:
+    return ENDING.sub("", name.lower()) or name.lower()

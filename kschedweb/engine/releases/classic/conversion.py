@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 from kschedweb.engine.config import Release
+from kschedweb.engine.config.notes import EQUAL, NEAR, NONE, Note
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.releases.classic import counterparts, today
 from kschedweb.engine.releases.classic.algorithm import PolicyError, Registry
 from kschedweb.engine.releases.classic.catalogue import EDITION, ORDER, Edition
-from kschedweb.engine.releases.classic.counterparts import EQUAL, NEAR, NONE, Counterpart
+from kschedweb.engine.releases.classic.counterparts import Counterpart
 from kschedweb.engine.releases.classic.legacy import ALIASES, LegacyProfile, planned
 from kschedweb.engine.releases.classic.legacy import EQUAL as SAME_FOR_ALL
 from kschedweb.engine.releases.classic.legacy import PREDICATES as KNOWN_IN_1_22
@@ -44,21 +45,6 @@ MANDATORY = {
     "PodTopologySpread": "Rejects nodes by the spread constraints that pods have themselves: kube-scheduler 1.22 took "
     "it into the default set.",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """The result for one item of the policy.
-
-    ``path`` is its place, such as ``priorities[2]``, or ``priorities`` if it comes from the default provider; ``kind``
-    is equal, near or none; ``plugins`` are its counterparts.
-    """
-
-    path: str
-    name: str
-    kind: str
-    text: str
-    plugins: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

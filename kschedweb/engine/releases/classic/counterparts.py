@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kschedweb.engine.config.notes import EQUAL, NEAR, NONE
 from kschedweb.engine.objects.access import Json
-
-EQUAL, NEAR, NONE = "equal", "near", "none"
 
 
 @dataclass(frozen=True, slots=True)

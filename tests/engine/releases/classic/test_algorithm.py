@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from kschedweb.engine.releases.classic import Algorithm, Edition, PolicyError, Registry, load_policy
 from kschedweb.engine.releases.classic.catalogue import (
     CINDER,
+    EDITION,
     NO_EXECUTE,
     RESOURCE_LIMITS,
     TAINT_NODES_BY_CONDITION,
@@ -149,3 +152,33 @@ def test_1_9_knew_less_asked_everything_and_filled_in_nothing() -> None:
     assert algorithm(registry, predicates=[{"name": "PodFitsPorts"}]).never_asked == ()
     with pytest.raises(PolicyError, match="RequestedToCapacityRatioPriority"):
         algorithm(registry, priorities=[{"name": "RequestedToCapacityRatioPriority", "weight": 1}])
+
+
+@pytest.mark.parametrize(
+    ("key", "name", "said"),
+    [
+        ("predicates", "GeneralPred", "you mean GeneralPredicates;"),
+        ("predicates", "HostNamePred", "you mean HostName;"),
+        ("predicates", "NoVolumeZoneConflictPred", "you mean NoVolumeZoneConflict;"),
+        ("predicates", "MatchInterPodAffinityPred", "you mean MatchInterPodAffinity;"),
+        ("predicates", "MaxGCEPxDVolumeCountPred", "you mean MaxGCEPDVolumeCount;"),
+        ("predicates", "CheckServiceAffinityPred", "you mean CheckServiceAffinity, but it needs an argument;"),
+        ("predicates", "MaxCinderVolumeCountPred", f"you mean {CINDER}, but it has to be switched on;"),
+        ("predicates", CINDER, f"not found for {CINDER}; it has to be switched on;"),
+        ("priorities", "LeastRequested", "you mean LeastRequestedPriority;"),
+        ("predicates", "SomethingElse", "not found for SomethingElse; known without"),
+    ],
+)
+def test_a_name_as_articles_write_it_gets_the_one_that_is_meant(key: str, name: str, said: str) -> None:
+    with pytest.raises(PolicyError) as caught:
+        algorithm(Registry(), **{key: [{"name": name, "weight": 1}]})
+    assert said in str(caught.value)
+
+
+def test_every_name_that_an_article_lists_is_known_or_gets_one(shared: Path) -> None:
+    (article,) = (shared / "seeds").glob("000*")
+    names = set(re.findall(r"\b[A-Z]\w+Pred\b", article.read_text()))
+    assert len(names) > 20
+    for name in names - EDITION.predicates:
+        with pytest.raises(PolicyError, match="you mean"):
+            algorithm(Registry(), predicates=[{"name": name}])

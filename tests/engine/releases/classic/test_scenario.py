@@ -85,17 +85,18 @@ def test_what_a_policy_says_in_vain_is_remarked() -> None:
     )
 
 
-def test_the_command_line_goes_on_as_one_process_of_the_original_would(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("options", "last"), [((), 1), (("--one-process",), 7)])
+def test_the_command_line_goes_on_as_one_process_of_the_original_would_where_it_is_asked_to(
+    options: tuple[str, ...], last: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     weighed = {**BASE, "policy": {**POLICY, "priorities": [{"name": "LeastRequestedPriority", "weight": 7}]}}
     lines = [json.dumps(one) + "\n" for one in (BASE, weighed, BASE)]
     monkeypatch.setattr("sys.stdin", lines)
-    assert main(["explain"]) == 0
+    assert main(["explain", *options]) == 0
     out, err = capsys.readouterr()
     told = [json.loads(line)["pods"][0]["priorities"]["LeastRequestedPriority"]["weight"] for line in out.splitlines()]
-    assert told == [1, 7, 7]
-    assert "line 3: x: policy: LeastRequestedPriority weigh" in err
+    assert told == [1, 7, last]
+    assert ("line 3: x: policy: LeastRequestedPriority weigh" in err) is bool(options)
 
 
 def test_the_command_line_schedules(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,97 @@
+"""Configurations of kube-scheduler before v1, read by their own rules and converted to v1.
+
+What each version said, and what it meant by default, is that of the last kube-scheduler that read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from kschedweb.engine.config import Loaded, Release, loading
+from kschedweb.engine.config.document import RefusedError
+from kschedweb.engine.config.notes import Conversion
+from kschedweb.engine.config.reading import read
+from kschedweb.engine.config.source import Source, UnreadableError
+from kschedweb.engine.releases.older.document import converted, other_version
+from kschedweb.engine.releases.older.text import is_old, marks, readable
+from kschedweb.engine.releases.older.versions import READ, VERSIONS
+from kschedweb.engine.validation.fields import Problem
+
+__all__ = ["READ", "VERSIONS", "Conversion", "is_old", "load_old", "readable", "told_versions"]
+
+
+def load_old(document: str | bytes | Mapping[str, Any] | None, release: Release) -> Loaded | None:
+    """Load a document of a version before v1 as the one of v1 that it becomes; ``None`` for every other document.
+
+    Never raises for what the document says. The notes on its conversion are its first warnings.
+    """
+    if (source := _source(document)) is None:
+        return None
+    lines = source.lines or {}
+    try:
+        conversion = converted(source, release)
+    except RefusedError as refused:
+        return Loaded(refused.errors, refused.problems, lines=lines)
+    if conversion is None:
+        return None
+    if isinstance(document, str):
+        conversion = replace(conversion, notes=(*marks(document), *conversion.notes))
+    loaded = loading.load(conversion.document, release)
+    version = VERSIONS[conversion.version]
+    problems = loaded.problems
+    if not version.has_profiles:
+        problems = [replace(one, path=one.path.removeprefix("profiles[0].")) for one in problems]
+    return replace(
+        loaded,
+        problems=problems,
+        warnings=[_about(conversion, release), *map(_said, conversion.notes), *loaded.warnings],
+        lines=lines,
+        conversion=conversion,
+    )
+
+
+def _source(document: str | bytes | Mapping[str, Any] | None) -> Source | None:
+    """The document, read, if it may be of a version before v1."""
+    if isinstance(document, Mapping):
+        if document.get("apiVersion") not in VERSIONS:
+            return None
+    elif document is None:
+        return None
+    else:
+        text = document if isinstance(document, str) else document.decode("utf-8-sig", "replace")
+        if not any(version in text for version in VERSIONS):
+            return None
+        document = readable(text)
+    try:
+        return read(document)
+    except UnreadableError:
+        return None  # which is told of it as of any other text
+
+
+def _about(conversion: Conversion, release: Release) -> str:
+    last = VERSIONS[conversion.version].last
+    said = f"{conversion.version} is read as kube-scheduler {last} did, and becomes v1"
+    return f"apiVersion: {said}; kube-scheduler {release.name} itself does not take it"
+
+
+def _said(note: Any) -> str:
+    return ": ".join(dict.fromkeys(part for part in (note.path, note.name, note.text) if part))
+
+
+def told_versions(loaded: Loaded, document: str | bytes | Mapping[str, Any] | None) -> Loaded:
+    """``loaded`` with the versions that are read in its errors, where it is refused for its version."""
+    at = next((index for index, one in enumerate(loaded.problems) if one.path == "apiVersion"), None)
+    if at is None or document is None:
+        return loaded
+    try:
+        value = read(document).value
+    except UnreadableError:
+        return loaded
+    version = value.get("apiVersion") if isinstance(value, dict) else None
+    said = other_version(version) if isinstance(version, str) else ""
+    if not said:
+        return loaded
+    problem = Problem("apiVersion", f"{loaded.problems[at].text}: {said}")
+    return replace(loaded, errors=[problem.text], problems=[problem])

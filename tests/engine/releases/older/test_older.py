@@ -1,0 +1,321 @@
+"""Configurations of every version before v1 become ones of v1 that mean the same."""
+
+from __future__ import annotations
+
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kschedweb.engine.config import Loaded, Profile
+from kschedweb.engine.config.notes import EQUAL, NEAR, NONE
+from kschedweb.engine.releases import RELEASES, load
+from kschedweb.engine.releases.older import READ, readable
+from tests.support.printed import GROUP, PRINTED, Printed, of_today
+
+KIND = "KubeSchedulerConfiguration"
+
+
+def loaded(version: str, **fields: Any) -> Loaded:
+    api = version if "/" in version else f"{GROUP}/{version}"
+    return load({"apiVersion": api, "kind": KIND, **fields})
+
+
+def profile(found: Loaded, index: int = 0) -> Profile:
+    assert found.configuration is not None, found.errors
+    return found.configuration.profiles[index]
+
+
+def scores(found: Loaded) -> dict[str, int]:
+    return {ref.name: ref.weight for ref in profile(found).points["score"]}
+
+
+def names(found: Loaded, point: str) -> list[str]:
+    return [ref.name for ref in profile(found).points[point]]
+
+
+def note(found: Loaded, path: str, name: str = "") -> tuple[str, str]:
+    """The kind and the text of the note at ``path``."""
+    assert found.conversion is not None, found.errors
+    (kind, text), *_ = [
+        (one.kind, one.text) for one in found.conversion.notes if one.path == path and name in ("", one.name)
+    ]
+    return kind, text
+
+
+def plugins(**points: Any) -> dict[str, Any]:
+    return {"profiles": [{"plugins": points}]}
+
+
+def on(*entries: tuple[str, int] | str) -> list[dict[str, Any]]:
+    return [{"name": one} if isinstance(one, str) else {"name": one[0], "weight": one[1]} for one in entries]
+
+
+@pytest.mark.parametrize("one", PRINTED, ids=lambda one: one.name)
+def test_what_the_articles_print_means_the_same_in_v1(one: Printed) -> None:
+    found, today = load(one.text), load(of_today(one))
+    assert found.errors == []
+    assert today.errors == []
+    assert found.configuration is not None
+    assert today.configuration is not None
+    assert found.configuration.profiles == today.configuration.profiles
+    assert found.configuration.percentage_of_nodes_to_score == today.configuration.percentage_of_nodes_to_score
+    assert found.warnings[0].startswith("apiVersion: ")
+
+
+def test_the_articles_print_them_so(shared: Path) -> None:
+    """Every block of the documentation's article that is a configuration is one of those that are tried."""
+    text = next((shared / "seeds").glob("004*")).read_text()
+    blocks = text.split(f"apiVersion: {GROUP}/")[1:]
+    assert len(blocks) == 4
+    for block in blocks:
+        lines = takewhile(str.isascii, block.splitlines())
+        document = f"apiVersion: {GROUP}/" + "\n".join(lines)
+        assert yaml.safe_load(readable(document)) in [one.document for one in PRINTED]
+
+
+@pytest.mark.parametrize("version", [*(one for one in READ if not one.endswith("/v1")), f"{GROUP}/v1"])
+@pytest.mark.parametrize("release", RELEASES)
+def test_every_version_is_read_by_every_release(version: str, release: str) -> None:
+    found = load({"apiVersion": version, "kind": KIND}, RELEASES[release])
+    assert found.valid
+    assert (found.conversion is None) is version.endswith("scheduler.config.k8s.io/v1")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'{{"apiVersion": "{GROUP}/v1beta2", "kind": "{KIND}"}}',
+        f"kind: {KIND}\napiVersion: '{GROUP}/v1beta2'\n",
+        f"apiVersion: {GROUP}/v1beta2 # old\nkind: {KIND}\n".encode(),
+    ],
+)
+def test_text_of_every_form_is_read(text: str | bytes) -> None:
+    found = load(text)
+    assert found.valid
+    assert found.conversion is not None
+    assert found.conversion.version == f"{GROUP}/v1beta2"
+
+
+def test_what_is_converted_is_v1_itself() -> None:
+    found = loaded("v1beta1", **plugins(score={"disabled": on("NodeResourcesLeastAllocated")}))
+    assert found.conversion is not None
+    assert load(found.conversion.document).configuration == found.configuration
+
+
+def test_weights_of_then_stay() -> None:
+    before = {"InterPodAffinity": 1, "NodeAffinity": 1, "TaintToleration": 1, "PodTopologySpread": 2}
+    assert before.items() <= scores(loaded("v1beta2")).items()
+    assert (before | {"PodTopologySpread": 1}).items() <= scores(loaded("v1alpha2")).items()
+    assert {"NodeAffinity": 2, "TaintToleration": 3}.items() <= scores(loaded("v1beta3")).items()
+    kind, text = note(loaded("v1beta2"), "profiles[0].plugins.score", "TaintToleration")
+    assert (kind, text) == (EQUAL, "It weighed 1 by default, and weighs 3 now: its weight is written down.")
+
+
+@pytest.mark.parametrize(
+    ("plugin", "strategy"),
+    [
+        ("NodeResourcesLeastAllocated", {"type": "LeastAllocated"}),
+        ("NodeResourcesMostAllocated", {"type": "MostAllocated"}),
+        (
+            "RequestedToCapacityRatio",
+            {
+                "type": "RequestedToCapacityRatio",
+                "requestedToCapacityRatio": {"shape": [{"utilization": 0, "score": 10}]},
+            },
+        ),
+    ],
+)
+def test_plugins_that_scored_by_room_are_strategies(plugin: str, strategy: dict[str, Any]) -> None:
+    args = {"resources": on(("cpu", 3)), **strategy.get("requestedToCapacityRatio", {})}
+    score = {"disabled": on("NodeResourcesLeastAllocated"), "enabled": on((plugin, 5))}
+    config = [{"name": plugin, "args": args}]
+    found = loaded("v1beta1", profiles=[{"plugins": {"score": score}, "pluginConfig": config}])
+    assert scores(found)["NodeResourcesFit"] == 5
+    assert profile(found).args["NodeResourcesFit"]["scoringStrategy"] == {"resources": on(("cpu", 3)), **strategy}
+    assert note(found, "profiles[0].plugins.score.enabled[0]")[0] == EQUAL
+
+
+def test_of_two_that_scored_by_room_the_heavier_stays() -> None:
+    found = loaded("v1beta1", **plugins(score={"enabled": on(("NodeResourcesMostAllocated", 4))}))
+    assert scores(found)["NodeResourcesFit"] == 4
+    assert profile(found).args["NodeResourcesFit"]["scoringStrategy"]["type"] == "MostAllocated"
+    lighter = {"enabled": on(("NodeResourcesMostAllocated", 1))}
+    found = loaded("v1beta1", **plugins(score=lighter))
+    assert profile(found).args["NodeResourcesFit"]["scoringStrategy"]["type"] == "LeastAllocated"
+    assert note(found, "profiles[0].plugins.score.enabled[0]")[0] == NONE
+
+
+def test_no_plugin_that_scores_by_room_is_none_today() -> None:
+    found = loaded("v1beta1", **plugins(score={"disabled": on("NodeResourcesLeastAllocated")}))
+    assert "NodeResourcesFit" not in scores(found)
+    assert "NodeResourcesFit" in names(found, "filter")
+
+
+def test_pods_without_constraints_are_spread_as_then() -> None:
+    arguments = profile(loaded("v1alpha2")).args["PodTopologySpread"]
+    assert arguments["defaultingType"] == "System"
+    found = loaded("v1alpha2", **plugins(score={"disabled": on("DefaultPodTopologySpread")}))
+    arguments = profile(found).args["PodTopologySpread"]
+    assert (arguments["defaultingType"], arguments.get("defaultConstraints", [])) == ("List", [])
+
+
+def test_constraints_of_v1beta1_need_no_type() -> None:
+    constraints = [{"maxSkew": 2, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}]
+    config = [{"name": "PodTopologySpread", "args": {"defaultConstraints": constraints}}]
+    assert profile(loaded("v1beta1", profiles=[{"pluginConfig": config}])).args["PodTopologySpread"][
+        "defaultingType"
+    ] == ("List")
+    assert "defaultingType" in loaded("v1beta2", profiles=[{"pluginConfig": config}]).errors[0]
+
+
+def test_node_labels_are_node_affinity() -> None:
+    args = {"presentLabels": ["ssd"], "absentLabels": ["old"], "presentLabelsPreference": ["fast"]}
+    points = {"filter": {"enabled": on("NodeLabel")}, "score": {"enabled": on(("NodeLabel", 7))}}
+    found = loaded("v1beta1", profiles=[{"plugins": points, "pluginConfig": [{"name": "NodeLabel", "args": args}]}])
+    affinity = profile(found).args["NodeAffinity"]["addedAffinity"]
+    (term,) = affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert [(one["key"], one["operator"]) for one in term["matchExpressions"]] == [
+        ("ssd", "Exists"),
+        ("old", "DoesNotExist"),
+    ]
+    (preferred,) = affinity["preferredDuringSchedulingIgnoredDuringExecution"]
+    assert (preferred["weight"], preferred["preference"]["matchExpressions"][0]["key"]) == (7, "fast")
+
+
+@pytest.mark.parametrize("name", ["ServiceAffinity", "NodePreferAvoidPods", "SomebodysOwn"])
+def test_what_has_no_counterpart_is_left_out_and_told(name: str) -> None:
+    found = loaded("v1beta1", **plugins(score={"enabled": on((name, 3))}))
+    assert name not in scores(found)
+    assert note(found, "profiles[0].plugins.score.enabled[0]")[0] == NONE
+
+
+def test_limits_of_volumes_are_one_plugin() -> None:
+    found = loaded("v1beta2", **plugins(filter={"disabled": on("*"), "enabled": on("EBSLimits", "GCEPDLimits")}))
+    assert names(found, "filter") == ["NodeVolumeLimits"]
+    found = loaded("v1beta2", **plugins(filter={"disabled": on("EBSLimits")}))
+    assert "NodeVolumeLimits" in names(found, "filter")
+    assert note(found, "profiles[0].plugins.filter.disabled[0]")[0] == NEAR
+
+
+def test_a_plugin_is_not_enabled_twice_but_replaced() -> None:
+    found = loaded("v1beta1", **plugins(score={"enabled": on(("ImageLocality", 6))}))
+    assert scores(found)["ImageLocality"] == 6
+    assert "asked to disable it first" in note(found, "profiles[0].plugins.score.enabled[0]")[1]
+
+
+def test_multipoint_of_v1beta2_did_not_reach_the_default_plugins() -> None:
+    found = loaded("v1beta2", **plugins(multiPoint={"enabled": on(("TaintToleration", 9)), "disabled": on("NodeName")}))
+    assert scores(found)["TaintToleration"] == 1
+    assert "NodeName" in names(found, "filter")
+
+
+def test_v1alpha1_is_one_profile() -> None:
+    found = loaded(
+        "v1alpha1",
+        schedulerName="mine",
+        algorithmSource={"provider": "ClusterAutoscalerProvider"},
+        hardPodAffinitySymmetricWeight=10,
+        bindTimeoutSeconds=30,
+        disablePreemption=True,
+        healthzBindAddress="0.0.0.0:10251",
+        leaderElection={"lockObjectName": "lock", "resourceLock": "endpoints"},
+        plugins={"unreserve": {"enabled": on("VolumeBinding")}, "postFilter": {"disabled": on("TaintToleration")}},
+    )
+    one = profile(found)
+    assert one.scheduler_name == "mine"
+    assert one.args["NodeResourcesFit"]["scoringStrategy"]["type"] == "MostAllocated"
+    assert one.args["InterPodAffinity"]["hardPodAffinityWeight"] == 10
+    assert one.args["VolumeBinding"]["bindTimeoutSeconds"] == 30
+    assert "DefaultPreemption" not in names(found, "postFilter")
+    assert "TaintToleration" not in names(found, "preScore")
+    assert found.defaulted is not None
+    assert found.defaulted["leaderElection"]["resourceName"] == "lock"
+    assert found.defaulted["leaderElection"]["resourceLock"] == "leases"
+    assert note(found, "healthzBindAddress")[0] == NONE
+    assert note(found, "leaderElection.resourceLock")[0] == NEAR
+
+
+def test_componentconfig_is_read() -> None:
+    found = loaded("componentconfig/v1alpha1", algorithmSource={"provider": "DefaultProvider"}, failureDomains="zone")
+    assert found.valid
+    assert note(found, "failureDomains")[0] == NONE
+
+
+def test_extenders_of_v1alpha2_are_written_otherwise() -> None:
+    extender = {"urlprefix": "http://127.0.0.1:1/x", "filterVerb": "f", "enableHttps": False, "httpTimeout": 2 * 10**9}
+    found = loaded("v1alpha2", extenders=[extender])
+    assert found.configuration is not None, found.errors
+    assert found.configuration.extenders[0]["httpTimeout"] == "2s"
+    assert found.configuration.extenders[0]["urlPrefix"] == "http://127.0.0.1:1/x"
+
+
+@pytest.mark.parametrize(
+    ("version", "fields", "path", "said"),
+    [
+        ("v1beta3", {"healthzBindAddress": "x"}, "healthzBindAddress", 'unknown field "healthzBindAddress"'),
+        ("v1beta1", plugins(multiPoint={}), "profiles[0].plugins.multiPoint", "unknown field"),
+        ("v1alpha1", {"algorithmSource": {"policy": {"file": {"path": "x"}}}}, "algorithmSource.policy", "that Policy"),
+        ("v1alpha1", {"algorithmSource": {"provider": "X"}}, "algorithmSource.provider", "no such provider"),
+        ("v1beta2", {"parallelism": 0}, "parallelism", "parallelism"),
+        ("v1beta2", {"profiles": {}}, "profiles", "profiles"),
+        ("v1alpha1", {"plugins": []}, "plugins", "plugins"),
+        (
+            "v1alpha1",
+            {"leaderElection": {"lockObjectName": "a", "resourceName": "b"}},
+            "leaderElection.lockObjectName",
+            "do not match",
+        ),
+    ],
+)
+def test_what_a_version_did_not_allow_is_refused_at_its_place(
+    version: str, fields: dict[str, Any], path: str, said: str
+) -> None:
+    found = loaded(version, **fields)
+    assert not found.valid
+    assert [problem.path for problem in found.problems] == [path]
+    assert said in found.errors[0]
+
+
+def test_v1alpha1_passed_over_unknown_fields() -> None:
+    found = loaded("v1alpha1", profiles=[], plugins={"preScore": {"disabled": on("*")}})
+    assert found.valid
+    assert note(found, "profiles")[0] == NONE
+    assert names(found, "preScore") != []
+
+
+@pytest.mark.parametrize("version", [f"{GROUP}/v1beta9", f"{GROUP}/v2", "componentconfig/v1"])
+def test_an_unknown_version_names_those_that_are_read(version: str) -> None:
+    found = load({"apiVersion": version, "kind": KIND})
+    assert not found.valid
+    assert all(one in found.errors[0] for one in READ)
+    assert found.problems[0].path == "apiVersion"
+
+
+@pytest.mark.parametrize("odd", [None, 3, "x", [], {}, [None], [3], {"name": 3}, [{"name": 3}], [{"name": "x"}]])
+def test_odd_values_are_told_never_raised(odd: Any) -> None:
+    for version in READ:
+        for fields in (
+            {"profiles": odd},
+            {"profiles": [{"plugins": odd}]},
+            {"profiles": [{"plugins": {"score": odd}}]},
+            {"profiles": [{"plugins": {"score": {"enabled": odd, "disabled": odd}, "filter": {"enabled": odd}}}]},
+            {"profiles": [{"pluginConfig": odd}]},
+            {"profiles": [{"pluginConfig": [{"name": "NodeLabel", "args": odd}]}]},
+            {"plugins": odd, "pluginConfig": odd, "algorithmSource": odd, "leaderElection": odd, "extenders": odd},
+            {"plugins": {"unreserve": odd, "postFilter": odd}, "kind": odd},
+        ):
+            found = load({"apiVersion": version, "kind": KIND, **fields})
+            assert found.valid or found.errors
+
+
+def test_marks_of_people_are_comments() -> None:
+    rest = "extenders:\n- urlPrefix: http://127.0.0.1/x\n...\nparallelism: 3\n"
+    text = f"apiVersion: {GROUP}/v1beta2\nkind: {KIND}// so\n{rest}"
+    found = load(text)
+    assert found.configuration is not None, found.errors
+    assert found.configuration.parallelism == 3
+    assert found.configuration.extenders[0]["urlPrefix"] == "http://127.0.0.1/x"
+    assert readable(text.replace("v1beta2", "v1")) == text.replace("v1beta2", "v1")
