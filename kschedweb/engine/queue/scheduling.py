@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import cmp_to_key
 from typing import Any
@@ -22,6 +22,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.queue.backoff import WINDOW, BackoffQueue
 from kschedweb.engine.queue.heap import Heap
 from kschedweb.engine.queue.hints import Hints, Strategy
+from kschedweb.engine.queue.inflight import InFlight
 from kschedweb.engine.queue.pods import Queued, QueuedPod, UnschedulablePods
 from kschedweb.engine.queue.timing import FLUSH_PERIOD, Timing
 from kschedweb.engine.state.cluster import ClusterObjects
@@ -66,10 +67,7 @@ class SchedulingQueue:
         self.active: Heap[Queued] = Heap(less)
         self.backoff = BackoffQueue(self._timing.initial_backoff, self._timing.longest_backoff, less)
         self.unschedulable = UnschedulablePods()
-        self.in_flight: dict[str, QueuedPod] = {}  # by uid, in the order in which they were taken
-        self._since: dict[str, int] = {}  # uid -> the number of the first event that came after it was taken
-        self._events: deque[tuple[int, ClusterEvent, ObjectChange]] = deque()
-        self._counted = 0
+        self.in_flight = InFlight()
         self._looked = 0  # the last period in which old pods were looked for
         self.incoming: Counter[tuple[str, str]] = Counter()  # pods by the part they came into, and what brought them
         self._cause = ""
@@ -161,22 +159,11 @@ class SchedulingQueue:
     def _take_off(self, queued: Queued) -> bool:
         """Let all its pods be in flight; whether any is that was not already."""
         queued.attempts += 1
-        left = False
-        for member in queued.members:
-            if member.pod.uid not in self.in_flight:
-                self.in_flight[member.pod.uid] = member
-                self._since[member.pod.uid] = self._counted
-                left = True
-        return left
+        return any([self.in_flight.take(member) for member in queued.members])
 
     def done(self, uid: str) -> None:
         """The pod needs no events any more: it was handled, or is beyond the point where it could be rejected."""
-        if self.in_flight.pop(uid, None) is None:
-            return
-        del self._since[uid]
-        oldest = next(iter(self._since.values()), self._counted)
-        while self._events and self._events[0][0] < oldest:
-            self._events.popleft()
+        self.in_flight.done(uid)
 
     def put_back(
         self,
@@ -220,13 +207,10 @@ class SchedulingQueue:
 
     def _meanwhile(self, queued: QueuedPod) -> Strategy:
         """What the events mean for the pod that came while it was in flight."""
-        since = self._since.get(queued.pod.uid)
-        if not queued.rejectors or since is None:
+        if not queued.rejectors or queued.pod.uid not in self.in_flight:
             return Strategy.AFTER_BACKOFF
         found = Strategy.SKIP
-        for number, event, change in self._events:
-            if number < since:
-                continue
+        for event, change in self.in_flight.meanwhile(queued.pod.uid):
             strategy = self._hints.strategy(queued, event, change)
             if strategy is Strategy.IMMEDIATELY or (strategy is not Strategy.SKIP and not queued.pending):
                 return strategy
@@ -425,5 +409,4 @@ class SchedulingQueue:
         return True
 
     def _remember(self, event: ClusterEvent, old: Any, new: Any) -> None:
-        self._events.append((self._counted, event, ObjectChange(old, new, self.cluster)))
-        self._counted += 1
+        self.in_flight.remember(event, ObjectChange(old, new, self.cluster))

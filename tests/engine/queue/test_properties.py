@@ -130,7 +130,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     @invariant()
     def events_are_kept_for_pods_in_flight_only(self) -> None:
-        assert self.flying or not self.queue._events
+        assert self.flying or not self.queue.in_flight.events
 
 
 TestQueue = QueueMachine.TestCase

@@ -139,9 +139,9 @@ def test_events_are_forgotten_with_the_last_pod_they_may_concern() -> None:
     first, second = popped(one), popped(one)
     one.move(ASSIGNED_POD_DELETE, BOUND, None, 0.1)
     one.done(first.pod.uid)
-    assert len(one._events) == 1
+    assert len(one.in_flight.events) == 1
     one.done(second.pod.uid)
-    assert not one._events
+    assert not one.in_flight.events
     assert not one.in_flight
 
 
