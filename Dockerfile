@@ -14,6 +14,8 @@ COPY requirements.txt ./
 RUN pip install --no-cache-dir --disable-pip-version-check -r requirements.txt
 
 FROM python:3.12-slim
+ARG KSCHEDWEB_COMMIT=
+ENV KSCHEDWEB_COMMIT=$KSCHEDWEB_COMMIT
 RUN useradd --system --uid 10001 --home-dir /nonexistent --no-create-home --shell /usr/sbin/nologin kschedweb \
     && install -d -o kschedweb -g kschedweb -m 700 /data
 ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 KSCHEDWEB_DATA_DIR=/data KSCHEDWEB_HOST=0.0.0.0

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from django.utils.functional import SimpleLazyObject
 
 from kschedweb.accounts.roles import Action, may
+from kschedweb.build import product
+from kschedweb.engine.releases import RELEASES
 from kschedweb.jobs.models import UNFINISHED, Job
 from kschedweb.live.approvals.selectors import waiting_count
 from kschedweb.policies.scope import scope_of
@@ -36,6 +38,7 @@ def frame(request: HttpRequest) -> dict[str, object]:
         "playground_pages": SimpleLazyObject(lambda: navigation.entries(navigation.PLAYGROUND, allowed, current, "")),
         "waiting_approvals": waiting_count,
         "running_jobs": Job.objects.filter(state__in=UNFINISHED).count,
+        "product": product(", ".join(RELEASES)) if role else "",
         "may_edit": may(role, Action.EDIT),
         "may_administer": may(role, Action.ADMINISTER),
         "path_scoped": navigation.is_scoped(current),

@@ -4,6 +4,7 @@ python -m kschedweb.engine explain [--mode each|sequence] [--extenders] [--relea
 python -m kschedweb.engine schedule [--summary] [--extenders] [--release 1.37] < scenarios.jsonl
 python -m kschedweb.engine validate [--release 1.37] [--feature-gates VolumeLimitScaling=false] < config.yaml
 python -m kschedweb.engine convert [--classic '{"version": "1.9"}'] [--release 1.37] < policy.yaml
+python -m kschedweb.engine --version
 python -m kschedweb.engine gate --policy policy.yaml --snapshot cluster.json [--max-moved 10%] … (docs/gate.md)
 
 The release is the scenario's own ("release", "featureGates") where it names one, else --release, else 1.37.
@@ -26,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from kschedweb.build import product
 from kschedweb.engine.config import Release
 from kschedweb.engine.config.specs import PluginError
 from kschedweb.engine.extenders.transport import transport
@@ -85,7 +87,12 @@ def writable(text: str) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m kschedweb.engine", description="kube-scheduler's decisions.")
+    parser = argparse.ArgumentParser(
+        prog="python -m kschedweb.engine",
+        description="kube-scheduler's decisions.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,  # the line of --version stays one
+    )
+    parser.add_argument("--version", action="version", version=product(", ".join(RELEASES)))
     commands = parser.add_subparsers(dest="command", required=True)
     explain = commands.add_parser("explain", help="every verdict and score for each pending pod of each scenario")
     explain.add_argument("--mode", choices=("each", "sequence"), help="in place of the scenarios' own mode")

@@ -14,6 +14,7 @@ from tests.conftest import ROOT
 from tests.support.processes import free_port
 
 READ = re.compile(r"""\benv\.(text|secret|words|boolean|integer)\(\s*["'](\w+)["']""")
+BUILD = re.compile(r'os\.environ\.(get)\("(\w+)"')
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -34,6 +35,7 @@ def test_readme_documents_exactly_the_variables_that_the_code_reads() -> None:
         for path in (ROOT / "kschedweb").rglob("*.py")
         for reader, name in READ.findall(path.read_text(encoding="utf-8"))
     }
+    read |= {name: reader for reader, name in BUILD.findall((ROOT / "kschedweb" / "build.py").read_text())}
     rows = re.findall(r"^\| `(\w+)`( ▪)? \|", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(read) == sorted(name for name, _ in rows)
     from_files = {name for name, reader in read.items() if reader in ("secret", "words")}

@@ -1,0 +1,59 @@
+"""What is running: the product's version, the commit that it was built from, and a mark of the operator's own."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cache
+from pathlib import Path
+
+from kschedweb import __version__
+
+COMMIT = re.compile(r"[0-9a-f]{7,64}")
+SHOWN = 12  # digits of a commit
+MOST = 100  # characters of a mark
+CHECKOUT = Path(__file__).parents[1]
+
+
+def product(releases: str) -> str:
+    """One line: "kschedweb 0.1.0, kube-scheduler 1.36, 1.37, commit 0123456789ab, staging".
+
+    What is unknown is left out. ``releases`` are those of kube-scheduler that are answered for.
+    """
+    parts = [f"kschedweb {__version__}", f"kube-scheduler {releases}"]
+    parts += [f"commit {found[:SHOWN]}"] if (found := commit()) else []
+    return ", ".join([*parts, *filter(None, [mark()])])
+
+
+def mark() -> str:
+    """``KSCHEDWEB_BUILD``: a word or two by which an operator knows this build, on one line."""
+    return " ".join(os.environ.get("KSCHEDWEB_BUILD", "").split())[:MOST]
+
+
+def commit() -> str:
+    """``KSCHEDWEB_COMMIT``, as an image has it; else that of the checkout. "" where neither says one."""
+    said = os.environ.get("KSCHEDWEB_COMMIT", "").strip().lower()
+    return said if COMMIT.fullmatch(said) else _checked_out(CHECKOUT)
+
+
+@cache
+def _checked_out(checkout: Path) -> str:
+    """The commit of a git checkout, be it the main one or another worktree; "" where there is none."""
+    folder = checkout / ".git"
+    try:
+        if folder.is_file():
+            folder = checkout / folder.read_text().removeprefix("gitdir:").strip()
+        head = (folder / "HEAD").read_text().strip()
+        shared = folder / "commondir"
+        common = folder / shared.read_text().strip() if shared.is_file() else folder
+        return head if COMMIT.fullmatch(head) else _referenced(common, head.removeprefix("ref:").strip())
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _referenced(folder: Path, name: str) -> str:
+    """The commit of the reference ``name``. Raises OSError where nothing can be read."""
+    if (loose := folder / name).is_file():
+        return loose.read_text().strip()
+    packed = (folder / "packed-refs").read_text().splitlines()
+    return next((line.split()[0] for line in packed if line.endswith(f" {name}")), "")

@@ -1,0 +1,83 @@
+"""What is running is told alike by the engine's command line, by manage.py and at the foot of each page."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kschedweb import __version__, build
+from kschedweb.engine.releases import RELEASES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from django.test import Client
+
+ROOT = Path(__file__).parents[1]
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+SAID = f"kschedweb {__version__}, kube-scheduler {', '.join(RELEASES)}, commit 0123456789ab, our own"
+
+
+@pytest.mark.parametrize("command", [["-m", "kschedweb.engine", "--version"], ["manage.py", "version"]])
+def test_a_command_tells_it(command: list[str]) -> None:
+    environment = {**os.environ, "KSCHEDWEB_COMMIT": COMMIT, "KSCHEDWEB_BUILD": " our\nown "}
+    environment.pop("KSCHEDWEB_SECRET_KEY", None)
+    done = subprocess.run([sys.executable, *command], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{SAID}\n", "")
+
+
+@pytest.mark.django_db
+def test_the_foot_of_a_page_tells_it_to_people_who_are_signed_in(
+    client: Client, client_as: Callable[[str], Client], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KSCHEDWEB_COMMIT", COMMIT)
+    monkeypatch.setenv("KSCHEDWEB_BUILD", "our own")
+    assert f'<footer class="small">{SAID}</footer>' in client_as("viewer").get("/policies/").content.decode()
+    assert __version__ not in client.get("/policies/", follow=True).content.decode()
+
+
+@pytest.mark.django_db
+def test_a_mark_is_text_on_a_page(client_as: Callable[[str], Client], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KSCHEDWEB_BUILD", "<b>x</b>" + "y" * 200)
+    told = client_as("viewer").get("/policies/").content.decode()
+    assert "&lt;b&gt;x&lt;/b&gt;" in told
+    assert "y" * build.MOST not in told
+
+
+def test_the_commit_of_a_checkout_is_found_in_every_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def git(folder: Path, *arguments: str) -> str:
+        identity = ("-c", "user.name=x", "-c", "user.email=x@example.com")
+        command = ["git", *identity, *arguments]
+        return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
+
+    monkeypatch.delenv("KSCHEDWEB_COMMIT", raising=False)
+    main, other = tmp_path / "main", tmp_path / "other"
+    main.mkdir()
+    git(main, "init", "-q")
+    git(main, "commit", "-q", "--allow-empty", "-m", "first")
+    git(main, "worktree", "add", "-q", "-b", "side", str(other))
+    git(other, "commit", "-q", "--allow-empty", "-m", "second")
+    for change in ((), ("pack-refs", "--all"), ("checkout", "-q", "--detach")):
+        if change:
+            git(main, *change)
+        for folder in (main, other):
+            build._checked_out.cache_clear()
+            monkeypatch.setattr(build, "CHECKOUT", folder)
+            assert build.commit() == git(folder, "rev-parse", "HEAD")
+    build._checked_out.cache_clear()
+    monkeypatch.setattr(build, "CHECKOUT", tmp_path)
+    assert build.commit() == ""
+    assert "commit" not in build.product("1.36")
+    monkeypatch.setenv("KSCHEDWEB_COMMIT", "no commit")
+    assert build.commit() == ""
+
+
+def test_this_checkout_has_a_commit_or_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KSCHEDWEB_COMMIT", raising=False)
+    assert re.fullmatch("[0-9a-f]{40}", build.commit()) or not (ROOT / ".git").exists()
