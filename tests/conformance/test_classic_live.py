@@ -90,6 +90,6 @@ def said_by_us(policy: dict[str, Any]) -> str:
         with pytest.raises(PolicyError) as caught:
             Registry().algorithm(loaded.policy)
         problems += caught.value.problems
-    # What is known instead comes on top of the original's words.
-    words = [problem.text.partition("; known without an argument")[0] for problem in problems]
+    # What is known or needed instead comes on top of the original's words.
+    words = [problem.text.partition("; ")[0] for problem in problems]
     return words[0] if len(words) == 1 else f"[{', '.join(words)}]"
