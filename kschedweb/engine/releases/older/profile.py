@@ -221,7 +221,8 @@ class ProfileConversion:
             stands = STANDS_FOR.get(name, name)
             path = f"plugins.score.enabled[{list(explicit).index(name)}]"
             if stands in chosen and chosen[stands] != name:
-                said = f"{stands} stands for {chosen[stands]}, which weighs more or as much."
+                kept_one = chosen[stands]
+                said = f"Only one of {name} and {kept_one} can be kept: {kept_one}, which weighs as much or more."
                 self.note(path, name, NONE, said, stands)
                 continue
             if stands != name:
