@@ -38,7 +38,8 @@ def test_the_foot_of_a_page_tells_it_to_people_who_are_signed_in(
 ) -> None:
     monkeypatch.setenv("KSCHEDWEB_COMMIT", COMMIT)
     monkeypatch.setenv("KSCHEDWEB_BUILD", "our own")
-    assert f'<footer class="section soft small">{SAID}</footer>' in client_as("viewer").get("/policies/").content.decode()
+    page = client_as("viewer").get("/policies/").content.decode()
+    assert f'<footer class="section soft small">{SAID}</footer>' in page
     assert __version__ not in client.get("/policies/", follow=True).content.decode()
 
 
