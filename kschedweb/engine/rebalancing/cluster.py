@@ -1,0 +1,83 @@
+"""The cluster that a descheduling cycle sees: an evicted pod is gone from it at once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from kschedweb.engine.objects.access import Json, each, integer, mapping, text
+from kschedweb.engine.objects.labels import Selector
+from kschedweb.engine.objects.node import Node
+from kschedweb.engine.objects.workloads import Budget
+from kschedweb.engine.rebalancing.pods import PodFilter, PodView
+
+
+@dataclass(frozen=True, slots=True)
+class DisruptionBudget:
+    """A budget, and what decides on pods that are not ready."""
+
+    key: str
+    budget: Budget
+    always_allows: bool
+    healthy: bool  # as many pods are healthy as should be, and some should
+
+    @classmethod
+    def read(cls, raw: Json) -> DisruptionBudget:
+        metadata, status = mapping(raw, "metadata"), mapping(raw, "status")
+        budget = Budget.read(raw)
+        current, desired = (integer(status, name, path="status.") for name in ("currentHealthy", "desiredHealthy"))
+        return cls(
+            key=f"{budget.namespace}/{text(metadata, 'name', 'metadata.')}",
+            budget=budget,
+            always_allows=text(mapping(raw, "spec"), "unhealthyPodEvictionPolicy", "spec.") == "AlwaysAllow",
+            healthy=current >= desired > 0,
+        )
+
+    def selects(self, pod: PodView) -> bool:
+        """Whether it means the pod; unlike for the disruption controller an empty selector means all."""
+        return pod.namespace == self.budget.namespace and self.budget.selector.matches(pod.pod.labels)
+
+
+@dataclass(slots=True)
+class Cluster:
+    """``claims`` are the storage classes of claims by namespace and name, None where a claim names none."""
+
+    nodes: list[Node]
+    budgets: list[DisruptionBudget] = field(default_factory=list)
+    namespaces: dict[str, dict[str, str]] = field(default_factory=dict)  # with their labels
+    claims: dict[str, str | None] = field(default_factory=dict)
+    pods: dict[str, PodView] = field(default_factory=dict)
+    by_node: dict[str, dict[str, PodView]] = field(default_factory=lambda: defaultdict(dict))
+    by_owner: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+
+    def add(self, pods: Iterable[PodView]) -> None:
+        """Put in pods, in their order."""
+        for pod in pods:
+            self.pods[pod.key] = pod
+            if pod.node:
+                self.by_node[pod.node][pod.key] = pod
+            for owner in pod.owners:
+                self.by_owner[owner.uid].add(pod.key)
+
+    def remove(self, pod: PodView) -> None:
+        """Take out an evicted pod."""
+        del self.pods[pod.key]
+        if pod.node:
+            del self.by_node[pod.node][pod.key]
+        for owner in pod.owners:
+            self.by_owner[owner.uid].discard(pod.key)
+
+    def on(self, node: str, passes: PodFilter | None = None, *, done: bool = False) -> list[PodView]:
+        """The pods on a node that pass; with ``done`` those that have ended as well."""
+        found = self.by_node.get(node, {}).values()
+        return [pod for pod in found if (done or not pod.done) and (passes is None or passes(pod))]
+
+    def ready(self, selector: Selector) -> list[Node]:
+        """The nodes that a selector matches and that are ready, or say nothing of it."""
+        return [node for node in self.nodes if selector.matches(node.labels) and is_ready(node)]
+
+
+def is_ready(node: Node) -> bool:
+    conditions = each(mapping(node.raw, "status"), "conditions", "status.")
+    return not any(one.get("type") == "Ready" and one.get("status") != "True" for one, _ in conditions)

@@ -1,0 +1,101 @@
+"""The types of a DeschedulerPolicy, descheduler/v1alpha2."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kschedweb.engine.config.types import BOOL, INT64, RAW, STRING, Field, ListOf, Struct
+from kschedweb.engine.documents.json_schema import DIALECT, Schemas
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.rebalancing.arguments import STRINGS, UINT
+
+GROUP, KIND = "descheduler", "DeschedulerPolicy"
+API_VERSION = f"{GROUP}/v1alpha2"
+POINTS = {  # as written -> as the descheduler calls it
+    "presort": "PreSort",
+    "sort": "Sort",
+    "deschedule": "Deschedule",
+    "balance": "Balance",
+    "filter": "Filter",
+    "preevictionfilter": "PreEvictionFilter",
+}
+KUBERNETES_METRICS, PROMETHEUS = "KubernetesMetrics", "Prometheus"
+
+_PLUGIN_SET = Struct(
+    "v1alpha2.PluginSet",
+    "The plugins at one extension point.",
+    (Field("enabled", STRINGS, "Those that run, in this order."), Field("disabled", STRINGS, "Has no effect.")),
+)
+_PLUGIN_CONFIG = Struct(
+    "v1alpha2.PluginConfig",
+    "A plugin with its arguments.",
+    (Field("name", STRING, "The plugin."), Field("args", RAW, "Its arguments.")),
+)
+_PROFILE = Struct(
+    "v1alpha2.DeschedulerProfile",
+    "Plugins that share a DefaultEvictor.",
+    (
+        Field("name", STRING, "The name of the profile."),
+        Field("pluginConfig", ListOf(_PLUGIN_CONFIG), "The arguments of each plugin."),
+        Field(
+            "plugins",
+            Struct("v1alpha2.Plugins", "The plugins that run.", tuple(Field(point, _PLUGIN_SET) for point in POINTS)),
+            "The plugins that run, by extension point.",
+        ),
+    ),
+)
+_SECRET = Struct(
+    "v1alpha2.SecretReference",
+    "A Secret.",
+    (Field("namespace", STRING, "Its namespace."), Field("name", STRING, "Its name.")),
+)
+_TOKEN = Struct("v1alpha2.AuthToken", "A token.", (Field("secretReference", _SECRET, "Where it is.", pointer=True),))
+_PROMETHEUS = Struct(
+    "v1alpha2.Prometheus",
+    "A Prometheus.",
+    (Field("url", STRING, "Its address."), Field("authToken", _TOKEN, "The token it wants.", pointer=True)),
+)
+_PROVIDER = Struct(
+    "v1alpha2.MetricsProvider",
+    "Where real use comes from.",
+    (
+        Field("source", STRING, f"{KUBERNETES_METRICS} or {PROMETHEUS}."),
+        Field("prometheus", _PROMETHEUS, "Which Prometheus.", pointer=True),
+    ),
+)
+_COLLECTOR = Struct(
+    "v1alpha2.MetricsCollector", "The older way to ask for metrics.", (Field("enabled", BOOL, "Whether to collect."),)
+)
+LIMITS = ("maxNoOfPodsToEvictPerNode", "maxNoOfPodsToEvictPerNamespace", "maxNoOfPodsToEvictTotal")
+POLICY = Struct(
+    f"v1alpha2.{KIND}",
+    "What the descheduler does in each cycle.",
+    (
+        Field("kind", STRING, f"Always {KIND}."),
+        Field("apiVersion", STRING, f"Always {API_VERSION}."),
+        Field("profiles", ListOf(_PROFILE), "Sets of plugins, one after the other."),
+        Field("nodeSelector", STRING, "Only nodes with these labels, as in kubectl -l.", pointer=True),
+        *(Field(name, UINT, "The most evictions of one cycle.", pointer=True) for name in LIMITS),
+        Field("evictionFailureEventNotification", BOOL, "Events for refused evictions.", pointer=True),
+        Field("metricsCollector", _COLLECTOR, "The older way to ask for metrics.", pointer=True),
+        Field("metricsProviders", ListOf(_PROVIDER), "Where real use comes from."),
+        Field("gracePeriodSeconds", INT64, "In place of the pods' own grace period.", pointer=True),
+    ),
+)
+
+
+def json_schema(args: Mapping[str, Struct]) -> Json:
+    """The JSON Schema of a policy; ``args`` are the arguments of each plugin by name."""
+    schemas = Schemas()
+    found = {"$schema": DIALECT, "title": KIND, **schemas.struct(POLICY)}
+    profile = found["properties"]["profiles"]["items"]["properties"]
+    config = profile["pluginConfig"]["items"]
+    config["properties"]["name"]["enum"] = list(args)
+    config["allOf"] = [
+        {
+            "if": {"properties": {"name": {"const": name}}},
+            "then": {"properties": {"args": schemas.struct(of)}},
+        }
+        for name, of in args.items()
+    ]
+    return found

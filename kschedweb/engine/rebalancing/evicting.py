@@ -1,0 +1,106 @@
+"""Evictions: the limits of a cycle, and what the API server says of budgets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.rebalancing.cluster import Cluster
+from kschedweb.engine.rebalancing.fitting import Room
+from kschedweb.engine.rebalancing.pods import FAILED, PENDING, SUCCEEDED, PodView
+from kschedweb.engine.validation.golang import quote
+
+
+class EvictionRefused(Exception):
+    """An eviction that did not happen; the next pod may still go."""
+
+
+class NodeLimitReached(EvictionRefused):
+    """No more pods of this node go."""
+
+
+class TotalLimitReached(EvictionRefused):
+    """No more pods go in this cycle."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most evictions in a cycle; ``None``: any number."""
+
+    total: int | None = None
+    node: int | None = None
+    namespace: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Eviction:
+    pod: str
+    node: str
+    plugin: str
+    profile: str
+
+    def to_dict(self) -> Json:
+        return {"pod": self.pod, "node": self.node, "plugin": self.plugin, "profile": self.profile}
+
+
+@dataclass(slots=True)
+class PodEvictor:
+    """Takes pods out of the cluster, and keeps what it evicted and what was refused."""
+
+    cluster: Cluster
+    room: Room
+    limits: Limits
+    evicted: list[Eviction] = field(default_factory=list)
+    failures: list[Json] = field(default_factory=list)
+    _by_node: Counter[str] = field(default_factory=Counter)
+    _by_namespace: Counter[str] = field(default_factory=Counter)
+    left: dict[str, int] = field(default_factory=dict)  # evictions that a budget still allows, of those that were asked
+
+    def evict(self, pod: PodView, plugin: str, profile: str) -> None:
+        """Evict ``pod``; raises EvictionRefused."""
+        try:
+            self._check_limits(pod)
+        except (TotalLimitReached, NodeLimitReached) as refused:
+            self.failures.append({"error": str(refused)})
+            raise
+        except EvictionRefused as refused:
+            self.failures.append({"pod": pod.key, "error": str(refused)})
+            raise
+        self.cluster.remove(pod)
+        self.room.removed(pod)
+        self._by_node[pod.node] += 1
+        self._by_namespace[pod.namespace] += 1
+        self.evicted.append(Eviction(pod.key, pod.node, plugin, profile))
+
+    def _check_limits(self, pod: PodView) -> None:
+        limits = self.limits
+        if limits.total is not None and len(self.evicted) + 1 > limits.total:
+            raise TotalLimitReached("maximum number of evicted pods per a descheduling cycle reached")
+        if limits.node is not None and self._by_node[pod.node] + 1 > limits.node:
+            raise NodeLimitReached("maximum number of evicted pods per node reached")
+        if limits.namespace is not None and self._by_namespace[pod.namespace] + 1 > limits.namespace:
+            raise EvictionRefused("maximum number of evicted pods per namespace reached")
+        self._ask(pod)
+
+    def _ask(self, pod: PodView) -> None:
+        """What the API server's eviction subresource would say."""
+        if pod.key not in self.cluster.pods:
+            said = f"pods {quote(pod.name)} not found"
+            raise EvictionRefused(f"pod not found when evicting {quote(pod.name)}: {said}")
+        if pod.phase in (SUCCEEDED, FAILED, PENDING) or pod.pod.terminating or not pod.pod.labels:
+            return
+        meant = [budget for budget in self.cluster.budgets if budget.selects(pod)]
+        if not meant:
+            return
+        if len(meant) > 1:
+            said = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+            raise EvictionRefused(f"Internal error occurred: {said}")
+        budget = meant[0]
+        if not pod.ready and (budget.always_allows or budget.healthy):
+            return
+        left = self.left.setdefault(budget.key, budget.budget.allowed)
+        if left == 0:
+            said = "Cannot evict pod as it would violate the pod's disruption budget."
+            raise EvictionRefused(f"error when evicting pod (ignoring) {quote(pod.name)}: {said}")
+        self.left[budget.key] = left - 1

@@ -1,0 +1,163 @@
+"""Whether a pod would fit on a node, as the descheduler sees it; kube-scheduler's filters ask other questions.
+
+The room of nodes is kept in columns (int64, milli-units), one cell of which changes with an eviction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from kschedweb.engine.objects.node import Node
+from kschedweb.engine.objects.quantity import MILLI, NANO
+from kschedweb.engine.objects.resources import CPU, MEMORY, Amounts
+from kschedweb.engine.objects.taints import lets_in
+from kschedweb.engine.rebalancing.cluster import Cluster
+from kschedweb.engine.rebalancing.pods import PodView
+
+PODS = "pods"
+NO_DOMAIN = -1
+_LARGEST = (1 << 63) - 1
+Column: TypeAlias = npt.NDArray[np.int64]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+
+
+class Room:
+    """What is free on each node of a cluster, and which pods its nodes let in.
+
+    ``places`` are where nodes stand in masks and columns, by name.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._nodes = cluster.nodes
+        self.places = {node.name: place for place, node in enumerate(cluster.nodes)}
+        self._used = [_used(cluster.on(node.name)) for node in cluster.nodes]
+        self._counts = [len(cluster.on(node.name)) for node in cluster.nodes]
+        self._open = np.array([not node.unschedulable for node in cluster.nodes], dtype=np.bool_)
+        self._free: dict[str, Column] = {}
+        self._domains: dict[str, Column] = {}
+        self._wanted: dict[Hashable, Mask] = {}
+        self._tolerated: dict[Hashable, Mask] = {}
+        self._last: dict[int, int] = {}  # where a pod of a template fitted last, which is asked first
+
+    def mask(self, nodes: Sequence[Node]) -> Mask:
+        """True for each of ``nodes``."""
+        found = np.zeros(len(self._nodes), dtype=np.bool_)
+        found[[self.places[node.name] for node in nodes]] = True
+        return found
+
+    def domains(self, key: str) -> Column:
+        """A number for the value that each node has of the label ``key``; NO_DOMAIN where it has none."""
+        if key not in self._domains:
+            known: dict[str, int] = {}
+            values = (node.labels.get(key) for node in self._nodes)
+            codes = [NO_DOMAIN if value is None else known.setdefault(value, len(known)) for value in values]
+            self._domains[key] = np.array(codes, dtype=np.int64)
+        return self._domains[key]
+
+    def labelled(self, key: str) -> Mask:
+        """Which nodes have the label ``key``."""
+        there: Mask = self.domains(key) != NO_DOMAIN
+        return there
+
+    def removed(self, pod: PodView) -> None:
+        """The pod is gone from its node."""
+        place = self.places.get(pod.node)
+        if place is None or pod.done:
+            return
+        self._counts[place] -= 1
+        for name, amount in pod.asked.requests.items():
+            self._used[place][name] -= amount
+        for name in self._free.keys() & {PODS, *pod.asked.requests}:
+            self._free[name][place] = self._cell(name, place)
+
+    def fits(self, pod: PodView, among: Mask, *, elsewhere: bool) -> bool:
+        """Whether the pod fits on any of the nodes ``among``; ``elsewhere``: its own node does not count."""
+        home = self.places.get(pod.node)
+        parts = (among, self._open, self.wanted(pod), self.tolerated(pod))
+        last = self._last.get(pod.pod.template)
+        if last is not None and last != home and all(part[last] for part in parts) and self._takes(pod, last):
+            return True
+        enough = self.free(PODS) > 0
+        for name, amount in pod.asked.requests.items():
+            enough &= _milli(amount) <= self.free(name)
+        if home is not None:
+            enough[home] = not elsewhere
+        for place in np.flatnonzero(np.logical_and.reduce((*parts, enough))):
+            if not self._meets_foe(pod, self._nodes[place]):
+                self._last[pod.pod.template] = int(place)
+                return True
+        return False
+
+    def wanted(self, pod: PodView) -> Mask:
+        """Which nodes match the pod's node selector and required node affinity."""
+        selector, affinity = pod.pod.node_selector or {}, pod.pod.node_affinity
+        key = frozenset(selector.items()), affinity.required
+        if key not in self._wanted:
+            self._wanted[key] = np.array([wants(pod, node) for node in self._nodes], dtype=np.bool_)
+        return self._wanted[key]
+
+    def tolerated(self, pod: PodView) -> Mask:
+        """Which nodes have no taint that keeps the pod off."""
+        key = pod.pod.tolerations
+        if key not in self._tolerated:
+            found = [lets_in(node.taints, key, True) for node in self._nodes]
+            self._tolerated[key] = np.array(found, dtype=np.bool_)
+        return self._tolerated[key]
+
+    def _takes(self, pod: PodView, place: int) -> bool:
+        enough = all(_milli(amount) <= self.free(name)[place] for name, amount in pod.asked.requests.items())
+        return enough and bool(self.free(PODS)[place] > 0) and not self._meets_foe(pod, self._nodes[place])
+
+    def free(self, name: str) -> Column:
+        """What is free of a resource on each node, in milli-units."""
+        if name not in self._free:
+            cells = [self._cell(name, place) for place in range(len(self._nodes))]
+            self._free[name] = np.array(cells, dtype=np.int64)
+        return self._free[name]
+
+    def _cell(self, name: str, place: int) -> int:
+        allocatable = self._nodes[place].allocatable
+        if name not in (CPU, MEMORY, PODS) and name not in allocatable:
+            return 0
+        used = self._counts[place] * NANO if name == PODS else self._used[place].get(name, 0)
+        unit = MILLI if name == CPU else NANO
+        free = (allocatable.get(name, 0) - -(-used // unit)) * (unit == MILLI or NANO // MILLI)
+        return max(-_LARGEST, min(free, _LARGEST))
+
+    def _meets_foe(self, pod: PodView, node: Node) -> bool:
+        """Whether a pod on the node meets the pod's required anti-affinity; other nodes of a domain do not count."""
+        if pod.pod.pod_affinity.error:
+            return True
+        for term in pod.pod.pod_affinity.anti_required:
+            if term.topology_key not in node.labels:
+                continue
+            namespaces = term.namespaces or {pod.namespace}
+            for other in self._cluster.on(node.name):
+                if other.name != pod.name and other.namespace in namespaces and term.selector.matches(other.pod.labels):
+                    return True
+        return False
+
+
+def wants(pod: PodView, node: Node) -> bool:
+    """Whether the node matches the pod's node selector and required node affinity."""
+    selector, required = pod.pod.node_selector or {}, pod.pod.node_affinity.required
+    if any(node.labels.get(key) != value for key, value in selector.items()):
+        return False
+    return required is None or any(term.matches(node.name, node.labels) for term in required)
+
+
+def _milli(nano: int) -> int:
+    return min(-(-nano // MILLI), _LARGEST)
+
+
+def _used(pods: list[PodView]) -> Amounts:
+    total: Amounts = {}
+    for pod in pods:
+        for name, amount in pod.asked.requests.items():
+            total[name] = total.get(name, 0) + amount
+    return total

@@ -1,0 +1,253 @@
+"""LowNodeUtilization evicts pods of nodes that are used too much, as long as others are used little."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kschedweb.engine.cel.quantities import Quantity
+from kschedweb.engine.config.types import BOOL, STRING, Field, Struct, text
+from kschedweb.engine.objects.node import Node
+from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.rebalancing.arguments import INT, THRESHOLDS, UINT, Args, args_struct, listed
+from kschedweb.engine.rebalancing.document import KUBERNETES_METRICS, PROMETHEUS
+from kschedweb.engine.rebalancing.fitting import PODS
+from kschedweb.engine.rebalancing.handle import BALANCE, Handle, PluginError, PluginSpec
+from kschedweb.engine.rebalancing.metrics import Amounts, Metrics
+from kschedweb.engine.rebalancing.plugins.nodeutilization import (
+    METRIC,
+    NAMESPACES_GO,
+    THRESHOLDS_FIELD,
+    Moves,
+    NodeUse,
+    Percentages,
+    Requested,
+    Use,
+    by_use,
+    capped,
+    include_faults,
+    room_left,
+    rounded_names,
+    threshold_faults,
+)
+from kschedweb.engine.rebalancing.pods import PodView
+from kschedweb.engine.validation.golang import quote
+
+NAME = "LowNodeUtilization"
+_LIMITS = Struct(
+    "api.EvictionLimits", "The most evictions.", (Field("node", UINT, "Of pods of one node.", pointer=True),)
+)
+_QUERY = Struct("nodeutilization.Prometheus", "A query.", (Field("query", STRING, "Its text, in PromQL."),))
+_METRICS = Struct(
+    "nodeutilization.MetricsUtilization",
+    "Real use in place of requests.",
+    (
+        Field("metricsServer", BOOL, "The older way to say KubernetesMetrics."),
+        Field("source", text("api.MetricsSource"), f"{KUBERNETES_METRICS} or {PROMETHEUS}."),
+        Field("prometheus", _QUERY, "What Prometheus is asked.", pointer=True),
+    ),
+)
+ARGS = args_struct(
+    "nodeutilization.LowNodeUtilizationArgs",
+    "When a node is used little, and when too much.",
+    Field("useDeviationThresholds", BOOL, "Thresholds are distances from the average."),
+    THRESHOLDS_FIELD,
+    Field("targetThresholds", THRESHOLDS, "Above any of these a node is overutilized.", omit_empty=False),
+    Field("numberOfNodes", INT, "Nothing is done unless more nodes than this are underutilized."),
+    Field("metricsUtilization", _METRICS, "Real use in place of requests.", pointer=True),
+    NAMESPACES_GO,
+    Field("evictionLimits", _LIMITS, "The most evictions of this plugin.", pointer=True),
+)
+
+
+def faults(args: Args) -> list[str]:
+    """The first fault: this plugin says no more."""
+    return (include_faults(args) or _threshold_faults(args) or _metrics_faults(args))[:1]
+
+
+def _threshold_faults(args: Args) -> list[str]:
+    low, high = args["thresholds"], args["targetThresholds"]
+    for name, thresholds in (("thresholds", low), ("targetThresholds", high)):
+        if found := threshold_faults(thresholds):
+            return [f"{name} config is not valid: {found[0]}"]
+    if set(low) != set(high):
+        return ["thresholds and targetThresholds configured different resources"]
+    crossed = [] if args["useDeviationThresholds"] else [name for name in sorted(low) if low[name] > high[name]]
+    return [f"thresholds' {name} percentage is greater than targetThresholds'" for name in crossed]
+
+
+def _metrics_faults(args: Args) -> list[str]:
+    metrics = args["metricsUtilization"]
+    if metrics is None:
+        return []
+    found, kubernetes = [], metrics["source"] == KUBERNETES_METRICS
+    if kubernetes and metrics["metricsServer"]:
+        found.append(f"it is not allowed to set both {quote(KUBERNETES_METRICS)} source and metricsServer")
+    if kubernetes and metrics["prometheus"] is not None:
+        said = "prometheus configuration is not allowed to set when source is set to"
+        found.append(f"{said} {quote(KUBERNETES_METRICS)}")
+    if metrics["source"] == PROMETHEUS and not (metrics["prometheus"] or {}).get("query"):
+        found.append(f"prometheus query is required when metrics source is set to {quote(PROMETHEUS)}")
+    return found
+
+
+class Collected:
+    """Use as metrics-server says it."""
+
+    def __init__(self, names: Sequence[str], metrics: Metrics) -> None:
+        self.names, self._metrics = names, metrics
+
+    def of_node(self, node: str, pods: list[PodView]) -> Amounts:
+        if node not in self._metrics.nodes:
+            raise PluginError(f"unable to find node {quote(node)} in the collected metrics")
+        known = {name: self._metrics.nodes[node].get(name, Quantity(0, -9)) for name in (CPU, MEMORY)}
+        known[PODS] = Quantity(len(pods), 0)
+        for name in self.names:
+            if name not in known:
+                raise PluginError(f"unable to find {quote(name)} resource for collected {quote(node)} node metric")
+        return {name: known[name] for name in self.names}
+
+    def of_pod(self, pod: PodView) -> Amounts | None:
+        known = self._metrics.pods.get(pod.key)
+        if known is None or any(name not in known for name in self.names if name != PODS):
+            raise PluginError(f"unable to get podmetrics for {pod.key}")
+        return known
+
+
+class Queried:
+    """Use as Prometheus answers a query: of nodes only."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        for node, share in metrics.prometheus.items():
+            if not 0 <= share <= 1:
+                value = np.format_float_positional(share, trim="-")
+                said = f"the collected metrics sample for {quote(node)} has value {value}"
+                raise PluginError(f"{said} outside of <0; 1> interval")
+        self._metrics = metrics
+
+    def of_node(self, node: str, pods: list[PodView]) -> Amounts:
+        if node not in self._metrics.prometheus:
+            raise PluginError(f"unable to find metric entry for {node}")
+        return {METRIC: Quantity(int(self._metrics.prometheus[node] * 100), 0)}
+
+    def of_pod(self, pod: PodView) -> Amounts | None:
+        return None
+
+
+class LowNodeUtilization:
+    def __init__(self, args: Args, handle: Handle) -> None:
+        self._args, self._handle = args, handle
+        self._low: Percentages = args["thresholds"]
+        self._high: Percentages = args["targetThresholds"]
+        self._names = rounded_names(self._low)
+        metrics = args["metricsUtilization"]
+        if metrics is not None and metrics["source"] == PROMETHEUS:
+            self._names = list(self._low)
+            for where, names in (("thresholds", self._low), ("targetThresholds", self._high)):
+                if list(names) != [METRIC]:
+                    said = f"{where} are expected to specify a single instance of {quote(METRIC)} resource"
+                    raise PluginError(f"{said}, got {listed(names)} instead")
+
+    def run(self, nodes: Sequence[Node]) -> None:
+        try:
+            source = self._source()
+        except PluginError as error:
+            raise PluginError(f"error initializing usage client: {error}") from None
+        try:
+            if self._asks_prometheus:
+                source = Queried(self._handle.metrics)
+            use = Use.read(self._handle, nodes, source)
+        except PluginError as error:
+            raise PluginError(f"error getting node usage: {error}") from None
+        low, high = self._low, self._high
+        if self._args["useDeviationThresholds"]:
+            low, high = self._deviations(use)
+        under, over = self._classes(use, low, high)
+        if said := self._idle(len(under), len(over), len(nodes)):
+            self._handle.note(NAME, f"{said}, nothing to do here{_TUNE if not under else ''}")
+            return
+        by_use(over, ascending=False)
+        limits = self._args["evictionLimits"] or {}
+        moves = Moves(
+            handle=self._handle,
+            plugin=NAME,
+            removable=self._handle.may_go,
+            excluded=frozenset((self._args["evictableNamespaces"] or {}).get("exclude") or ()),
+            source=source,
+            goes_on=lambda one, available: _above(one) and room_left(available),
+            most=limits.get("node"),
+        )
+        moves.run(over, under, self._names)
+
+    @property
+    def _asks_prometheus(self) -> bool:
+        metrics = self._args["metricsUtilization"]
+        return metrics is not None and not metrics["metricsServer"] and metrics["source"] == PROMETHEUS
+
+    def _source(self) -> Any:
+        metrics, known = self._args["metricsUtilization"], self._handle.metrics
+        if metrics is None:
+            return Requested(self._names)
+        if metrics["metricsServer"] or metrics["source"] == KUBERNETES_METRICS:
+            if not known.collected:
+                raise PluginError("metrics client not initialized")
+            return Collected(self._names, known)
+        if metrics["source"] == PROMETHEUS:
+            if not known.queried:
+                raise PluginError("prometheus client not initialized")
+            return None
+        raise PluginError("unrecognized metrics source" if metrics["source"] else "metrics source is empty")
+
+    def _deviations(self, use: Use) -> tuple[Percentages, Percentages]:
+        """Thresholds around the average over all nodes, which is that of the resources with a threshold only."""
+        total: dict[str, float] = {}
+        count: dict[str, int] = {}
+        for name in self._handle.walked(use.percentages):
+            kept = {key: value for key, value in use.percentages[name].items() if key in self._low}
+            use.percentages[name] = kept
+            for key, value in kept.items():
+                total[key] = total.get(key, 0.0) + value
+                count[key] = count.get(key, 0) + 1
+        average = {key: value / count[key] for key, value in total.items()}
+        low = {key: min(max(value - self._low[key], 0.0), 100.0) for key, value in average.items()}
+        high = {key: min(max(value + self._high[key], 0.0), 100.0) for key, value in average.items()}
+        return low, high
+
+    def _classes(self, use: Use, low: Percentages, high: Percentages) -> tuple[list[NodeUse], list[NodeUse]]:
+        under: list[NodeUse] = []
+        over: list[NodeUse] = []
+        for name in self._handle.walked(use.nodes):
+            node, percentages = use.nodes[name], use.percentages[name]
+            category = "appropriate"
+            if not node.unschedulable and all(percentages.get(key, 0.0) <= low[key] for key in low):
+                category = "underutilized"
+            elif any(percentages.get(key, 0.0) > high[key] for key in high):
+                category = "overutilized"
+            self._handle.tell(NAME, use.told(name, category))
+            if category != "appropriate":
+                found = NodeUse(node, use.amounts[name], capped(node, high, self._names), use.pods[name])
+                (under if category == "underutilized" else over).append(found)
+        return under, over
+
+    def _idle(self, under: int, over: int, nodes: int) -> str:
+        """Why there is nothing to do; "" where there is."""
+        if not under:
+            return "No node is underutilized"
+        if under <= self._args["numberOfNodes"]:
+            return "Number of nodes underutilized is less or equal than NumberOfNodes"
+        if under == nodes:
+            return "All nodes are underutilized"
+        return "" if over else "All nodes are under target utilization"
+
+
+_TUNE = ", you might tune your thresholds further"
+
+
+def _above(one: NodeUse) -> bool:
+    """Whether the node has more of any resource than it should."""
+    return any(one.most[name].compare(amount) < 0 for name, amount in one.use.items())
+
+
+SPEC = PluginSpec(NAME, BALANCE, ARGS, LowNodeUtilization, faults)

@@ -1,0 +1,70 @@
+"""RemoveFailedPods evicts pods in phase Failed, node by node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kschedweb.engine.config.types import BOOL, INT32, Field, ListOf
+from kschedweb.engine.objects.labels import label_selector
+from kschedweb.engine.objects.node import Node
+from kschedweb.engine.rebalancing.arguments import (
+    NAMESPACES_FIELD,
+    SELECTOR_FIELD,
+    STRINGS,
+    UINT,
+    Args,
+    args_struct,
+    scope_faults,
+)
+from kschedweb.engine.rebalancing.handle import DESCHEDULE, Handle, PluginSpec
+from kschedweb.engine.rebalancing.pods import FAILED, PodView, scope
+
+NAME = "RemoveFailedPods"
+HOUR = 3600
+ARGS = args_struct(
+    "removefailedpods.RemoveFailedPodsArgs",
+    "Which failed pods go.",
+    NAMESPACES_FIELD,
+    SELECTOR_FIELD,
+    Field("excludeOwnerKinds", STRINGS, "Pods of these kinds of owners stay."),
+    Field("minPodLifetimeSeconds", UINT, "How old a pod must be; an hour where nothing is said.", pointer=True),
+    Field("reasons", STRINGS, "Only pods that failed for one of these."),
+    Field("exitCodes", ListOf(INT32), "Only pods of which a container ended with one of these."),
+    Field("includingInitContainers", BOOL, "Init containers count too."),
+)
+
+
+def fill(args: Args) -> None:
+    if args["minPodLifetimeSeconds"] is None:
+        args["minPodLifetimeSeconds"] = HOUR
+
+
+class RemoveFailedPods:
+    def __init__(self, args: Args, handle: Handle) -> None:
+        self._args, self._handle = args, handle
+        selector = None if args["labelSelector"] is None else label_selector(args["labelSelector"])
+        inside = scope(args, selector, handle.both)
+        self._passes = lambda pod: pod.phase == FAILED and inside(pod) and self._meant(pod)
+
+    def run(self, nodes: Sequence[Node]) -> None:
+        for node in nodes:
+            if not self._handle.evict_each(self._handle.cluster.on(node.name, self._passes, done=True), NAME):
+                return
+
+    def _meant(self, pod: PodView) -> bool:
+        args, age = self._args, pod.age(self._handle.now)
+        # The original counts in whole numbers without a sign: a pod from the future is very old.
+        if 0 <= age < args["minPodLifetimeSeconds"] or (age == -1 and args["minPodLifetimeSeconds"] > 0):
+            return False
+        if any(owner.kind in (args["excludeOwnerKinds"] or ()) for owner in pod.owners):
+            return False
+        states = pod.states + (pod.init_states if args["includingInitContainers"] else ())
+        reasons = {pod.reason, *(one.waiting for one in states), *(one.terminated for one in states)} - {None, ""}
+        if args["reasons"] and reasons.isdisjoint(args["reasons"]):
+            return False
+        return not args["exitCodes"] or any(
+            one.exit_code in args["exitCodes"] for one in states if one.terminated is not None
+        )
+
+
+SPEC = PluginSpec(NAME, DESCHEDULE, ARGS, RemoveFailedPods, scope_faults, fill)

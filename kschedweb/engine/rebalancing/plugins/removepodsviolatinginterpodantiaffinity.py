@@ -1,0 +1,98 @@
+"""RemovePodsViolatingInterPodAntiAffinity evicts pods whose own required anti-affinity another pod meets."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from kschedweb.engine.objects.affinity import PodTerm
+from kschedweb.engine.objects.labels import Selector, label_selector
+from kschedweb.engine.objects.node import Node
+from kschedweb.engine.rebalancing.arguments import NAMESPACES_FIELD, SELECTOR_FIELD, Args, args_struct, scope_faults
+from kschedweb.engine.rebalancing.evicting import EvictionRefused, NodeLimitReached, TotalLimitReached
+from kschedweb.engine.rebalancing.handle import DESCHEDULE, Handle, PluginSpec
+from kschedweb.engine.rebalancing.pods import LabelGroups, PodView, scope
+from kschedweb.engine.rebalancing.sorting import by_priority
+
+NAME = "RemovePodsViolatingInterPodAntiAffinity"
+ARGS = args_struct(
+    "removepodsviolatinginterpodantiaffinity.RemovePodsViolatingInterPodAntiAffinityArgs",
+    "Which pods are looked at.",
+    NAMESPACES_FIELD,
+    SELECTOR_FIELD,
+)
+
+
+class RemovePodsViolatingInterPodAntiAffinity:
+    def __init__(self, args: Args, handle: Handle) -> None:
+        self._handle = handle
+        selector = None if args["labelSelector"] is None else label_selector(args["labelSelector"])
+        self._passes = scope(args, selector)
+
+    def run(self, nodes: Sequence[Node]) -> None:
+        on_nodes = {node.name: self._handle.cluster.on(node.name, self._passes) for node in nodes}
+        there = _There(nodes, [pod for pods in on_nodes.values() for pod in pods])
+        for pods in on_nodes.values():
+            by_priority(pods)
+            for pod in pods:
+                if not there.violates(pod) or not self._handle.both(pod):
+                    continue
+                try:
+                    self._handle.evict(pod, NAME)
+                except NodeLimitReached:
+                    break
+                except TotalLimitReached:
+                    return
+                except EvictionRefused:
+                    continue
+                there.remove(pod)
+
+
+Pods = dict[str, dict[str, str]]
+"""By node or value of the topology key, the key of each pod with its name."""
+
+
+class _There:
+    """The pods that are still there. Those that a term means are found once, by node and by domain."""
+
+    def __init__(self, nodes: Sequence[Node], pods: list[PodView]) -> None:
+        self._nodes = {node.name: node for node in nodes}
+        self._groups = LabelGroups(pods)
+        self._gone: set[str] = set()
+        self._known: dict[tuple[Selector, str, frozenset[str]], tuple[Pods, Pods]] = {}
+
+    def remove(self, pod: PodView) -> None:
+        self._gone.add(pod.key)
+        labels = self._nodes[pod.node].labels
+        for (_, topology_key, _), (on_node, in_domain) in self._known.items():
+            on_node.get(pod.node, {}).pop(pod.key, None)
+            in_domain.get(labels.get(topology_key, ""), {}).pop(pod.key, None)
+
+    def violates(self, pod: PodView) -> bool:
+        """Whether a pod of another name, on the same node or in the same domain, meets a required term of the pod's."""
+        labels = self._nodes[pod.node].labels
+        for term in pod.pod.pod_affinity.anti_required:
+            on_node, in_domain = self._meant(term, term.namespaces or frozenset({pod.namespace}))
+            met = [on_node.get(pod.node, {})]
+            if term.topology_key in labels:
+                met.append(in_domain.get(labels[term.topology_key], {}))
+            if any(name != pod.name for pods in met for name in pods.values()):
+                return True
+        return False
+
+    def _meant(self, term: PodTerm, namespaces: frozenset[str]) -> tuple[Pods, Pods]:
+        key = term.selector, term.topology_key, namespaces
+        if key not in self._known:
+            on_node: Pods = defaultdict(dict)
+            in_domain: Pods = defaultdict(dict)
+            for pod in self._groups.selected(term.selector, namespaces):
+                if pod.key not in self._gone:
+                    on_node[pod.node][pod.key] = pod.name
+                    value = self._nodes[pod.node].labels.get(term.topology_key)
+                    if value is not None:
+                        in_domain[value][pod.key] = pod.name
+            self._known[key] = on_node, in_domain
+        return self._known[key]
+
+
+SPEC = PluginSpec(NAME, DESCHEDULE, ARGS, RemovePodsViolatingInterPodAntiAffinity, scope_faults)

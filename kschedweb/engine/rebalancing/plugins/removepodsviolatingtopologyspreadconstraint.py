@@ -1,0 +1,214 @@
+"""RemovePodsViolatingTopologySpreadConstraint evicts pods until the domains of each constraint are even enough."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from kschedweb.engine.config.types import BOOL, Field, ListOf, text
+from kschedweb.engine.objects.labels import Selector, label_selector
+from kschedweb.engine.objects.node import Node
+from kschedweb.engine.objects.spread import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY, SpreadConstraint
+from kschedweb.engine.rebalancing.arguments import NAMESPACES_FIELD, SELECTOR_FIELD, Args, args_struct, scope_faults
+from kschedweb.engine.rebalancing.evicting import EvictionRefused, NodeLimitReached, TotalLimitReached
+from kschedweb.engine.rebalancing.fitting import NO_DOMAIN, Mask, Room
+from kschedweb.engine.rebalancing.handle import BALANCE, Handle, PluginSpec
+from kschedweb.engine.rebalancing.pods import LabelGroups, PodFilter, PodView, scope
+from kschedweb.engine.validation.gosort import sort_slice
+
+NAME = "RemovePodsViolatingTopologySpreadConstraint"
+ARGS = args_struct(
+    "removepodsviolatingtopologyspreadconstraint.RemovePodsViolatingTopologySpreadConstraintArgs",
+    "Which constraints are restored.",
+    NAMESPACES_FIELD,
+    SELECTOR_FIELD,
+    Field("constraints", ListOf(text("v1.UnsatisfiableConstraintAction")), "DoNotSchedule, ScheduleAnyway or both."),
+    Field("topologyBalanceNodeFit", BOOL, "A pod goes only if it fits on a node of a smaller domain.", pointer=True),
+)
+
+
+def faults(args: Args) -> list[str]:
+    known = f"map[{DO_NOT_SCHEDULE}:{{}} {SCHEDULE_ANYWAY}:{{}}]"
+    wrong = [one for one in args["constraints"] or () if one not in (DO_NOT_SCHEDULE, SCHEDULE_ANYWAY)]
+    return scope_faults(args) + [f"constraint {one} is not one of {known}" for one in wrong]
+
+
+def fill(args: Args) -> None:
+    if args["topologyBalanceNodeFit"] is None:
+        args["topologyBalanceNodeFit"] = True
+    args["constraints"] = args["constraints"] or [DO_NOT_SCHEDULE]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A constraint of a pod. Rules of pods that differ only in what does not count are the same one."""
+
+    constraint: SpreadConstraint = field(compare=False)
+    pod: PodView = field(compare=False)
+    selector: Selector = field(compare=False)
+    identity: Hashable
+
+    @classmethod
+    def of(cls, constraint: SpreadConstraint, pod: PodView) -> Rule:
+        selector = constraint.effective_selector(pod.pod.labels)
+        wishes = pod.pod.node_selector or {}
+        identity = (
+            constraint.max_skew,
+            constraint.topology_key,
+            (selector.nothing, *sorted(selector.requirements, key=lambda one: one.key)),
+            constraint.honor_affinity and (frozenset(wishes.items()), pod.pod.node_affinity.required),
+            constraint.honor_taints and pod.pod.tolerations,
+        )
+        return cls(constraint, pod, selector, (*identity, constraint.honor_affinity, constraint.honor_taints))
+
+    def included(self, among: Mask, room: Room) -> Mask:
+        """Those of the nodes ``among`` that count by the constraint's policies."""
+        counts = among & room.labelled(self.constraint.topology_key)
+        if self.constraint.honor_affinity:
+            counts &= room.wanted(self.pod)
+        if self.constraint.honor_taints:
+            counts &= room.tolerated(self.pod)
+        return counts
+
+
+@dataclass(slots=True)
+class Domain:
+    code: int
+    pods: list[PodView]
+
+
+class RemovePodsViolatingTopologySpreadConstraint:
+    def __init__(self, args: Args, handle: Handle) -> None:
+        self._handle = handle
+        self._kinds, self._fitting = frozenset(args["constraints"]), args["topologyBalanceNodeFit"]
+        selector = None if args["labelSelector"] is None else label_selector(args["labelSelector"])
+        self._passes = scope(args, selector, handle.may_go)
+
+    def run(self, nodes: Sequence[Node]) -> None:
+        by_namespace: dict[str, list[PodView]] = defaultdict(list)
+        for node in nodes:
+            for pod in self._handle.cluster.on(node.name, self._passes):
+                by_namespace[pod.namespace].append(pod)
+        among = self._handle.room.mask(nodes)
+        chosen: dict[str, PodView] = {}
+        for namespace in self._handle.walked(by_namespace):
+            groups = LabelGroups(pod for pod in by_namespace[namespace] if not pod.pod.terminating)
+            for rule in self._rules(by_namespace[namespace]):
+                domains = self._domains(rule, groups.selected(rule.selector), among)
+                sizes = [len(domain.pods) for domain in domains]
+                if sizes and max(sizes) - min(sizes) > rule.constraint.max_skew:
+                    self._balance(rule, domains, among, chosen)
+        self._evict(chosen)
+
+    def _rules(self, pods: list[PodView]) -> list[Rule]:
+        kinds: dict[Hashable, PodView] = {}
+        for pod in pods:
+            kinds.setdefault((pod.pod.template, pod.pod.seen_by_selectors), pod)
+        found = (
+            Rule.of(constraint, pod)
+            for pod in kinds.values()
+            for constraint in pod.pod.spread_constraints
+            if constraint.when_unsatisfiable in self._kinds and not constraint.error
+        )
+        return list(dict.fromkeys(found))
+
+    def _domains(self, rule: Rule, pods: list[PodView], among: Mask) -> list[Domain]:
+        """The domains with the pods that the constraint means. Those of pods are there whatever its policies say."""
+        room = self._handle.room
+        codes = room.domains(rule.constraint.topology_key)
+        met, first = np.unique(codes[rule.included(among, room)], return_index=True)
+        found: dict[int, list[PodView]] = {code: [] for code in met[np.argsort(first)].tolist()}
+        for pod in pods:
+            code = int(codes[room.places[pod.node]])
+            if code != NO_DOMAIN:
+                found.setdefault(code, []).append(pod)
+        return [Domain(code, found[code]) for code in self._handle.walked(found)]
+
+    def _balance(self, rule: Rule, domains: list[Domain], among: Mask, chosen: dict[str, PodView]) -> None:
+        """Choose pods that leave domains above the average, until the skew is small enough."""
+        ideal = sum(len(domain.pods) for domain in domains) / len(domains)
+        for domain in domains:
+            order = _sorted(tuple((pod.asked.bound, pod.priority) for pod in domain.pods))
+            domain.pods = [domain.pods[place] for place in order]
+        sort_slice(domains, lambda one, other: len(one.pods) < len(other.pods))
+        fits = self._fits(rule, domains, among, ideal)
+        low, high = 0, len(domains) - 1
+        while low < high:
+            if len(domains[high].pods) <= ideal:
+                high -= 1
+            above, below = domains[high].pods, domains[low].pods
+            skew = len(above) - len(below)
+            if skew <= rule.constraint.max_skew:
+                low += 1
+                continue
+            moved = min(
+                math.ceil(len(above) - ideal),
+                math.ceil(ideal - len(below)),
+                math.ceil((skew - rule.constraint.max_skew) / 2),
+            )
+            if moved <= 0:
+                low += 1
+                continue
+            above.sort(key=fits)
+            going = above[-moved:]
+            del above[-moved:]
+            below += going
+            chosen.update((pod.key, pod) for pod in going if not self._fitting or fits(pod))
+
+    def _fits(self, rule: Rule, domains: list[Domain], nodes: Mask, ideal: float) -> PodFilter:
+        """Whether a pod fits on another of the ``nodes`` in a domain that is below the average now."""
+        below = [domain.code for domain in domains if len(domain.pods) < ideal]
+        room = self._handle.room
+        among = rule.included(nodes, room) & np.isin(room.domains(rule.constraint.topology_key), below)
+        known: dict[str, bool] = {}
+
+        def fits(pod: PodView) -> bool:
+            if pod.key not in known:
+                known[pod.key] = room.fits(pod, among, elsewhere=True)
+            return known[pod.key]
+
+        return fits
+
+    def _evict(self, chosen: dict[str, PodView]) -> None:
+        full: set[str] = set()
+        for key in self._handle.walked(chosen):
+            pod = chosen[key]
+            if pod.node in full or not self._passes(pod) or not self._handle.goes_now(pod):
+                continue
+            try:
+                self._handle.evict(pod, NAME)
+            except NodeLimitReached:
+                full.add(pod.node)
+            except TotalLimitReached:
+                return
+            except EvictionRefused:
+                continue
+
+
+Rank = tuple[bool, int | None]  # whether the pod has a node selector or node affinity, and its priority
+
+
+@lru_cache(maxsize=4096)
+def _sorted(ranks: tuple[Rank, ...]) -> tuple[int, ...]:
+    """The places of pods of these ranks as Go's sort leaves them. Domains of pods of one rank and number are alike."""
+    places = list(range(len(ranks)))
+    sort_slice(places, lambda one, other: _stays_longer(ranks[one], ranks[other]))
+    return tuple(places)
+
+
+def _stays_longer(one: Rank, other: Rank) -> bool:
+    """The original's comparison, which says yes both ways for pods of equal priority."""
+    (bound, priority), (other_bound, other_priority) = one, other
+    if bound != other_bound:
+        return bound
+    if priority is not None and other_priority is not None:
+        return not priority > other_priority
+    return priority is None and other_priority is not None
+
+
+SPEC = PluginSpec(NAME, BALANCE, ARGS, RemovePodsViolatingTopologySpreadConstraint, faults, fill)

@@ -1,0 +1,33 @@
+"""The orders in which pods go, as Go's sort leaves them: its comparisons contradict themselves for equal pods."""
+
+from __future__ import annotations
+
+import math
+
+from kschedweb.engine.rebalancing.pods import BEST_EFFORT, BURSTABLE, GUARANTEED, PodView
+from kschedweb.engine.validation.gosort import sort_slice
+
+_CLASSES = (BEST_EFFORT, BURSTABLE, GUARANTEED)
+
+
+def by_priority(pods: list[PodView]) -> None:
+    """Sort in place: low priority first, then quality of service, then those that prefer no eviction last."""
+    sort_slice(pods, _goes_first)
+
+
+def by_age(pods: list[PodView]) -> None:
+    """Sort in place: the oldest first."""
+    created = {pod.key: -math.inf if pod.created is None else pod.created for pod in pods}
+    sort_slice(pods, lambda one, other: created[one.key] < created[other.key])
+
+
+def _goes_first(one: PodView, other: PodView) -> bool:
+    (priority, quality, prefers), (other_priority, other_quality, other_prefers) = one.tie_breaks, other.tie_breaks
+    if priority is None or other_priority is None:
+        if (priority is None) != (other_priority is None):
+            return priority is None
+    elif priority != other_priority:
+        return priority < other_priority
+    if quality == other_quality and quality in _CLASSES:
+        return not prefers or other_prefers
+    return quality == BEST_EFFORT or (quality == BURSTABLE and other_quality == GUARANTEED)

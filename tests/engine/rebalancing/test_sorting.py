@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kschedweb.engine.rebalancing.pods import BEST_EFFORT, BURSTABLE, GUARANTEED, PREFER_NO_EVICTION, PodView, view
+from kschedweb.engine.rebalancing.sorting import by_age, by_priority
+from tests.engine.rebalancing.building import pod
+
+CLASSES = [BEST_EFFORT, BURSTABLE, GUARANTEED]
+
+
+@st.composite
+def views(draw: st.DrawFn) -> PodView:
+    raw: dict[str, Any] = pod(f"p{draw(st.integers(0, 10**6))}", "a")
+    if (priority := draw(st.sampled_from([None, 0, 10, 100]))) is not None:
+        raw["spec"]["priority"] = priority
+    raw["status"]["qosClass"] = draw(st.sampled_from(CLASSES))
+    raw["metadata"]["annotations"] = {PREFER_NO_EVICTION: ""} if draw(st.booleans()) else {}
+    raw["metadata"]["creationTimestamp"] = f"2026-01-{draw(st.integers(10, 28))}T00:00:00Z"
+    return view(raw, {})
+
+
+@given(st.lists(views(), max_size=12))
+def test_low_priority_goes_first_then_little_quality_then_those_who_do_not_mind(pods: list[PodView]) -> None:
+    listed = list(pods)
+    by_priority(listed)
+    assert sorted(map(id, listed)) == sorted(map(id, pods))
+    keys = [
+        (
+            -1 if one.priority is None else one.priority,
+            CLASSES.index(one.quality),
+            PREFER_NO_EVICTION in one.annotations,
+        )
+        for one in listed
+    ]
+    assert keys == sorted(keys)
+
+
+@given(st.lists(views(), max_size=40))
+def test_the_oldest_goes_first(pods: list[PodView]) -> None:
+    listed = list(pods)
+    by_age(listed)
+    assert [one.created for one in listed] == sorted(one.created or 0.0 for one in pods)
+
+
+def test_equal_pods_come_out_in_reverse() -> None:
+    pods = [view(pod(name, "a", priority=1), {}) for name in "abc"]
+    by_priority(pods)
+    assert [one.name for one in pods] == ["c", "b", "a"]
