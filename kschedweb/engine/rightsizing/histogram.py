@@ -1,0 +1,139 @@
+"""Decaying histograms, one a row: a sample weighs half as much as one that is a half-life younger.
+
+Buckets grow by 5 %. A bucket whose weight is below ``EPSILON`` counts as empty, yet keeps its weight.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kschedweb.engine.rightsizing.gofloats import Floats, exp2, log, power
+
+Ints: TypeAlias = NDArray[np.int64]
+RATIO, EPSILON = 1.05, 0.0001
+FARTHEST = 100
+"""In half-lives: a sample that is farther from the reference moves it, so that no weight overflows."""
+LONGEST = (2**63 - 1) // FARTHEST
+"""The longest half-life, ns: the original multiplies it by ``FARTHEST`` in 64 bits."""
+_LOG_RATIO = log(np.array([RATIO]))
+_YEAR_ONE = 62_135_596_800 * 10**9  # ns from the year 1, from which times are rounded, to the epoch
+_NONE = -(2**14)  # an exponent of 2 that leaves nothing of any weight
+
+
+class Buckets:
+    """Bucket 0 is [0, ``first``), each further one 5 % wider, the last one has no end; it starts at ``most`` or above.
+
+    ``starts`` is float64[buckets].
+    """
+
+    def __init__(self, first: float, most: float) -> None:
+        self.first = first
+        self.count = int(np.ceil(self._place(np.array([most]))[0])) + 1
+        powers = np.array([power(RATIO, place) for place in range(self.count)])
+        self.starts: Floats = first * (powers - 1) / (RATIO - 1)
+
+    def find(self, values: Floats) -> Ints:
+        """The bucket of each value, which is 0 or more."""
+        places = self._place(np.maximum(values, self.first)).astype(np.int64)
+        return np.where(values < self.first, 0, np.minimum(places, self.count - 1))
+
+    def _place(self, values: Floats) -> Floats:
+        found: Floats = log(values * (RATIO - 1) / self.first + 1) / _LOG_RATIO
+        return found
+
+
+CPU_BUCKETS = Buckets(0.01, 1000.0)  # cores
+MEMORY_BUCKETS = Buckets(1e7, 1e12)  # bytes
+
+
+class Histograms:
+    """``rows`` histograms over the same buckets. Times are int64 nanoseconds of the epoch, from 1970 to 2200."""
+
+    def __init__(self, buckets: Buckets, half_life: int, rows: int) -> None:
+        self.buckets, self.half_life = buckets, half_life
+        self.weights: Floats = np.zeros((rows, buckets.count))
+        self.total: Floats = np.zeros(rows)
+        self._low: Ints = np.full(rows, buckets.count - 1)  # the first bucket that is not empty, else the last one
+        self._high: Ints = np.zeros(rows, np.int64)  # the last bucket that is not empty, else the first one
+        self._reference: Ints = np.zeros(rows, np.int64)
+        self._begun = np.zeros(rows, bool)
+
+    def add(self, rows: Ints, values: Floats, weight: float, times: Ints) -> None:
+        """Add samples, one after the other, each to its row."""
+        buckets = self.buckets.find(values)
+        while len(rows):
+            late = self._late(rows, times)
+            # What comes before a row's first late sample is weighed by the old reference.
+            first = np.full(len(self.total), len(rows))
+            np.minimum.at(first, rows[late], np.flatnonzero(late))
+            now = np.arange(len(rows)) < first[rows]
+            self._put(rows[now], buckets[now], weight * self._decay(rows[now], times[now]))
+            if not late.any():
+                return
+            moved = np.flatnonzero(first < len(rows))
+            self._move(moved, times[first[moved]])
+            rows, buckets, times = rows[~now], buckets[~now], times[~now]
+
+    def subtract(self, rows: Ints, values: Floats, weight: float, times: Ints) -> None:
+        """Take samples away that were added before; each row is named at most once."""
+        late = self._late(rows, times)
+        if late.any():
+            self._move(rows[late], times[late])
+        amounts, buckets = weight * self._decay(rows, times), self.buckets.find(values)
+        self.total[rows] = _less(self.total[rows], amounts)
+        self.weights[rows, buckets] = _less(self.weights[rows, buckets], amounts)
+        self._trim(rows)
+
+    def percentile(self, share: float) -> Floats:
+        """float64[rows]: the end of the bucket up to which ``share`` of the weight lies; 0 in an empty histogram."""
+        rows, places = np.arange(len(self.total)), np.arange(self.buckets.count)
+        within = (places >= self._low[:, None]) & (places < self._high[:, None])
+        sums = np.cumsum(np.where(within, self.weights, 0.0), axis=1)  # bucket by bucket, as the original adds
+        enough = within & (sums >= (share * self.total)[:, None])
+        last = np.maximum(self._low, self._high)
+        found = np.where(enough.any(axis=1), enough.argmax(axis=1), last)
+        ends = self.buckets.starts[np.minimum(found + 1, self.buckets.count - 1)]
+        return np.where(self.weights[rows, self._low] < EPSILON, 0.0, ends)
+
+    def _late(self, rows: Ints, times: Ints) -> NDArray[np.bool_]:
+        return ~self._begun[rows] | (times - self._reference[rows] > FARTHEST * self.half_life)
+
+    def _decay(self, rows: Ints, times: Ints) -> Floats:
+        return exp2((times - self._reference[rows]).astype(np.float64) / self.half_life)
+
+    def _put(self, rows: Ints, buckets: Ints, amounts: Floats) -> None:
+        np.add.at(self.weights, (rows, buckets), amounts)
+        np.add.at(self.total, rows, amounts)
+        filled = self.weights[rows, buckets] >= EPSILON
+        np.minimum.at(self._low, rows[filled], buckets[filled])
+        np.maximum.at(self._high, rows[filled], buckets[filled])
+
+    def _move(self, rows: Ints, times: Ints) -> None:
+        """Set the reference to about ``times``: the nearest multiples of the half-life, a half counting up."""
+        over = (times % self.half_life + _YEAR_ONE % self.half_life) % self.half_life
+        reference = times - over + np.where(2 * over >= self.half_life, self.half_life, 0)
+        shift = (self._reference[rows] - reference).astype(np.float64) / self.half_life
+        exponent = np.where(self._begun[rows], np.maximum(np.floor(shift + 0.5), _NONE), 0)
+        factor = np.ldexp(1.0, exponent.astype(np.int64))
+        places = np.arange(self.buckets.count)
+        within = (places >= self._low[rows, None]) & (places <= self._high[rows, None])
+        self.weights[rows] *= np.where(within, factor[:, None], 1.0)
+        self.total[rows] *= factor
+        self._reference[rows], self._begun[rows] = reference, True
+        self._trim(rows)
+
+    def _trim(self, rows: Ints) -> None:
+        """After weights became less: where the first and last bucket that is not empty are now."""
+        places, filled = np.arange(self.buckets.count), self.weights[rows] >= EPSILON
+        upward, downward = (places >= self._low[rows, None]) & filled, (places <= self._high[rows, None]) & filled
+        self._low[rows] = np.where(upward.any(axis=1), upward.argmax(axis=1), self.buckets.count - 1)
+        last = self.buckets.count - 1 - downward[:, ::-1].argmax(axis=1)
+        self._high[rows] = np.where(downward.any(axis=1), last, 0)
+
+
+def _less(values: Floats, amounts: Floats) -> Floats:
+    left = values - amounts
+    return np.where(left < EPSILON, 0.0, left)
