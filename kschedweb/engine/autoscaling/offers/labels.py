@@ -1,0 +1,59 @@
+"""The label keys that Karpenter and its kwok provider know."""
+
+from __future__ import annotations
+
+from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE, HOSTNAME, REGION, ZONE
+
+GROUP, KWOK_GROUP = "karpenter.sh", "karpenter.kwok.sh"
+NODEPOOL, CAPACITY_TYPE = f"{GROUP}/nodepool", f"{GROUP}/capacity-type"
+REGISTERED, INITIALIZED = f"{GROUP}/registered", f"{GROUP}/initialized"
+DO_NOT_DISRUPT, DISRUPTION_COST = f"{GROUP}/do-not-disrupt", f"{GROUP}/disruption-cost"
+DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+RESERVATION = f"{KWOK_GROUP}/reservation-id"
+FAMILY, SIZE = f"{KWOK_GROUP}/instance-family", f"{KWOK_GROUP}/instance-size"
+INSTANCE_CPU, INSTANCE_MEMORY = f"{KWOK_GROUP}/instance-cpu", f"{KWOK_GROUP}/instance-memory"
+NODE_CLASS = (KWOK_GROUP, "KWOKNodeClass")
+NODE_CLASS_LABEL = f"{KWOK_GROUP}/kwoknodeclass"
+INSTANCE_TYPE = "node.kubernetes.io/instance-type"
+ARCH, OS, WINDOWS_BUILD = "kubernetes.io/arch", "kubernetes.io/os", "node.kubernetes.io/windows-build"
+ON_DEMAND, SPOT, RESERVED = "on-demand", "spot", "reserved"
+CAPACITY_TYPES = (ON_DEMAND, RESERVED, SPOT)
+
+WELL_KNOWN = frozenset(
+    {
+        *(NODEPOOL, ZONE, REGION, INSTANCE_TYPE, ARCH, OS, CAPACITY_TYPE, WINDOWS_BUILD),
+        *(SIZE, FAMILY, INSTANCE_CPU, INSTANCE_MEMORY, RESERVATION),
+    }
+)
+"""Known without an instance type; the labels of instance types come on top."""
+
+RESTRICTED_DOMAINS = (KWOK_GROUP, GROUP)
+RESTRICTED = frozenset({HOSTNAME})
+NORMALIZED = {
+    BETA_ZONE: ZONE,
+    BETA_REGION: REGION,
+    "beta.kubernetes.io/arch": ARCH,
+    "beta.kubernetes.io/os": OS,
+    "beta.kubernetes.io/instance-type": INSTANCE_TYPE,
+}
+SIMULATED = (REGISTERED, INITIALIZED)  # assumed of new nodes, so that daemons that want them are counted
+
+
+def restricted(key: str, known: frozenset[str]) -> str:
+    """Why Karpenter does not let ``key`` be used, in its words; "" where it does."""
+    if key in known:
+        return ""
+    domain = key.split("/", 1)[0] if "/" in key else ""
+    reserved = any(domain == one or domain.endswith(f".{one}") for one in RESTRICTED_DOMAINS)
+    if not reserved and key not in RESTRICTED:
+        return ""
+    return (
+        f"using label {key} is not allowed as it might interfere with the internal provisioning logic;"
+        f" specify a well known label: {listed(sorted(known))},"
+        f" or a custom label that does not use a restricted domain: {listed(sorted(RESTRICTED_DOMAINS))}"
+    )
+
+
+def listed(values: list[str] | tuple[str, ...]) -> str:
+    """A list as Go prints it."""
+    return f"[{' '.join(values)}]"

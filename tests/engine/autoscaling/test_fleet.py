@@ -1,0 +1,70 @@
+"""Room that is kept in columns while pods are put on nodes is the room that is counted anew."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kschedweb.engine.autoscaling.cluster.world import World, read_world
+from kschedweb.engine.autoscaling.provisioning.ground import Ground
+from kschedweb.engine.autoscaling.provisioning.solving import Solution, Solver
+from tests.engine.autoscaling.building import machine, pod, pool, scenario, sold
+
+LARGE, SMALL = sold("large", 8, 0.4), sold("small", 2, 0.1)
+CPU = st.sampled_from(["100m", "500m", "1500m", "2", "5"])
+NODES = {"a": LARGE, "b": SMALL, "c": SMALL}
+
+
+def world(*objects: dict[str, Any]) -> World:
+    return read_world(scenario([LARGE, SMALL], [pool()], *objects), 0.0)
+
+
+def machines() -> list[dict[str, Any]]:
+    return [one for name, of in NODES.items() for one in machine(name, of)]
+
+
+@given(st.lists(st.tuples(st.sampled_from([*NODES, ""]), CPU), max_size=10))
+def test_pods_that_a_try_puts_on_nodes_take_the_room_that_bound_ones_take(placed: list[tuple[str, str]]) -> None:
+    objects = [pod(f"p{number}", on, cpu) for number, (on, cpu) in enumerate(placed)]
+    found = world(*machines(), *objects)
+    ground = Ground(found)
+    solution = Solver(ground, ground.pending).solve()
+    put = {one.key: name for name, pods in solution.placed.by_name().items() for one in pods}
+    bound = [
+        {**one, "spec": {**one["spec"], "nodeName": put.get(f"default/p{number}", on)}}
+        for number, ((on, _), one) in enumerate(zip(placed, objects, strict=True))
+    ]
+    anew = Ground(world(*machines(), *bound))
+    for name in ("cpu", "memory", "pods"):
+        assert np.array_equal(column(solution, name), anew.fleet.free(name))
+
+
+def column(solution: Solution, name: str) -> Any:
+    return solution.placed.column(name)
+
+
+def test_a_pod_goes_to_the_first_node_by_name_and_initialized_ones_come_first() -> None:
+    late = machine("a", LARGE)
+    del late[0]["metadata"]["labels"]["karpenter.sh/initialized"]
+    found = world(
+        *late, *machine("b", SMALL), *machine("c", SMALL), pod("p", cpu="1"), pod("q", cpu="1"), pod("r", cpu="1")
+    )
+    ground = Ground(found)
+    solution = Solver(ground, ground.pending).solve()
+    assert {name: [one.name for one in pods] for name, pods in solution.placed.by_name().items()} == {
+        "b": ["p", "q"],
+        "c": ["r"],
+    }
+
+
+def test_a_node_that_a_daemon_will_come_to_keeps_room_for_it() -> None:
+    spec = {"containers": [{"name": "c", "image": "x", "resources": {"limits": {"cpu": "1"}}}]}
+    daemon = {"kind": "DaemonSet", "metadata": {"name": "d", "uid": "d"}, "spec": {"template": {"spec": spec}}}
+    ground = Ground(world(*machine("b", SMALL), daemon))
+    assert ground.fleet.free("cpu").tolist() == [1000], "limits stand for requests that are not there"
+    running = pod("d-1", "b", "1")
+    running["metadata"]["ownerReferences"][0] |= {"kind": "DaemonSet", "uid": "d"}
+    assert Ground(world(*machine("b", SMALL), daemon, running)).fleet.free("cpu").tolist() == [1000]

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kschedweb.engine.autoscaling.offers.requirements import OPERATORS, Requirement, Requirements, requirement
+
+UNIVERSE = ("a", "b", "c", "1", "2", "5", "9", "x1", "-3")
+NUMBERS = ("1", "2", "5", "9")
+
+
+@st.composite
+def requirements(draw: st.DrawFn, key: str = "k") -> Requirement:
+    operator = draw(st.sampled_from(OPERATORS))
+    if operator in ("In", "NotIn"):
+        values = draw(st.lists(st.sampled_from(UNIVERSE), min_size=1, max_size=4))
+    else:
+        values = [draw(st.sampled_from(NUMBERS))] if operator[:1] in "GL" else []
+    return requirement(key, operator, values, draw(st.sampled_from([None, None, 1, 3])))
+
+
+@given(requirements(), requirements())
+def test_an_intersection_allows_what_both_allow(one: Requirement, other: Requirement) -> None:
+    both = one.intersection(other)
+    for value in UNIVERSE:
+        assert both.has(value) == (one.has(value) and other.has(value))
+    known = [bound for bound in (one.min_values, other.min_values) if bound is not None]
+    assert both.min_values == max(known, default=None)
+
+
+@given(requirements(), requirements())
+def test_two_meet_where_a_value_is_allowed_by_both(one: Requirement, other: Requirement) -> None:
+    assert one.meets(other) == other.meets(one)
+    if any(one.has(value) and other.has(value) for value in UNIVERSE):
+        assert one.meets(other)
+    if one.meets(other) and not (one.complement and other.complement):
+        assert one.intersection(other).values
+
+
+@given(st.lists(requirements(), min_size=2, max_size=4))
+def test_the_order_in_which_requirements_are_added_does_not_matter(several: list[Requirement]) -> None:
+    forth, back = Requirements.of(several), Requirements.of(reversed(several))
+    for value in UNIVERSE:
+        assert forth["k"].has(value) == back["k"].has(value)
+
+
+@given(requirements(), requirements())
+def test_a_conflict_is_told_just_where_requirements_are_incompatible(one: Requirement, other: Requirement) -> None:
+    mine, wanted = Requirements({"k": one}), Requirements({"k": other})
+    assert mine.compatible(wanted) == (not mine.conflict(wanted))
+    assert mine.intersects(wanted) == (not mine.disjoint(wanted))
+    assert Requirements().compatible(wanted) == (not Requirements().conflict(wanted))
+
+
+@pytest.mark.parametrize(
+    ("one", "text"),
+    [
+        (requirement("k", "In", ["b", "a"]), "k In [a b]"),
+        (requirement("k", "NotIn", "abcdefg"), "k NotIn [a b c d e and 2 others]"),
+        (requirement("k", "Gt", ["2"]), "k Exists >=3"),
+        (requirement("k", "Lt", ["2"], 4), "k Exists <=1 minValues 4"),
+        (requirement("k", "DoesNotExist"), "k DoesNotExist"),
+        (requirement("beta.kubernetes.io/arch", "In", ["arm64"]), "kubernetes.io/arch In [arm64]"),
+    ],
+)
+def test_requirements_are_written_as_karpenter_writes_them(one: Requirement, text: str) -> None:
+    assert str(one) == text
+
+
+def test_a_requirement_with_two_bounds_is_written_as_two() -> None:
+    both = requirement("k", "Gt", ["2"]).intersection(requirement("k", "Lt", ["9"]))
+    assert both.written() == [
+        {"key": "k", "operator": "Gte", "values": ["3"]},
+        {"key": "k", "operator": "Lte", "values": ["8"]},
+    ]
+
+
+def test_a_key_that_is_not_known_is_refused_with_a_hint() -> None:
+    own = Requirements.of_labels({"karpenter.sh/nodepool": "p"})
+    said = own.conflict(Requirements.of_labels({"nodepool": "p"}))
+    assert said == 'label "nodepool" does not have known values (typo of "karpenter.sh/nodepool"?)'
+    assert not own.conflict(Requirements.of([requirement("nodepool", "NotIn", ["q"])]))
