@@ -1,0 +1,52 @@
+"""Movable pods and levels of nodes as columns that a search for moves changes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.planning.bands import Band
+from kschedweb.engine.planning.ground import Ground
+from kschedweb.engine.planning.results import PlanError
+from kschedweb.engine.planning.use import expected
+from kschedweb.engine.state.columns import Floats, Mask
+
+
+class Columns:
+    """Movable pods and levels of nodes. ``level`` is of all nodes; ``counted`` says which are compared."""
+
+    def __init__(self, ground: Ground, resource: str) -> None:
+        use = expected(ground.snapshot, resource)
+        self.counted: Mask = use.counted
+        if int(self.counted.sum()) < 2:
+            raise PlanError("there are fewer than two nodes to which pods can go")
+        rows = [place for place, pod in enumerate(use.pods) if pod.key in ground.movable]
+        self.pods: list[Pod] = [use.pods[place] for place in rows]
+        self.node, self.amount = use.node[rows].copy(), use.amount[rows]
+        self.allocatable: Floats = np.where(use.allocatable > 0.0, use.allocatable, np.inf)
+        self.level = use.levels()
+        self.there: Mask = np.ones(len(rows), dtype=np.bool_)
+
+    def state(self) -> tuple[Floats, Mask]:
+        return self.level.copy(), self.there.copy()
+
+    def restore(self, state: tuple[Floats, Mask]) -> None:
+        self.level, self.there = state[0].copy(), state[1].copy()
+
+    def skew(self) -> float:
+        level = self.level[self.counted]
+        return float(level.max() - level.min())
+
+    def points(self, row: int, node: int) -> float:
+        """How much the pod raises the node, in points."""
+        return float(100.0 * self.amount[row] / self.allocatable[node])
+
+    def move(self, row: int, target: int) -> None:
+        source = int(self.node[row])
+        self.level[source] -= self.points(row, source)
+        self.level[target] += self.points(row, target)
+        self.there[row] = False
+
+    def band_of(self, width: float) -> Band:
+        rows = self.there
+        return Band(width, self.level.copy(), self.allocatable, self.counted, self.node[rows], self.amount[rows])

@@ -1,0 +1,60 @@
+"""Why a search for moves ended, from what was heard of the moves that were tried last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kschedweb.engine.planning.ground import Tried
+from kschedweb.engine.planning.results import BUDGET, MOST, NO_GAIN, NO_PLACE, REACHED, Stop
+
+
+@dataclass(slots=True)
+class Refusals:
+    """What came of the tries of one search for a next move."""
+
+    budgets: dict[str, None] = field(default_factory=dict)
+    back: int = 0
+    useless: int = 0
+    unplaced: int = 0
+    message: str = ""
+
+    def heard(self, tried: Tried, *, gained: bool) -> None:
+        if tried.budget:
+            self.budgets.setdefault(tried.budget)
+        elif tried.back:
+            self.back += 1
+        elif not tried.node:
+            self.unplaced += 1
+            self.message = self.message or tried.message
+        elif not gained:
+            self.useless += 1
+
+    @staticmethod
+    def reached() -> Stop:
+        return Stop(REACHED, "The objective is reached.")
+
+    @staticmethod
+    def most(number: int) -> Stop:
+        return Stop(MOST, f"No more than {number:,} moves were asked for.")
+
+    def stop(self) -> Stop:
+        """The reason that weighs most, with the others behind it."""
+        parts = []
+        if self.budgets:
+            parts.append(
+                (BUDGET, f"Disruption budgets allow no eviction of pods that would help: {', '.join(self.budgets)}.")
+            )
+        if self.unplaced:
+            parts.append((NO_PLACE, f"{_pods(self.unplaced)} that would help would find no node: {self.message}"))
+        if self.back:
+            parts.append((NO_PLACE, f"{_pods(self.back)} that would help would come back to the node that they left."))
+        if self.useless:
+            said = "would be put where that does not help"
+            parts.append((NO_GAIN, f"{_pods(self.useless)} that could go {said}."))
+        if not parts:
+            return Stop(NO_GAIN, "No move of a pod that may go brings the objective nearer.")
+        return Stop(parts[0][0], " ".join(text for _, text in parts))
+
+
+def _pods(number: int) -> str:
+    return "1 pod" if number == 1 else f"{number:,} pods"

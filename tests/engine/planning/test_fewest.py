@@ -1,0 +1,100 @@
+"""Plans beside the best there is: every sequence of moves is tried in small clusters, and no plan beats its bound."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kschedweb.engine import Snapshot
+from kschedweb.engine.planning.bands import Band, fewest_moves
+from kschedweb.engine.planning.freeing import Freeing, Nodes
+from kschedweb.engine.planning.ground import Ground
+from kschedweb.engine.planning.plan import plan
+from kschedweb.engine.planning.results import Plan
+from kschedweb.engine.planning.skew import Skew
+from kschedweb.engine.planning.use import expected
+from tests.engine.planning.building import WATER_LEVEL, Json, clusters, snapshot
+from tests.support.tiers import count
+
+DEEPEST = 3  # moves
+
+
+def fewest(cluster: Snapshot, at_most: float, deepest: int) -> int | None:
+    """The fewest moves after which the skew is at most so many points, ``None`` where more than ``deepest`` are needed.
+
+    Every sequence is tried, and after each move whether a wave ends.
+    """
+    ground, use = Ground(cluster, WATER_LEVEL), expected(cluster, "cpu")
+    rows = {pod.key: row for row, pod in enumerate(use.pods)}
+    node = use.node.copy()
+    amounts = 100.0 * use.amount
+
+    def skew() -> float:
+        level = [amounts[node == place].sum() / use.allocatable[place] for place in range(len(cluster))]
+        return max(level) - min(level)
+
+    def reached(depth: int) -> bool:
+        if skew() <= at_most + 1e-9:
+            return True
+        gone = {one.pod for one in ground.moved}
+        for key, pod in ground.movable.items() if depth else ():
+            mark, before = ground.mark(), int(node[rows[key]])
+            if key in gone or not (tried := ground.move(pod)).node:
+                continue
+            node[rows[key]] = cluster.index[tried.node]
+            done = reached(depth - 1)
+            if not done and depth > 1:
+                ground.end_wave()
+                done = reached(depth - 1)
+            node[rows[key]] = before
+            ground.rollback(mark)
+            if done:
+                return True
+        return False
+
+    return next((depth for depth in range(deepest + 1) if reached(depth)), None)
+
+
+def compared(drawn: tuple[list[Json], dict[str, float]], at_most: float) -> tuple[Plan, int | None]:
+    cluster = snapshot(*drawn)
+    return plan(cluster, WATER_LEVEL, Skew(at_most)), fewest(cluster, at_most, DEEPEST)
+
+
+@settings(max_examples=count(40, 600))
+@given(clusters(plain=True), st.sampled_from([10.0, 20.0, 40.0]))
+def test_no_plan_takes_fewer_moves_than_its_bound_says(
+    drawn: tuple[list[Json], dict[str, float]], at_most: float
+) -> None:
+    cluster = snapshot(*drawn)
+    best = fewest(cluster, at_most, 2)
+    found = plan(cluster, WATER_LEVEL, Skew(at_most))
+    use = expected(cluster, "cpu")
+    bound = fewest_moves(Band(at_most, use.levels(), use.allocatable, use.counted, use.node, use.amount))
+    if best is not None:
+        assert best >= bound
+    if found.reached:
+        assert len(found.moves) >= bound
+        assert best is None or len(found.moves) >= best
+
+
+@settings(max_examples=count(25, 300))
+@given(clusters(plain=True))
+def test_as_many_nodes_go_as_any_order_frees(drawn: tuple[list[Json], dict[str, float]]) -> None:
+    """Each set of nodes is tried: no larger one than the plan's can be emptied."""
+    cluster = snapshot(*drawn)
+    found = plan(cluster, WATER_LEVEL, Nodes())
+    freeing = Freeing(Ground(cluster, WATER_LEVEL))
+    names = freeing.candidates
+    most = max(
+        (size for size in range(len(names) + 1) for one in combinations(names, size) if _all_go(freeing, list(one))),
+        default=0,
+    )
+    assert found.after <= most
+    assert most <= (found.bound.value or 0)
+    assert found.after >= most - 1
+
+
+def _all_go(freeing: Freeing, chosen: list[str]) -> bool:
+    return len(freeing._tried(chosen)) == len(chosen)
