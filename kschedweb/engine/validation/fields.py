@@ -40,7 +40,7 @@ def render(value: Any) -> str:
 
 
 def invalid(path: str, value: Any, detail: str) -> Problem:
-    return Problem(path, f"{path}: Invalid value: {render(value)}: {detail}")
+    return Problem(path, f"{path}: Invalid value: {render(value)}" + (f": {detail}" if detail else ""))
 
 
 def required(path: str, detail: str = "") -> Problem:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import isfinite
 from typing import Any
 
@@ -79,6 +79,14 @@ def parse_int(text: str) -> int | None:
         return None
     number = int(text)
     return number if -INT64_MAX - 1 <= number <= INT64_MAX else None
+
+
+def plain_sum(numbers: Iterable[float]) -> float:
+    """Add up from left to right, as a loop in Go does; Python's ``sum`` is more exact."""
+    total = 0.0
+    for number in numbers:
+        total += number
+    return total
 
 
 def parse_float(text: str) -> float | None:

@@ -20,6 +20,10 @@ _SUBDOMAIN_RULE = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and"
     f" end with an alphanumeric character (e.g. 'example.com', regex used for validation is '{_SUBDOMAIN}')"
 )
+_LABEL_RULE = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with"
+    f" an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '{_DNS_LABEL}')"
+)
 _LABEL_LENGTH = 63
 _SUBDOMAIN_LENGTH = 253
 
@@ -49,6 +53,20 @@ def _prefix_complaints(prefix: str) -> list[str]:
     if not re.fullmatch(_SUBDOMAIN, prefix, re.ASCII):
         said.append(_SUBDOMAIN_RULE)
     return said
+
+
+def subdomain_complaints(name: str) -> list[str]:
+    """Say what is wrong with the name of an object, which may have dots."""
+    said = [] if _bytes(name) <= _SUBDOMAIN_LENGTH else [f"must be no more than {_SUBDOMAIN_LENGTH} characters"]
+    return said if re.fullmatch(_SUBDOMAIN, name, re.ASCII) else [*said, _SUBDOMAIN_RULE]
+
+
+def dns_label_complaints(name: str) -> list[str]:
+    """Say what is wrong with a name without dots, such as that of a namespace or a container."""
+    said = [] if _bytes(name) <= _LABEL_LENGTH else [f"must be no more than {_LABEL_LENGTH} characters"]
+    if re.fullmatch(_DNS_LABEL, name, re.ASCII):
+        return said
+    return [*said, "must not contain dots" if re.fullmatch(_SUBDOMAIN, name, re.ASCII) else _LABEL_RULE]
 
 
 def value_complaints(value: str) -> list[str]:

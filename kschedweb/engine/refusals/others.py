@@ -1,0 +1,171 @@
+"""What the API server refuses of nodes, classes, budgets, services and volumes, as far as scheduling reads them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from kschedweb.engine.refusals.labels import (
+    key_problems,
+    label_problems,
+    node_selector_problems,
+    selector_problems,
+    subdomain_problems,
+)
+from kschedweb.engine.refusals.part import Part
+from kschedweb.engine.refusals.placing import NOT_POSITIVE, taint_problems
+from kschedweb.engine.refusals.resources import NEGATIVE, amount, amounts, quantity_problems
+from kschedweb.engine.validation.fields import (
+    Problem,
+    Typed,
+    duplicate,
+    forbidden,
+    invalid,
+    required,
+    unsupported,
+)
+
+HIGHEST_PRIORITY = 1_000_000_000
+SYSTEM = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+RECLAIM = ("Delete", "Recycle", "Retain")  # of volumes; classes do not have Recycle
+BINDING = ("Immediate", "WaitForFirstConsumer")
+PREEMPTION = ("PreemptLowerPriority", "Never")
+EVICTION = ("AlwaysAllow", "IfHealthyBudget")
+PERCENT = (
+    "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for"
+    " validation is '[0-9]+%')"
+)
+
+
+def node_problems(node: Part) -> Iterator[Problem]:
+    """Taints, which the API server places under ``metadata``, and amounts of a Node."""
+    yield from taint_problems(node["spec"]["taints"], "metadata.taints")
+    for field in ("capacity", "allocatable"):
+        listed = node["status"][field]
+        for name, value in amounts(listed).items():
+            yield from quantity_problems(f"{listed.path}.{name}", name, value)
+    if not node["status"]["allocatable"].given:  # it is then taken from the capacity
+        listed = node["status"]["capacity"]
+        for name, value in amounts(listed).items():
+            yield from quantity_problems(f"status.allocatable.{name}", name, value)
+
+
+def priority_class_problems(item: Part) -> Iterator[Problem]:
+    """Values above those of people, and names that the system keeps for itself."""
+    name, value = item["metadata"]["name"].text, item["value"].number
+    if name.startswith("system-"):
+        if name not in SYSTEM or value != SYSTEM[name] or item["globalDefault"].value is True:
+            yield forbidden("metadata.name", _reserved(name, value))
+    elif value > HIGHEST_PRIORITY:
+        yield forbidden("value", f"maximum allowed value of a user defined priority is {HIGHEST_PRIORITY}")
+    policy = item["preemptionPolicy"]
+    if policy.given and policy.text not in PREEMPTION:
+        yield unsupported(policy.path, Typed(policy.text), PREEMPTION) if policy.text else required(policy.path)
+
+
+def _reserved(name: str, value: int) -> str:
+    """Why a class may not have a name of the system's."""
+    if name not in SYSTEM:
+        why = f"{name} is not a known system priority class"
+    elif value != SYSTEM[name]:
+        why = f"value of {name} PriorityClass must be {SYSTEM[name]}"
+    else:
+        why = f"globalDefault of {name} PriorityClass must be false"
+    return f"priority class names with 'system-' prefix are reserved for system use only. error: {why}"
+
+
+def budget_problems(budget: Part) -> Iterator[Problem]:
+    """How many pods a PodDisruptionBudget keeps, and which."""
+    spec = budget["spec"]
+    for bound in (spec["minAvailable"], spec["maxUnavailable"]):
+        if isinstance(bound.value, str):
+            if not re.fullmatch(r"[0-9]+%", bound.text, re.ASCII):
+                yield invalid(bound.path, Typed(bound.text), PERCENT)
+            elif int(bound.text[:-1]) > 100:
+                yield invalid(bound.path, Typed(bound.text), "must not be greater than 100%")
+        elif bound.number < 0:
+            yield invalid(bound.path, bound.number, NEGATIVE)
+    yield from selector_problems(spec["selector"])
+    policy = spec["unhealthyPodEvictionPolicy"]
+    if policy.given and policy.text not in EVICTION:
+        yield unsupported(policy.path, Typed(policy.text), EVICTION)
+
+
+def service_problems(service: Part) -> Iterator[Problem]:
+    yield from label_problems(service["spec"]["selector"])
+
+
+def storage_class_problems(item: Part) -> Iterator[Problem]:
+    """When volumes are made, and where they may be."""
+    if not item["provisioner"].text:
+        yield required("provisioner")
+    else:
+        yield from key_problems("provisioner", item["provisioner"].text.lower())
+    for field, known in (("reclaimPolicy", ("Delete", "Retain")), ("volumeBindingMode", BINDING)):
+        if item[field].text and item[field].text not in known:
+            yield unsupported(field, Typed(item[field].text), known)
+    for term in item["allowedTopologies"].items:
+        keys: set[str] = set()
+        for asked in term["matchLabelExpressions"].items:
+            values, key = asked["values"], asked["key"].text
+            if not values.texts:
+                yield required(values.path)
+            for at, value in enumerate(values.texts):
+                if value in values.texts[:at]:
+                    yield duplicate(f"{values.path}[{at}]", value)
+            yield from key_problems(asked.to("key"), key)
+            if key in keys:
+                yield duplicate(asked.to("key"), key)
+            keys.add(key)
+
+
+def volume_problems(volume: Part) -> Iterator[Problem]:
+    """Capacity, access and node affinity of a PersistentVolume."""
+    spec = volume["spec"]
+    yield from _mode_problems(spec["accessModes"], "")
+    found = amounts(spec["capacity"])
+    if not found:
+        yield required(spec.to("capacity"))
+    if set(found) != {"storage"}:
+        written = {name: str(value) for name, value in found.items()} if spec["capacity"].given else None
+        yield unsupported(spec.to("capacity"), Typed(written), ("storage",))
+    for name, value in found.items():
+        if value.unscaled < 0:
+            yield invalid(spec["capacity"].under(name), value.nano // 10**9, "must be a valid resource quantity")
+        if value.unscaled <= 0:
+            yield invalid(spec["capacity"].under(name), str(value), NOT_POSITIVE)
+    policy = spec["persistentVolumeReclaimPolicy"]
+    if policy.text and policy.text not in RECLAIM:
+        yield unsupported(policy.path, Typed(policy.text), RECLAIM)
+    affinity = spec["nodeAffinity"]
+    if affinity.given and not affinity["required"].given:
+        yield required(affinity.to("required"), "must specify required node constraints")
+    elif affinity.given:
+        yield from node_selector_problems(affinity["required"])
+    elif spec["local"].given:
+        yield required(affinity.path, "Local volume requires node affinity")
+    yield from subdomain_problems(spec["storageClassName"])
+
+
+def claim_problems(claim: Part) -> Iterator[Problem]:
+    """Access and size of a PersistentVolumeClaim."""
+    spec = claim["spec"]
+    yield from _mode_problems(spec["accessModes"], "at least 1 access mode is required")
+    yield from selector_problems(spec["selector"])
+    asked = spec["resources"]["requests"]["storage"]
+    size, path = amount(asked.value), f"{spec.path}.resources[storage]"
+    if size is None:
+        yield required(path)
+    elif size.unscaled <= 0:
+        yield invalid(path, str(size), NOT_POSITIVE)
+    yield from subdomain_problems(spec["storageClassName"])
+
+
+def _mode_problems(modes: Part, missing: str) -> Iterator[Problem]:
+    listed: Sequence[str] = modes.texts
+    if not listed:
+        yield required(modes.path, missing)
+    yield from (unsupported(modes.path, Typed(mode), MODES) for mode in listed if mode not in MODES)
+    if MODES[-1] in listed and set(listed) & set(MODES[:-1]):
+        yield forbidden(modes.path, "may not use ReadWriteOncePod with other access modes")

@@ -1,0 +1,218 @@
+"""What the API server refuses of a pod, as far as it concerns scheduling, in its words.
+
+Images, commands, environment, probes, security and the contents of volumes are not looked at, nor what admission
+refuses before: classes that are missing, and what does not agree with them.
+"""
+
+from __future__ import annotations
+
+import marshal
+import re
+from collections.abc import Iterator, Mapping
+
+from kschedweb.engine.refusals.labels import (
+    dns_label_problems,
+    key_problems,
+    label_problems,
+    subdomain_problems,
+)
+from kschedweb.engine.refusals.part import Part
+from kschedweb.engine.refusals.placing import affinity_problems, spread_problems, toleration_problems
+from kschedweb.engine.refusals.podlevel import pod_level_problems
+from kschedweb.engine.refusals.resources import container_problems
+from kschedweb.engine.validation.fields import Problem, Typed, duplicate, forbidden, invalid, required, unsupported
+
+SHARED = (
+    *("resourceClaims", "resources", "restartPolicy", "nodeSelector", "affinity", "schedulingGates"),
+    *("topologySpreadConstraints", "tolerations", "hostNetwork"),
+)
+MOST_KNOWN = 4096
+OF_CONTAINERS = ("name", "ports", "resources", "restartPolicy")
+PROTOCOLS = ("SCTP", "TCP", "UDP")
+RESTART = ("Always", "OnFailure", "Never")
+PORTS = "must be between 1 and 65535, inclusive"
+
+
+def pod_problems(spec: Part, labels: Mapping[str, str]) -> Iterator[Problem]:
+    """The ``spec`` of a pod with ``labels``."""
+    yield from _own_problems(spec)
+    if spec["nodeName"].text and spec["schedulingGates"].items:
+        yield forbidden(spec.to("nodeName"), "cannot be set until all schedulingGates have been cleared")
+    yield from _of_alike(spec, labels)
+
+
+def template_problems(spec: Part) -> Iterator[Problem]:
+    """The ``spec`` of a template of pods, where nothing is filled in yet."""
+    yield from _own_problems(spec)
+    yield from _shared_problems(spec, {}, template=True)
+
+
+_KNOWN: dict[bytes, tuple[Problem, ...]] = {}
+
+
+def _of_alike(spec: Part, labels: Mapping[str, str]) -> tuple[Problem, ...]:
+    """What pods share that a controller makes; it is looked at once."""
+    parts = [spec[name].value for name in SHARED]
+    containers = [
+        [[one[name].value for name in OF_CONTAINERS] for one in spec[listed].items]
+        for listed in ("containers", "initContainers")
+    ]
+    try:
+        content = marshal.dumps((dict(labels), parts, containers), 2)
+    except ValueError:  # not JSON: whoever reads it says what is wrong
+        return ()
+    if content not in _KNOWN:
+        if len(_KNOWN) >= MOST_KNOWN:
+            _KNOWN.clear()
+        _KNOWN[content] = tuple(_shared_problems(spec, labels, template=False))
+    return _KNOWN[content]
+
+
+def _own_problems(spec: Part) -> Iterator[Problem]:
+    yield from _volume_problems(spec["volumes"])
+    yield from subdomain_problems(spec["nodeName"])
+
+
+def _shared_problems(spec: Part, labels: Mapping[str, str], *, template: bool) -> Iterator[Problem]:
+    yield from _claim_problems(spec["resourceClaims"])
+    yield from _container_problems(spec, template=template)
+    yield from pod_level_problems(spec, template=template)
+    yield from _choice_problems(spec["restartPolicy"], RESTART)
+    yield from label_problems(spec["nodeSelector"])
+    yield from affinity_problems(spec["affinity"], labels)
+    yield from _gate_problems(spec["schedulingGates"])
+    yield from spread_problems(spec["topologySpreadConstraints"], labels)
+    yield from toleration_problems(spec["tolerations"])
+
+
+def _choice_problems(field: Part, known: tuple[str, ...]) -> Iterator[Problem]:
+    if field.text and field.text not in known:
+        yield unsupported(field.path, Typed(field.text), known)
+
+
+def _gate_problems(gates: Part) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for gate in gates.items:
+        name = gate["name"].text
+        yield from key_problems(gate.path, name)
+        if name in seen:
+            yield duplicate(gate.path, name)
+        seen.add(name)
+
+
+def _volume_problems(volumes: Part) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for volume in volumes.items:
+        found = list(_named_problems(volume["name"]))
+        claim = volume["persistentVolumeClaim"]
+        if claim.given and not claim["claimName"].text:
+            found.append(required(claim.to("claimName")))
+        if volume["name"].text in seen:
+            found.append(duplicate(volume.to("name"), volume["name"].text))
+        if not found:
+            seen.add(volume["name"].text)
+        yield from found
+
+
+def _claim_problems(claims: Part) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for claim in claims.items:
+        name = claim["name"].text
+        if name in seen:
+            yield duplicate(claim.to("name"), name)
+        else:
+            yield from _named_problems(claim["name"])
+        seen.add(name)
+        for field in ("resourceClaimName", "resourceClaimTemplateName"):
+            yield from subdomain_problems(claim[field])
+
+
+def _named_problems(name: Part) -> Iterator[Problem]:
+    """A name without dots that must be there."""
+    if not name.text:
+        yield required(name.path)
+    yield from dns_label_problems(name)
+
+
+def _container_problems(spec: Part, *, template: bool) -> Iterator[Problem]:
+    containers, inits = spec["containers"], spec["initContainers"]
+    network = spec["hostNetwork"].value is True
+    on_host = network and not template  # ports of the host are then those of the container
+    if not containers.items:
+        yield required(containers.path)
+    names: set[str] = set()
+    for container in (*containers.items, *inits.items):
+        yield from _named_problems(container["name"])
+        if container["name"].text in names:
+            yield duplicate(container.to("name"), container["name"].text)
+        names.add(container["name"].text)
+        yield from _port_problems(container["ports"], on_host=on_host)
+        yield from container_problems(container["resources"], complete=not template)
+        yield from _choice_problems(container["restartPolicy"], ("Always", "Never", "OnFailure"))
+        yield from _reference_problems(container["resources"]["claims"], spec["resourceClaims"])
+    yield from _taken_twice(containers.items, containers, on_host=on_host)
+    for init in inits.items:
+        yield from _taken_twice([init], inits, on_host=on_host)
+    for port in (port for one in containers.items for port in one["ports"].items if network):
+        host, inside = port["hostPort"].number, port["containerPort"].number
+        if host and host != inside:
+            yield invalid(port.to("hostPort"), host, "must match `containerPort` when `hostNetwork` is true")
+
+
+def _port_problems(ports: Part, *, on_host: bool) -> Iterator[Problem]:
+    names: set[str] = set()
+    for port in ports.items:
+        name, number = port["name"].text, port["containerPort"].number
+        host = port["hostPort"].number or (number if on_host else 0)
+        if name:
+            wrong = list(_port_name_complaints(name))
+            yield from (invalid(port.to("name"), name, said) for said in wrong)
+            if not wrong and name in names:
+                yield duplicate(port.to("name"), name)
+            names.add(name)
+        if not number:
+            yield required(port.to("containerPort"))
+        elif not 1 <= number <= 65535:
+            yield invalid(port.to("containerPort"), number, PORTS)
+        if host and not 1 <= host <= 65535:
+            yield invalid(port.to("hostPort"), host, PORTS)
+        yield from _choice_problems(port["protocol"], PROTOCOLS)
+
+
+def _port_name_complaints(name: str) -> Iterator[str]:
+    if len(name.encode()) > 15:
+        yield "must be no more than 15 characters"
+    if not re.fullmatch(r"[-a-z0-9]+", name, re.ASCII):
+        yield "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"
+    if not re.search(r"[a-z]", name):
+        yield "must contain at least one letter (a-z)"
+    if "--" in name:
+        yield "must not contain consecutive hyphens"
+    if name.startswith("-") or name.endswith("-"):
+        yield "must not begin or end with a hyphen"
+
+
+def _taken_twice(containers: list[Part], listed: Part, *, on_host: bool) -> Iterator[Problem]:
+    """Host ports that two ports take; the API server counts the containers that it looks at together."""
+    seen: set[str] = set()
+    for at, container in enumerate(containers):
+        for number, port in enumerate(container["ports"].items):
+            taken = port["hostPort"].number or (on_host and port["containerPort"].number)
+            if not taken:
+                continue
+            said = f"{port['protocol'].text or 'TCP'}/{port['hostIP'].text}/{taken}"
+            if said in seen:
+                yield duplicate(f"{listed.path}[{at}].ports[{number}].hostPort", said)
+            seen.add(said)
+
+
+def _reference_problems(claims: Part, known: Part) -> Iterator[Problem]:
+    """Claims of a container that the pod does not have."""
+    names = sorted({claim["name"].text for claim in known.items if claim["name"].text})
+    for claim in claims.items:
+        if not (name := claim["name"].text):
+            yield required(claim.path)
+        elif name not in names:
+            which = f": {', '.join(names)}" if names else " which is empty"
+            said = f"must be one of the names in pod.spec.resourceClaims{which}"
+            yield Problem(claim.path, f'{claim.path}: Not found: "{name}": {said}')

@@ -1,0 +1,159 @@
+"""What the API server refuses of amounts: quantities, names of resources, requests above limits."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from kschedweb.engine.cel.errors import EvaluationError, Refused
+from kschedweb.engine.cel.quantities import Quantity, quantity
+from kschedweb.engine.refusals.labels import key_problems
+from kschedweb.engine.refusals.part import Part
+from kschedweb.engine.validation.fields import Problem, forbidden, invalid, required
+from kschedweb.engine.validation.labels import is_extended_resource
+
+MILLI = -3
+HUGE = "hugepages-"
+OF_CONTAINERS = ("cpu", "memory", "ephemeral-storage")
+NEGATIVE, NO_INTEGER = "must be greater than or equal to 0", "must be an integer"
+# Names without a prefix that mean something to some quota or node. What counts objects is a whole number.
+COUNTS = (
+    *("pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps"),
+    *("persistentvolumeclaims", "services.nodeports", "services.loadbalancers"),
+)
+STANDARD = frozenset(
+    {
+        *OF_CONTAINERS,
+        *(f"{kind}.{name}" for kind in ("requests", "limits") for name in OF_CONTAINERS),
+        *COUNTS,
+        *("storage", "requests.storage"),
+    }
+)
+Amounts = Mapping[str, Quantity]
+Names = Callable[[str, str], Iterator[Problem]]
+
+
+def amount(value: Any) -> Quantity | None:
+    """A quantity in a list of resources, which is kept in milli-units; ``None`` for what is none."""
+    try:
+        read = quantity(_text(value))
+    except (EvaluationError, Refused):
+        return None
+    if read.exponent >= MILLI:
+        return read
+    step = 10 ** (MILLI - read.exponent)
+    rounded = -(-abs(read.unscaled) // step)
+    return Quantity(rounded if read.unscaled > 0 else -rounded, MILLI, read.big, read.format)
+
+
+def _text(value: Any) -> str:
+    return (value if isinstance(value, str) else json.dumps(value)).strip()
+
+
+def amounts(listed: Part) -> dict[str, Quantity]:
+    """The resources of a list that have a quantity."""
+    if not isinstance(listed.value, dict):
+        return {}
+    found = {name: amount(value) for name, value in sorted(listed.value.items())}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def unread(listed: Part) -> Iterator[Problem]:
+    """What of a list of resources is no quantity: an API server looks no further at an object that has any."""
+    for name, value in listed.value.items() if isinstance(listed.value, dict) else ():
+        try:
+            quantity("0" if value is None else _text(value))
+        except EvaluationError as error:
+            yield Problem(listed.under(name), str(error))
+        except Refused:
+            continue  # it is a quantity, but longer than is read here
+
+
+def container_problems(resources: Part, *, complete: bool) -> Iterator[Problem]:
+    """``requests`` and ``limits`` of a container; ``complete`` as in :func:`requested`."""
+    limits = amounts(resources["limits"])
+    yield from requirement_problems(resources, requested(resources, complete=complete), limits, container_name_problems)
+
+
+def requested(resources: Part, *, complete: bool) -> dict[str, Quantity]:
+    """The requests of a container.
+
+    ``complete``: what has a limit and no request asks for the limit, as in pods but not in templates of pods.
+    """
+    requests = amounts(resources["requests"])
+    return {**amounts(resources["limits"]), **requests} if complete else requests
+
+
+def requirement_problems(resources: Part, requests: Amounts, limits: Amounts, names: Names) -> Iterator[Problem]:
+    """``requests`` and ``limits`` once they are complete."""
+    yield from list_problems(resources["limits"], limits, names)
+    yield from list_problems(resources["requests"], requests, names)
+    yield from _limit_problems(resources, requests, limits)
+    named = requests.keys() | limits.keys()
+    if any(name.startswith(HUGE) for name in named) and not named & {"cpu", "memory"}:
+        yield forbidden(resources.path, "HugePages require cpu or memory")
+
+
+def list_problems(listed: Part, found: Amounts, names: Names) -> Iterator[Problem]:
+    """The names and the amounts in a list of resources."""
+    for name, value in found.items():
+        path = listed.under(name)
+        yield from names(path, name)
+        yield from quantity_problems(path, name, value)
+        if name.startswith(HUGE) and not _divisible(name, value):
+            yield invalid(path, str(value), f"{value} is not positive integer multiple of {name}")
+
+
+def quantity_problems(path: str, name: str, value: Quantity) -> Iterator[Problem]:
+    """Amounts that are negative, or broken where only whole ones are there."""
+    if value.unscaled < 0:
+        yield invalid(path, str(value), NEGATIVE)
+    if (name in COUNTS or is_extended_resource(name)) and value.nano % 10**9:
+        yield invalid(path, str(value), NO_INTEGER)
+
+
+def _limit_problems(resources: Part, requests: Amounts, limits: Amounts) -> Iterator[Problem]:
+    path = resources.to("requests")
+    for name, asked in requests.items():
+        flexible = _native(name) and not name.startswith(HUGE)
+        if name not in limits:
+            if not flexible:
+                yield required(resources.to("limits"), "Limit must be set for non overcommitable resources")
+            continue
+        order, limit = asked.compare(limits[name]), limits[name]
+        if order and not flexible:
+            yield invalid(path, str(asked), f"must be equal to {name} limit of {limit}")
+        elif order > 0:
+            yield invalid(path, str(asked), f"must be less than or equal to {name} limit of {limit}")
+
+
+def container_name_problems(path: str, name: str) -> Iterator[Problem]:
+    """The name of a resource that a container asks for."""
+    yield from standard_name_problems(path, name)
+    if "/" not in name:
+        if name not in OF_CONTAINERS and not name.startswith(HUGE):
+            yield invalid(path, name, "must be a standard resource for containers")
+    elif not _native(name) and not is_extended_resource(name):
+        yield invalid(path, name, "doesn't follow extended resource name standard")
+
+
+def standard_name_problems(path: str, name: str) -> Iterator[Problem]:
+    """The name of any resource."""
+    wrong = list(key_problems(path, name))
+    yield from wrong
+    standard = name in STANDARD or name.startswith((HUGE, f"requests.{HUGE}"))
+    if not wrong and "/" not in name and not standard:
+        yield invalid(path, name, "must be a standard resource type or fully qualified")
+
+
+def _native(name: str) -> bool:
+    return "/" not in name or "kubernetes.io/" in name
+
+
+def _divisible(name: str, value: Quantity) -> bool:
+    """Whether an amount of huge pages is made of whole pages."""
+    size = amount(name.removeprefix(HUGE))
+    if size is None or size.unscaled <= 0 or size.nano % 10**9:
+        return False
+    return -(-abs(value.nano) // 10**9) % (size.nano // 10**9) == 0

@@ -1,0 +1,177 @@
+"""The order in which Go's sort.Slice leaves what it sorts.
+
+The sort is not stable, but it is deterministic: the order of equal elements follows from the steps of its
+pattern-defeating quicksort. A comparison may even contradict itself, as one that reads the clock does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableSequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+Item = TypeVar("Item")
+SHORT, LONG = 12, 50  # up to SHORT items insertion sort is enough; from LONG on, pivots are chosen with more care
+STEPS = 5
+RISING, FALLING, UNKNOWN = 0, 12, -1  # numbers of swaps in the choice of a pivot that say how sorted the items are
+WORD = 2**64 - 1
+
+
+def sort_slice(items: MutableSequence[Item], less: Callable[[Item, Item], bool]) -> None:
+    """Sort ``items`` in place."""
+    _Sort(items, less).quick(0, len(items), len(items).bit_length())
+
+
+@dataclass(slots=True)
+class _Sort(Generic[Item]):
+    items: MutableSequence[Item]
+    precedes: Callable[[Item, Item], bool]
+    swaps: int = field(default=0)
+
+    def less(self, one: int, other: int) -> bool:
+        return self.precedes(self.items[one], self.items[other])
+
+    def swap(self, one: int, other: int) -> None:
+        self.items[one], self.items[other] = self.items[other], self.items[one]
+
+    def quick(self, low: int, high: int, patience: int) -> None:
+        """Sort [low, high); after ``patience`` bad pivots heap sort takes over."""
+        balanced = untouched = True
+        while high - low > SHORT:
+            if patience == 0:
+                self.heap(low, high)
+                return
+            if not balanced:
+                self.shuffle(low, high)
+                patience -= 1
+            pivot, pattern = self.choose_pivot(low, high)
+            if pattern == FALLING:
+                self.items[low:high] = list(reversed(self.items[low:high]))
+                pivot, pattern = high - 1 - (pivot - low), RISING
+            if balanced and untouched and pattern == RISING and self.nearly_sorted(low, high):
+                return
+            if low > 0 and not self.less(low - 1, pivot):
+                low = self.skip_equal(low, high, pivot)
+                continue
+            middle, untouched = self.partition(low, high, pivot)
+            left, right = middle - low, high - middle
+            balanced = min(left, right) >= (high - low) // 8
+            if left < right:
+                self.quick(low, middle, patience)
+                low = middle + 1
+            else:
+                self.quick(middle + 1, high, patience)
+                high = middle
+        self.insertion(low, high)
+
+    def insertion(self, low: int, high: int) -> None:
+        for start in range(low + 1, high):
+            place = start
+            while place > low and self.less(place, place - 1):
+                self.swap(place, place - 1)
+                place -= 1
+
+    def heap(self, low: int, high: int) -> None:
+        size = high - low
+        for root in range((size - 1) // 2, -1, -1):
+            self.sift_down(root, size, low)
+        for last in range(size - 1, -1, -1):
+            self.swap(low, low + last)
+            self.sift_down(0, last, low)
+
+    def sift_down(self, root: int, size: int, first: int) -> None:
+        while (child := 2 * root + 1) < size:
+            if child + 1 < size and self.less(first + child, first + child + 1):
+                child += 1
+            if not self.less(first + root, first + child):
+                return
+            self.swap(first + root, first + child)
+            root = child
+
+    def partition(self, low: int, high: int, pivot: int) -> tuple[int, bool]:
+        """Partition around the pivot; returns its position, and whether the items were partitioned already."""
+        self.swap(low, pivot)
+        left, right = low + 1, high - 1
+        moved = False
+        while True:
+            while left <= right and self.less(left, low):
+                left += 1
+            while left <= right and not self.less(right, low):
+                right -= 1
+            if left > right:
+                break
+            self.swap(left, right)
+            left, right, moved = left + 1, right - 1, True
+        self.swap(right, low)
+        return right, not moved
+
+    def skip_equal(self, low: int, high: int, pivot: int) -> int:
+        """Move items equal to the pivot to the front; no item is less. Returns where the rest begins."""
+        self.swap(low, pivot)
+        left, right = low + 1, high - 1
+        while True:
+            while left <= right and not self.less(low, left):
+                left += 1
+            while left <= right and self.less(low, right):
+                right -= 1
+            if left > right:
+                return left
+            self.swap(left, right)
+            left, right = left + 1, right - 1
+
+    def nearly_sorted(self, low: int, high: int) -> bool:
+        """Swap a few items that are out of order; False if there are too many of them."""
+        place = low + 1
+        for _ in range(STEPS):
+            while place < high and not self.less(place, place - 1):
+                place += 1
+            if place == high:
+                return True
+            if high - low < LONG:
+                return False
+            self.swap(place, place - 1)
+            if place - low >= 2:
+                back = place - 1
+                while back >= 1 and self.less(back, back - 1):
+                    self.swap(back, back - 1)
+                    back -= 1
+            if high - place >= 2:
+                ahead = place + 1
+                while ahead < high and self.less(ahead, ahead - 1):
+                    self.swap(ahead, ahead - 1)
+                    ahead += 1
+        return False
+
+    def shuffle(self, low: int, high: int) -> None:
+        """Swap three items in the middle with others that look random."""
+        size = high - low
+        random, bits = size, (1 << size.bit_length()) - 1
+        middle = low + size // 4 * 2
+        for place in range(middle - 1, middle + 2):
+            random ^= random << 13 & WORD
+            random ^= random >> 7
+            random ^= random << 17 & WORD
+            other = random & bits
+            self.swap(place, low + (other - size if other >= size else other))
+
+    def choose_pivot(self, low: int, high: int) -> tuple[int, int]:
+        """The position of the pivot, and which way the items seem to run."""
+        size = high - low
+        self.swaps = 0
+        places = [low + size // 4 * quarter for quarter in (1, 2, 3)]
+        if size >= LONG:
+            places = [self.median(place - 1, place, place + 1) for place in places]
+        pivot = self.median(*places)
+        return pivot, self.swaps if self.swaps in (RISING, FALLING) else UNKNOWN
+
+    def median(self, one: int, two: int, three: int) -> int:
+        one, two = self.ordered(one, two)
+        two, three = self.ordered(two, three)
+        one, two = self.ordered(one, two)
+        return two
+
+    def ordered(self, one: int, other: int) -> tuple[int, int]:
+        if self.less(other, one):
+            self.swaps += 1
+            return other, one
+        return one, other

@@ -1,0 +1,93 @@
+"""What an API server would say of an object, and where in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kschedweb.engine.refusals import RULES, refusals
+from kschedweb.engine.refusals.pods import SHARED
+
+Json = dict[str, Any]
+
+
+def pod(**spec: Any) -> Json:
+    containers = [{"name": "main", "image": "app:1"}]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": {"containers": containers, **spec}}
+
+
+def test_the_sentence_is_the_whole_of_the_api_servers() -> None:
+    term = {"labelSelector": {}, "topologyKey": ""}
+    item = pod(affinity={"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}})
+    path = "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey"
+    first = refusals(item)[0]
+    assert (first.path, first.text) == (path, f'Pod "x" is invalid: {path}: Required value: can not be empty')
+
+
+@pytest.mark.parametrize(
+    ("item", "path"),
+    [
+        (
+            pod(containers=[{"name": "a", "resources": {"requests": {"nvidia.com/gpu": "-1"}}}]),
+            "spec.containers[0].resources.requests['nvidia.com/gpu']",
+        ),
+        (
+            pod(
+                topologySpreadConstraints=[
+                    {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"} for _ in range(2)
+                ]
+            ),
+            "spec.topologySpreadConstraints[0]",
+        ),
+        (
+            {"kind": "Node", "metadata": {"name": "n"}, "spec": {"taints": [{"key": "a", "effect": "No"}]}},
+            "spec.taints[0].effect",
+        ),
+        (
+            {
+                "kind": "Deployment",
+                "metadata": {"name": "d"},
+                "spec": {
+                    "selector": {"matchLabels": {"a": "b"}},
+                    "template": {"metadata": {"labels": {"a": "b", "c d": ""}}, "spec": pod()["spec"]},
+                },
+            },
+            "spec.template.metadata.labels",
+        ),
+    ],
+    ids=["a resource", "a pair of fields", "a taint", "a label of a template"],
+)
+def test_the_path_is_where_it_stands_in_the_object(item: Json, path: str) -> None:
+    assert path in [one.path for one in refusals(item)]
+
+
+def test_what_is_no_quantity_is_all_that_is_said() -> None:
+    item = pod(containers=[{"name": "A", "resources": {"limits": {"cpu": "x"}}}])
+    said = 'Pod in version "v1" cannot be handled as a Pod: quantities must match the regular expression'
+    assert [one.text[: len(said)] for one in refusals(item)] == [said]
+
+
+def test_pods_that_are_alike_have_their_own_names_and_nodes() -> None:
+    gated = pod(schedulingGates=[{"name": "example.com/a"}])
+    bound = pod(schedulingGates=[{"name": "example.com/a"}], nodeName="n")
+    assert refusals(gated) == []
+    assert [one.path for one in refusals(bound)] == ["spec.nodeName"]
+    assert [one.path for one in refusals({**gated, "metadata": {"name": "X"}})] == ["metadata.name"]
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+fields = st.dictionaries(
+    st.sampled_from([*SHARED, "containers", "volumes", "taints", "template", "capacity"]), anything
+)
+
+
+@given(kind=st.sampled_from(sorted(RULES)), metadata=anything, spec=fields | anything, status=anything)
+def test_no_shape_makes_it_fail(kind: str, metadata: Any, spec: Any, status: Any) -> None:
+    refusals({"kind": kind, "metadata": metadata, "spec": spec, "status": status})
