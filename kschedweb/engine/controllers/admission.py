@@ -1,17 +1,21 @@
 """What the API server's admission makes of a pod before the scheduler sees it.
 
 Priority, overhead, node selector and tolerations come from the pod's classes, and default tolerations for nodes in
-trouble. Pods are raw JSON here: what comes out is what the API server would store.
+trouble. Further plugins may be turned on. Pods are raw JSON here: what comes out is what the API server would store.
+What ResourceQuota lets in depends on the other pods: see ``quotas``.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from collections.abc import Callable, Collection
+from typing import Any, Protocol
 
 from kschedweb.engine.objects.access import (
     Json,
     ObjectError,
     boolean,
+    each,
     integer,
     mapping,
     objects,
@@ -19,35 +23,64 @@ from kschedweb.engine.objects.access import (
     string_map,
     text,
 )
+from kschedweb.engine.objects.affinity import REQUIRED
+from kschedweb.engine.objects.node import HOSTNAME
+from kschedweb.engine.objects.qos import BEST_EFFORT, quality_of
 from kschedweb.engine.objects.quantity import read_list
-from kschedweb.engine.objects.taints import EXISTS, NO_EXECUTE, NOT_READY, UNREACHABLE
-from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.objects.resources import is_extended, read_resources
+from kschedweb.engine.objects.taints import EXISTS, NO_EXECUTE, NO_SCHEDULE, NOT_READY, UNREACHABLE
 
 SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 PREEMPT_LOWER_PRIORITY = "PreemptLowerPriority"
 TOLERATION_SECONDS = 300
+ON_BY_DEFAULT = ("Priority", "DefaultTolerationSeconds", "RuntimeClass", "ResourceQuota")
+OFF_BY_DEFAULT = ("LimitPodHardAntiAffinityTopology", "PodTolerationRestriction", "ExtendedResourceToleration")
+DEFAULT = frozenset(ON_BY_DEFAULT)
+NAMESPACE_TOLERATIONS = "scheduler.alpha.kubernetes.io/defaultTolerations"
+WHITELIST = "scheduler.alpha.kubernetes.io/tolerationsWhitelist"
+MEMORY_PRESSURE = {"key": "node.kubernetes.io/memory-pressure", "operator": EXISTS, "effect": NO_SCHEDULE}
+
+
+class Classes(Protocol):
+    """The classes and namespaces of a cluster, raw, by kind and name."""
+
+    def get(self, kind: str, namespace: str, name: str) -> Json | None: ...
+
+    def all(self, kind: str) -> list[Json]: ...
 
 
 class AdmissionError(ObjectError):
     """A pod that the API server would not take in; the text names the pod and says why."""
 
 
-def admit(raw: Json, cluster: ClusterObjects) -> Json:
+def admit(raw: Json, cluster: Classes, plugins: Collection[str] = DEFAULT) -> Json:
     """The pod ``raw`` as the API server stores it, given the classes in ``cluster``; ``raw`` stays as it is.
 
-    Raises AdmissionError where the pod is refused, ObjectError where it or a class cannot be understood.
+    ``plugins`` are those that are on, in any order; quotas are not asked here. Raises AdmissionError where the pod is
+    refused, ObjectError where it or a class cannot be understood.
     """
     spec = dict(mapping(raw, "spec"))
     try:
-        _set_priority(spec, cluster)
-        _add_default_tolerations(spec)
-        _apply_runtime_class(spec, cluster)
+        for name, step in _STEPS:
+            if name in plugins:
+                step(spec, cluster, text(mapping(raw, "metadata"), "namespace", "metadata.") or "default")
     except AdmissionError as problem:
         raise AdmissionError(f"{reference(raw)}: {problem}") from None
     return {**raw, "spec": spec}
 
 
-def admit_group(raw: Json, cluster: ClusterObjects) -> Json:
+def classed(raw: Json, cluster: Classes) -> Json:
+    """The pod ``raw`` with what its RuntimeClass gives it, the same object where that is nothing. Raises as ``admit``.
+
+    It is for pods that are read without any other admission.
+    """
+    if mapping(raw, "spec").get("runtimeClassName") is None:
+        return raw
+    admitted = admit(raw, cluster, ("RuntimeClass",))
+    return raw if admitted == raw else admitted
+
+
+def admit_group(raw: Json, cluster: Classes) -> Json:
     """The PodGroup ``raw`` as the API server stores it: with the priority of its class.
 
     Raises AdmissionError where it is refused, ObjectError where it or a class cannot be understood.
@@ -68,7 +101,7 @@ def admit_group(raw: Json, cluster: ClusterObjects) -> Json:
     return {**raw, "spec": {**spec, "priority": value}}
 
 
-def _set_priority(spec: Json, cluster: ClusterObjects) -> None:
+def _set_priority(spec: Json, cluster: Classes, namespace: str) -> None:
     name, value, policy = _priority_class(text(spec, "priorityClassName", "spec."), cluster)
     given = spec.get("priority")
     if given is not None and integer(spec, "priority", path="spec.") != value:
@@ -87,7 +120,7 @@ def _set_priority(spec: Json, cluster: ClusterObjects) -> None:
     spec.update(priority=value, preemptionPolicy=policy)
 
 
-def _priority_class(name: str, cluster: ClusterObjects) -> tuple[str, int, str]:
+def _priority_class(name: str, cluster: Classes) -> tuple[str, int, str]:
     """(name, priority, preemption policy) of the class named, else of the default one, else of none."""
     if not name:
         defaults = [raw for raw in cluster.all("PriorityClass") if boolean(raw, "globalDefault")]
@@ -105,7 +138,7 @@ def _priority_class(name: str, cluster: ClusterObjects) -> tuple[str, int, str]:
     return name, integer(raw, "value"), text(raw, "preemptionPolicy") or PREEMPT_LOWER_PRIORITY
 
 
-def _add_default_tolerations(spec: Json) -> None:
+def _add_default_tolerations(spec: Json, cluster: Classes, namespace: str) -> None:
     tolerations = list(objects(spec, "tolerations", "spec."))
     for key in (NOT_READY, UNREACHABLE):
         if not any(
@@ -118,7 +151,67 @@ def _add_default_tolerations(spec: Json) -> None:
     spec["tolerations"] = tolerations
 
 
-def _apply_runtime_class(spec: Json, cluster: ClusterObjects) -> None:
+def _restrict_tolerations(spec: Json, cluster: Classes, namespace: str) -> None:
+    """Add tolerations of the namespace, and that of memory pressure to pods that are not BestEffort."""
+    more = _listed(_annotations(cluster, namespace), NAMESPACE_TOLERATIONS, namespace) or []
+    if quality_of(spec) != BEST_EFFORT:
+        more = [*more, MEMORY_PRESSURE]
+    if more:
+        spec["tolerations"] = merge_tolerations([*objects(spec, "tolerations", "spec."), *more])
+    _check_tolerations(spec, cluster, namespace)
+
+
+def _check_tolerations(spec: Json, cluster: Classes, namespace: str) -> None:
+    allowed = _listed(_annotations(cluster, namespace), WHITELIST, namespace)
+    tolerations = objects(spec, "tolerations", "spec.")
+    if allowed and not all(any(_includes(one, toleration) for one in allowed) for toleration in tolerations):
+        raise AdmissionError(
+            "pod tolerations (possibly merged with namespace default tolerations) conflict with its namespace whitelist"
+        )
+
+
+def _annotations(cluster: Classes, namespace: str) -> dict[str, str]:
+    known = cluster.get("Namespace", "", namespace) or {}
+    return string_map(mapping(known, "metadata"), "annotations", "metadata.")
+
+
+def _listed(annotations: dict[str, str], key: str, namespace: str) -> list[Json] | None:
+    """The tolerations in an annotation of a namespace; ``None`` where it has none."""
+    if key not in annotations:
+        return None
+    try:
+        return objects({key: json.loads(annotations[key] or "[]")}, key)
+    except ValueError as problem:
+        raise AdmissionError(f"Namespace {namespace}: metadata.annotations[{key}]: {problem}") from None
+
+
+def _tolerate_extended_resources(spec: Json, cluster: Classes, namespace: str) -> None:
+    """Let the pod onto nodes that are kept for the extended resources it asks for."""
+    resources = read_resources(spec, {})
+    names = {name for one in (*resources.containers, *resources.init_containers) for name in one.requests}
+    tolerations = list(objects(spec, "tolerations", "spec."))
+    for name in sorted(filter(is_extended, names)):
+        new = {"key": name, "operator": EXISTS, "effect": NO_SCHEDULE}
+        same = [at for at, one in enumerate(tolerations) if _parts(one)[:-1] == _parts(new)[:-1]]
+        for at in same:
+            tolerations[at] = new
+        tolerations += [] if same else [new]
+    if tolerations:
+        spec["tolerations"] = tolerations
+
+
+def _limit_anti_affinity(spec: Json, cluster: Classes, namespace: str) -> None:
+    affinity = mapping(mapping(spec, "affinity", "spec."), "podAntiAffinity", "spec.affinity.")
+    for term, at in each(affinity, REQUIRED, "spec.affinity.podAntiAffinity."):
+        key = text(term, "topologyKey", at)
+        if key != HOSTNAME:
+            raise AdmissionError(
+                f"affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey {key} but only key {HOSTNAME} is "
+                "allowed"
+            )
+
+
+def _apply_runtime_class(spec: Json, cluster: Classes, namespace: str) -> None:
     name = spec.get("runtimeClassName")
     raw: Json | None = None
     if name is not None:
@@ -186,3 +279,15 @@ def _includes(larger: Json, smaller: Json) -> bool:
     if operator in ("Equal", ""):
         return bool(own_operator == "Equal" and own_value == value)
     return bool(operator == EXISTS)
+
+
+# In the API server's order: what changes a pod, then what only looks at it.
+_STEPS: tuple[tuple[str, Callable[[Json, Classes, str], None]], ...] = (
+    ("Priority", _set_priority),
+    ("DefaultTolerationSeconds", _add_default_tolerations),
+    ("PodTolerationRestriction", _restrict_tolerations),
+    ("ExtendedResourceToleration", _tolerate_extended_resources),
+    ("RuntimeClass", _apply_runtime_class),
+    ("LimitPodHardAntiAffinityTopology", _limit_anti_affinity),
+    ("PodTolerationRestriction", _check_tolerations),
+)

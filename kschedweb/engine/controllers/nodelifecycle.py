@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from kschedweb.engine.framework.events import conditions
@@ -39,6 +39,22 @@ def with_condition(node: Node, **statuses: str) -> Node:
     return Node.read({**node.raw, "status": {**status, "conditions": [*kept, *fresh]}})
 
 
+def reported(node: Node, statuses: Mapping[str, str]) -> Node:
+    """The node once somebody told of these ``statuses`` by condition.
+
+    A kubelet tells of all its conditions: of those that were not known, what is usual. Where it is silent, none is
+    known.
+    """
+    told = dict(statuses)
+    if statuses.get(READY) == UNKNOWN:
+        told = dict.fromkeys(KUBELET_CONDITIONS, UNKNOWN) | told
+    elif any(kind in statuses for kind in KUBELET_CONDITIONS):
+        usual = {kind: TRUE if kind == READY else FALSE for kind in KUBELET_CONDITIONS}
+        told = {kind: usual[kind] for kind, status in conditions(node).items() if status == UNKNOWN and kind in usual}
+        told |= statuses
+    return with_condition(node, **told)
+
+
 def with_taints(node: Node, taints: Iterable[Taint]) -> Node:
     """The node with these taints in place of all it had."""
     listed = [
@@ -57,6 +73,13 @@ def with_condition_taints(node: Node) -> Node:
         return node
     kept = [taint for taint in node.taints if not _of_a_condition(taint) or taint.key in wanted]
     return with_taints(node, [*kept, *(Taint(key, "", NO_SCHEDULE) for key in wanted if key not in present)])
+
+
+def cordoned(node: Node) -> Node:
+    """The node once it is cordoned, with its taint."""
+    spec = {**mapping(node.raw, "spec"), "unschedulable": True}
+    marked: Node = with_condition_taints(replace(node, unschedulable=True, raw={**node.raw, "spec": spec}))
+    return marked
 
 
 def _of_a_condition(taint: Taint) -> bool:
@@ -145,6 +168,11 @@ class NodeLifecycle:
     def heard(self, name: str) -> None:
         """The node's kubelet reports again."""
         self._silent.pop(name, None)
+
+    @property
+    def silent(self) -> Iterable[str]:
+        """The nodes whose kubelet is silent."""
+        return self._silent.keys()
 
     def is_silent(self, name: str) -> bool:
         return name in self._silent

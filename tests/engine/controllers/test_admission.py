@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.engine.controllers.admission import AdmissionError, admit, merge_tolerations
+from kschedweb.engine.controllers.admission import AdmissionError, admit, classed, merge_tolerations
 from kschedweb.engine.objects.taints import Taint, read_tolerations, tolerated
 from kschedweb.engine.state.cluster import ClusterObjects
 from tests.engine.builders import pod
@@ -142,3 +142,38 @@ def test_merging_tolerations_changes_nothing_that_is_tolerated(tolerations: list
                     tolerated(taint, read_tolerations({"t": listed}, "t")) for listed in (tolerations, merged)
                 )
                 assert before == after
+
+
+PRESSURE = {"key": "node.kubernetes.io/memory-pressure", "operator": "Exists", "effect": "NoSchedule"}
+
+
+def with_plugin(name: str, raw: dict, *objects: dict) -> list[dict]:
+    return admit(raw, cluster(*objects), (name,))["spec"].get("tolerations", [])
+
+
+def test_memory_pressure_is_tolerated_by_all_but_best_effort_pods_where_the_plugin_is_on() -> None:
+    assert with_plugin("PodTolerationRestriction", pod("a", requests={"cpu": "1"})) == [PRESSURE]
+    assert with_plugin("PodTolerationRestriction", pod("a")) == []
+    assert PRESSURE not in admitted(pod("a", requests={"cpu": "1"}))["tolerations"]
+
+
+def test_extended_resources_are_tolerated_in_the_order_of_their_names() -> None:
+    raw = pod("a", requests={"example.com/b": "1", "example.com/a": "1", "cpu": "1"})
+    keys = [one["key"] for one in with_plugin("ExtendedResourceToleration", raw)]
+    assert keys == ["example.com/a", "example.com/b"]
+
+
+def test_a_whitelist_that_is_no_list_is_told_with_its_namespace() -> None:
+    annotations = {"scheduler.alpha.kubernetes.io/tolerationsWhitelist": "["}
+    space = {"kind": "Namespace", "metadata": {"name": "default", "annotations": annotations}}
+    with pytest.raises(AdmissionError, match=r"Namespace default: metadata.annotations\[scheduler.alpha"):
+        with_plugin("PodTolerationRestriction", pod("a"), space)
+
+
+def test_classed_gives_only_what_the_runtime_class_says() -> None:
+    box = runtime_class(overhead={"podFixed": {"cpu": "1"}})
+    spec = classed(pod("a", runtimeClassName="box"), cluster(box))["spec"]
+    assert spec["overhead"] == {"cpu": "1"}
+    assert "priority" not in spec
+    plain = pod("a")
+    assert classed(plain, cluster(box)) is plain

@@ -1,0 +1,63 @@
+"""The nodes on which a DaemonSet has pods, and what its controller adds to these pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedweb.engine.objects.access import Json, mapping, objects
+from kschedweb.engine.objects.node import Node
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, lets_in
+from kschedweb.engine.state.nodematching import matches_required
+from kschedweb.engine.state.snapshot import Snapshot
+
+# What the DaemonSet controller adds to its pods.
+TOLERATED = (
+    *(("not-ready", NO_EXECUTE), ("unreachable", NO_EXECUTE), ("disk-pressure", NO_SCHEDULE)),
+    *(("memory-pressure", NO_SCHEDULE), ("pid-pressure", NO_SCHEDULE), ("unschedulable", NO_SCHEDULE)),
+)
+
+
+def specs(daemon_set: Json, nodes: Snapshot) -> Iterator[tuple[str, Json]]:
+    """The name of each of ``nodes`` that fits, and the spec of its pod. Raises ObjectError."""
+    spec, pod = _pod(daemon_set)
+    fits = matches_required(nodes, pod)
+    for place, node in enumerate(nodes.nodes):
+        if fits[place] and lets_in(node.taints, pod.tolerations):
+            yield node.name, _pinned(spec, node.name)
+
+
+def stays(daemon_set: Json, nodes: Snapshot) -> Iterator[str]:
+    """The names of ``nodes`` on which a pod that runs there goes on: taints of NoSchedule come too late for it."""
+    _, pod = _pod(daemon_set)
+    fits = matches_required(nodes, pod)
+    for place, node in enumerate(nodes.nodes):
+        hard = tuple(taint for taint in node.taints if taint.effect == NO_EXECUTE)
+        if fits[place] and lets_in(hard, pod.tolerations):
+            yield node.name
+
+
+def _pod(daemon_set: Json) -> tuple[Json, Pod]:
+    """The spec of its pods, without a node, and such a pod."""
+    metadata = daemon_set["metadata"]
+    spec = dict(mapping(mapping(mapping(daemon_set, "spec"), "template", "spec."), "spec"))
+    more = [{"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": effect} for key, effect in TOLERATED]
+    if spec.get("hostNetwork"):
+        key = "node.kubernetes.io/network-unavailable"
+        more.append({"key": key, "operator": "Exists", "effect": NO_SCHEDULE})
+    spec["tolerations"] = [*objects(spec, "tolerations"), *more]
+    raw = {"metadata": {"name": "a", "namespace": metadata.get("namespace") or "default"}, "spec": spec}
+    return spec, Pod.read(raw)
+
+
+def snapshot(nodes: list[Json]) -> Snapshot:
+    """A snapshot of ``nodes``."""
+    return Snapshot([Node.read(raw) for raw in nodes])
+
+
+def _pinned(spec: Json, node: str) -> Json:
+    """The pod's spec with the affinity to ``node``, as the DaemonSet controller writes it."""
+    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
+    affinity = mapping(spec, "affinity")
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    return {**spec, "affinity": {**affinity, "nodeAffinity": {**mapping(affinity, "nodeAffinity"), **required}}}

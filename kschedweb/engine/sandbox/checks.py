@@ -1,0 +1,87 @@
+"""What the API server refuses of an object because of what it says. Source: pkg/apis/*/validation of Kubernetes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.labels import label_selector
+from kschedweb.engine.refusals import refusals
+from kschedweb.engine.sandbox.failures import invalid
+from kschedweb.engine.sandbox.pace import problems as of_clock
+from kschedweb.engine.sandbox.resources import CLOCK, POD, Resource, stored
+from kschedweb.engine.validation.fields import Problem, Typed, forbidden
+from kschedweb.engine.validation.fields import invalid as invalid_field
+
+WORKLOADS = frozenset({"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"})
+FREE = frozenset({"tolerations", "activeDeadlineSeconds", "nodeName", "schedulingGates"})  # of a pod's spec
+UNCHANGED = (
+    "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
+    "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
+    "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
+)
+
+
+def check(resource: Resource, new: Json, old: Json | None = None, uid: str = "") -> None:
+    """Raise Refusal where ``new`` may not be, or not in the place of ``old``. ``uid`` is the one that was sent."""
+    problems: list[Problem] = []
+    if old is not None and uid != old["metadata"]["uid"]:
+        problems.append(invalid_field("metadata.uid", uid, "field is immutable"))
+    if resource is POD and old is not None:
+        problems += _pod_change(old, new)
+    elif resource.kind in WORKLOADS:
+        problems += _workload(new, old)
+    elif resource is CLOCK:
+        problems += of_clock(new)
+    if problems:
+        raise invalid(stored(resource), new["metadata"]["name"], problems)
+
+
+def refuse(resource: Resource, raw: Json) -> None:
+    """Raise Refusal where the API server would not take ``raw``, as it was sent, for a new object."""
+    if problems := [one.problem for one in refusals(raw)]:
+        raise invalid(stored(resource), raw["metadata"]["name"], problems)
+
+
+def _pod_change(old: Json, new: Json) -> Iterator[Problem]:
+    before, after = old["spec"], new["spec"]
+    if not _kept(before.get("tolerations") or [], after.get("tolerations") or []):
+        yield forbidden("spec.tolerations", "existing toleration can not be modified except its tolerationSeconds")
+    known = {gate["name"] for gate in before.get("schedulingGates") or []}
+    for place, gate in enumerate(after.get("schedulingGates") or []):
+        if gate["name"] not in known:
+            path = f"spec.schedulingGates[{place}].name"
+            yield forbidden(path, f"only deletion is allowed, but found new scheduling gate '{gate['name']}'")
+    if _fixed(before) != _fixed(after):
+        yield forbidden("spec", UNCHANGED)
+    nominated = new["status"].get("nominatedNodeName")
+    if after.get("nodeName") and nominated and nominated != old["status"].get("nominatedNodeName"):
+        yield forbidden("status.nominatedNodeName", "may not be set on pods that are already bound to a node")
+
+
+def _workload(new: Json, old: Json | None) -> Iterator[Problem]:
+    selector, labels = new["spec"].get("selector"), new["spec"]["template"]["metadata"].get("labels") or {}
+    if not label_selector(selector).matches(labels):
+        detail = "`selector` does not match template `labels`"
+        yield invalid_field("spec.template.metadata.labels", Typed(labels), detail)
+    if old is not None and old["spec"].get("selector") != selector:
+        yield invalid_field("spec.selector", Typed(selector), "field is immutable")
+
+
+def _kept(before: list[Json], after: list[Json]) -> bool:
+    """Whether every toleration of ``before`` is there still, with any tolerationSeconds."""
+    parts = [_without_seconds(one) for one in after]
+    return all(_without_seconds(one) in parts for one in before)
+
+
+def _without_seconds(toleration: Json) -> Json:
+    return {key: value for key, value in toleration.items() if key != "tolerationSeconds"}
+
+
+def _fixed(spec: Json) -> Json:
+    """What of a pod's spec never changes."""
+    rest = {key: value for key, value in spec.items() if key not in FREE}
+    for field in ("containers", "initContainers"):
+        if spec.get(field):
+            rest[field] = [{key: value for key, value in one.items() if key != "image"} for one in spec[field]]
+    return rest

@@ -1,0 +1,231 @@
+"""The values that the API server fills in where an object says none, and what a new object begins with.
+
+Sources in Kubernetes: pkg/apis/*/v1/defaults.go, and PrepareForCreate in pkg/registry/*/strategy.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.quantity import parse
+
+ROUNDING = {"maxSurge": "25%", "maxUnavailable": "25%"}
+
+
+def defaulted(kind: str, raw: Json) -> Json:
+    """``raw`` with its defaults, as at each write; ``raw`` stays as it is."""
+    fill = _KINDS.get(kind)
+    return raw if fill is None else fill(raw)
+
+
+def begun(kind: str, raw: Json, now: str) -> Json:
+    """``raw``, defaulted, as it is stored first; ``now`` is the time in the API's words."""
+    begin = _FIRST.get(kind)
+    return raw if begin is None else begin(raw, now)
+
+
+def pod_spec(spec: Json) -> Json:
+    """A pod's spec with its defaults."""
+    host = {} if not spec.get("hostNetwork") else {"hostNetwork": True}
+    base: Json = {
+        "restartPolicy": "Always",
+        "dnsPolicy": "ClusterFirst",
+        "schedulerName": "default-scheduler",
+        "terminationGracePeriodSeconds": 30,
+        "securityContext": {},
+    }
+    lists = {
+        field: [_container(item) for item in spec.get(field) or []]
+        for field in ("containers", "initContainers")
+        if spec.get(field)
+    }
+    tolerations = spec.get("tolerations")
+    return base | spec | host | lists | ({"tolerations": tolerations} if tolerations else {})
+
+
+def _container(container: Json) -> Json:
+    image = str(container.get("image") or "")
+    tag = image.rsplit("/", 1)[-1].partition("@")[0].partition(":")[2]
+    base: Json = {
+        "terminationMessagePath": "/dev/termination-log",
+        "terminationMessagePolicy": "File",
+        "imagePullPolicy": "IfNotPresent" if tag not in ("", "latest") or "@" in image else "Always",
+        "resources": {},
+    }
+    result = base | container
+    resources = dict(result["resources"] or {})
+    if limits := resources.get("limits"):
+        resources["requests"] = {**limits, **(resources.get("requests") or {})}
+    result["resources"] = resources
+    if ports := container.get("ports"):
+        result["ports"] = [{"protocol": "TCP"} | port for port in ports]
+    return result
+
+
+def _pod(raw: Json) -> Json:
+    spec, status = {"enableServiceLinks": True, **pod_spec(raw.get("spec") or {})}, raw.get("status") or {}
+    times = {"lastProbeTime": None, "lastTransitionTime": None}
+    if conditions := status.get("conditions"):
+        status = {**status, "conditions": [times | one for one in conditions]}
+    return {**raw, "spec": spec, "status": status}
+
+
+def _first_pod(raw: Json, now: str) -> Json:
+    status: Json = {"phase": "Pending", "qosClass": quality(raw["spec"])}
+    if raw["spec"].get("schedulingGates"):
+        status["conditions"] = [_gated(now)]
+    return {**raw, "status": status}
+
+
+def _gated(now: str) -> Json:
+    """What the API server says of a pod that comes with scheduling gates."""
+    return {
+        "type": "PodScheduled",
+        "status": "False",
+        "lastProbeTime": None,
+        "lastTransitionTime": now,
+        "reason": "SchedulingGated",
+        "message": "Scheduling is blocked due to non-empty scheduling gates",
+    }
+
+
+def quality(spec: Json) -> str:
+    """The quality of service class of a pod's spec."""
+    wanted, limited, guaranteed = False, False, True
+    for container in [*(spec.get("containers") or []), *(spec.get("initContainers") or [])]:
+        resources = container.get("resources") or {}
+        requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
+        for name in ("cpu", "memory"):
+            request, limit = _amount(requests, name), _amount(limits, name)
+            wanted |= request > 0
+            limited |= limit > 0
+            guaranteed &= limit > 0 and request == limit
+    if not (wanted or limited):
+        return "BestEffort"
+    return "Guaranteed" if guaranteed else "Burstable"
+
+
+def _amount(listed: Json, name: str) -> int:
+    return parse(str(listed[name])) if name in listed else 0
+
+
+def _template(raw: Json) -> Json:
+    return {"metadata": raw.get("metadata") or {}, "spec": pod_spec(raw.get("spec") or {})}
+
+
+def _workload(base: Json) -> Callable[[Json], Json]:
+    def fill(raw: Json) -> Json:
+        spec = base | (raw.get("spec") or {})
+        return {**raw, "spec": spec | {"template": _template(spec.get("template") or {})}}
+
+    return fill
+
+
+def _deployment(raw: Json) -> Json:
+    base: Json = {"replicas": 1, "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600}
+    found = _workload(base)(raw)
+    strategy = {"type": "RollingUpdate"} | (found["spec"].get("strategy") or {})
+    if strategy["type"] == "RollingUpdate":
+        strategy["rollingUpdate"] = ROUNDING | (strategy.get("rollingUpdate") or {})
+    found["spec"]["strategy"] = strategy
+    return found
+
+
+def _daemon_set(raw: Json) -> Json:
+    found = _workload({"revisionHistoryLimit": 10})(raw)
+    rolling = {"maxSurge": 0, "maxUnavailable": 1}
+    found["spec"].setdefault("updateStrategy", {"type": "RollingUpdate", "rollingUpdate": rolling})
+    return found
+
+
+def _stateful_set(raw: Json) -> Json:
+    base: Json = {"replicas": 1, "revisionHistoryLimit": 10, "podManagementPolicy": "OrderedReady"}
+    found = _workload(base)(raw)
+    found["spec"].setdefault("updateStrategy", {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}})
+    found["spec"].setdefault("persistentVolumeClaimRetentionPolicy", {"whenDeleted": "Retain", "whenScaled": "Retain"})
+    return found
+
+
+def _job(raw: Json) -> Json:
+    base: Json = {
+        "parallelism": 1,
+        "completions": 1,
+        "completionMode": "NonIndexed",
+        "backoffLimit": 6,
+        "suspend": False,
+        "manualSelector": False,
+        "podReplacementPolicy": "TerminatingOrFailed",
+    }
+    return _workload(base)(raw)
+
+
+def _namespace(raw: Json) -> Json:
+    metadata = raw["metadata"]
+    labels = {**(metadata.get("labels") or {}), "kubernetes.io/metadata.name": metadata["name"]}
+    return {**raw, "metadata": {**metadata, "labels": labels}}
+
+
+def _first_namespace(raw: Json, _: str) -> Json:
+    return {**raw, "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}
+
+
+NODE_INFO = dict.fromkeys(
+    (
+        "machineID", "systemUUID", "bootID", "kernelVersion", "osImage", "containerRuntimeVersion", "kubeletVersion",
+        "kubeProxyVersion", "operatingSystem", "architecture",
+    ),
+    "",
+)  # fmt: skip
+
+
+def _node(raw: Json) -> Json:
+    status = {"daemonEndpoints": {"kubeletEndpoint": {"Port": 0}}, **(raw.get("status") or {})}
+    if status.get("capacity") and not status.get("allocatable"):
+        status["allocatable"] = status["capacity"]
+    status["nodeInfo"] = NODE_INFO | (status.get("nodeInfo") or {})
+    if conditions := status.get("conditions"):
+        times = {"lastHeartbeatTime": None, "lastTransitionTime": None}
+        status["conditions"] = [times | one for one in conditions]
+    return {**raw, "spec": raw.get("spec") or {}, "status": status}
+
+
+def _first_node(raw: Json, _: str) -> Json:
+    """A node is not ready for pods until the node lifecycle controller has seen that it is."""
+    taints = raw["spec"].get("taints") or []
+    taint = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+    return {**raw, "spec": {**raw["spec"], "taints": taints if taint in taints else [*taints, taint]}}
+
+
+def _event(raw: Json) -> Json:
+    return {"source": {}, "firstTimestamp": None, "lastTimestamp": None} | raw
+
+
+def _priority_class(raw: Json) -> Json:
+    return {"preemptionPolicy": "PreemptLowerPriority", **raw}
+
+
+def _storage_class(raw: Json) -> Json:
+    return {"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate", **raw}
+
+
+_KINDS: dict[str, Callable[[Json], Any]] = {
+    "Pod": _pod,
+    "Node": _node,
+    "Namespace": _namespace,
+    "Deployment": _deployment,
+    "ReplicaSet": _workload({"replicas": 1}),
+    "ReplicationController": _workload({"replicas": 1}),
+    "DaemonSet": _daemon_set,
+    "StatefulSet": _stateful_set,
+    "Job": _job,
+    "Event": _event,
+    "PriorityClass": _priority_class,
+    "StorageClass": _storage_class,
+}
+_FIRST: dict[str, Callable[[Json, str], Json]] = {
+    "Pod": _first_pod,
+    "Node": _first_node,
+    "Namespace": _first_namespace,
+}

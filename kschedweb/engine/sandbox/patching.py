@@ -1,0 +1,187 @@
+"""How patches change an object: JSON merge patch (RFC 7386), JSON patch (RFC 6902), and strategic merge patch.
+
+Source of the last one's rules: k8s.io/apimachinery/pkg/util/strategicpatch, for the lists that have a merge key.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.sandbox.failures import Refusal, bad
+
+MERGE, STRATEGIC, JSON_PATCH = (
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+    "application/json-patch+json",
+)
+# The merge keys of lists, by the field that holds them; other lists are replaced.
+MERGE_KEYS = {
+    "conditions": ("type",),
+    "containers": ("name",),
+    "initContainers": ("name",),
+    "ephemeralContainers": ("name",),
+    "env": ("name",),
+    "volumes": ("name",),
+    "volumeMounts": ("mountPath",),
+    "ports": ("containerPort", "port"),
+    "imagePullSecrets": ("name",),
+    "ownerReferences": ("uid",),
+    "addresses": ("type",),
+    "topologySpreadConstraints": ("topologyKey",),
+    "schedulingGates": ("name",),
+    "resourceClaims": ("name",),
+    "reservedFor": ("uid",),
+}
+# Lists of plain values that are joined.
+JOINED = frozenset({"finalizers"})
+DIRECTIVE, ORDER, DELETE_PRIMITIVES, RETAIN = "$patch", "$setElementOrder/", "$deleteFromPrimitiveList/", "$retainKeys"
+
+
+def patched(raw: Json, patch: Any, content: str) -> Json:
+    """``raw`` with ``patch`` applied, which is of type ``content``; ``raw`` stays as it is. Raises Refusal."""
+    if content == JSON_PATCH:
+        return _json_patched(raw, patch)
+    if not isinstance(patch, dict):
+        raise bad("json: cannot unmarshal array into Go value of type map[string]interface {}")
+    merged = merge(raw, patch) if content == MERGE else strategic(raw, patch)
+    if not isinstance(merged, dict):
+        raise bad("a patch must leave an object")
+    return merged
+
+
+def merge(value: Any, patch: Any) -> Any:
+    """RFC 7386."""
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(value) if isinstance(value, dict) else {}
+    for key, change in patch.items():
+        if change is None:
+            result.pop(key, None)
+        else:
+            result[key] = merge(result.get(key), change)
+    return result
+
+
+def strategic(value: Any, patch: Json) -> Json:
+    """Objects are merged, lists with a merge key too; null deletes."""
+    if patch.get(DIRECTIVE) == "replace":
+        return {key: item for key, item in patch.items() if key != DIRECTIVE}
+    result = dict(value) if isinstance(value, dict) else {}
+    for key, change in patch.items():
+        if key.startswith((ORDER, RETAIN)) or key == DIRECTIVE:
+            continue
+        if key.startswith(DELETE_PRIMITIVES):
+            field = key.removeprefix(DELETE_PRIMITIVES)
+            result[field] = [item for item in result.get(field) or [] if item not in change]
+        elif change is None:
+            result.pop(key, None)
+        elif isinstance(change, dict):
+            result[key] = strategic(result.get(key), change)
+        elif isinstance(change, list):
+            result[key] = _listed(key, result.get(key), change)
+        else:
+            result[key] = change
+    return result
+
+
+def _listed(field: str, value: Any, change: list[Any]) -> list[Any]:
+    present = value if isinstance(value, list) else []
+    if field in JOINED:
+        return [*present, *(item for item in change if item not in present)]
+    merge_key = _merge_key(field, [*present, *change])
+    if not merge_key or any(isinstance(item, dict) and item.get(DIRECTIVE) == "replace" for item in change):
+        return [item for item in change if not (isinstance(item, dict) and item.get(DIRECTIVE) == "replace")]
+    result = list(present)
+    for item in change:
+        place = next((at for at, one in enumerate(result) if one.get(merge_key) == item.get(merge_key)), None)
+        if item.get(DIRECTIVE) == "delete":
+            if place is not None:
+                del result[place]
+        elif place is None:
+            result.append(item)
+        else:
+            result[place] = strategic(result[place], item)
+    return result
+
+
+def _merge_key(field: str, items: list[Any]) -> str:
+    for key in MERGE_KEYS.get(field, ()):
+        if all(isinstance(item, dict) and key in item for item in items):
+            return key
+    return ""
+
+
+def _json_patched(raw: Json, patch: Any) -> Json:
+    if not isinstance(patch, list) or not all(isinstance(step, dict) for step in patch):
+        raise bad("json: cannot unmarshal object into Go value of type jsonpatch.Patch")
+    result: Any = raw
+    for step in patch:
+        path = str(step.get("path", ""))
+        try:
+            result = _step(result, step, path)
+        except (KeyError, IndexError, ValueError, TypeError):
+            raise Refusal(
+                422, "Invalid", f"the server rejected our request due to an error in our request: {path}"
+            ) from None
+    return dict(result)
+
+
+def _step(raw: Any, step: Json, path: str) -> Any:
+    parts = [part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:]]
+    match step.get("op"):
+        case "add":
+            return _set(raw, parts, step["value"], insert=True)
+        case "replace":
+            _at(raw, parts)
+            return _set(raw, parts, step["value"], insert=False)
+        case "remove":
+            return _without(raw, parts)
+        case "test":
+            if _at(raw, parts) != step.get("value"):
+                raise ValueError
+            return raw
+        case "copy" | "move":
+            source = [part.replace("~1", "/").replace("~0", "~") for part in str(step["from"]).split("/")[1:]]
+            value = _at(raw, source)
+            rest = _without(raw, source) if step["op"] == "move" else raw
+            return _set(rest, parts, value, insert=True)
+    raise ValueError
+
+
+def _at(raw: Any, parts: list[str]) -> Any:
+    for part in parts:
+        raw = raw[int(part)] if isinstance(raw, list) else raw[part]
+    return raw
+
+
+def _set(raw: Any, parts: list[str], value: Any, *, insert: bool) -> Any:
+    if not parts:
+        return value
+    first, rest = parts[0], parts[1:]
+    if isinstance(raw, list):
+        result = list(raw)
+        place = len(result) if first == "-" else int(first)
+        if rest:
+            result[place] = _set(result[place], rest, value, insert=insert)
+        elif insert:
+            if place > len(result):
+                raise IndexError
+            result.insert(place, value)
+        else:
+            result[place] = value
+        return result
+    below = raw[first] if rest else None
+    return {**raw, first: _set(below, rest, value, insert=insert)}
+
+
+def _without(raw: Any, parts: list[str]) -> Any:
+    first, rest = parts[0], parts[1:]
+    if isinstance(raw, list):
+        place = int(first)
+        raw[place]
+        return [*raw[:place], *([_without(raw[place], rest)] if rest else []), *raw[place + 1 :]]
+    if rest:
+        return {**raw, first: _without(raw[first], rest)}
+    raw[first]
+    return {key: value for key, value in raw.items() if key != first}

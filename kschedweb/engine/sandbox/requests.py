@@ -1,0 +1,98 @@
+"""A request to the sandbox's API server, and its answer, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.sandbox import events
+from kschedweb.engine.sandbox.failures import Refusal
+from kschedweb.engine.sandbox.selection import Selection
+from kschedweb.engine.sandbox.store import ADDED, DELETED, MODIFIED, Change, Store
+
+PARTIAL = "PartialObjectMetadata"
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"  # clients that list by a watch wait for a bookmark with it
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """``path`` is unquoted; ``body`` is what was parsed of JSON, ``None`` for none."""
+
+    method: str
+    path: str
+    query: Mapping[str, str] = field(default_factory=dict)
+    body: Any = None
+    content: str = "application/json"
+    accept: str = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    code: int
+    body: Json
+
+
+class Watch:
+    """The changes of a selection after ``since``; ``None``: after all that is there now, which comes first.
+
+    ``listing`` is whether a bookmark says where that ends.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        selection: Selection,
+        since: int | None,
+        *,
+        partial: bool,
+        bookmarks: bool,
+        listing: bool = False,
+    ) -> None:
+        self._store, self.selection, self._partial = store, selection, partial
+        self.bookmarks = bookmarks
+        if since is None:
+            present = [raw for raw in store.all(selection.resource) if selection.has(raw)]
+            self.first = [self._event(ADDED, raw) for raw in present]
+            self.first += [self.bookmark({INITIAL_EVENTS_END: "true"})] if bookmarks and listing else []
+        else:
+            changes = store.since(since, selection.resource)
+            self.first = [event for change in changes if (event := self.event(change)) is not None]
+
+    def event(self, change: Change) -> Json | None:
+        """What it says of a change; ``None`` where that is not about its selection."""
+        if change.resource.key != self.selection.resource.key:
+            return None
+        was, is_now = self.selection.has(change.old), self.selection.has(change.new)
+        if not (was or is_now):
+            return None
+        if was and is_now:
+            return self._event(MODIFIED, change.last)
+        return self._event(ADDED if is_now else DELETED, change.last)
+
+    def bookmark(self, annotations: Json | None = None) -> Json:
+        """That nothing else has changed up to now."""
+        resource = self.selection.resource
+        metadata: Json = {"resourceVersion": str(self._store.version)}
+        metadata |= {"annotations": annotations} if annotations else {}
+        body = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
+        return {"type": "BOOKMARK", "object": body}
+
+    @staticmethod
+    def error(refusal: Refusal) -> Json:
+        return {"type": "ERROR", "object": refusal.body}
+
+    def _event(self, kind: str, raw: Json) -> Json:
+        resource = self.selection.resource
+        return {"type": kind, "object": partial(raw) if self._partial else events.seen_as(resource, raw)}
+
+
+def partial(raw: Json) -> Json:
+    """The object's metadata alone."""
+    return {"kind": PARTIAL, "apiVersion": "meta.k8s.io/v1", "metadata": raw["metadata"]}
+
+
+def without_kind(items: Iterator[Json]) -> list[Json]:
+    """Objects of a list, which do not say their kind one by one."""
+    return [{key: value for key, value in item.items() if key not in ("kind", "apiVersion")} for item in items]

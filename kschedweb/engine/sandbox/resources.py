@@ -1,0 +1,96 @@
+"""The resources that a sandbox serves: their addresses, and what the API server does otherwise with some of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import quote
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A resource of the API. ``store`` is the name that resources share which are the same objects."""
+
+    kind: str
+    group: str  # "": the core group
+    version: str
+    plural: str
+    namespaced: bool = True
+    status: bool = False  # the status is written apart, under …/status
+    counted: bool = False  # a change of the spec counts as a generation
+    upsert: bool = False  # an update makes what is missing
+    versioned: bool = False  # an update has to name the version that it is about
+    store: str = ""
+
+    @property
+    def key(self) -> str:
+        return self.store or self.qualified
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def qualified(self) -> str:
+        """As the API server names it in errors: ``pods``, ``deployments.apps``."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    def path(self, namespace: str = "", name: str = "") -> str:
+        """The address of one object, or of all of a namespace, or of all."""
+        root = f"/apis/{self.api_version}" if self.group else f"/api/{self.version}"
+        within = f"/namespaces/{quote(namespace, safe='')}" if namespace and self.namespaced else ""
+        last = f"/{quote(name, safe='')}" if name else ""
+        return f"{root}{within}/{self.plural}{last}"
+
+
+RESOURCES: tuple[Resource, ...] = (
+    Resource("Namespace", "", "v1", "namespaces", namespaced=False, status=True),
+    Resource("Node", "", "v1", "nodes", namespaced=False, status=True),
+    Resource("Pod", "", "v1", "pods", status=True, counted=True),
+    Resource("Service", "", "v1", "services", status=True),
+    Resource("ConfigMap", "", "v1", "configmaps"),
+    Resource("Endpoints", "", "v1", "endpoints", upsert=True),
+    Resource("Event", "", "v1", "events", upsert=True),
+    Resource("Event", "events.k8s.io", "v1", "events", upsert=True, store="events"),
+    Resource("PersistentVolume", "", "v1", "persistentvolumes", namespaced=False, status=True),
+    Resource("PersistentVolumeClaim", "", "v1", "persistentvolumeclaims", status=True),
+    Resource("ReplicationController", "", "v1", "replicationcontrollers", status=True, counted=True),
+    Resource("ResourceQuota", "", "v1", "resourcequotas", status=True),
+    Resource("Deployment", "apps", "v1", "deployments", status=True, counted=True),
+    Resource("ReplicaSet", "apps", "v1", "replicasets", status=True, counted=True),
+    Resource("StatefulSet", "apps", "v1", "statefulsets", status=True, counted=True),
+    Resource("DaemonSet", "apps", "v1", "daemonsets", status=True, counted=True),
+    Resource("Job", "batch", "v1", "jobs", status=True, counted=True),
+    Resource("HorizontalPodAutoscaler", "autoscaling", "v2", "horizontalpodautoscalers", status=True),
+    Resource("PodDisruptionBudget", "policy", "v1", "poddisruptionbudgets", status=True, counted=True, versioned=True),
+    Resource("PriorityClass", "scheduling.k8s.io", "v1", "priorityclasses", namespaced=False, counted=True),
+    Resource("RuntimeClass", "node.k8s.io", "v1", "runtimeclasses", namespaced=False),
+    Resource("StorageClass", "storage.k8s.io", "v1", "storageclasses", namespaced=False),
+    Resource("CSINode", "storage.k8s.io", "v1", "csinodes", namespaced=False),
+    Resource("CSIDriver", "storage.k8s.io", "v1", "csidrivers", namespaced=False),
+    Resource("CSIStorageCapacity", "storage.k8s.io", "v1", "csistoragecapacities"),
+    Resource("VolumeAttachment", "storage.k8s.io", "v1", "volumeattachments", namespaced=False, status=True),
+    Resource("Lease", "coordination.k8s.io", "v1", "leases", upsert=True, versioned=True),
+    Resource("ResourceClaim", "resource.k8s.io", "v1", "resourceclaims", status=True),
+    Resource("ResourceSlice", "resource.k8s.io", "v1", "resourceslices", namespaced=False, counted=True),
+    Resource("DeviceClass", "resource.k8s.io", "v1", "deviceclasses", namespaced=False, counted=True),
+    # Of the sandbox itself: how fast its time passes.
+    Resource("Clock", "sandbox.kschedweb.dev", "v1", "clocks", namespaced=False, status=True, counted=True),
+)  # fmt: skip
+
+BY_PLACE = {(one.group, one.version, one.plural): one for one in RESOURCES}
+BY_KIND = {(one.api_version, one.kind): one for one in RESOURCES}
+
+
+def resource(kind: str, api_version: str = "v1") -> Resource:
+    """The resource of a kind; KeyError where it is not served."""
+    return BY_KIND[api_version, kind]
+
+
+def stored(one: Resource) -> Resource:
+    """The resource as which the objects of ``one`` are stored."""
+    return EVENT if one.kind == EVENT.kind else one
+
+
+NAMESPACE, NODE, POD = resource("Namespace"), resource("Node"), resource("Pod")
+EVENT = resource("Event")
+CLOCK = resource("Clock", "sandbox.kschedweb.dev/v1")

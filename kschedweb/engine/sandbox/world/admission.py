@@ -1,0 +1,48 @@
+"""What admission makes of new objects: priorities, tolerations and overheads of pods, and what is refused."""
+
+from __future__ import annotations
+
+from kschedweb.engine.controllers.admission import AdmissionError, admit
+from kschedweb.engine.objects.access import Json, ObjectError, reference
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.sandbox.failures import bad, forbidden
+from kschedweb.engine.sandbox.resources import BY_KIND, POD, Resource
+from kschedweb.engine.sandbox.store import Store
+
+_API = {"PriorityClass": "scheduling.k8s.io/v1", "RuntimeClass": "node.k8s.io/v1"}
+
+
+class Admission:
+    """Callable as ``Objects`` wants it."""
+
+    def __init__(self, store: Store) -> None:
+        self._classes = _Classes(store)
+
+    def __call__(self, resource: Resource, raw: Json) -> Json:
+        """The object as it is stored. Raises Refusal."""
+        return self._pod(raw) if resource is POD else raw
+
+    def _pod(self, raw: Json) -> Json:
+        name = raw["metadata"]["name"]
+        try:
+            admitted = admit(raw, self._classes)
+            Pod.read(admitted)
+        except AdmissionError as error:
+            text = str(error).removeprefix(f"{reference(raw)}: ")
+            raise forbidden(POD, name, text) from None
+        except ObjectError as error:
+            raise bad(str(error)) from None
+        return admitted
+
+
+class _Classes:
+    """The store, as admission asks it for classes."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def get(self, kind: str, namespace: str, name: str) -> Json | None:
+        return self._store.get(BY_KIND[_API[kind], kind], namespace, name)
+
+    def all(self, kind: str) -> list[Json]:
+        return list(self._store.all(BY_KIND[_API[kind], kind]))

@@ -1,0 +1,211 @@
+# ruff: noqa: E501 (tables read better in one line an entry)
+"""The first contents of a sandbox, as tables; making.py turns them into objects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kschedweb.engine.objects.access import Json
+
+REGION, ZONES = "sandbox-1", ("sandbox-1a", "sandbox-1b", "sandbox-1c")
+POOL, ZONE, HOSTNAME = "node.example.com/pool", "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+GPU = "nvidia.com/gpu"
+STOCK, GUARDED, EXTENDED = "default-scheduler", "guarded", "extended"
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Nodes of one size; ``counts`` is how many in each zone. Memory in GiB."""
+
+    name: str
+    machine: str
+    counts: tuple[int, int, int]
+    cpu: int
+    memory: int
+    gpus: int = 0
+    taint: tuple[str, str, str] | None = None
+
+
+POOLS = (
+    Pool("general", "m8.large", (6, 6, 6), 8, 32),
+    Pool("compute", "c16.large", (4, 4, 3), 16, 32),
+    Pool("memory", "r8.large", (2, 2, 2), 8, 64, taint=("dedicated", "database", "NoSchedule")),
+    Pool("gpu", "g32.large", (1, 1, 1), 32, 128, gpus=4, taint=(GPU, "present", "NoSchedule")),
+    Pool("spot", "m4.spot", (1, 1, 0), 4, 16, taint=("example.com/spot", "true", "PreferNoSchedule")),
+)
+
+NAMESPACES = (
+    "default",
+    "kube-system",
+    "kube-public",
+    "kube-node-lease",
+    "ingress",
+    "shop",
+    "payments",
+    "batch",
+    "analytics",
+    "data",
+    "ml",
+    "monitoring",
+    "staging",
+)
+
+PRIORITIES = {
+    "system-node-critical": (
+        2_000_001_000,
+        "Used for system critical pods that must not be moved from their current node.",
+    ),
+    "system-cluster-critical": (
+        2_000_000_000,
+        "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+    ),
+    "business-critical": (100_000, "What customers see."),
+    "batch": (-10, "Work that can wait, and be done again."),
+}
+
+# Name -> (provisioner, binding mode).
+STORAGE = {
+    "standard": ("csi.sandbox.kschedweb.dev", "WaitForFirstConsumer"),
+    "shared": ("nfs.sandbox.kschedweb.dev", "Immediate"),
+}
+
+
+def tolerate(pool: str) -> list[Json]:
+    """The tolerations of a pod meant for ``pool``."""
+    taint = next(one.taint for one in POOLS if one.name == pool)
+    return [{"key": taint[0], "operator": "Equal", "value": taint[1], "effect": taint[2]}] if taint else []
+
+
+def within(pool: str, **more: object) -> Json:
+    """The part of a pod's spec that puts it on ``pool``."""
+    return {"nodeSelector": {POOL: pool}, "tolerations": tolerate(pool), **more}
+
+
+def spread(app: str, key: str = ZONE, *, hard: bool = False) -> Json:
+    when = "DoNotSchedule" if hard else "ScheduleAnyway"
+    selector = {"matchLabels": {"app": app}}
+    return {
+        "topologySpreadConstraints": [
+            {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": when, "labelSelector": selector}
+        ]
+    }
+
+
+def apart(app: str, key: str = HOSTNAME, weight: int = 0) -> Json:
+    """Pods of ``app`` keep away from each other: always without a ``weight``, else where they can."""
+    term = {"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}}
+    if weight:
+        return {
+            "affinity": {
+                "podAntiAffinity": {
+                    "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": weight, "podAffinityTerm": term}]
+                }
+            }
+        }
+    return {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A controller and its pods; ``cpu`` in millicores, ``memory`` in MiB, ``storage`` in GiB a replica.
+
+    ``most``: it is scaled between ``replicas`` and so many over the day. ``use`` names a pattern of curves.py.
+    """
+
+    namespace: str
+    kind: str
+    name: str
+    replicas: int
+    cpu: int
+    memory: int
+    image: str
+    use: str = "steady"
+    spec: Json = field(default_factory=dict)
+    priority: str = ""
+    scheduler: str = STOCK
+    most: int = 0
+    gpus: int = 0
+    storage: int = 0
+    budget: bool = False
+
+
+WORKLOADS = (
+    Workload("kube-system", "DaemonSet", "kube-proxy", 0, 100, 64, "registry.k8s.io/kube-proxy:v1.37.2", priority="system-node-critical", spec={"tolerations": [{"operator": "Exists"}], "hostNetwork": True}),
+    Workload("monitoring", "DaemonSet", "node-exporter", 0, 50, 48, "quay.io/prometheus/node-exporter:v1.9.1", "monitoring", {"tolerations": [{"operator": "Exists"}]}),
+    Workload("kube-system", "Deployment", "coredns", 3, 100, 70, "registry.k8s.io/coredns/coredns:v1.12.1", spec=apart("coredns", weight=100), priority="system-cluster-critical", budget=True),
+    Workload("ingress", "Deployment", "gateway", 3, 500, 512, "example.com/ingress/gateway:1.13.0", "gateway", {**within("general"), **apart("gateway", weight=100)}, "business-critical", most=8, budget=True),
+    Workload("shop", "Deployment", "web", 8, 500, 768, "example.com/shop/web:2.14.1", "shop", spread("web"), "business-critical", most=20, budget=True),
+    Workload("shop", "Deployment", "checkout", 5, 700, 1024, "example.com/shop/checkout:1.9.0", "shop", apart("checkout", weight=100), "business-critical", most=12, budget=True),
+    Workload("shop", "Deployment", "cart", 5, 300, 512, "example.com/shop/cart:1.9.4", "shop", spread("cart", HOSTNAME), most=9),
+    Workload("shop", "Deployment", "images", 4, 800, 1024, "example.com/shop/images:4.0.2", "shop", scheduler=EXTENDED, most=8),
+    Workload("shop", "StatefulSet", "search", 3, 1500, 4096, "example.com/shop/search:5.2.0", "shop", apart("search"), storage=50, budget=True),
+    Workload("payments", "Deployment", "ledger", 4, 800, 2048, "example.com/payments/ledger:3.3.2", "payments", spread("ledger", hard=True), "business-critical", GUARDED, budget=True),
+    Workload("payments", "Deployment", "fraud", 3, 1000, 2048, "example.com/payments/fraud:0.8.4", "payments", scheduler=GUARDED, most=6),
+    Workload("payments", "StatefulSet", "vault", 3, 500, 1024, "example.com/payments/vault:1.20.1", "cache", apart("vault", ZONE), "business-critical", GUARDED, budget=True),
+    Workload("analytics", "Deployment", "spark-worker", 6, 900, 2560, "docker.io/apache/spark:4.0.0", "analytics", {"tolerations": tolerate("spot")}, "batch", most=16),
+    Workload("analytics", "Deployment", "dashboards", 2, 500, 1024, "docker.io/grafana/grafana:12.1.0", "office"),
+    Workload("analytics", "Deployment", "collector", 3, 400, 768, "example.com/analytics/collector:2.0.1", "analytics", scheduler=EXTENDED),
+    Workload("data", "StatefulSet", "postgres", 3, 2000, 16384, "docker.io/library/postgres:17.5", "database", within("memory", **apart("postgres", ZONE)), "business-critical", storage=200, budget=True),
+    Workload("data", "StatefulSet", "kafka", 3, 1500, 8192, "docker.io/apache/kafka:4.0.0", "database", within("memory", **apart("kafka")), "business-critical", storage=500, budget=True),
+    Workload("data", "Deployment", "redis", 4, 500, 4096, "docker.io/library/redis:8.0", "cache", within("memory", **spread("redis")), budget=True),
+    Workload("ml", "Deployment", "serving", 3, 4000, 16384, "example.com/ml/serving:0.8.4", "serving", within("gpu"), "business-critical", most=6, gpus=1, budget=True),
+    Workload("ml", "Deployment", "notebook", 3, 1000, 4096, "example.com/ml/notebook:0.8.4", "office"),
+    Workload("batch", "Deployment", "mailer", 4, 200, 384, "example.com/batch/mailer:1.9.0", "steady", priority="batch"),
+    Workload("monitoring", "StatefulSet", "prometheus", 2, 1000, 6144, "quay.io/prometheus/prometheus:v3.5.0", "monitoring", apart("prometheus"), storage=150),
+    Workload("monitoring", "Deployment", "grafana", 2, 300, 512, "docker.io/grafana/grafana:12.1.0", "office"),
+    Workload("staging", "Deployment", "web", 4, 250, 512, "example.com/shop/web:2.15.0", "staging", spread("web"), "batch", most=8),
+    Workload("staging", "Deployment", "checkout", 3, 350, 512, "example.com/shop/checkout:1.10.0", "staging", priority="batch", most=6),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class JobKind:
+    """Jobs that come in: ``pods`` at once at most, which run for ``minutes`` (least, most)."""
+
+    namespace: str
+    name: str
+    cpu: int
+    memory: int
+    image: str
+    minutes: tuple[int, int]
+    pods: int = 1
+    scheduler: str = STOCK
+    spec: Json = field(default_factory=dict)
+    gpus: int = 0
+    use: str = "batch"
+
+
+JOBS = (
+    JobKind("batch", "report", 600, 1536, "example.com/batch/report:1.2.0", (2, 8)),
+    JobKind("batch", "backup", 400, 512, "example.com/batch/backup:3.1.0", (3, 10)),
+    JobKind("batch", "settlement", 900, 2048, "example.com/batch/settlement:2.2.0", (4, 12), scheduler=GUARDED),
+    JobKind("batch", "import", 1200, 3072, "example.com/batch/import:0.9.1", (3, 9), pods=4),
+    JobKind("analytics", "query", 1500, 4096, "docker.io/apache/spark:4.0.0", (2, 6), pods=3),
+    JobKind("analytics", "cube", 2500, 6144, "docker.io/apache/spark:4.0.0", (5, 15)),
+    JobKind("ml", "training", 6000, 24576, "example.com/ml/trainer:0.8.4", (10, 25), pods=2, spec=within("gpu"), gpus=1, use="training"),
+    JobKind("shop", "reindex", 800, 2048, "example.com/shop/search:5.2.0", (3, 7), scheduler=EXTENDED),
+    JobKind("staging", "end-to-end", 500, 1024, "example.com/shop/tests:2.15.0", (2, 5), pods=2),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """A pod that fits nowhere for a while."""
+
+    namespace: str
+    name: str
+    cpu: int
+    memory: int
+    spec: Json = field(default_factory=dict)
+    scheduler: str = STOCK
+
+
+MISFITS = (
+    Misfit("analytics", "wide-join", 48_000, 8192),
+    Misfit("batch", "nvme-import", 500, 1024, {"nodeSelector": {"node.example.com/disk": "nvme"}}),
+    Misfit("data", "vacuum", 500, 2048, {"nodeSelector": {POOL: "memory"}}),
+    Misfit("ml", "trainer-large", 8000, 262_144, {"tolerations": tolerate("gpu")}),
+    Misfit("shop", "frankfurt-probe", 200, 256, {"nodeSelector": {ZONE: "sandbox-9z"}}, EXTENDED),
+)
+
+SCHEDULERS = {"kube-scheduler": STOCK, "kube-scheduler-extended": EXTENDED}

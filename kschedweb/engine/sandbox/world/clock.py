@@ -1,0 +1,127 @@
+"""The sandbox's own time: how it follows real time, as the object Clock says, and how it goes on after a restart."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.sandbox.objects import Objects
+from kschedweb.engine.sandbox.pace import NAME, SLOWEST, problems
+from kschedweb.engine.sandbox.resources import CLOCK
+from kschedweb.engine.sandbox.store import Change
+
+SAVED_EVERY = 10.0  # real seconds
+LONGEST_GAP = 30.0  # real seconds that count at most between two looks: a stopped process has no past to make up for
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """At the real time ``at`` the sandbox's was ``time``; since then it passes ``speed`` times as fast, 0: not at all.
+
+    Both are seconds of the epoch.
+    """
+
+    at: float
+    time: float
+    speed: float
+
+    def time_at(self, now: float) -> float:
+        return self.time + max(0.0, now - self.at) * self.speed
+
+    def real(self, time: float) -> float:
+        """When the sandbox's time is ``time``; infinite where that does not come."""
+        if time <= self.time:
+            return self.at
+        return self.at + (time - self.time) / self.speed if self.speed else math.inf
+
+
+class Clock:
+    """Follows the object Clock. Without one, time passes as fast as real time."""
+
+    def __init__(self, objects: Objects) -> None:
+        self._objects = objects
+        now = objects.clock()
+        raw = self._raw
+        self.pace = Pace(now, now, SLOWEST) if raw is None else _restored(raw, now)
+        self._looked = self._saved = now
+        if raw is not None and not (raw.get("status") or {}).get("time"):
+            self._saved = -math.inf
+
+    @property
+    def _raw(self) -> Json | None:
+        return self._objects.store.get(CLOCK, "", NAME)
+
+    @property
+    def happenings(self) -> bool:
+        """Whether things happen by themselves."""
+        return (self._raw or {}).get("spec", {}).get("happenings", True) is not False
+
+    def hear(self, change: Change) -> None:
+        """Another pace counts from now on."""
+        if change.resource is not CLOCK or change.key[1] != NAME:
+            return
+        speed = SLOWEST if change.new is None else _speed(change.new)
+        if speed != self.pace.speed or change.old is None:
+            now = self._objects.clock()
+            self.pace = Pace(now, self.pace.time_at(now), speed)
+            self._saved = -math.inf
+
+    def look(self, now: float) -> float:
+        """The sandbox's time; it is to be asked again by ``next_save``."""
+        gap = now - self._looked
+        if gap > LONGEST_GAP:
+            self.pace = Pace(now, self.pace.time_at(self._looked + LONGEST_GAP), self.pace.speed)
+        self._looked = now
+        return self.pace.time_at(now)
+
+    @property
+    def next_save(self) -> float:
+        """Real time at which the sandbox's time is to be written again; infinite while it stands still."""
+        unsaved = self._saved == -math.inf
+        return self._saved + SAVED_EVERY if self.pace.speed or unsaved else math.inf
+
+    def save(self, now: float) -> None:
+        """Write what a restart goes on from."""
+        raw = self._raw
+        self._saved = now
+        if raw is not None:
+            status = {
+                "time": micro_time(self.pace.time_at(now)),
+                "observedAt": micro_time(now),
+                "speed": self.pace.speed,
+                "observedGeneration": raw["metadata"].get("generation", 1),
+            }
+            self._objects.change(CLOCK, raw, status={**(raw.get("status") or {}), **status})
+
+
+def micro_time(at: float) -> str:
+    """Seconds of the epoch as metav1.MicroTime."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def seconds_of(text: Any) -> float | None:
+    """The reverse of ``micro_time``, and of times without a fraction; ``None`` for what is no time."""
+    try:
+        return datetime.fromisoformat(text).timestamp() if isinstance(text, str) else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def _speed(raw: Json) -> float:
+    spec = raw.get("spec") or {}
+    if any(problems(raw)):
+        return SLOWEST
+    return 0.0 if spec.get("paused") else float(spec.get("speed", SLOWEST))
+
+
+def _restored(raw: Json, now: float) -> Pace:
+    """Time did not pass while nobody was there to see it: it goes on from where it may have come to."""
+    status = raw.get("status") or {}
+    time, at = seconds_of(status.get("time")), seconds_of(status.get("observedAt"))
+    if time is None or at is None:
+        return Pace(now, now, _speed(raw))
+    unsaved = min(max(0.0, now - at), SAVED_EVERY) * float(status.get("speed") or 0.0)
+    return Pace(now, time + unsaved, _speed(raw))

@@ -1,0 +1,81 @@
+"""What controllers of equal pods have in common: making some, and choosing which of too many go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.sandbox.failures import Refusal
+from kschedweb.engine.sandbox.resources import POD, Resource
+from kschedweb.engine.sandbox.store import Change, Key
+from kschedweb.engine.sandbox.world.context import Context
+from kschedweb.engine.sandbox.world.index import controller_of
+from kschedweb.engine.sandbox.world.pods import phase, ready
+from kschedweb.engine.sandbox.world.recorder import WARNING
+
+AGAIN = 15.0  # seconds until a pod that was refused is tried again
+
+
+class Maker:
+    """Makes and deletes the pods of one controller's objects, and says so."""
+
+    def __init__(self, context: Context, resource: Resource, by: str) -> None:
+        self.context, self.resource, self.by = context, resource, by
+
+    def heard(self, change: Change) -> Iterable[Key]:
+        """The objects of this resource that ``change`` is about: they themselves, or pods that they control."""
+        if change.resource is self.resource:
+            yield change.key
+        elif change.resource is POD:
+            for raw in (change.old, change.new):
+                owner = None if raw is None else controller_of(raw)
+                if owner is not None and owner["kind"] == self.resource.kind:
+                    yield change.key[0], owner["name"]
+
+    def find(self, key: Key) -> Json | None:
+        """The object, unless it is gone or going."""
+        found = self.context.store.get(self.resource, *key)
+        return None if found is None or found["metadata"].get("deletionTimestamp") else found
+
+    def pods(self, owner: Json) -> list[Json]:
+        return self.context.index.owned(owner["metadata"]["uid"], POD)
+
+    def make(self, owner: Json, pod: Json) -> bool:
+        """Whether the pod is there now."""
+        try:
+            made = self.context.objects.create(POD, owner["metadata"]["namespace"], pod)
+        except Refusal as refusal:
+            self.say(owner, "FailedCreate", f"Error creating: {refusal.message}", WARNING)
+            return False
+        self.say(owner, "SuccessfulCreate", f"Created pod: {made['metadata']['name']}")
+        return True
+
+    def delete(self, owner: Json, pod: Json) -> None:
+        self.context.delete(POD, pod)
+        self.say(owner, "SuccessfulDelete", f"Deleted pod: {pod['metadata']['name']}")
+
+    def say(self, owner: Json, reason: str, message: str, kind: str = "Normal") -> None:
+        self.context.recorder.say(self.resource, owner, reason, message, by=self.by, kind=kind)
+
+    def status(self, owner: Json, **values: object) -> Json:
+        """Write the status with these values; those that are ``None`` or 0 are left out, as Go's omitempty does."""
+        status = {**(owner.get("status") or {}), **values}
+        status = {key: value for key, value in status.items() if value or key in _ALWAYS}
+        if "observedGeneration" not in values:
+            status["observedGeneration"] = owner["metadata"].get("generation", 1)
+        return self.context.objects.change(self.resource, owner, status=status)
+
+
+_ALWAYS = frozenset({
+    "replicas", "availableReplicas", "numberAvailable", "currentNumberScheduled", "desiredNumberScheduled",
+    "numberMisscheduled", "numberReady",
+})  # fmt: skip
+
+
+def first_to_go(pods: Iterable[Json]) -> list[Json]:
+    """Pods in the order in which too many are deleted: without a node, not running, not ready, then the youngest."""
+    order = {"Pending": 0, "Unknown": 1}
+    youngest = sorted(pods, key=lambda pod: pod["metadata"]["creationTimestamp"], reverse=True)
+    return sorted(
+        youngest, key=lambda pod: (bool(pod["spec"].get("nodeName")), order.get(phase(pod), 2), ready(pod))
+    )  # fmt: skip

@@ -1,0 +1,112 @@
+"""A node's kubelet and its node: it says that it is well, unless it is silent for a while."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.sandbox.discovery import VERSION
+from kschedweb.engine.sandbox.resources import NODE
+from kschedweb.engine.sandbox.store import Change, Key
+from kschedweb.engine.sandbox.world.context import Context, annotation, own, time_in
+from kschedweb.engine.sandbox.world.pods import condition, duration, share, with_conditions
+from kschedweb.engine.sandbox.world.recorder import NORMAL, WARNING
+
+HEARTBEAT = 300.0  # seconds
+CONDITIONS = (
+    ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+    ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+    ("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+    ("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
+)
+
+
+def silent(node: Json) -> bool:
+    """Whether its kubelet says nothing."""
+    return time_in(node, "silent-until") is not None or annotation(node, "silent-for") is not None
+
+
+class NodeKubelet:
+    """Kubelets, as far as nodes see them. The annotation silent-for (15m) makes one silent for so long."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._posted: dict[str, float] = {}  # node -> when it last said how it is
+
+    def heard(self, change: Change) -> Iterable[Key]:
+        if change.resource is NODE:
+            if change.new is None:
+                self._posted.pop(change.key[1], None)
+            elif change.old is None or silent(change.new) or silent(change.old):
+                yield change.key
+
+    def sync(self, key: Key) -> float | None:
+        node = self._context.store.get(NODE, *key)
+        if node is None:
+            return None
+        if annotation(node, "silent-for") is not None:
+            node = self._fall_silent(node)
+        until = time_in(node, "silent-until")
+        if until is not None and self._context.time < until:
+            return until
+        if until is not None:
+            back = own(silent_until=None, silent_since=None)
+            node = self._context.annotate(NODE, node, annotations=back)
+        return self._post(node)
+
+    def _fall_silent(self, node: Json) -> Json:
+        text, time = annotation(node, "silent-for") or "", self._context.time
+        seconds = duration(text)
+        said: dict[str, str | None] = {}
+        if seconds is None:
+            message = f"The annotation sandbox.kschedweb.dev/silent-for is {text!r}, not a duration such as 15m"
+            self._say(node, "InvalidDuration", message, WARNING)
+        else:
+            said = own(silent_until=f"{time + seconds:.3f}", silent_since=f"{time:.3f}")
+        return self._context.annotate(NODE, node, annotations=own(silent_for=None) | said)
+
+    def _post(self, node: Json) -> float:
+        """The kubelet says how the node is, at once where it did not say so yet, else as a heartbeat."""
+        name, time = node["metadata"]["name"], self._context.time
+        was = condition(node, "Ready")
+        well = was is not None and was.get("status") == "True"
+        posted = self._posted.setdefault(name, time - HEARTBEAT * share(node["metadata"]["uid"]))
+        if well and time < posted + HEARTBEAT:
+            return posted + HEARTBEAT
+        self._posted[name] = time
+        now = self._context.stamp()
+        fresh = [
+            {"type": kind, "status": status, "reason": reason, "message": message, "lastHeartbeatTime": now}
+            for kind, status, reason, message in CONDITIONS
+        ]
+        status = with_conditions(_registered(node), now, *fresh)
+        node = self._context.objects.change(NODE, node, status=status)
+        if not well:
+            self._say(node, "NodeReady", f"Node {name} status is now: NodeReady", NORMAL)
+        return time + HEARTBEAT
+
+    def _say(self, node: Json, reason: str, message: str, kind: str) -> None:
+        name = node["metadata"]["name"]
+        self._context.recorder.say(NODE, node, reason, message, by="kubelet", kind=kind, host=name)
+
+
+def _registered(node: Json) -> Json:
+    """The status of a node whose kubelet has registered it: what it does not say yet is filled in."""
+    name, status = node["metadata"]["name"], node.get("status") or {}
+    part = int(256 * share(node["metadata"]["uid"]))
+    addresses = [{"type": "InternalIP", "address": f"10.0.{part}.{1 + sum(name.encode()) % 254}"}]
+    info = {
+        "architecture": "amd64",
+        "operatingSystem": "linux",
+        "kubeletVersion": VERSION["gitVersion"],
+        "osImage": "kschedweb sandbox",
+        "containerRuntimeVersion": "sandbox://1",
+        "systemUUID": node["metadata"]["uid"],
+    }
+    known = {key: text for key, text in (status.get("nodeInfo") or {}).items() if text or key not in info}
+    return {
+        "addresses": [*addresses, {"type": "Hostname", "address": name}],
+        **status,
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
+        "nodeInfo": info | known,
+    }

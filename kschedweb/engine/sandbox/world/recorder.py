@@ -1,0 +1,86 @@
+"""Events of kubelets and controllers, as client-go's older recorder writes them: what repeats is counted."""
+
+from __future__ import annotations
+
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.sandbox.failures import Refusal
+from kschedweb.engine.sandbox.objects import Objects, timestamp
+from kschedweb.engine.sandbox.resources import EVENT, Resource
+from kschedweb.engine.sandbox.store import Change
+
+NORMAL, WARNING = "Normal", "Warning"
+KEPT_SECONDS = 3600.0  # real ones, as long as the API server keeps them
+MOST = 2000  # of more, the oldest go
+LONGEST = 1024
+Same = tuple[str, str, str, str]
+
+
+class Recorder:
+    """Hears of events, too, so that it knows those that it can count on."""
+
+    def __init__(self, objects: Objects) -> None:
+        self._objects = objects
+        self._known: dict[Same, str] = {}  # what it says -> its name
+        self._number = 0
+
+    def hear(self, change: Change) -> None:
+        if change.resource.key == EVENT.key and change.new is None:
+            self._known.pop(_same(change.last), None)
+
+    def say(
+        self, resource: Resource, raw: Json, reason: str, message: str, *, by: str, kind: str = NORMAL, host: str = ""
+    ) -> None:
+        """An event about an object; ``by`` is the component that says it."""
+        now = self._objects.clock()
+        metadata, stamp = raw["metadata"], timestamp(now)
+        namespace = metadata.get("namespace") or "default"
+        same = (metadata["uid"], reason, message[:LONGEST], by)
+        store = self._objects.store
+        known = store.get(EVENT, namespace, self._known.get(same, ""))
+        if known is not None:
+            store.put(EVENT, {**known, "count": int(known.get("count") or 1) + 1, "lastTimestamp": stamp})
+            return
+        self._number += 1
+        name = f"{metadata['name']}.{int(now * 1e9) + self._number:x}"
+        involved = {"kind": resource.kind, "apiVersion": resource.api_version, "name": metadata["name"]}
+        involved |= {field: metadata[field] for field in ("namespace", "uid", "resourceVersion") if metadata.get(field)}
+        body = {
+            "metadata": {"name": name, "namespace": namespace},
+            "involvedObject": involved,
+            "reason": reason,
+            "message": message[:LONGEST],
+            "source": {"component": by, **({"host": host} if host else {})},
+            "firstTimestamp": stamp,
+            "lastTimestamp": stamp,
+            "count": 1,
+            "type": kind,
+            "eventTime": None,
+            "reportingComponent": by,
+            "reportingInstance": host,
+        }
+        try:
+            self._objects.create(EVENT, namespace, body)
+        except Refusal:  # its namespace is gone, or going
+            return
+        self._known[same] = name
+
+    def tidy(self) -> None:
+        """Remove what is too old, or too much."""
+        store, oldest = self._objects.store, timestamp(self._objects.clock() - KEPT_SECONDS)
+        found = sorted(store.all(EVENT), key=_last)
+        for place, raw in enumerate(found):
+            if _last(raw) >= oldest and len(found) - place <= MOST:
+                break
+            store.remove(EVENT, raw)
+
+
+def _last(raw: Json) -> str:
+    """When it happened last; times of one form are in the order of their texts, to the second."""
+    series = (raw.get("series") or {}).get("lastObservedTime")
+    times = (raw.get("lastTimestamp"), series, raw.get("eventTime"), raw["metadata"].get("creationTimestamp"))
+    return max(str(time) for time in times if time)
+
+
+def _same(raw: Json) -> Same:
+    uid = (raw.get("involvedObject") or {}).get("uid") or ""
+    return uid, raw.get("reason") or "", raw.get("message") or "", (raw.get("source") or {}).get("component") or ""

@@ -1,0 +1,103 @@
+"""What a stock scheduler writes, as requests to the API server, in kube-scheduler's words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kschedweb.engine.live import PodRef
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.sandbox.objects import timestamp
+from kschedweb.engine.sandbox.patching import MERGE, STRATEGIC
+from kschedweb.engine.sandbox.requests import Answer, Request
+from kschedweb.engine.sandbox.world.clock import micro_time
+
+NORMAL, WARNING = "Normal", "Warning"
+LONGEST_NOTE = 1024  # bytes
+SCHEDULED, DISRUPTION_TARGET = "PodScheduled", "DisruptionTarget"
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """``then`` makes of the answer what is to be written next; without it, no answer matters."""
+
+    request: Request
+    then: Callable[[Answer, float], list[Write]] | None = None
+
+
+def pod_path(pod: PodRef) -> str:
+    return f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}"
+
+
+def claim_path(namespace: str, name: str) -> str:
+    return f"/api/v1/namespaces/{namespace}/persistentvolumeclaims/{name}"
+
+
+def binding(pod: PodRef, node: str) -> Request:
+    metadata = {"namespace": pod.namespace, "name": pod.name, "uid": pod.uid}
+    body = {"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": {"kind": "Node", "name": node}}
+    return Request("POST", f"{pod_path(pod)}/binding", body=body)
+
+
+def merge(path: str, body: Json) -> Request:
+    return Request("PATCH", path, body=body, content=MERGE)
+
+
+def pod_status(
+    pod: PodRef, raw: Json, now: float, condition: tuple[str, str, str, str] | None = None, nominated: str | None = None
+) -> Request | None:
+    """A ``condition`` (type, status, reason, message) and the nominated node; ``None`` where that is so already.
+
+    ``nominated`` is "" to clear it and ``None`` to leave it. ``raw`` is the pod as it was last seen.
+    """
+    known, status = raw.get("status") or {}, {}
+    if condition is not None:
+        kind, value, reason, message = condition
+        said = {"type": kind, "status": value, "reason": reason, "message": message}
+        old: Json = next((one for one in known.get("conditions") or () if one.get("type") == kind), {})
+        if any(old.get(key) != text for key, text in said.items()):
+            since = old.get("lastTransitionTime") if old.get("status") == value else None
+            said |= {"lastProbeTime": None, "lastTransitionTime": since or timestamp(now)}  # type: ignore[dict-item]
+            status["conditions"] = [said | {"observedGeneration": raw["metadata"].get("generation")}]
+    if nominated is not None and nominated != (known.get("nominatedNodeName") or ""):
+        status["nominatedNodeName"] = nominated or None  # type: ignore[assignment]
+    if not status:
+        return None
+    body = {"metadata": {"uid": pod.uid}, "status": status}
+    return Request("PATCH", f"{pod_path(pod)}/status", body=body, content=STRATEGIC)
+
+
+def deletion(pod: PodRef) -> Request:
+    body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": pod.uid}}
+    return Request("DELETE", pod_path(pod), body=body)
+
+
+def event(about: Json, severity: str, reason: str, action: str, note: str, now: float, *, by: str) -> Request:
+    """An event of events.k8s.io about an object."""
+    namespace = about.get("namespace") or "default"
+    body = {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {"name": f"{about['name']}.{int(now * 1e9):x}", "namespace": namespace},
+        "eventTime": micro_time(now),
+        "reportingController": by,
+        "reportingInstance": f"{by}-sandbox",
+        "type": severity,
+        "reason": reason,
+        "action": action,
+        "note": truncated(note),
+        "regarding": about,
+    }
+    return Request("POST", f"/apis/events.k8s.io/v1/namespaces/{namespace}/events", body=body)
+
+
+def repeated(known: Json, count: int, now: float) -> Request:
+    """That the event ``known`` happened again."""
+    metadata = known["metadata"]
+    path = f"/apis/events.k8s.io/v1/namespaces/{metadata['namespace']}/events/{metadata['name']}"
+    return merge(path, {"series": {"count": count, "lastObservedTime": micro_time(now)}})
+
+
+def truncated(note: str) -> str:
+    data = note.encode()
+    return note if len(data) <= LONGEST_NOTE else data[: LONGEST_NOTE - 4].decode(errors="ignore") + " ..."

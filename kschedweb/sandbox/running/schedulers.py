@@ -1,0 +1,152 @@
+"""The sandbox's own kube-schedulers: a thread for each ConfigMap that holds the configuration of one."""
+
+from __future__ import annotations
+
+import base64
+import queue
+import random
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+import structlog
+
+from kschedweb.clusters.connecting.addresses import endpoint_check
+from kschedweb.clusters.connecting.wire import Wire, WireError
+from kschedweb.engine.extenders.extender import Extenders, Post, TransportError
+from kschedweb.engine.sandbox.requests import Answer, Watch
+from kschedweb.engine.sandbox.world.resources import CONFIG_MAP
+from kschedweb.engine.sandbox.world.scheduler import StockScheduler, configured
+from kschedweb.engine.sandbox.world.scheduler.configuring import NAMESPACE, configures, is_configuration, refused
+
+if TYPE_CHECKING:
+    from kschedweb.engine.config import Configuration
+    from kschedweb.engine.objects.access import Json
+    from kschedweb.engine.sandbox.requests import Request
+    from kschedweb.engine.sandbox.store import Change, Store
+
+Call = Callable[["Request"], "Answer | Watch"]
+LONGEST_REST = 60.0  # seconds
+logger = structlog.get_logger(__name__)
+
+
+class StockSchedulers:
+    """Follows the ConfigMaps of ``store``; ``call`` carries out a request from any thread.
+
+    An extender of theirs may be ``site`` alone ("" for none): people may write their configurations.
+    """
+
+    def __init__(self, store: Store, call: Call, site: str) -> None:
+        self._store, self._call, self._site = store, call, site
+        self._running: dict[str, _Running] = {}
+
+    def start(self) -> None:
+        """Start one for each configuration that is there; followed from now on. For the sandbox's own thread."""
+        self._store.listen(self._heard)
+        for raw in self._store.all(CONFIG_MAP, NAMESPACE):
+            if is_configuration(raw):
+                self._take(raw)
+
+    def stop(self) -> None:
+        for one in self._running.values():
+            one.stop()
+
+    def _heard(self, change: Change) -> None:
+        if not configures(change):
+            return
+        if change.new is not None and is_configuration(change.new):
+            self._take(change.new)
+        else:
+            self._end(change.key[1])
+
+    def _take(self, raw: Json) -> None:
+        found = configured(raw)
+        if found.configuration is None:
+            write = refused(raw, found.problem, time.time())
+            threading.Thread(target=self._call, args=(write.request,), daemon=True).start()
+            return
+        self._end(found.name)
+        running = self._running[found.name] = _Running(found.configuration, self._store, self._call, self._site)
+        running.start()
+
+    def _end(self, name: str) -> None:
+        if (running := self._running.pop(name, None)) is not None:
+            running.stop()
+
+
+class _Running:
+    """One scheduler at work in a thread of its own."""
+
+    def __init__(self, configuration: Configuration, store: Store, call: Call, site: str) -> None:
+        self._call = call
+        extenders = Extenders(configuration.extenders, _post(site)) if configuration.extenders else None
+        self._scheduler = StockScheduler(configuration, extenders=extenders, draw=random.randrange)
+        self._changes: queue.SimpleQueue[Change | None] = queue.SimpleQueue()
+        self._scheduler.load(store, time.time())
+        self._deaf = store.listen(self._changes.put)
+        self._stopped = False
+        self._thread = threading.Thread(target=self._run, name="sandbox-scheduler", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Returns at once; what it is about to write may be written still."""
+        self._stopped = True
+        self._deaf()
+        self._changes.put(None)
+
+    def _run(self) -> None:
+        while not self._stopped:
+            try:
+                self._turn()
+            except Exception:
+                if self._stopped:
+                    return
+                logger.exception("sandbox_scheduler_stumbled")
+                time.sleep(1.0)
+
+    def _turn(self) -> None:
+        now = time.time()
+        due = self._scheduler.next_time(now)
+        rest = LONGEST_REST if due is None else min(LONGEST_REST, max(0.0, due - now))
+        try:
+            change = self._changes.get(timeout=rest) if rest else self._changes.get_nowait()
+        except queue.Empty:
+            change = None
+        while change is not None:
+            self._scheduler.hear(change, time.time())
+            change = None if self._changes.empty() else self._changes.get_nowait()
+        writes = deque() if self._stopped else deque(self._scheduler.step(time.time()))
+        while writes:
+            write = writes.popleft()
+            answer = self._call(write.request)
+            if isinstance(answer, Answer):
+                writes.extendleft(reversed(self._scheduler.answered(write, answer, time.time())))
+
+
+def _post(site: str) -> Post:
+    """Posts to this site alone, with the user and password that the address holds, as Go's client does."""
+    endpoint = endpoint_check(site, trusted=True, open=True) if site else None
+    wires: dict[str, Wire] = {}
+
+    def post(url: str, body: bytes, seconds: float) -> tuple[int, bytes]:
+        scheme, _, rest = url.partition("://")
+        login, _, place = rest.rpartition("@")
+        if endpoint is None or not f"{scheme}://{place}".startswith(f"{site}/"):
+            raise TransportError("a scheduler of the sandbox asks no extender but this site's")
+        if login not in wires:
+            basic = base64.b64encode(unquote(login).encode()).decode()
+            headers = {"Host": endpoint.host_header, "Authorization": f"Basic {basic}"}
+            wires[login] = Wire(endpoint, None, endpoint.host, headers)
+        path = f"{scheme}://{place}"[len(site) :]
+        try:
+            answer = wires[login].call("POST", path, body, "application/json", connect=seconds, seconds=seconds)
+        except WireError as error:
+            raise TransportError(type(error.__cause__).__name__) from None
+        return answer.code, answer.body
+
+    return post

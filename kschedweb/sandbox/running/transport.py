@@ -1,0 +1,163 @@
+"""The sandbox's API server over HTTP: an ASGI application around the engine's, which knows no connection."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from hmac import compare_digest
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
+
+from kschedweb.engine.sandbox.failures import Refusal, bad, unauthorized
+from kschedweb.engine.sandbox.requests import Request, Watch
+
+if TYPE_CHECKING:
+    from kschedweb.engine.objects.access import Json
+    from kschedweb.engine.sandbox.requests import Answer
+    from kschedweb.engine.sandbox.store import Change, Store
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+LARGEST_BODY = 3 * 1024 * 1024  # bytes, as kube-apiserver takes
+BOOKMARK_SECONDS = 60.0
+WATCH_SECONDS = (1800, 3600)  # of a watch that names no end, drawn between these
+MOST_WAITING = 1000  # events that a watch may be behind before it is ended
+
+
+class Transport:
+    """``carry_out`` answers a request, and has kept what changed when it returns. One thread calls all of it."""
+
+    def __init__(self, carry_out: Callable[[Request], Answer | Watch], store: Store, token: str) -> None:
+        self._carry_out, self._store, self._token = carry_out, store, token.encode()
+        self._lines: tuple[Change | None, dict[tuple[str, str], bytes]] = (None, {})
+        self._watches: set[asyncio.Queue[bytes | None]] = set()
+
+    def end_watches(self) -> None:
+        """Let each watch end as one does whose time is over."""
+        for waiting in self._watches:
+            waiting.put_nowait(None)
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        headers = {name: value for name, value in scope["headers"]}
+        try:
+            request = await _read({**scope, "path": self._path(scope["path"], headers)}, headers, receive)
+        except Refusal as refusal:
+            return await _answer(send, refusal.code, refusal.body)
+        answer = self._carry_out(request)
+        if isinstance(answer, Watch):
+            return await self._stream(answer, request, receive, send)
+        return await _answer(send, answer.code, answer.body)
+
+    def _path(self, path: str, headers: dict[bytes, bytes]) -> str:
+        """The path of somebody who has the token, in a header or before the path: kubectl sends none over http.
+
+        Raises Refusal where it is missing or wrong.
+        """
+        first, _, rest = path[1:].partition("/")
+        if compare_digest(first.encode(), self._token):
+            return f"/{rest}"
+        if not compare_digest(headers.get(b"authorization", b""), b"Bearer " + self._token):
+            raise unauthorized()
+        return path
+
+    async def _stream(self, watch: Watch, request: Request, receive: Receive, send: Send) -> None:
+        """Events line by line, until the watch's time is over, its client is gone or does not keep up."""
+        asked = request.query.get("timeoutSeconds", "")
+        seconds = float(asked) if asked.isdecimal() and asked != "0" else random.uniform(*WATCH_SECONDS)  # noqa: S311
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"application/json")]})
+        gone = asyncio.ensure_future(_gone(receive))
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                async for line in self._told(watch, gone):
+                    await send({"type": "http.response.body", "body": line, "more_body": True})
+        if not gone.done():
+            gone.cancel()
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _told(self, watch: Watch, gone: asyncio.Future[None]) -> AsyncIterator[bytes]:
+        waiting: asyncio.Queue[bytes | None] = asyncio.Queue()
+
+        def hear(change: Change) -> None:
+            if waiting.qsize() < MOST_WAITING and (line := self._line(watch, change)):
+                waiting.put_nowait(line)
+            elif waiting.qsize() == MOST_WAITING:
+                waiting.put_nowait(None)
+
+        gone.add_done_callback(lambda _: waiting.put_nowait(None))
+        end = self._store.listen(hear)
+        self._watches.add(waiting)
+        try:
+            if watch.first:
+                yield b"".join(map(_dumped, watch.first))
+            while True:
+                try:
+                    line = await asyncio.wait_for(waiting.get(), BOOKMARK_SECONDS)
+                except TimeoutError:
+                    line = _dumped(watch.bookmark()) if watch.bookmarks else b"\n"
+                if line is None:
+                    return
+                yield line
+        finally:
+            self._watches.discard(waiting)
+            end()
+
+    def _line(self, watch: Watch, change: Change) -> bytes | None:
+        """The event of a change; watches that say the same share the text."""
+        event = watch.event(change)
+        if event is None:
+            return None
+        if self._lines[0] is not change:
+            self._lines = (change, {})
+        key = event["type"], event["object"].get("kind", "") + event["object"].get("apiVersion", "")
+        known = self._lines[1]
+        if key not in known:
+            known[key] = _dumped(event)
+        return known[key]
+
+
+async def _read(scope: MutableMapping[str, Any], headers: dict[bytes, bytes], receive: Receive) -> Request:
+    """Raises Refusal where the body cannot be read."""
+    body = b""
+    more = True
+    while more:
+        message = await receive()
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+        if len(body) > LARGEST_BODY:
+            raise Refusal(413, "RequestEntityTooLarge", f"Request entity too large: limit is {LARGEST_BODY}")
+    try:
+        parsed = json.loads(body) if body else None
+    except (ValueError, RecursionError) as error:
+        raise bad(
+            f"the object provided is unrecognized: couldn't get version/kind; json parse error: {error}"
+        ) from None
+    query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
+    content, accept = (
+        headers.get(name, b"application/json").decode("latin-1") for name in (b"content-type", b"accept")
+    )
+    return Request(scope["method"], scope["path"], query, parsed, content, accept)
+
+
+async def _answer(send: Send, code: int, body: Json) -> None:
+    text = _dumped(body)
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(text)).encode())]
+    seconds = body.get("details", {}).get("retryAfterSeconds") if code == 429 else None
+    if seconds:
+        headers.append((b"retry-after", str(seconds).encode()))
+    await send({"type": "http.response.start", "status": code, "headers": headers})
+    await send({"type": "http.response.body", "body": text})
+
+
+async def _gone(receive: Receive) -> None:
+    """Returns when the client is gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _dumped(body: Json) -> bytes:
+    return json.dumps(body, separators=(",", ":")).encode() + b"\n"

@@ -1,0 +1,223 @@
+"""What the pages of the sandbox read: which cluster it is, and how its time passes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.http import Http404
+from django.utils.dateparse import parse_datetime
+
+from kschedweb.clusters.connecting.client import Client
+from kschedweb.clusters.connecting.failures import ClusterError
+from kschedweb.clusters.connecting.sources import endpoint_of, sandbox_secret
+from kschedweb.clusters.models import Cluster, Source
+from kschedweb.engine.sandbox.resources import CLOCK, EVENT, POD, Resource, resource
+from kschedweb.live.approvals.models import ApprovalRequest
+from kschedweb.web.errors import NotFound
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
+PATIENCE = 10.0  # seconds; a person waits for the answer
+CLOCK_PATH = CLOCK.path(name="main")
+SPEEDS = (1, 2, 5, 10, 30, 60)
+# What people create is marked so.
+PASTED, CREATED_BY = "sandbox.kschedweb.dev/pasted", "sandbox.kschedweb.dev/created-by"
+REPLICA_SET = resource("ReplicaSet", "apps/v1")
+SHOWN = (
+    POD,
+    *(resource(kind, "apps/v1") for kind in ("Deployment", "StatefulSet", "DaemonSet")),
+    REPLICA_SET,
+    resource("Job", "batch/v1"),
+)
+SHOWN_BY_KIND = {one.kind: one for one in SHOWN}
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How the sandbox's time passes: ``speed`` times as fast as a clock, or not at all."""
+
+    paused: bool
+    speed: int
+
+
+def sandboxes() -> QuerySet[Cluster]:
+    """The clusters that are the sandbox of this process or its neighbours; none where there is none."""
+    rows = Cluster.objects.filter(source=Source.SANDBOX)
+    return rows if settings.SANDBOX_SERVER else rows.none()
+
+
+def sandbox_get() -> Cluster:
+    """The sandbox of this site; ``Http404`` where it has none."""
+    found = sandboxes().first()
+    if found is None:
+        raise Http404("This site runs without a sandbox.")
+    return found
+
+
+def open_client(patience: float = PATIENCE) -> Client:
+    """A client of the sandbox's API server. Raises ApplicationError where none runs."""
+    secret = sandbox_secret()
+    return Client.open(secret, endpoint=endpoint_of(Source.SANDBOX, secret), patience=patience)
+
+
+def pace() -> Pace:
+    """How its time passes now. Raises ApplicationError where it does not answer."""
+    with open_client() as client:
+        spec = client.get(CLOCK_PATH)["spec"]
+    return Pace(bool(spec.get("paused")), int(spec.get("speed", 1)))
+
+
+@dataclass(frozen=True)
+class Created:
+    """An object that a person created: what it is, and how it stands in plain words."""
+
+    kind: str
+    api_version: str
+    namespace: str
+    name: str
+    by: str
+    state: str
+    pods: int | None  # of a workload, how many are there
+    approval: str = ""  # the id of the request that the pod waits for
+
+
+def created(cluster: Cluster) -> list[Created]:
+    """What people created in the sandbox and is there still, the newest first."""
+    found, waiting = [], _waiting(cluster)
+    with open_client() as client:
+        for one in SHOWN:
+            listed = client.get(one.path(), labelSelector=f"{PASTED}=true")
+            found += [(_begun(raw), _created(one, raw, waiting)) for raw in listed["items"]]
+    return [entry for _, entry in sorted(found, key=lambda pair: pair[0], reverse=True)]
+
+
+def _waiting(cluster: Cluster) -> Mapping[str, tuple[str, str]]:
+    """By the uid of a pod, the id of the request that it waits for, and the node that it would go to."""
+    rows = ApprovalRequest.objects.filter(scheduler__cluster=cluster, open=True).values_list("uid", "pk", "node")
+    return {uid: (str(pk), node) for uid, pk, node in rows}
+
+
+def _begun(raw: Json) -> str:
+    return raw["metadata"].get("creationTimestamp") or ""
+
+
+def _created(one: Resource, raw: Json, waiting: Mapping[str, tuple[str, str]]) -> Created:
+    metadata, status = raw["metadata"], raw.get("status") or {}
+    by = (metadata.get("annotations") or {}).get(CREATED_BY, "")
+    place = metadata.get("namespace") or ""
+    if one is POD and metadata["uid"] in waiting:
+        request, node = waiting[metadata["uid"]]
+        state = f"Waits for approval, to go to {node}"
+        return Created(one.kind, one.api_version, place, metadata["name"], by, state, None, request)
+    if one is POD:
+        return Created(one.kind, one.api_version, place, metadata["name"], by, pod_state(raw), None)
+    wanted = (raw.get("spec") or {}).get("replicas")
+    there = int(status.get("readyReplicas") or status.get("numberReady") or status.get("active") or 0)
+    state = f"{there} of {wanted} pods ready" if wanted is not None else ""
+    return Created(one.kind, one.api_version, place, metadata["name"], by, state, there)
+
+
+def pod_state(raw: Json) -> str:
+    """How a pod stands, in a few words."""
+    status, node = raw.get("status") or {}, (raw.get("spec") or {}).get("nodeName")
+    if raw["metadata"].get("deletionTimestamp"):
+        return "being deleted"
+    if node:
+        return f"{status.get('phase') or 'Pending'} on {node}"
+    conditions = status.get("conditions") or []
+    said = next((one.get("message") for one in conditions if one.get("type") == "PodScheduled"), None)
+    return f"Pending: {said}" if said else "Pending: no scheduler has said anything yet"
+
+
+@dataclass(frozen=True)
+class Happening:
+    """An event: when it was last seen, and what it is about. ``shown`` is whether that has a page."""
+
+    at: datetime
+    version: int
+    type: str
+    reason: str
+    kind: str
+    namespace: str
+    name: str
+    message: str
+
+    @property
+    def about(self) -> str:
+        return f"{self.kind} {'/'.join(filter(None, (self.namespace, self.name)))}".strip()
+
+    @property
+    def shown(self) -> bool:
+        return self.kind in SHOWN_BY_KIND
+
+
+def happenings(most: int = 15) -> list[Happening]:
+    """The newest events of the sandbox, the newest first."""
+    with open_client() as client:
+        found = [_happening(raw) for raw in client.get(EVENT.path())["items"]]
+    return sorted(found, key=attrgetter("at", "version"), reverse=True)[:most]
+
+
+def happenings_since(version: int) -> int:
+    """How many events are newer than what was shown, which ``Happening.version`` of the newest says."""
+    with open_client() as client:
+        return sum(int(raw["metadata"]["resourceVersion"]) > version for raw in client.get(EVENT.path())["items"])
+
+
+def _happening(raw: Json) -> Happening:
+    metadata, about = raw["metadata"], raw.get("involvedObject") or {}
+    at = parse_datetime(str(raw.get("lastTimestamp") or raw.get("eventTime") or metadata["creationTimestamp"]))
+    assert at is not None
+    return Happening(
+        at, int(metadata["resourceVersion"]), raw.get("type") or "Normal", raw.get("reason") or "",
+        about.get("kind") or "", about.get("namespace") or "", about.get("name") or "", raw.get("message") or "",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Details:
+    """A pod or a workload: its own row, the pods that it owns, and the events of all of them, the oldest first."""
+
+    row: Created
+    pods: list[Created]
+    happenings: list[Happening]
+
+
+def details(cluster: Cluster, kind: str, namespace: str, name: str) -> Details:
+    """Raises NotFound where there is no such object, ApplicationError where the sandbox does not answer."""
+    one = SHOWN_BY_KIND.get(kind)
+    if one is None:
+        raise NotFound(f"A {kind} has no page here: {', '.join(SHOWN_BY_KIND)} have one.")
+    with open_client() as client:
+        try:
+            raw = client.get(one.path(namespace, name))
+        except ClusterError as error:
+            if error.code == 404:
+                raise NotFound(f"The sandbox has no {kind} {namespace}/{name}: it has ended, or never was.") from None
+            raise
+        owned = _owned(client, raw) if one is not POD else []
+        about = {raw["metadata"]["uid"], *(each["metadata"]["uid"] for each in owned)}
+        events = client.get(EVENT.path(namespace))["items"]
+    found = [_happening(event) for event in events if (event.get("involvedObject") or {}).get("uid") in about]
+    waiting = _waiting(cluster)
+    pods = [_created(POD, each, waiting) for each in sorted(owned, key=_begun) if each["kind"] == POD.kind]
+    return Details(_created(one, raw, waiting), pods, sorted(found, key=attrgetter("at", "version")))
+
+
+def _owned(client: Client, raw: Json) -> list[Json]:
+    """The ReplicaSets and pods below a workload."""
+    namespace, above, found = raw["metadata"]["namespace"], {raw["metadata"]["uid"]}, []
+    for one in (REPLICA_SET, POD):
+        for each in client.get(one.path(namespace))["items"]:
+            owners = each["metadata"].get("ownerReferences") or []
+            if any(owner["uid"] in above for owner in owners):
+                found.append({**each, "kind": one.kind})
+        above |= {each["metadata"]["uid"] for each in found}
+    return found

@@ -1,0 +1,209 @@
+"""Every change of the sandbox that a person asks for, and what a site begins with."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+
+from kschedweb.accounts import audit
+from kschedweb.clusters.connecting.client import MERGE
+from kschedweb.clusters.connecting.failures import refusal, status_text
+from kschedweb.clusters.importing.documents import DocumentError, Limits, documents_read
+from kschedweb.clusters.models import Cluster
+from kschedweb.clusters.services import sandbox_connect, snapshot_read
+from kschedweb.engine.sandbox.resources import BY_KIND, NAMESPACE, Resource
+from kschedweb.live.extender.configuration import extender_yaml
+from kschedweb.live.extender.services import endpoint_secret_make
+from kschedweb.live.schedulers.models import LiveScheduler, Mode
+from kschedweb.live.schedulers.services import live_create
+from kschedweb.policies.models import Policy
+from kschedweb.policies.services import policy_create
+from kschedweb.sandbox.selectors import CLOCK_PATH, CREATED_BY, PASTED, SPEEDS, open_client
+from kschedweb.watermarks.models import SourceKind
+from kschedweb.watermarks.services import run, run_claim, source_save
+from kschedweb.watermarks.setup import Settings
+from kschedweb.web.errors import ApplicationError, FieldProblem, Unprocessable
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+    from kschedweb.clusters.connecting.client import Client
+    from kschedweb.clusters.connecting.wire import WireResponse
+
+Json = dict[str, Any]
+
+POLICIES = Path(__file__).parent / "policies"
+LIMITS = Limits(size=256 * 1024, depth=60, nodes=20_000)
+MOST_OBJECTS = 50
+DEFAULT_NAMESPACE = "default"
+APPROVALS_CREATOR = "approvals.kschedweb.dev/created-by"
+# The sandbox's kube-scheduler that asks the site as an extender reads its configuration here.
+EXTENDED = "/api/v1/namespaces/kube-system/configmaps/kube-scheduler-extended"
+
+
+def pace_set(*, user: User | None, cluster: Cluster, paused: bool | None = None, speed: int | None = None) -> None:
+    """Stop the sandbox's time, let it go on, or say how fast it passes; ``None`` leaves that as it is."""
+    if speed is not None and not SPEEDS[0] <= speed <= SPEEDS[-1]:
+        raise Unprocessable.at("speed", f"Choose a speed from {SPEEDS[0]} to {SPEEDS[-1]}.")
+    spec = {name: value for name, value in (("paused", paused), ("speed", speed)) if value is not None}
+    with open_client() as client:
+        _said(client.send("PATCH", CLOCK_PATH, {"spec": spec}, content=MERGE))
+    audit.record(user, "sandbox.pace-set", cluster, cluster.name, **spec)
+
+
+def objects_create(*, user: User, cluster: Cluster, text: str) -> list[str]:
+    """Create the objects of a YAML or JSON text in the sandbox, all or none; returns ``Kind namespace/name`` of each.
+
+    Raises ApplicationError with what the API server says of each that it refuses.
+    """
+    try:
+        found = _objects(documents_read(text, LIMITS))
+    except DocumentError as error:
+        raise Unprocessable.at("text", error.detail) from None
+    if not found:
+        raise Unprocessable.at("text", "There is no object in this text. Paste a Pod or a Deployment, for example.")
+    if len(found) > MOST_OBJECTS:
+        raise Unprocessable.at("text", f"At most {MOST_OBJECTS} objects at a time; these are {len(found)}.")
+    prepared = [_prepared(raw, number, user) for number, raw in enumerate(found, 1)]
+    with open_client() as client:
+        _tried(client, prepared)
+        made = [_said(client.send("POST", _among(one, raw), raw)) for one, raw in prepared]
+    names = [reference(one) for one in made]
+    audit.record(user, "sandbox.objects-created", cluster, cluster.name, objects=names)
+    return names
+
+
+def object_delete(*, user: User, cluster: Cluster, kind: str, api_version: str, namespace: str, name: str) -> None:
+    """Delete an object of the sandbox. Raises ApplicationError in the API server's words."""
+    found = BY_KIND.get((api_version, kind))
+    if found is None:
+        raise Unprocessable.at("kind", f"The sandbox does not serve {kind} of {api_version}.")
+    with open_client() as client:
+        _said(client.send("DELETE", found.path(namespace, name)))
+    audit.record(user, "sandbox.object-deleted", cluster, cluster.name, object=f"{kind} {namespace}/{name}")
+
+
+def _objects(documents: list[Any]) -> list[Any]:
+    found: list[Any] = []
+    for document in documents:
+        if isinstance(document, dict) and document.get("kind") == "List":
+            found += document.get("items") or []
+        elif document is not None:
+            found.append(document)
+    return found
+
+
+def _prepared(raw: Any, number: int, user: User) -> tuple[Resource, Json]:
+    """What is sent for one object: with a namespace, and with who made it."""
+    kind, version = (raw.get("kind"), raw.get("apiVersion")) if isinstance(raw, dict) else (None, None)
+    found = BY_KIND.get((str(version), str(kind)))
+    if found is None:
+        said = f"{kind or 'an object without kind'} of apiVersion {version or '(none)'}"
+        raise Unprocessable.at("text", f"Object {number}: the sandbox does not serve {said}.")
+    metadata = raw.get("metadata")
+    if not isinstance(metadata, dict):
+        raise Unprocessable.at("text", f"Object {number} ({kind}): metadata is missing.")
+    metadata = dict(metadata)
+    if found.namespaced and not metadata.get("namespace"):
+        metadata["namespace"] = DEFAULT_NAMESPACE
+    metadata["labels"] = {**(metadata.get("labels") or {}), PASTED: "true"}
+    made_by = {CREATED_BY: user.get_username(), APPROVALS_CREATOR: user.get_username()}
+    metadata["annotations"] = {**(metadata.get("annotations") or {}), **made_by}
+    prepared = {**raw, "metadata": metadata}
+    if isinstance(template := (raw.get("spec") or {}).get("template"), dict):
+        inner = dict(template.get("metadata") or {})
+        inner["annotations"] = {**(inner.get("annotations") or {}), APPROVALS_CREATOR: user.get_username()}
+        prepared["spec"] = {**raw["spec"], "template": {**template, "metadata": inner}}
+    return found, prepared
+
+
+def _tried(client: Client, prepared: list[tuple[Resource, Json]]) -> None:
+    """Raise Unprocessable with every object that the API server would refuse."""
+    coming = {raw["metadata"].get("name") for one, raw in prepared if one is NAMESPACE}
+    problems: list[FieldProblem] = []
+    for number, (one, raw) in enumerate(prepared, 1):
+        if raw["metadata"].get("namespace") in coming:
+            continue
+        answer = client.send("POST", f"{_among(one, raw)}?dryRun=All", raw)
+        if answer.code >= 300:
+            said = status_text(answer) or refusal(answer.code, one.plural).detail
+            problems.append({"path": "text", "message": f"Object {number}: {said}"})
+    if problems:
+        raise Unprocessable(problems[0]["message"], errors=problems)
+
+
+def _said(answer: WireResponse) -> Json:
+    """The object of an answer. Raises ApplicationError where the server refused."""
+    found = answer.json()
+    if answer.code >= 300 or not isinstance(found, dict):
+        said = status_text(answer) or refusal(answer.code, "the sandbox").detail
+        raise ApplicationError(said, status=409 if answer.code == 409 else 422)
+    return found
+
+
+def _among(one: Resource, raw: Json) -> str:
+    """The address of the objects beside which ``raw`` belongs."""
+    return one.path(str(raw["metadata"].get("namespace") or ""))
+
+
+def reference(raw: Json) -> str:
+    metadata = raw["metadata"]
+    return f"{raw['kind']} {'/'.join(filter(None, (metadata.get('namespace'), metadata['name'])))}"
+
+
+# What a site begins with.
+
+
+def sandbox_load(*, site: str = "") -> Cluster:
+    """The sandbox as a cluster of this site. Where it is new, with policies and schedulers that work in it.
+
+    ``site`` is the address at which the sandbox's kube-scheduler finds this site's extender; "" leaves it out.
+    """
+    cluster, new = sandbox_connect()
+    if new:
+        snapshot_read(cluster=cluster, step=lambda *_: None)
+        source_save(user=None, cluster=cluster, settings=Settings(kind=SourceKind.METRICS), force=True)
+        _figures(cluster)
+        _schedulers(cluster)
+    if site:
+        _extend(cluster, site)
+    return cluster
+
+
+def _figures(cluster: Cluster) -> None:
+    """The first figures of its use, so that pages have something to show at once."""
+    now = time.time()
+    source = run_claim(cluster_id=cluster.pk, now=now, due_only=False)
+    if source is not None:
+        run(source=source, now=now)
+
+
+@transaction.atomic
+def _schedulers(cluster: Cluster) -> None:
+    guarded, balanced = (_policy(name) for name in ("guarded", "balanced"))
+    live_create(user=None, cluster=cluster, scheduler_name="guarded", policy=guarded, mode=Mode.SCHEDULING)
+    live_create(user=None, cluster=cluster, scheduler_name="default-scheduler", policy=balanced, mode=Mode.SHADOW)
+    live_create(user=None, cluster=cluster, scheduler_name="extended", policy=balanced, mode=Mode.EXTENDER)
+
+
+def _policy(name: str) -> Policy:
+    document = (POLICIES / f"{name}.yaml").read_text(encoding="utf-8")
+    found = Policy.objects.filter(name=f"sandbox-{name}").first()
+    return found or policy_create(
+        name=f"sandbox-{name}", document=document, author=None, description=document.partition("\n")[0].lstrip("# ")
+    )
+
+
+def _extend(cluster: Cluster, site: str) -> None:
+    """Tell the sandbox's kube-scheduler with an extender where this site answers today, and a new secret."""
+    live = LiveScheduler.objects.filter(cluster=cluster, scheduler_name="extended", mode=Mode.EXTENDER).first()
+    if live is None:
+        return
+    text = extender_yaml(live, site, endpoint_secret_make(user=None, live=live))
+    text += "profiles:\n- schedulerName: extended\n"
+    with open_client() as client:
+        answer = client.send("PATCH", EXTENDED, {"data": {"config.yaml": text}}, content=MERGE)
+    if answer.code >= 300 and answer.code != 404:
+        _said(answer)

@@ -1,0 +1,116 @@
+"""The page of the sandbox: its time, what people create in it, and what happens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import messages
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.roles import Action
+from kschedweb.live.schedulers.selectors import live_list
+from kschedweb.sandbox import selectors, services
+from kschedweb.sandbox.forms import CreateForm, PaceForm
+from kschedweb.web.errors import ApplicationError
+from kschedweb.web.pages import add_errors, done, part
+
+if TYPE_CHECKING:
+    from django.http import HttpResponse
+
+    from kschedweb.accounts.typing import PageRequest
+
+
+def _page(request: PageRequest, form: CreateForm, status: int = 200) -> HttpResponse:
+    cluster = selectors.sandbox_get()
+    context: dict[str, Any] = {"cluster": cluster, "form": form, "schedulers": live_list().filter(cluster=cluster)}
+    try:
+        pace = selectors.pace()
+        context |= {
+            "pace": pace,
+            "pace_form": PaceForm(initial={"speed": pace.speed}),
+            "created": selectors.created(cluster),
+            "happenings": (found := selectors.happenings()),
+            "newest": max((one.version for one in found), default=0),
+        }
+    except ApplicationError as error:
+        context["trouble"] = error.detail
+    return render(request, "sandbox/sandbox.html", context, status=status)
+
+
+@never_cache
+@require_safe
+@requires(Action.VIEW)
+def sandbox(request: PageRequest) -> HttpResponse:
+    return _page(request, CreateForm())
+
+
+@part
+@never_cache
+@require_safe
+@requires(Action.VIEW)
+def news(request: PageRequest) -> HttpResponse:
+    """How many events came since those that a page shows."""
+    selectors.sandbox_get()
+    since = request.GET.get("since", "")
+    count = selectors.happenings_since(int(since) if since.isdecimal() else 0)
+    return render(request, "sandbox/news.html", {"count": count})
+
+
+@never_cache
+@require_safe
+@requires(Action.VIEW)
+def details(request: PageRequest, kind: str, namespace: str, name: str) -> HttpResponse:
+    """A pod or a workload of the sandbox, its pods, and what happened to them."""
+    cluster = selectors.sandbox_get()
+    found = selectors.details(cluster, kind, namespace, name)
+    context = {"cluster": cluster, "one": found.row, "pods": found.pods, "happenings": found.happenings}
+    return render(request, "sandbox/details.html", context)
+
+
+@require_POST
+@requires(Action.EDIT)
+def create(request: PageRequest) -> HttpResponse:
+    form = CreateForm(request.POST)
+    if not form.is_valid():
+        return _page(request, form, 400)
+    try:
+        names = services.objects_create(user=request.user, cluster=selectors.sandbox_get(), **form.cleaned_data)
+    except ApplicationError as error:
+        add_errors(form, error)
+        return _page(request, form, error.status)
+    messages.success(request, f"Created {', '.join(names)}.")
+    return redirect("sandbox")
+
+
+@require_POST
+@requires(Action.EDIT)
+def pace(request: PageRequest) -> HttpResponse:
+    """Pause, go on, or set the speed."""
+    cluster, what = selectors.sandbox_get(), request.POST.get("do", "")
+    if what in ("pause", "resume"):
+        paused = what == "pause"
+        said = "The sandbox's time stands still." if paused else "The sandbox's time passes again."
+        done(request, lambda: services.pace_set(user=request.user, cluster=cluster, paused=paused), said)
+    else:
+        form = PaceForm(request.POST)
+        if form.is_valid():
+            speed = form.cleaned_data["speed"]
+            act = lambda: services.pace_set(user=request.user, cluster=cluster, speed=speed)  # noqa: E731
+            done(request, act, f"The sandbox's time passes {speed} times as fast as a clock.")
+        else:
+            messages.error(request, "Choose one of the speeds.")
+    return redirect("sandbox")
+
+
+@require_POST
+@requires(Action.EDIT)
+def delete(request: PageRequest) -> HttpResponse:
+    """Delete one object of the sandbox."""
+    given = {name: request.POST.get(name, "") for name in ("kind", "api_version", "namespace", "name")}
+    cluster = selectors.sandbox_get()
+    said = f"{given['kind']} {given['namespace']}/{given['name']} is being deleted."
+    done(request, lambda: services.object_delete(user=request.user, cluster=cluster, **given), said)
+    return redirect("sandbox")
