@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from kschedweb.engine.config import files
 from kschedweb.engine.config.model import Configuration, Profile
 from kschedweb.engine.config.release import Release
-from kschedweb.engine.validation.golang import quote
+from kschedweb.engine.validation.golang import quote, seconds
 
 Fields = dict[str, Any]
 _WEIGHED = ("score", "placementScore", "multiPoint")
 _NEEDS_PRE_SCORE = ("TaintToleration", "PodTopologySpread", "InterPodAffinity")
 _FILES = ("certFile", "keyFile", "caFile")
+JITTER = 1.2  # of client-go's leader election
 
 
 def warnings(written: Fields, configuration: Configuration, release: Release) -> list[str]:
@@ -34,7 +36,7 @@ def _all(written: Fields, configuration: Configuration, release: Release) -> Ite
         yield "percentageOfNodesToScore", "at 100 the search never stops early: every node is looked at for every pod"
     if written["enableProfiling"] is False and written["enableContentionProfiling"]:
         yield "enableContentionProfiling", "has no effect while enableProfiling is false"
-    yield from _election(written["leaderElection"])
+    yield from _election(written["leaderElection"], configuration.document["leaderElection"])
     for index, (before, profile) in enumerate(zip(written["profiles"] or [], configuration.profiles, strict=False)):
         path = f"profiles[{index}]"
         if before["percentageOfNodesToScore"] == 100:
@@ -45,11 +47,17 @@ def _all(written: Fields, configuration: Configuration, release: Release) -> Ite
     yield from _extenders(written)
 
 
-def _election(election: Fields) -> Iterator[tuple[str, str]]:
-    if election["leaderElect"] is False:
+def _election(written: Fields, election: Fields) -> Iterator[tuple[str, str]]:
+    if written["leaderElect"] is False:
         for name in ("leaseDuration", "renewDeadline", "retryPeriod"):
-            if election[name]:
+            if written[name]:
                 yield f"leaderElection.{name}", "has no effect while leaderElect is false"
+    elif seconds(election["renewDeadline"]) <= JITTER * seconds(election["retryPeriod"]):
+        yield (
+            "leaderElection.renewDeadline",
+            "kube-scheduler takes this and ends at its start: renewDeadline must be greater than "
+            f"retryPeriod*JitterFactor, which is {JITTER}",
+        )
 
 
 def _plugins(plugins: Fields, path: str, release: Release) -> Iterator[tuple[str, str]]:
@@ -123,7 +131,10 @@ def _plugin_config(before: Fields, profile: Profile, path: str, release: Release
         elif name == "NodeAffinity":
             yield from _affinity(config["args"]["addedAffinity"] or {}, f"{at}.args.addedAffinity")
         elif spec.args:
-            yield from ((f"{at}.args.{field}", said) for field, said in spec.args.advice(config["args"]))
+            found = [*spec.args.advice(config["args"])]
+            if spec.args.file:
+                found += files.advice(spec.args.file, config["args"], release)
+            yield from ((f"{at}.args.{field}", said) for field, said in found)
 
 
 def _affinity(added: Fields, path: str) -> Iterator[tuple[str, str]]:

@@ -169,8 +169,8 @@ class _Decoder:
 
     def number(self, of: Number, raw: int | float, current: Value, place: _Place) -> Value:
         if of.whole:
-            limit = 1 << (of.bits - 1)
-            if isinstance(raw, int) and -limit <= raw < limit:
+            limit = 1 << (of.bits - of.signed)
+            if isinstance(raw, int) and -limit * of.signed <= raw < limit:
                 return raw
         else:
             with np.errstate(over="ignore"):

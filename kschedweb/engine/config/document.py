@@ -42,7 +42,7 @@ def decode_document(source: Source, release: Release) -> Fields:
         decoded = decode(structs[kind], source.value)
     except DecodeError as error:
         raise refusal(error.problem.path, error.problem.text) from error
-    problems = [problem for problem in (_repetition(source), *decoded.strict) if problem]
+    problems = [problem for problem in (repetition(source), *decoded.strict) if problem]
     texts = [problem.text for problem in problems]
     if kind == KIND:
         for problem, text in _decode_args(decoded.value, release):
@@ -56,7 +56,7 @@ def decode_document(source: Source, release: Release) -> Fields:
     return value
 
 
-def _repetition(source: Source) -> Problem | None:
+def repetition(source: Source) -> Problem | None:
     """Return YAML's complaint about repeated keys; JSON's are found while decoding."""
     if not source.duplicates:
         return None
@@ -110,26 +110,28 @@ def _decode_one(config: Fields, kind: str, where: str, structs: dict[str, Struct
     return decoded
 
 
-def object_kind(raw: Any, text: str, known: set[str], scheme: str, *, default: str = "") -> str:
-    """Return the kind of an object of this API group; ``default`` stands in where nothing is said.
+def object_kind(
+    raw: Any, text: str, known: set[str], scheme: str, *, default: str = "", version: str = API_VERSION
+) -> str:
+    """Return the kind of an object of ``version``; ``default`` stands in where nothing is said.
 
     ``text`` is the object as messages repeat it, ``scheme`` the place that they name. Raises ``RefusedError`` for what
     is no object, or one of an unknown kind or version.
     """
-    version, kind = _meta(raw)
-    if version.count("/") > 1:
-        raise refusal("apiVersion", f"unexpected GroupVersion string: {version}")
+    said, kind = _meta(raw)
+    if said.count("/") > 1:
+        raise refusal("apiVersion", f"unexpected GroupVersion string: {said}")
     kind = kind or default
-    if default and version in ("", "/", f"{GROUP}/"):
-        version = API_VERSION
+    if default and said in ("", "/", f"{GROUP}/"):
+        said = version
     shown = text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}…"
     if not kind:
         raise refusal("kind", f"Object 'Kind' is missing in '{shown}'")
-    if not version.rpartition("/")[2]:
+    if not said.rpartition("/")[2]:
         raise refusal("apiVersion", f"Object 'apiVersion' is missing in '{shown}'")
-    if version != API_VERSION or kind not in known:
-        words = f"no kind {quote(kind)} is registered for version {quote(version)} in scheme"
-        raise refusal("kind" if version == API_VERSION else "apiVersion", f'{words} "{scheme}"')
+    if said != version or kind not in known:
+        words = f"no kind {quote(kind)} is registered for version {quote(said)} in scheme"
+        raise refusal("kind" if said == version else "apiVersion", f'{words} "{scheme}"')
     return kind
 
 

@@ -11,6 +11,7 @@ from kschedweb.engine.config import profiles, validation
 from kschedweb.engine.config.advice import warnings
 from kschedweb.engine.config.defaults import set_defaults
 from kschedweb.engine.config.document import RefusedError, decode_document, refusal
+from kschedweb.engine.config.files import take_files
 from kschedweb.engine.config.model import Configuration, Profile
 from kschedweb.engine.config.notes import Conversion
 from kschedweb.engine.config.reading import read
@@ -87,13 +88,22 @@ def _in_words_of(release: Release, text: str) -> str:
 def _load(source: Source, release: Release, lines: Mapping[str, int]) -> Loaded:
     configuration = decode_document(source, release)
     written = copy.deepcopy(configuration)
+    take_files(configuration, release)
     set_defaults(configuration, release)
     if found := validation.problems(configuration, release.registry):
         raise RefusedError([problem.text for problem in found], found)
     defaulted = _encoded(configuration, release)
-    ready = _build(configuration, defaulted, release)
+    ready = replace(_build(configuration, defaulted, release), leader_election=_said_of_election(written, defaulted))
     said = [*filter(None, [release.remark]), *warnings(written, ready, release)]
     return Loaded(warnings=said, defaulted=defaulted, configuration=ready, lines=lines)
+
+
+def document_lines(document: str | bytes | Mapping[str, Any]) -> Mapping[str, int]:
+    """The line of each path of a document; none if it cannot be read."""
+    try:
+        return _lines(read(document))
+    except UnreadableError:
+        return {}
 
 
 def _lines(source: Source) -> Mapping[str, int]:
@@ -120,6 +130,11 @@ def _encoded(configuration: Fields, release: Release) -> Fields:
 def _encoded_args(name: str, args: Any, release: Release) -> Any:
     spec = release.registry.args(name)
     return encode(spec.struct, args) if spec else copy.deepcopy(args)
+
+
+def _said_of_election(written: Fields, defaulted: Fields) -> Fields:
+    said = written["leaderElection"]
+    return {name: value for name, value in defaulted["leaderElection"].items() if said[name] or said[name] is False}
 
 
 def _build(configuration: Fields, defaulted: Fields, release: Release) -> Configuration:

@@ -35,7 +35,8 @@ class Configuration:
 
     ``percentage_of_nodes_to_score`` is 0 for "adapt to the cluster"; ``extenders`` are plain JSON with
     ``httpTimeout`` set; ``document`` is the whole configuration as a file that kube-scheduler takes;
-    ``release`` is the kube-scheduler that runs it.
+    ``release`` is the kube-scheduler that runs it; ``leader_election`` is what the document itself says under
+    leaderElection, without defaults (durations as text).
     """
 
     profiles: tuple[Profile, ...]
@@ -44,6 +45,11 @@ class Configuration:
     extenders: tuple[dict[str, Any], ...]
     document: dict[str, Any]
     release: Release = field(repr=False)
+    leader_election: dict[str, Any] = field(default_factory=dict, compare=False)
+
+    def weight_path(self, profile: int, plugin: str) -> str:
+        """The path in the document of the weight that ``plugin`` has for scoring in the profile at that position."""
+        return f"profiles[{profile}].plugins.score.enabled[{plugin}].weight"
 
     def profile(self, scheduler_name: str) -> Profile | None:
         """Return the profile of ``scheduler_name``, ``None`` where there is none."""

@@ -11,6 +11,7 @@ from kschedweb import __version__
 from kschedweb.engine.config.schema import Schema
 from kschedweb.engine.config.specs import PluginRef, PluginSpec, Registry
 from kschedweb.engine.objects.resources import Counting
+from kschedweb.engine.state.snapshot import Snapshot
 
 
 def _nobody() -> Iterable[PluginSpec]:
@@ -115,7 +116,10 @@ class Release:
     them and is called once, when a configuration is read. ``gates`` are the feature gates that it knows, ``switched``
     those that were turned on or off. ``scheme`` is the place in its source that refuses an unknown kind, as errors say.
     ``silent_about_resizes`` are the plugins that are not asked about a running pod whose resize waits for room.
-    ``nearest_to`` is the release that was asked for, where there is none and this is the nearest.
+    ``files`` are the texts of files on its machine by path, as far as arguments of plugins point at them.
+    ``nearest_to`` is the release that was asked for, where there is none and this is the nearest. ``cluster`` is the
+    kind of snapshot that it sees, ``scheduler`` what runs a configuration and ``reads`` what loads it: ``None``
+    for profiles. ``process`` is what a classic one was started with.
     """
 
     version: str
@@ -128,7 +132,12 @@ class Release:
     switched: Mapping[str, bool] = field(default_factory=dict)
     others: Callable[[], Iterable[PluginSpec]] = _nobody
     silent_about_resizes: frozenset[str] = frozenset()
+    files: Mapping[str, str] = field(default_factory=dict, repr=False)
     nearest_to: str = ""
+    cluster: type[Snapshot] = Snapshot
+    scheduler: Callable[..., Any] | None = None
+    reads: Callable[[Any], Any] | None = None
+    process: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def remark(self) -> str:
@@ -193,6 +202,15 @@ class Release:
             self.on("InPlacePodLevelResourcesVerticalScaling"),
             self.on("PodLevelResourcesFixDefaulting"),
         )
+
+    @property
+    def view(self) -> tuple[type[Snapshot], Counting]:
+        """How it sees a cluster: the same for all releases that see any cluster alike."""
+        return self.cluster, self.counting
+
+    def seen(self, objects: Iterable[Any]) -> Snapshot:
+        """A cluster of today, given as raw objects, as it sees it."""
+        return self.cluster.from_objects(map(self.cluster.of_today, objects), counting=self.counting)
 
     @cached_property
     def own(self) -> Registry:

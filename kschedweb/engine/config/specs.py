@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kschedweb.engine.config.schema import EXTENSION_POINTS, GROUP_POINTS
@@ -33,6 +33,19 @@ def _no_advice(values: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 @dataclass(frozen=True)
+class PointedFile:
+    """A file that arguments point at.
+
+    The field ``path`` has its path, the field ``into`` what it says unless that is written out. ``read`` makes the
+    decoded value of ``into`` from the file's text, and raises document.RefusedError.
+    """
+
+    path: str
+    into: str
+    read: Callable[[str], Any]
+
+
+@dataclass(frozen=True)
 class ArgsSpec:
     """Arguments of a plugin.
 
@@ -46,6 +59,7 @@ class ArgsSpec:
     problems: Callable[[dict[str, Any], str], list[Problem]] = _no_problems
     when_created: bool = False
     advice: Callable[[dict[str, Any]], list[tuple[str, str]]] = _no_advice
+    file: PointedFile | None = None
 
     @property
     def kind(self) -> str:
@@ -60,13 +74,14 @@ def _none(nodes: Sequence[str]) -> dict[str, Any]:
 class Trial:
     """How an experiment puts a load-aware plugin beside the defaults: its name there, its weight and arguments.
 
-    ``args`` makes the arguments for nodes with these names. ``title`` says it in a few words where the plugin's name
-    and its weight do not.
+    ``args`` makes the arguments for nodes with these names. ``beside`` are plugins that it is to add to, with their
+    weights. ``title`` says it in a few words where the plugin's name and its weight do not.
     """
 
     name: str
     weight: int = 1
     args: Callable[[Sequence[str]], dict[str, Any]] = _none
+    beside: Mapping[str, int] = field(default_factory=dict)
     title: str = ""
 
 

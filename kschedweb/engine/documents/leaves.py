@@ -89,17 +89,26 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number; with ``above`` the least itself is too little. ``bits`` is its width where Go reads it."""
+    """A number; with ``above`` the least itself is too little.
+
+    ``bits`` is its width where Go reads it, ``named`` its type there where the width alone does not say it.
+    """
 
     least: float = -math.inf
     most: float = math.inf
     whole: bool = False
     above: bool = False
     bits: int = 0
+    named: str = ""
 
     @property
     def go(self) -> str:
-        return f"{'int' if self.whole else 'float'}{self.bits}"
+        return self.named or f"{'int' if self.whole else 'float'}{self.bits}"
+
+    @property
+    def signed(self) -> bool:
+        """Whether it has a sign where Go reads it."""
+        return not self.named.startswith("uint")
 
     def read(self, raw: Any, path: str, problems: Problems) -> Any:
         wanted = "a whole number" if self.whole else "a number"

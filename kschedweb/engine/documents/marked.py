@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,7 @@ from kschedweb.engine.documents.reading import Bounds, Event, Reason, RefusedErr
 from kschedweb.engine.documents.writing import written
 
 SIZE_LIMIT = 1024 * 1024
+_STEP = re.compile(r"\['([^']*)'\]|([^.\[\]]+)|\[(\d+)\]")
 BOUNDS = Bounds(depth=50, values=50_000)
 
 Path = tuple[str | int, ...]
@@ -20,7 +22,10 @@ Labels = dict[str | int, tuple[yaml.Node, yaml.Node]]
 
 @dataclass(frozen=True)
 class MarkedProblem:
-    """What is wrong with a document: where (``path`` as kube-scheduler writes it, 1-based ``line`` and ``column``)."""
+    """What is wrong with a document: where (``path`` as kube-scheduler writes it, 1-based ``line`` and ``column``).
+
+    ``plain`` says in plain words what is asked for, where a form can tell; "" elsewhere.
+    """
 
     message: str
     path: str = ""
@@ -28,6 +33,7 @@ class MarkedProblem:
     column: int = 1
     end_column: int = 0  # 0: to the end of the line
     keys: Path = ()
+    plain: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         return {"path": self.path, "message": self.message, "line": self.line, "column": self.column}
@@ -128,3 +134,20 @@ def _events(text: str) -> Iterator[Event]:
 def as_yaml(data: Any) -> str:
     """Plain values as YAML text, keys in their order."""
     return written(data)
+
+
+def placed(written: Document, path: str, message: str) -> MarkedProblem:
+    """The problem at ``path``, such as ``changes[2].drainNodes.nodes``, with its position in the text."""
+    keys = steps(path)
+    line, column, end = written.place(keys)
+    return MarkedProblem(message, path, line, column, end, keys)
+
+
+def steps(path: str) -> Path:
+    """``changes[0].addNodes.count`` -> ``("changes", 0, "addNodes", "count")``."""
+    return tuple(int(index) if index else name or quoted for quoted, name, index in _STEP.findall(path))
+
+
+def path_of(keys: Path) -> str:
+    """The reverse of :func:`steps`."""
+    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).removeprefix(".")

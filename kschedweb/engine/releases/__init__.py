@@ -23,6 +23,7 @@ CURRENT = V1_37
 """The release of documents that say nothing of one."""
 
 
+MOST_FILES, LARGEST_FILES = 20, 1 << 20  # characters of all together
 NAMED = re.compile(r"1\.\d{1,4}")
 BOOLEANS = {"true": True, "false": False}
 
@@ -31,20 +32,36 @@ class ReleaseError(ValueError):
     """A release or feature gates that there are not; the text says which there are."""
 
 
-def released(name: str, gates: Mapping[str, bool] | None = None) -> Release:
+def released(name: str, gates: Mapping[str, bool] | None = None, files: Mapping[str, str] | None = None) -> Release:
     """The release ``name`` ("1.36"; "" for ``CURRENT``) with these feature gates on or off. Raises ReleaseError.
 
-    In place of an older or newer release than there are stands the nearest one, whose ``remark`` says so.
+    ``files`` are the texts of files that arguments of plugins point at, by path. In place of an older or newer release
+    than there are stands the nearest one, whose ``remark`` says so.
     """
     if not isinstance(name, str) or (name and NAMED.fullmatch(name) is None):
         raise ReleaseError(f"release: must be one of {', '.join(RELEASES)}")
     release = (RELEASES.get(name) or _instead_of(name)) if name else CURRENT
     if not isinstance(gates or {}, Mapping) or not all(isinstance(on, bool) for on in (gates or {}).values()):
         raise ReleaseError("featureGates: must be names with true or false")
+    _check_files(files or {})
+    if files:
+        release = replace(release, files=dict(files))
     try:
         return release.with_gates(gates) if gates else release
     except GateError as error:
         raise ReleaseError(f"featureGates: {error}") from None
+
+
+def _check_files(files: Mapping[str, str]) -> None:
+    if not isinstance(files, Mapping) or not all(_is_text(one) for item in files.items() for one in item):
+        raise ReleaseError("files: must be paths, each with the text of its file")
+    if len(files) > MOST_FILES or sum(map(len, files.values())) > LARGEST_FILES:
+        raise ReleaseError(f"files: at most {MOST_FILES} files with 1 MiB in all are taken")
+
+
+def _is_text(value: object) -> bool:
+    """Whether it can be stored: a database takes neither NUL nor half of a surrogate pair."""
+    return isinstance(value, str) and "\0" not in value and value == value.encode(errors="ignore").decode()
 
 
 @lru_cache(maxsize=64)
@@ -97,6 +114,9 @@ def load(document: str | bytes | Mapping[str, Any] | None, release: Release = CU
     A document of a version before v1 is loaded as the one of v1 that it becomes (``Loaded.conversion``), which
     ``release`` itself would refuse. Never raises for the content of the document: all problems are in ``errors``.
     """
+    if release.reads is not None:
+        found: Loaded = release.reads(document)
+        return found
     return load_old(document, release) or told_versions(loading.load(document, release), document)
 
 

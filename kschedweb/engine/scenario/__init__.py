@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from kschedweb.engine.config import EMPTY, Configuration, Release
+from kschedweb.engine.controllers.admission import AdmissionError, classed
 from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.cycle.placement import Placement
 from kschedweb.engine.cycle.request import SearchRequest
 from kschedweb.engine.extenders.extender import Extenders, Post
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.access import Json, ObjectError, number, reference
-from kschedweb.engine.objects.oddities import oddities
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.objects.resources import COUNTING, Counting
+from kschedweb.engine.refusals import refusals
 from kschedweb.engine.releases import ReleaseError, load, released
+from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks.table import Watermarks
 
@@ -55,13 +58,14 @@ class Scenario:
             if raw.get("classic"):
                 raise ScenarioError("classic: is for the classic scheduler")
             configuration = _configuration(raw)
+            raw, unclassed = _classed(raw)
             snapshot = read_snapshot(Snapshot, raw, counting=configuration.release.counting)
-            pending, remarks = read_pending(raw, snapshot), remarks_on(raw) + _watermarks(raw, snapshot)
+            pending, remarks = read_pending(raw, snapshot), remarks_on(raw) + unclassed + _watermarks(raw, snapshot)
             if configuration.release.resizes:
                 _place_running(pending, snapshot)
             remarks = (*filter(None, [configuration.release.remark]), *remarks)
             remarks = tuple(f"{name}: {remark}" if name else remark for remark in remarks)
-            return cls(name, configuration, snapshot, pending, read_mode(raw), _preempt(raw), remarks)
+            return cls(name, configuration, snapshot, pending, read_mode(raw), read_preempt(raw), remarks)
         except ScenarioError as error:
             raise ScenarioError(f"{name}: {error}" if name else str(error)) from None
 
@@ -198,7 +202,7 @@ def _configuration(raw: Json) -> Configuration:
 def read_release(raw: Json) -> Release:
     """The release of kube-scheduler that answers; raises ScenarioError."""
     try:
-        return released(raw.get("release") or "", raw.get("featureGates") or {})
+        return released(raw.get("release") or "", raw.get("featureGates") or {}, raw.get("files") or {})
     except ReleaseError as error:
         raise ScenarioError(str(error)) from None
 
@@ -211,7 +215,8 @@ def read_mode(raw: Json) -> str:
     return str(mode)
 
 
-def _preempt(raw: Json) -> bool:
+def read_preempt(raw: Json) -> bool:
+    """Whether ``schedule`` evicts pods; raises ScenarioError."""
     preempt = raw.get("preempt")
     if not isinstance(preempt, bool | None):
         raise ScenarioError("preempt: must be true or false")
@@ -229,7 +234,7 @@ def _watermarks(raw: Json, snapshot: Snapshot) -> tuple[str, ...]:
         return doubts
     try:
         read = Watermarks.read(listed, snapshot.names)
-        if "nodes" in listed or "workloads" in listed:
+        if listed.keys() & {"nodes", "workloads", "pods"}:
             snapshot.watermarks = read
         snapshot.now = number(listed, "now") or 0.0
     except ObjectError as error:
@@ -245,6 +250,28 @@ def _list(raw: Json, key: str) -> list[Any]:
     if not isinstance(value, list):
         raise ScenarioError(f"{key}: must be a list")
     return value
+
+
+def _classed(raw: Json) -> tuple[Json, tuple[str, ...]]:
+    """The scenario with what RuntimeClasses give its pods, and remarks on pods to which that cannot be given."""
+    objects, pending = _list(raw, "objects"), _list(raw, "pending")
+    classes, remarks = ClusterObjects(), []
+    for item in objects:
+        if isinstance(item, dict) and item.get("kind") == "RuntimeClass":
+            with suppress(ObjectError):  # the snapshot says so
+                classes.add(item)
+
+    def given(item: Any) -> Any:
+        try:
+            return classed(item, classes) if isinstance(item, dict) and item.get("kind") == "Pod" else item
+        except AdmissionError as refused:
+            remarks.append(f"{refused}: it is taken as it is")
+        except ObjectError:
+            pass  # whoever reads the pod says so
+        return item
+
+    lists = {"objects": [given(item) for item in objects], "pending": [given(item) for item in pending]}
+    return {**raw, **{key: listed for key, listed in lists.items() if raw.get(key) is not None}}, tuple(remarks)
 
 
 def read_snapshot(
@@ -286,6 +313,6 @@ def _place_running(pending: list[Pod], snapshot: Snapshot) -> None:
 
 
 def remarks_on(raw: Json) -> tuple[str, ...]:
-    """What an API server would have refused, but the scheduler runs with."""
+    """What an API server would have refused, in its words, but the scheduler runs with."""
     items = [*_list(raw, "objects"), *_list(raw, "pending")]
-    return tuple(f"{reference(item)}: {said}" for item in items for said in oddities(item))
+    return tuple(one.text for item in items for one in refusals(item))

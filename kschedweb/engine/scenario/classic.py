@@ -6,15 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from kschedweb import __version__
+from kschedweb.engine.cycle.request import SearchRequest
 from kschedweb.engine.extenders.extender import Post
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.access import Json, ObjectError
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.releases.classic.algorithm import Algorithm, PolicyError, Registry
+from kschedweb.engine.releases.classic.algorithm import Algorithm, PolicyError
 from kschedweb.engine.releases.classic.catalogue import EDITION, Edition
+from kschedweb.engine.releases.classic.extenders import ClassicExtenders
 from kschedweb.engine.releases.classic.policy import load_policy
 from kschedweb.engine.releases.classic.process import edition_of
+from kschedweb.engine.releases.classic.registry import Registry
 from kschedweb.engine.releases.classic.scheduler import ClassicScheduler
 from kschedweb.engine.releases.classic.snapshot import ClassicSnapshot
 from kschedweb.engine.scenario import (
@@ -23,6 +25,7 @@ from kschedweb.engine.scenario import (
     read_mode,
     read_name,
     read_pending,
+    read_preempt,
     read_snapshot,
     remarks_on,
     timed,
@@ -40,6 +43,7 @@ class ClassicScenario:
     snapshot: ClassicSnapshot
     pending: list[Pod]
     mode: str
+    preempt: bool = False
     remarks: tuple[str, ...] = ()
 
     @classmethod
@@ -50,12 +54,11 @@ class ClassicScenario:
         """
         name = read_name(raw)
         try:
-            if raw.get("preempt"):
-                raise ScenarioError("preempt: the classic scheduler's preemption is not simulated")
             algorithm, doubts = _algorithm(raw, registries)
             snapshot = read_snapshot(ClassicSnapshot, raw, keep_finished=False)
             remarks = tuple(f"{name}: {one}" if name else one for one in (*doubts, *remarks_on(raw)))
-            return cls(name, algorithm, snapshot, read_pending(raw, snapshot), read_mode(raw), remarks)
+            pending = read_pending(raw, snapshot)
+            return cls(name, algorithm, snapshot, pending, read_mode(raw), read_preempt(raw), remarks)
         except ScenarioError as error:
             raise ScenarioError(f"{name}: {error}" if name else str(error)) from None
 
@@ -67,15 +70,21 @@ class ClassicScenario:
     @property
     def engine(self) -> str:
         """The version of kschedweb, and the kube-scheduler whose answer it gives."""
-        return f"kschedweb {__version__}, kube-scheduler {self.algorithm.edition.version}"
+        return self.algorithm.release.engine
+
+    def scheduler(self, post: Post | None) -> ClassicScheduler:
+        """The scheduler of this cluster, with extenders that ``post`` reaches."""
+        return ClassicScheduler(
+            self.snapshot, self.algorithm, extenders=ClassicExtenders(self.algorithm.extenders, post)
+        )
 
     def explain(self, mode: str | None = None, post: Post | None = None) -> Json:
         """Verdicts and scores for each pending pod, in the form of the recorded answers. Raises ScenarioError."""
-        scheduler = ClassicScheduler(self.snapshot, self.algorithm, post)
+        scheduler = self.scheduler(post)
         pods = []
         for pod in self.pending:
             try:
-                told = scheduler.explain(pod).to_dict()
+                told = scheduler.explain(pod, preemption=True, as_run=False).to_dict()
             except CycleError as error:
                 raise ScenarioError(f"{self.name}: Pod {pod.key}: {error}") from None
             pods.append(told)
@@ -85,18 +94,18 @@ class ClassicScenario:
 
     def schedule(self, post: Post | None = None) -> Json:
         """The placements of the pending pods, one after the other."""
-        placements = ClassicScheduler(self.snapshot, self.algorithm, post).schedule(self.pending)
+        placements = self.scheduler(post).schedule(self.pending, SearchRequest(preempt=self.preempt))
         return {"name": self.name, "placements": [placement.to_dict() for placement in placements] or None}
 
     def summary(self, clock: Callable[[], float], post: Post | None = None) -> Json:
         """Throughput and latency of scheduling the pending pods; ``clock`` gives seconds. Raises ScenarioError."""
-        scheduler = ClassicScheduler(self.snapshot, self.algorithm, post)
+        scheduler = self.scheduler(post)
         unasked = [url for pod in self.pending for url in scheduler.extenders.unasked(pod, "filter", "prioritize")]
         if unasked:
             raise ScenarioError(f"{self.name}: policy: extender {unasked[0]} would be asked, which was not allowed")
 
         def place(pod: Pod) -> bool:
-            return bool(scheduler.schedule([pod])[0].node)
+            return bool(scheduler.schedule_one(pod).node)
 
         return timed(clock, self.pending, place)
 
@@ -115,6 +124,8 @@ def _algorithm(raw: Json, registries: Registries) -> tuple[Algorithm, list[str]]
         algorithm = registry.algorithm(policy)
     except PolicyError as error:
         raise ScenarioError(f"policy: {error}") from None
+    if edition.old and edition.percentage:
+        doubts.append("classic.percentageOfNodesToScore: 1.9 does not know it, and looks at all nodes")
     if kept := registry.leftovers(policy):
         doubts.append(f"policy: {', '.join(kept)} weigh what an earlier policy said, as in one process of the original")
     doubts += [f"policy: {name} is never asked: it has no place in the order" for name in algorithm.never_asked]

@@ -44,6 +44,10 @@ CASES: list[tuple[dict[str, Any], str]] = [
         {"leaderElection": {"leaderElect": False, "leaseDuration": "9s"}},
         "leaderElection.leaseDuration: has no effect while leaderElect is false",
     ),
+    (
+        {"leaderElection": {"renewDeadline": "6s", "retryPeriod": "5s"}},
+        "leaderElection.renewDeadline: kube-scheduler takes this and ends at its start: renewDeadline must be greater",
+    ),
     (config("Nope", {"x": 1}), 'profiles[0].pluginConfig[0]: there is no plugin "Nope"'),
     (config("NodeName", {"x": 1}), 'profiles[0].pluginConfig[0].args: "NodeName" takes no arguments'),
     (

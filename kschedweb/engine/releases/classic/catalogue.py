@@ -43,25 +43,36 @@ LATER_PREDICATES = frozenset({"CheckNodePIDPressure", "MaxCSIVolumeCountPred"}) 
 PRESSURES = frozenset({"CheckNodeMemoryPressure", "CheckNodeDiskPressure", "CheckNodePIDPressure"})
 
 
+ALL_NODES, HALF = 100, 50  # percent
+
+
 @dataclass(frozen=True, slots=True)
 class Edition:
     """A version of kube-scheduler with the options it was started with.
 
     ``gates`` has what is switched on: the feature gates TaintNodesByCondition and ResourceLimitsPriorityFunction, and
     the predicates PodToleratesNodeNoExecuteTaints and MaxCinderVolumeCount by their own names. ``max_volumes`` is
-    KUBE_MAX_PD_VOLS. ``percentage`` is the share of nodes to find feasible in clusters of 100 or more.
+    KUBE_MAX_PD_VOLS. ``percentage`` is percentageOfNodesToScore, 0 where nothing is said.
     """
 
     version: str = V1_13
     gates: frozenset[str] = frozenset()
     max_volumes: int | None = None
-    percentage: int = 100
+    percentage: int = 0
     hard_pod_affinity_weight: int = 1
 
     @property
     def old(self) -> bool:
         """Whether the version is 1.9; docs/classic.md says what that changes."""
         return self.version == V1_9
+
+    @property
+    def share(self) -> int:
+        """How many percent of the nodes are to be found feasible, in clusters of 100 nodes or more.
+
+        1.13 takes half of them where nothing is said, 1.9 always takes all.
+        """
+        return ALL_NODES if self.old else self.percentage or HALF
 
     @property
     def mandatory(self) -> frozenset[str]:

@@ -221,7 +221,7 @@ class Pair:
 
     def _by_classic(self, pod: Pod) -> _Answer:
         try:
-            found = self.classic.explain(pod, as_run=True)
+            found = self.classic.explain(pod)
         except CycleError as error:
             return _Answer(RuleSide.CLASSIC, None, NOTHING, failure=str(error))
         if found.chosen is None:

@@ -13,7 +13,7 @@ from kschedweb.engine.config.notes import EQUAL, NEAR, NONE, Note
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.releases.classic import counterparts, today
-from kschedweb.engine.releases.classic.algorithm import PolicyError, Registry
+from kschedweb.engine.releases.classic.algorithm import PolicyError
 from kschedweb.engine.releases.classic.catalogue import EDITION, ORDER, Edition
 from kschedweb.engine.releases.classic.counterparts import Counterpart
 from kschedweb.engine.releases.classic.legacy import ALIASES, LegacyProfile, planned
@@ -22,10 +22,10 @@ from kschedweb.engine.releases.classic.legacy import PREDICATES as KNOWN_IN_1_22
 from kschedweb.engine.releases.classic.legacy import PRIORITIES as SCORED_IN_1_22
 from kschedweb.engine.releases.classic.policy import Policy, PolicyRule
 from kschedweb.engine.releases.classic.priorities.room import DEFAULT_SHAPE
+from kschedweb.engine.releases.classic.registry import Registry
 from kschedweb.engine.validation.labels import name_complaints
 
 MAX_WEIGHT = 2**31 - 1
-ALL_NODES = 100  # percent
 RATIO, BY_SHAPE = "RequestedToCapacityRatioPriority", "requestedToCapacityRatioArguments"
 BY_ROOM = frozenset({"LeastRequestedPriority", "MostRequestedPriority", RATIO})
 SPREADING = frozenset({"SelectorSpreadPriority", "ServiceSpreadingPriority"})
@@ -135,7 +135,7 @@ def convert(policy: Policy | None, edition: Edition = EDITION, release: Release 
     hard = given.hard_pod_affinity_weight or edition.hard_pod_affinity_weight
     legacy = planned(Policy(filters.choices, scores.choices, given.extenders, hard))
     affinity = today.added_affinity([one for _, one in filters.expressions], scores.expressions)
-    document = today.document(legacy, affinity, given.extenders, edition.percentage or ALL_NODES, release)
+    document = today.document(legacy, affinity, given.extenders, edition.share, release)
     loaded = load(document, release)
     if not loaded.valid:
         raise PolicyError(loaded.problems)
@@ -297,8 +297,7 @@ def _remarks(notes: Sequence[Note], legacy: LegacyProfile, edition: Edition) -> 
     for name, text in today.ADDED.items():
         yield Remark(name, text)
     yield Remark("Equal nodes", "Of equally good nodes one is drawn by chance; before, each was taken in its turn.")
-    percentage = edition.percentage or ALL_NODES
-    said = f"It is {percentage}, as it was. Left out, it depends on the number of nodes."
+    said = f"It is {edition.share}, as it was. Left out, it depends on the number of nodes."
     yield Remark("percentageOfNodesToScore", said)
     if edition.max_volumes is not None:
         said = f"KUBE_MAX_PD_VOLS, which was {edition.max_volumes}, is not read any more: CSI drivers give the limits."

@@ -121,7 +121,7 @@ PRIORITIES: dict[str, Counterpart] = {
     "NodeAffinityPriority": _near(_FINER, "NodeAffinity"),
     "TaintTolerationPriority": _near(_FINER, "TaintToleration"),
     "ImageLocalityPriority": _near(
-        f"{_FINER} The upper bound of 1000 MiB is that of each container, no longer of the pod.", "ImageLocality"
+        f"{_FINER} The upper bound of 1,000 MiB is that of each container, no longer of the pod.", "ImageLocality"
     ),
     "EqualPriority": _equal("Every node had the same score, so nothing has to stand for it."),
     "ResourceLimitsPriority": Counterpart(

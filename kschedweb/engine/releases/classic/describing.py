@@ -299,7 +299,7 @@ PRIORITIES = (
     Described(
         "ImageLocalityPriority",
         PRIORITY,
-        "from 23 MiB (0) to 1000 MiB (10) of images, each times the share of nodes that had it when the node became "
+        "from 23 MiB (0) to 1,000 MiB (10) of images, each times the share of nodes that had it when the node became "
         "known",
         "Names without a tag mean latest.",
         prefers="nodes that need not fetch so much",

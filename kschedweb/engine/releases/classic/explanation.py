@@ -45,6 +45,8 @@ class ClassicExplanation(Explanation):
         for key in ("message", "error"):
             if said := getattr(self, key):
                 result[key] = said
+        if self.preemption is not None:
+            result["preemption"] = self.preemption.to_dict()
         if self.unasked:
             result["extendersNotAsked"] = self.unasked
         return result

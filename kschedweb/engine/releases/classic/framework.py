@@ -2,35 +2,89 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.config import Profile
+from collections.abc import Iterable
+from dataclasses import replace
+
+from kschedweb.engine.framework.events import EVERYTHING, POD, EventHint, ObjectChange
 from kschedweb.engine.framework.explanation import FilterColumn, ScoreColumn
-from kschedweb.engine.framework.interface import Cycle, FilterPlugin, ScorePlugin
+from kschedweb.engine.framework.interface import Cycle, FilterPlugin, Plugin, ScorePlugin
 from kschedweb.engine.framework.points import Points
 from kschedweb.engine.framework.runtime import Framework
+from kschedweb.engine.framework.status import Status
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.podgroup import PodGroup
+from kschedweb.engine.plugins.prioritysort import PrioritySort
 from kschedweb.engine.releases.classic import words
 from kschedweb.engine.releases.classic.algorithm import Algorithm
+from kschedweb.engine.releases.classic.objects import as_of_then
+from kschedweb.engine.releases.classic.preemption import ClassicPreemption
 from kschedweb.engine.state.columns import Ints, Rows
 
 
+class ArrivalSort:
+    """The queue of 1.9: pods in the order in which they came, whatever their priority."""
+
+    name = "ArrivalSort"
+
+    def less(self, a: Pod | PodGroup, a_queued: float, b: Pod | PodGroup, b_queued: float) -> bool:
+        return a_queued < b_queued
+
+
+def _wakes(pod: Pod, change: ObjectChange) -> bool:
+    """A pod on a node wakes those with required affinity to it, one that goes wakes all."""
+    new = change.new
+    if not isinstance(new, Pod) or not new.node_name:
+        return True
+    own = as_of_then(pod).pod_affinity
+    return any(term.matches(new.namespace, new.labels, {}) for term in own.required)
+
+
+WAKING = tuple(
+    EventHint(item.event, _wakes) if item.event.resource == POD else EventHint(item.event) for item in EVERYTHING
+)
+
+
 class ClassicFramework(Framework):
-    """The predicates and priorities of ``algorithm``; with 1.9, reasons have short names."""
+    """The predicates and priorities of ``algorithm``; with 1.9, reasons have short names, and nobody is evicted."""
 
     def __init__(self, algorithm: Algorithm) -> None:
-        super().__init__(Profile("", None, {}, {}), {})
-        self.weights = dict(algorithm.weights)
+        super().__init__(algorithm.profiles[0], {})
         # A priority that subclasses a plugin also has its filter.
         predicates, priorities = algorithm.predicates, algorithm.priorities
-        self.points = Points.of(
-            {"preFilter": predicates, "filter": predicates, "preScore": priorities, "score": priorities}
-        )
+        old, self._every = algorithm.edition.old, algorithm.always_check_all
+        points: dict[str, list[Plugin]] = {
+            "queueSort": [ArrivalSort() if old else PrioritySort({})],
+            "preFilter": [*predicates],
+            "filter": [*predicates],
+            "postFilter": [] if old else [ClassicPreemption(every=self._every)],
+            "preScore": [*priorities],
+            "score": [*priorities],
+        }
+        self.points = Points.of(points)
         self._instances = {plugin.name: plugin for plugin in algorithm.plugins}
-        self._short = algorithm.edition.old
+        self._short = old
+
+    def events(self, plugin: Plugin) -> Iterable[EventHint]:
+        """The same for all predicates: what moved pods that fitted nowhere back into the queue."""
+        return WAKING
 
     def ask_filter(self, plugin: FilterPlugin, cycle: Cycle, rows: Rows) -> FilterColumn:
         column = super().ask_filter(plugin, cycle, rows)
         if not self._short:
             return column
         return FilterColumn(column.plugin, False, column.codes, [words.short(one) for one in column.verdicts])
+
+    def filter_one(self, cycle: Cycle, skipped: set[str], node: int) -> Status:
+        """The first rejection, with the reasons of all others where every predicate is asked."""
+        first = super().filter_one(cycle, skipped, node)
+        if first.ok or not self._every:
+            return first
+        reasons: list[str] = []
+        for plugin in self.points.filter:
+            column = self.ask_filter(plugin, cycle, slice(node, node + 1))
+            if plugin.name not in skipped:
+                reasons += column.verdicts[int(column.codes[0])].reasons
+        return replace(first, reasons=tuple(reasons))
 
     def normalized(self, plugin: ScorePlugin, cycle: Cycle, rows: Rows, raw: Ints) -> ScoreColumn:
         """The reduced scores; unlike a framework's, they have no bounds to check."""

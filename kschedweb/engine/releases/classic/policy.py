@@ -38,6 +38,8 @@ FIELDS = frozenset(
     {"kind", "apiVersion", "metadata", "predicates", "priorities", "extenders"}
     | {"hardPodAffinitySymmetricWeight", "alwaysCheckAllPredicates"}
 )
+EMPTY = {"kind": "Policy", "apiVersion": "v1"}
+LISTS = frozenset({"predicates", "priorities", "predicate", "priority"})  # the last two are misspelt
 DEFAULT_TIMEOUT = 5 * 10**9
 WORDS_OF_THEN = {
     "a lowercase RFC 1123 subdomain": "a DNS-1123 subdomain",
@@ -60,6 +62,7 @@ class Policy:
     """A Policy. ``predicates`` and ``priorities`` are ``None`` if the default provider supplies them.
 
     ``extenders`` are plain JSON in the form of KubeSchedulerConfiguration. A hard weight of 0 means the default.
+    ``document`` is what it was read from.
     """
 
     predicates: tuple[PolicyRule, ...] | None = None
@@ -67,6 +70,7 @@ class Policy:
     extenders: tuple[Json, ...] = ()
     hard_pod_affinity_weight: int = 0
     always_check_all: bool = False
+    document: Json = field(default_factory=lambda: dict(EMPTY), compare=False, repr=False)
 
     @property
     def ignored(self) -> frozenset[str]:
@@ -98,6 +102,22 @@ class _Notes:
 
     def odd(self, path: str, message: str) -> None:
         self.warnings.append(Problem(path, message))
+
+
+def is_policy(raw: Any) -> bool:
+    """Whether a document is a Policy: by its kind, or by its lists where it says none."""
+    if not isinstance(raw, dict):
+        return False
+    said = raw.get("kind")
+    return said == "Policy" if said else bool(LISTS & raw.keys())
+
+
+def is_policy_text(document: str | bytes) -> bool:
+    """The same of a text; one that cannot be read is none."""
+    try:
+        return is_policy(read(document).value)
+    except UnreadableError:
+        return False
 
 
 def load_policy(document: str | bytes | Mapping[str, Any]) -> LoadedPolicy:
@@ -143,6 +163,7 @@ def _read(raw: Json, notes: _Notes) -> Policy:
         extenders=tuple(_extender(item, at, notes) for item, at in each(raw, "extenders")),
         hard_pod_affinity_weight=integer(raw, "hardPodAffinitySymmetricWeight", bits=64),
         always_check_all=boolean(raw, "alwaysCheckAllPredicates"),
+        document=raw,
     )
 
 

@@ -17,7 +17,7 @@ def edition_of(raw: Json, path: str = "") -> Edition:
         raise ObjectError(f"{path}{unknown[0]}: is not known; known are {', '.join(FIELDS)}")
     version, gates = text(raw, "version", path) or V1_13, frozenset(texts(raw, "gates", path))
     most = integer(raw, "maxVolumes", path=path)
-    percentage = integer(raw, "percentageOfNodesToScore", 100, path)
+    percentage = integer(raw, "percentageOfNodesToScore", path=path)
     if version not in (V1_13, V1_9):
         raise ObjectError(f'{path}version: must be "{V1_13}" or "{V1_9}", is "{version}"')
     if wrong := sorted(gates - GATES):

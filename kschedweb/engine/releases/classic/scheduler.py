@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.cycle.attempt import MIN_FEASIBLE
-from kschedweb.engine.cycle.placement import NO_NODES, Placement
-from kschedweb.engine.cycle.plan import Plan, Plans, Unplanned
+from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.cycle.explaining import ask_post_filter
+from kschedweb.engine.cycle.placement import NO_NODES, Placement, Unplaced
+from kschedweb.engine.cycle.plan import Plan, Unplanned
+from kschedweb.engine.cycle.ranking import UNRANKED, Standing, standing
+from kschedweb.engine.cycle.request import NODE_ONLY, SearchRequest
 from kschedweb.engine.cycle.search import NOWHERE, Filtered
-from kschedweb.engine.extenders.extender import Passed, Post
-from kschedweb.engine.framework.explanation import FEASIBLE, ScoreColumn
+from kschedweb.engine.extenders.extender import Extenders, Passed
+from kschedweb.engine.framework.diagnosis import EXTENDER, NO_REASON
+from kschedweb.engine.framework.explanation import FEASIBLE, UNSCORED, ScoreColumn
+from kschedweb.engine.framework.handle import BESIDE_NOMINATED, CycleHandle
 from kschedweb.engine.framework.interface import Cycle
-from kschedweb.engine.framework.status import Code, CycleError
+from kschedweb.engine.framework.runtime import Factory, Framework
+from kschedweb.engine.framework.status import Code, CycleError, Status
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.releases.classic.algorithm import Algorithm
+from kschedweb.engine.releases.classic.catalogue import ALL_NODES
 from kschedweb.engine.releases.classic.explanation import ClassicExplanation
 from kschedweb.engine.releases.classic.extenders import ClassicExtenders
 from kschedweb.engine.releases.classic.framework import ClassicFramework
 from kschedweb.engine.releases.classic.objects import as_of_then, sources
+from kschedweb.engine.releases.classic.predicates.affinity import MatchInterPodAffinity
 from kschedweb.engine.releases.classic.snapshot import ClassicSnapshot
 from kschedweb.engine.state.columns import Ints
-
-EVERYTHING = 100  # percent
+from kschedweb.engine.state.nominator import Nominator
 
 
 class Walk(NamedTuple):
@@ -36,39 +45,70 @@ class Walk(NamedTuple):
     feasible: NDArray[np.intp]
 
 
-class ClassicScheduler:
+@dataclass(frozen=True, slots=True)
+class ClassicUnplaced(Unplaced):
+    """A cycle that found no node; ``found`` says so in the words of then."""
+
+    found: Placement = field(default_factory=lambda: Placement(""))
+
+    def placement(self) -> Placement:
+        return self.found
+
+
+class ClassicScheduler(Scheduler):
     """kube-scheduler 1.13 (or 1.9) over a snapshot. ``explain`` changes nothing; ``schedule`` and ``bind`` do.
 
     Nodes are visited one by one, alternating between zones; several best nodes are taken in turn. The original checks
     16 nodes in parallel. So where it does not visit all nodes, or several are equal, its order is random.
     """
 
-    def __init__(self, snapshot: ClassicSnapshot, algorithm: Algorithm, post: Post | None = None) -> None:
-        self.snapshot, self.algorithm = snapshot, algorithm
-        self.extenders = ClassicExtenders(algorithm.extenders, post)
-        self.start = 0  # position in the node order where the next walk begins
-        self.turn = 0  # number of choices among several nodes so far
-        self._framework = ClassicFramework(algorithm)
-        self._plans = Plans(snapshot)
+    extenders_of = ClassicExtenders
+    takes_turns = True
+    snapshot: ClassicSnapshot
 
-    def explain(self, pod: Pod, *, as_run: bool = False) -> ClassicExplanation:
+    def __init__(
+        self,
+        snapshot: ClassicSnapshot,
+        algorithm: Algorithm,
+        registry: Mapping[str, Factory] | None = None,
+        *,
+        nominator: Nominator | None = None,
+        extenders: Extenders | None = None,
+    ) -> None:
+        self.algorithm = algorithm
+        super().__init__(snapshot, algorithm, registry, nominator=nominator, extenders=extenders)
+        self.turn = 0  # number of choices among several nodes so far
+
+    def _made(self, registry: Mapping[str, Factory]) -> dict[str, Framework]:
+        return {self.algorithm.profiles[0].scheduler_name: ClassicFramework(self.algorithm)}
+
+    def framework(self, pod: Pod) -> Framework:
+        """The one that there is: a Policy does not say whose pods it is for."""
+        return next(iter(self._frameworks.values()))
+
+    def follow(self, other: Scheduler) -> None:
+        super().follow(other)
+        if isinstance(other, ClassicScheduler):
+            self.turn = other.turn
+
+    def explain(
+        self, pod: Pod, *, preemption: bool = False, thorough: bool = True, as_run: bool = True
+    ) -> ClassicExplanation:
         """Every predicate's verdict and every score on every node; a bound pod is explained as if it were pending.
 
-        As in the recorded answers, each predicate runs on all nodes. With ``as_run`` a predicate fails only if the
-        cycle reaches it, and message and choice are those of the cycle. Raises CycleError if a priority fails; with
-        ``as_run`` also for other failures of the cycle.
+        A predicate fails only if the cycle reaches it, and message and choice are those of the cycle. Without
+        ``as_run`` each predicate runs on all nodes, as in the recorded answers. Raises CycleError if a priority fails;
+        with ``as_run`` also for other failures of the cycle.
         """
         snapshot = self.snapshot
         if pod.key in snapshot.pods.slots:
-            snapshot = snapshot.copy()
-            pod = snapshot.remove_pod(pod.key).on("")
+            snapshot, pod = snapshot.without(pod.key)
         pod = as_of_then(pod)
         if as_run:
             self._check(pod)
         found = ClassicExplanation(pod.key, "", snapshot.names, listed=snapshot.listed)
-        cycle = Cycle(snapshot, pod)
-        plan = Unplanned(self._framework, snapshot)
-        filtered = plan.filter(cycle, plan.pre_filter(cycle))
+        cycle, plan = Cycle(snapshot, pod), Unplanned(self.framework(pod), snapshot)
+        handle, filtered = self._filtered(plan, cycle, explains=True)
         found.filters = filtered.columns
         found.rejected_by = np.where(filtered.first == NOWHERE, np.int32(FEASIBLE), filtered.first)
         all_asked = self.algorithm.always_check_all
@@ -76,70 +116,61 @@ class ClassicScheduler:
         if errors and as_run:
             raise CycleError(_aggregate(errors))
         found.error = list(errors)[-1] if errors else ""
-        found.unasked = self.extenders.unasked(pod, "filter", "prioritize")
+        found.unasked = self.extenders.unasked(pod, "filter", "prioritize") if filtered.feasible.size else []
         found.feasible = filtered.feasible
         if not found.error:
             refusals = {} if found.unasked else self._explain_extenders(found, cycle)
             if found.feasible.size:
-                self._explain_scores(found, cycle)
-                if as_run:
-                    found.chosen = int(self._in_turn(np.array(found.best, dtype=np.intp))[0])
+                self._explain_scores(found, cycle, as_run=as_run)
             else:
                 found.message = self._fit_error(filtered, snapshot.listed, refusals, every=all_asked and as_run)
+                if preemption:
+                    failed = self._unplaced(cycle, handle, filtered, refusals, found.message, 0)
+                    ask_post_filter(found, failed, self.extenders)
         return found
 
-    def _explain_extenders(self, found: ClassicExplanation, cycle: Cycle) -> dict[str, str]:
-        """Call the extenders' filters and reject nodes accordingly; returns their messages by node."""
+    def _explain_extenders(self, found: ClassicExplanation, cycle: Cycle) -> dict[str, Status]:
+        """Call the extenders' filters and reject nodes accordingly; returns what they said, by node."""
         asked = found.feasible
         passed = self.extenders.filter(cycle, asked)
         if len(passed.rows) < len(asked):
             found.filters = [*found.filters, passed.column(found.nodes, asked)]
             found.rejected_by[np.setdiff1d(asked, passed.rows)] = len(found.filters) - 1
             found.feasible = np.unique(passed.rows)
-        return {name: status.message for name, status in passed.statuses.items()}
+        return passed.statuses
 
-    def _explain_scores(self, found: ClassicExplanation, cycle: Cycle) -> None:
+    def _explain_scores(self, found: ClassicExplanation, cycle: Cycle, *, as_run: bool) -> None:
         found.scores = self._scores(cycle, found.feasible)
         found.total = sum((one.weighted for one in found.scores), np.zeros(len(found.feasible), dtype=np.int64))
         if not found.scores and not self.extenders:
-            found.total = found.total + 1
+            found.total = found.total + UNSCORED
         if self.extenders and not found.unasked:
             found.total = found.total + self.extenders.prioritize(cycle, Passed(found.feasible))[0]
-        found.best = found.feasible[found.total == found.total.max()].tolist()
-        found.chosen = next(node for node in found.listed.tolist() if node in found.best)
+        best = found.feasible[found.total == found.total.max()]
+        found.best = best.tolist()
+        if as_run:
+            walked = best[np.argsort((best - self.start) % len(found.nodes))]
+            found.chosen = self._next(walked) if len(found.feasible) > 1 else found.best[0]
+        else:
+            found.chosen = next(node for node in found.listed.tolist() if node in found.best)
 
     def _scores(self, cycle: Cycle, rows: NDArray[np.intp]) -> list[ScoreColumn]:
         """The mapped and reduced scores of the priorities by name; a skipped priority gives 0."""
-        skipped = self._framework.pre_score(cycle, rows)
+        framework = self.framework(cycle.pod)
+        skipped = framework.pre_score(cycle, rows)
         zeros: Ints = np.zeros(len(rows), dtype=np.int64)
         return [
             ScoreColumn(one.name, self.algorithm.weights[one.name], zeros, zeros)
             if one.name in skipped
-            else self._framework.ask_score(one, cycle, rows)
-            for one in self._framework.points.score
+            else framework.ask_score(one, cycle, rows)
+            for one in framework.points.score
         ]
 
-    def schedule(self, pods: Iterable[Pod]) -> list[Placement]:
-        """Place pods one by one; each sees those before it."""
-        placements = []
-        for pod in map(as_of_then, pods):
-            placements.append(self.find(pod))
-            if placements[-1].node:
-                self.bind(pod, placements[-1].node)
-        return placements
+    def find(self, pod: Pod, request: SearchRequest = NODE_ONLY) -> Placement:
+        return super().find(as_of_then(pod), request)
 
-    def bind(self, pod: Pod, node: str) -> None:
-        """Put ``pod`` on ``node`` in the snapshot."""
-        self.snapshot.place_pod(as_of_then(pod), node)
-
-    def find(self, pod: Pod) -> Placement:
-        """Run the cycle for ``pod`` without binding it. A failure is the message of the placement."""
-        pod = as_of_then(pod)
-        try:
-            self._check(pod)
-            return self._find(pod)
-        except CycleError as error:
-            return Placement(pod.key, message=str(error))
+    def verdict(self, pod: Pod, node: str) -> Status:
+        return super().verdict(as_of_then(pod), node)
 
     def _check(self, pod: Pod) -> None:
         """Raise CycleError if there are no nodes, or a claim is missing or terminating; 1.9 did not check claims."""
@@ -152,73 +183,119 @@ class ClassicScheduler:
         if not len(self.snapshot):
             raise CycleError(NO_NODES)
 
-    def _find(self, pod: Pod) -> Placement:
-        plan = self._plans.get(self._framework, pod)
+    def _place(self, pod: Pod, request: SearchRequest) -> Placement | Unplaced:
+        self._check(pod)
+        plan = self._plans.get(self.framework(pod), pod)
         cycle = plan.cycle(pod)
-        filtered = plan.filter(cycle, plan.pre_filter(cycle))
-        walk = self._walk(filtered)
+        handle, filtered = self._filtered(plan, cycle, elsewhere=request.elsewhere)
+        walk = self._walk(filtered, request.start)
         if errors := _errors(filtered, walk.visited, every=self.algorithm.always_check_all):
             raise CycleError(_aggregate(errors))
-        refusals: dict[str, str] = {}
-        rows = walk.feasible
+        refusals: dict[str, Status] = {}
+        rows, evaluated = walk.feasible, len(walk.visited)
         if self.extenders and rows.size:
             passed = self.extenders.filter(cycle, rows)
-            rows, refusals = passed.rows, {name: status.message for name, status in passed.statuses.items()}
-        evaluated = len(walk.visited)
+            rows, refusals = passed.rows, passed.statuses
         if not rows.size:
             said = self._fit_error(filtered, walk.visited, refusals, every=self.algorithm.always_check_all)
-            return Placement(pod.key, evaluated=evaluated, message=said, rejected_by=_blamed(filtered))
-        best = int(rows[0]) if len(rows) == 1 else self._best(plan, cycle, rows)
-        return Placement(pod.key, self.snapshot.names[best], evaluated, len(rows))
+            return self._unplaced(cycle, handle, filtered, refusals, said, evaluated)
+        best, told = (int(rows[0]), UNRANKED) if len(rows) == 1 else self._best(plan, cycle, rows, request)
+        return Placement(pod.key, self.snapshot.names[best], evaluated, len(rows), **told._asdict())
 
-    def _walk(self, filtered: Filtered) -> Walk:
-        """Visit nodes from where the last walk ended, until one more than the wanted number passes."""
+    def _filtered(self, plan: Plan | Unplanned, cycle: Cycle, **how: bool) -> tuple[CycleHandle, Filtered]:
+        """What the predicates say of each node, with and without the pods nominated to it, and how to ask them."""
+        outcome = plan.pre_filter(cycle)
+        handle = self._handle(self.framework(cycle.pod), outcome, **how)
+        filtered = plan.filter(cycle, outcome)
+        if self.algorithm.edition.old:  # priorities were off by default, and with them nominations
+            handle.nominator = Nominator()
+        elif len(self.nominator):
+            # What is known of affinity may change with nominated pods, even where no pod on a node has any.
+            affinity = {one.name for one in self.algorithm.predicates if isinstance(one, MatchInterPodAffinity)}
+            handle.skipped = handle.skipped - affinity
+            filtered = filtered.beside(handle.beside_nominated(cycle))
+        return handle, filtered
+
+    def _unplaced(
+        self,
+        cycle: Cycle,
+        handle: CycleHandle,
+        filtered: Filtered,
+        refusals: Mapping[str, Status],
+        said: str,
+        evaluated: int,
+    ) -> ClassicUnplaced:
+        diagnosis = filtered.diagnosis(cycle.snapshot, NO_REASON, extra=refusals)
+        # An extender need not say why it leaves a node out.
+        by_extender = {EXTENDER} if np.any(filtered.first == NOWHERE) else set()
+        rejected_by = diagnosis.plugins | by_extender
+        found = Placement(cycle.pod.key, evaluated=evaluated, message=said, rejected_by=rejected_by)
+        return ClassicUnplaced(cycle, diagnosis, handle, found=found)
+
+    def _walk(self, filtered: Filtered, start: int | None) -> Walk:
+        """Visit nodes from ``start`` (or where the last walk ended) until one more than the wanted number passes."""
         size = len(self.snapshot)
+        begin = self.start if start is None else start
         wanted, order = self._wanted(size), np.arange(size, dtype=np.intp)
         feasible = filtered.feasible
-        if wanted >= size and not self.start:
+        if wanted >= size and not begin:
             return Walk(order, feasible)
-        order = np.roll(order, -self.start)
+        order = np.roll(order, -begin)
         in_order = order[filtered.first[order] == NOWHERE]
         if len(in_order) <= wanted:
             return Walk(order, in_order)
-        visited = int((in_order[wanted] - self.start) % size) + 1
-        self.start = (self.start + visited) % size
+        visited = int((in_order[wanted] - begin) % size) + 1
+        self._start = (begin + visited) % size
         return Walk(order[:visited], in_order[:wanted])
 
     def _wanted(self, size: int) -> int:
-        percentage = self.algorithm.edition.percentage
-        if size < MIN_FEASIBLE or not 0 < percentage < EVERYTHING:
-            return size
-        return max(MIN_FEASIBLE, size * percentage // EVERYTHING)
+        share = self.algorithm.edition.share
+        return size if size < MIN_FEASIBLE or share == ALL_NODES else max(MIN_FEASIBLE, size * share // ALL_NODES)
 
-    def _best(self, plan: Plan | Unplanned, cycle: Cycle, rows: NDArray[np.intp]) -> int:
-        straight = self._wanted(len(self.snapshot)) == len(self.snapshot) and not self.extenders
-        ascending = rows if straight and not self.start else np.unique(rows)
-        totals = plan.totals(cycle, ascending).totals
-        if ascending is not rows:
-            totals = totals[np.searchsorted(ascending, rows)]
+    def _best(
+        self, plan: Plan | Unplanned, cycle: Cycle, rows: NDArray[np.intp], request: SearchRequest
+    ) -> tuple[int, Standing]:
+        """The node that is taken of several, and where it stands among them."""
+        ascending, places = rows, np.arange(len(rows))
+        if self.extenders or self._wanted(len(self.snapshot)) < len(self.snapshot) or self.start:
+            ascending, places = np.unique(rows, return_inverse=True)
+        scored = plan.totals(cycle, ascending)
+        totals = scored.totals[places]
+        added: Ints | None = None
         if self.extenders:
-            totals = totals + self.extenders.prioritize(cycle, Passed(rows))[0]
-        best = self._in_turn(rows[totals == totals.max()])
+            added = self.extenders.prioritize(cycle, Passed(rows))[0]
+            totals = totals + added
+        best = self._next(rows[totals == totals.max()])
         self.turn += 1
-        return int(best[(self.turn - 1) % len(best)])
+        if not request.ranks:
+            return best, UNRANKED
+        if added is not None:
+            by_row = np.zeros(len(ascending), dtype=np.int64)
+            by_row[places] = added
+            added = by_row
+        at, also = int(np.searchsorted(ascending, best)), self.snapshot.index.get(request.also, -1)
+        return best, standing(plan, scored, ascending, self.snapshot.names, at, request.ranks, added, also)
 
-    def _in_turn(self, best: NDArray[np.intp]) -> NDArray[np.intp]:
-        """The best nodes in the order in which they are taken; 1.9 sorted them by name in reverse."""
+    def _next(self, best: NDArray[np.intp]) -> int:
+        """Which of the best nodes, in the order of the walk, has its turn; 1.9 sorted them by name in reverse."""
+        place = self.turn % len(best)
         if not self.algorithm.edition.old:
-            return best
-        return np.array(sorted(best.tolist(), key=lambda row: self.snapshot.names[row], reverse=True), dtype=np.intp)
+            return int(best[place])
+        by_name: list[int] = sorted(best.tolist(), key=lambda row: self.snapshot.names[row], reverse=True)
+        return by_name[place]
 
     def _fit_error(
-        self, filtered: Filtered, visited: NDArray[np.intp], refusals: dict[str, str], *, every: bool
+        self, filtered: Filtered, visited: NDArray[np.intp], refusals: Mapping[str, Status], *, every: bool
     ) -> str:
         """The FitError message: reasons of the first predicate that rejects each node, or of ``every`` one."""
-        counts = Counter(refusals.values())
+        counts = Counter(status.message for status in refusals.values())
+        crowded = bool(filtered.columns) and filtered.columns[0].plugin == BESIDE_NOMINATED
+        asked = visited[filtered.first[visited] != 0] if crowded else visited  # once, if not beside nominated pods
         for position, column in enumerate(filtered.columns):
             if len(column.verdicts) == 1:
                 continue
-            meant = visited if every else visited[filtered.first[visited] == position]
+            first = visited[filtered.first[visited] == position]
+            meant = asked if every and not (crowded and position == 0) else first
             numbers = np.bincount(column.codes[meant], minlength=len(column.verdicts))
             for status, number in zip(column.verdicts, numbers.tolist(), strict=True):
                 for reason in status.reasons if status.code is not Code.ERROR else ():
@@ -249,9 +326,3 @@ def _errors(filtered: Filtered, visited: NDArray[np.intp], *, every: bool) -> Co
 def _aggregate(errors: Counter[str]) -> str:
     parts = [said if number == 1 else f"{said} (repeated {number} times)" for said, number in errors.items()]
     return parts[0] if len(parts) == 1 else f"[{', '.join(parts)}]"
-
-
-def _blamed(filtered: Filtered) -> frozenset[str]:
-    """The predicates that rejected a node first."""
-    positions = np.unique(filtered.first[filtered.first != NOWHERE]).tolist()
-    return frozenset(filtered.columns[position].plugin for position in positions)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE, Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.releases.classic.attached import AttachedVolumes
-from kschedweb.engine.releases.classic.objects import as_of_then
+from kschedweb.engine.releases.classic.objects import as_of_then, in_zones_of_then
 from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.engine.state.columns import LabelColumn
 from kschedweb.engine.state.nodecolumns import NodeColumns
@@ -60,6 +60,10 @@ class ClassicSnapshot(Snapshot):
     @staticmethod
     def zone_of(node: Node) -> str:
         return zone_key(node)
+
+    @staticmethod
+    def of_today(raw: Any) -> Any:
+        return in_zones_of_then(raw)
 
     @property
     def attached(self) -> AttachedVolumes:

@@ -19,6 +19,7 @@ from kschedweb.engine.validation.golang import Literal, duration_text, quote
 
 DEFAULT, AUTOSCALER = "DefaultProvider", "ClusterAutoscalerProvider"
 LEASES = "leases"
+SHARE = "percentageOfNodesToScore"
 PREEMPTION = "DefaultPreemption"
 LOCKS = {"lockObjectNamespace": "resourceNamespace", "lockObjectName": "resourceName"}
 GONE = {
@@ -94,6 +95,7 @@ class _Document:
                 self.note(name, NONE, GONE[name])
             elif name not in own:
                 made[name] = converters[name](value) if name in converters else value
+        self._search(made)
         profiles = self._profiles(given)
         if isinstance(profiles, list):
             for profile in profiles:
@@ -205,6 +207,17 @@ class _Document:
             configs[at] = {**configs[at], "args": {argument: value, **as_dict(configs[at].get("args"))}}
 
     # --- the rest
+
+    def _search(self, made: Json) -> None:
+        """How many nodes are enough where nothing is said: all up to 1.11, half of them up to 1.13, then by number."""
+        if SHARE not in self.version.fields:
+            made[SHARE] = 100
+            self.note(SHARE, EQUAL, f"There was no such field: kube-scheduler {self.version.last} looked at all nodes.")
+        elif self.version.has_profiles or made.get(SHARE):
+            return
+        else:
+            said = "Left out or 0, it depends on the number of nodes, as it did from 1.14 on; 1.12 and 1.13 took 50."
+            self.note(SHARE, NEAR, said)
 
     def _election(self, given: Any) -> Any:
         if not isinstance(given, dict):

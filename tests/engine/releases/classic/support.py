@@ -7,6 +7,7 @@ from typing import Any
 from kschedweb.engine import Pod
 from kschedweb.engine.extenders.extender import Post
 from kschedweb.engine.releases.classic import ClassicScheduler, ClassicSnapshot, Edition, Registry, load_policy
+from kschedweb.engine.releases.classic.extenders import ClassicExtenders
 
 ZONE, REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
 POLICY = {"kind": "Policy", "apiVersion": "v1"}
@@ -22,12 +23,13 @@ def scheduler(
         assert loaded.policy is not None, loaded.errors
         read = loaded.policy
     algorithm = Registry(edition or Edition()).algorithm(read)
-    return ClassicScheduler(ClassicSnapshot.from_objects(objects), algorithm, post)
+    extenders = ClassicExtenders(algorithm.extenders, post)
+    return ClassicScheduler(ClassicSnapshot.from_objects(objects), algorithm, extenders=extenders)
 
 
 def explained(raw: dict, *objects: dict, **how: Any) -> dict:
     """What is said of one pod."""
-    return scheduler(*objects, **how).explain(Pod.read(raw)).to_dict()
+    return scheduler(*objects, **how).explain(Pod.read(raw), as_run=False).to_dict()
 
 
 def verdicts(predicate: str, raw: dict, *objects: dict, argument: dict | None = None, **how: Any) -> dict:

@@ -136,7 +136,7 @@ def test_the_default_provider_is_converted_too(edition: Edition) -> None:
     found = convert(None, edition)
     assert {note.name for note in found.notes} == edition.default_predicates | set(edition.default_priorities)
     assert {note.path for note in found.notes} == {"predicates", "priorities"}
-    assert ready(found).percentage_of_nodes_to_score == edition.percentage
+    assert ready(found).percentage_of_nodes_to_score == edition.share
 
 
 def test_the_weights_of_the_default_set_are_those_of_1_22() -> None:

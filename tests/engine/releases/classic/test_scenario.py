@@ -38,7 +38,7 @@ def scenario(**fields: Any) -> ClassicScenario:
         ({"pending": [node("a")]}, "x: pending[0]: must be a Pod"),
         ({"objects": [pod("b")]}, "x: objects: Pod default/b: has no nodeName"),
         ({"mode": "all"}, "x: mode: must be"),
-        ({"preempt": True}, "x: preempt: the classic scheduler's preemption is not simulated"),
+        ({"preempt": 1}, "x: preempt: must be true or false"),
     ],
 )
 def test_bad_input_names_its_place(fields: dict, said: str) -> None:

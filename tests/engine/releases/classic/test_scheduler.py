@@ -116,6 +116,23 @@ def test_of_many_nodes_a_part_is_asked_and_the_next_walk_goes_on_behind_it() -> 
     assert [one.node for one in found] == ["n000", "n102", "n204"]
 
 
+@pytest.mark.parametrize(
+    ("edition", "nodes", "feasible"),
+    [
+        (Edition(), 99, 99),
+        (Edition(), 150, 100),
+        (Edition(), 300, 150),
+        (Edition(percentage=100), 300, 300),
+        (Edition("1.9"), 300, 300),
+        (Edition("1.9", percentage=50), 300, 300),
+    ],
+)
+def test_half_of_the_nodes_are_enough_where_nothing_is_said(edition: Edition, nodes: int, feasible: int) -> None:
+    """kube-scheduler 1.13 took 50 for 0, and never less than a hundred nodes; 1.9 had no such setting."""
+    engine = scheduler(*(node(f"n{number:03}") for number in range(nodes)), policy=EQUAL, edition=edition)
+    assert engine.find(Pod.read(pod("p"))).feasible == feasible
+
+
 def test_a_bound_pod_is_explained_as_if_it_had_no_node() -> None:
     engine = scheduler(node("a", allocatable={"pods": "1"}), pod("p", on="a"))
     found = engine.explain(engine.snapshot.pod("default/p")).to_dict()
@@ -202,9 +219,8 @@ def test_an_explanation_as_run_says_what_the_cycle_says() -> None:
         algorithm = Registry(Edition("1.9")).algorithm() if number % 3 else Registry().algorithm(loaded.policy)
         engine = ClassicScheduler(ClassicSnapshot.from_objects(raw["objects"]), algorithm)
         for one in map(Pod.read, raw["pending"]):
-            engine.start = engine.turn = 0
-            placed = engine.find(one)
             told, failure = as_run(engine, one)
+            placed = engine.find(one)
             if told is None:
                 assert (placed.node, placed.message) == ("", failure)
                 ends.add("fails")

@@ -8,13 +8,16 @@ from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdict
 from kschedweb.engine.framework.status import SUCCESS, unschedulable
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.affinity import PodTerm
+from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.plugins.interpodaffinity import InterPodAffinity, Required
 from kschedweb.engine.releases.classic import words
+from kschedweb.engine.releases.classic.objects import as_of_then
 from kschedweb.engine.state.columns import Mask, Rows
 from kschedweb.engine.state.groups import Selection
-from kschedweb.engine.state.topology import Tally
+from kschedweb.engine.state.topology import Tally, TopologySums
 
 TERMS = "MatchInterPodAffinity.terms"
+BACK = "MatchInterPodAffinity.back"  # the keys of the pods that were let back in
 
 EXISTING, AFFINITY, ANTI_AFFINITY = (
     unschedulable(words.POD_AFFINITY, reason)
@@ -46,6 +49,42 @@ class MatchInterPodAffinity(InterPodAffinity):
         if state.existing.number:
             codes[state.existing.positive_at_nodes()] = 1
         return Verdicts(codes[rows], (SUCCESS, EXISTING, AFFINITY, ANTI_AFFINITY))
+
+    def _count(self, cycle: Cycle, pod: Pod, node: int, sign: int) -> None:
+        """As 1.13 keeps count during preemption, which is not how it counts at first.
+
+        Of a pod that is promised a node only its own anti-affinity counts. A pod that is let back in counts for all
+        terms of anti-affinity where it matches one.
+        """
+        if self.name not in cycle.state:  # no pod on a node cares, but this one, which is promised a node, may
+            existing, affinity, anti = (TopologySums(cycle.snapshot) for _ in range(3))
+            cycle.state[self.name] = Required(existing, affinity, anti, False)
+        state, me, pod = cycle.state[self.name], cycle.pod, as_of_then(pod)
+        own = me.pod_affinity
+        for term in pod.pod_affinity.anti_required:
+            if term.matches(me.namespace, me.labels, {}):
+                state.existing.add(term.topology_key, node, 1, sign)
+        if not pod.node_name:
+            return
+        if own.required and all(term.matches(pod.namespace, pod.labels, {}) for term in own.required):
+            for term in own.required:
+                state.affinity.add(term.topology_key, node, 1, sign)
+        for term in self._against(cycle, pod, sign):
+            state.anti.add(term.topology_key, node, 1, sign)
+
+    @staticmethod
+    def _against(cycle: Cycle, pod: Pod, sign: int) -> tuple[PodTerm, ...]:
+        """The terms of anti-affinity for which the pod counts, which comes (``sign`` 1) or goes."""
+        terms = cycle.pod.pod_affinity.anti_required
+        matching = tuple(term for term in terms if term.matches(pod.namespace, pod.labels, {}))
+        back: list[str] = cycle.state.setdefault(BACK, [])
+        if sign > 0:
+            back.append(pod.key)
+        elif pod.key in back:
+            back.remove(pod.key)
+        else:
+            return matching
+        return terms if matching else ()
 
     def _near(self, cycle: Cycle, state: Required) -> Mask:
         """The nodes near, in each term's topology, a pod that matches all required affinity terms."""

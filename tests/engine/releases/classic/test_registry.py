@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from kschedweb.engine.releases.classic import Algorithm, Edition, PolicyError, Registry, load_policy
+from kschedweb.engine.releases import load
+from kschedweb.engine.releases.classic import Algorithm, Edition, PolicyError, Registry, classic_release, load_policy
 from kschedweb.engine.releases.classic.catalogue import (
     CINDER,
     EDITION,
@@ -182,3 +183,18 @@ def test_every_name_that_an_article_lists_is_known_or_gets_one(shared: Path) -> 
     for name in names - EDITION.predicates:
         with pytest.raises(PolicyError, match="you mean"):
             algorithm(Registry(), predicates=[{"name": name}])
+
+
+def test_a_classic_release_reads_policies_as_others_read_configurations() -> None:
+    release = classic_release(Edition(gates=frozenset({"TaintNodesByCondition"})))
+    assert release is classic_release(Edition(gates=frozenset({"TaintNodesByCondition"})))
+    assert release.title == "kube-scheduler 1.13.0 with TaintNodesByCondition=true"
+    loaded = load('{"kind": "Policy",\n"priorities": [{"name": "EqualPriority", "weight": 2}]}', release)
+    assert isinstance(loaded.configuration, Algorithm)
+    assert loaded.configuration.weights == {"EqualPriority": 2}
+    assert loaded.defaulted is not None
+    assert {"name": "CheckNodeUnschedulable"} in loaded.defaulted["predicates"]
+    assert load(None, release).valid
+    wrong = load('{"kind": "Policy",\n"priorities": [{"name": "Equal", "weight": 0}]}', release)
+    assert [one.path for one in wrong.problems] == ["priorities[0].weight"]
+    assert wrong.line("priorities[0].weight") == 2

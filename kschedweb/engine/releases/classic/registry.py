@@ -1,0 +1,235 @@
+"""What is registered in one process of the classic kube-scheduler, the algorithm that it makes of a policy, and the
+release that it is: so whatever runs a configuration runs a Policy as well."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from functools import lru_cache, partial
+from typing import Any
+
+from kschedweb.engine.config import PluginRef, Profile, Release
+from kschedweb.engine.config.loading import Loaded, document_lines
+from kschedweb.engine.config.release import Gate
+from kschedweb.engine.config.schema import DEFAULT_SCHEDULER, Schema
+from kschedweb.engine.framework.interface import FilterPlugin, ScorePlugin
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.releases.classic import predicates, priorities
+from kschedweb.engine.releases.classic.algorithm import Algorithm, PolicyError
+from kschedweb.engine.releases.classic.catalogue import (
+    CINDER,
+    EDITION,
+    GATES,
+    NO_EXECUTE,
+    ORDER,
+    TAINT_NODES_BY_CONDITION,
+    V1_9,
+    V1_13,
+    Edition,
+)
+from kschedweb.engine.releases.classic.policy import LoadedPolicy, Policy, PolicyRule, load_policy
+from kschedweb.engine.releases.classic.predicates.volumes import KINDS
+from kschedweb.engine.releases.classic.process import process_of
+from kschedweb.engine.releases.classic.scheduler import ClassicScheduler
+from kschedweb.engine.releases.classic.snapshot import ClassicSnapshot
+from kschedweb.engine.releases.v1_34 import V1_34
+from kschedweb.engine.validation.fields import Problem
+
+MAX_TOTAL = 2**63 - 1
+MAX_PRIORITY = 10
+ENDING = re.compile(r"(pred|predicate|predicates|priority|map)$")
+CLOSE = 0.8
+"""How alike a name must be to one that is known, from 0 to 1, for that one to be meant."""
+UNREGISTERED = dict.fromkeys((NO_EXECUTE, CINDER), "it has to be switched on")
+UNREGISTERED["CheckNodeUnschedulable"] = f"it has to be switched on by {TAINT_NODES_BY_CONDITION}"
+UNREGISTERED |= dict.fromkeys(("CheckNodeLabelPresence", "CheckServiceAffinity"), "it needs an argument")
+Argument = tuple[str, Json] | None
+PARALLELISM = 16
+PATCHES = {V1_13: "1.13.0", V1_9: "1.9.2"}
+SWITCHES = {name: Gate("alpha", default=False) for name in sorted(GATES)}
+
+
+class Registry:
+    """The predicates and priorities registered by name in one process of the original.
+
+    What a policy registers stays registered: its weights and arguments hold for later policies, and for the default
+    provider, unless they set others.
+    """
+
+    def __init__(self, edition: Edition = EDITION) -> None:
+        self.edition = edition
+        self._predicates: dict[str, Argument] = dict.fromkeys(edition.predicates)
+        self._priorities: dict[str, tuple[int, Argument]] = {
+            name: (weight, None) for name, weight in edition.priorities.items()
+        }
+        self._original = dict(self._priorities)
+
+    def leftovers(self, policy: Policy | None = None) -> list[str]:
+        """The priorities of the default provider that an earlier policy changed; none if the provider is not used."""
+        if not self._provides(policy, None if policy is None else policy.priorities):
+            return []
+        return [
+            name for name in sorted(self.edition.default_priorities) if self._priorities[name] != self._original[name]
+        ]
+
+    def _provides(self, policy: Policy | None, chosen: tuple[PolicyRule, ...] | None) -> bool:
+        """Whether the default provider supplies what ``policy`` leaves out; in 1.9 nothing did."""
+        return policy is None or (chosen is None and not self.edition.old)
+
+    def algorithm(self, policy: Policy | None = None) -> Algorithm:
+        """Register ``policy`` and return what runs; without a policy, that is the default provider.
+
+        Raises PolicyError for a policy that cannot run; then nothing is registered.
+        """
+        known = dict(self._predicates), dict(self._priorities)
+        try:
+            return self._algorithm(policy)
+        except PolicyError:
+            self._predicates, self._priorities = known
+            raise
+
+    def _algorithm(self, given: Policy | None) -> Algorithm:
+        edition, policy = self.edition, given or Policy()
+        problems = self._register(policy)
+        if problems:
+            raise PolicyError(problems)
+        names = {choice.name for choice in policy.predicates or ()} | edition.mandatory
+        if self._provides(given, policy.predicates):
+            names |= edition.default_predicates
+        chosen = {choice.name for choice in policy.priorities or ()}
+        if self._provides(given, policy.priorities):
+            chosen |= set(edition.default_priorities)
+        weights = {name: self._priorities[name][0] for name in sorted(chosen)}
+        if sum(weights.values()) * MAX_PRIORITY > MAX_TOTAL:
+            raise PolicyError([Problem("priorities", "Total priority of priority functions has overflown")])
+        if both := sorted(names & set(weights)):
+            said = f"{both[0]} is also the name of a predicate, which would be told apart nowhere: rename one of them"
+            raise PolicyError([Problem("priorities", said)])
+        order = sorted(names) if edition.old else [name for name in ORDER if name in names]
+        hard = policy.hard_pod_affinity_weight or edition.hard_pod_affinity_weight
+        refs = {
+            "filter": tuple(map(PluginRef, order)),
+            "score": tuple(PluginRef(name, weight) for name, weight in weights.items()),
+        }
+        return Algorithm(
+            profiles=(Profile(DEFAULT_SCHEDULER, None, refs, {}),),
+            percentage_of_nodes_to_score=edition.share,
+            parallelism=PARALLELISM,
+            document=self._written_out(policy, order, weights),
+            release=classic_release(edition),
+            predicates=[self._predicate(name, policy) for name in order],
+            priorities=[self._priority(name, hard) for name in weights],
+            weights=weights,
+            extenders=policy.extenders,
+            always_check_all=policy.always_check_all or edition.old,
+            edition=edition,
+            never_asked=tuple(sorted(names - set(order))),
+        )
+
+    def _written_out(self, policy: Policy, order: Iterable[str], weights: Mapping[str, int]) -> Json:
+        """The Policy with the lists that the default provider supplies."""
+        lists: Json = {}
+        if policy.predicates is None:
+            lists["predicates"] = [{"name": name} for name in order]
+        if policy.priorities is None:
+            lists["priorities"] = [{"name": name, "weight": weight} for name, weight in weights.items()]
+        return policy.document | lists
+
+    def _register(self, policy: Policy) -> list[Problem]:
+        problems = []
+        for number, choice in enumerate(policy.predicates or ()):
+            if choice.argument is not None:
+                self._predicates[choice.name] = choice.argument
+            elif choice.name not in self._predicates:
+                problems.append(_unknown("predicates", number, choice, self._predicates))
+        for number, choice in enumerate(policy.priorities or ()):
+            if choice.argument is not None or choice.name in self._priorities:
+                known = self._priorities.get(choice.name, (0, None))[1]
+                self._priorities[choice.name] = choice.weight, choice.argument or known
+            else:
+                problems.append(_unknown("priorities", number, choice, self._priorities))
+        return problems
+
+    def _predicate(self, name: str, policy: Policy) -> FilterPlugin:
+        edition, argument = self.edition, self._predicates[name]
+        known = predicates.known(old=edition.old)
+        if argument is not None:
+            kind, content = argument
+            return known[kind](name, content)
+        settings: Json = {"ignored": policy.ignored, "volume_scheduling": not edition.old}
+        if name in KINDS:
+            settings = {"max_volumes": edition.max_volumes, "told_by_nodes": not edition.old}
+        return known[name](name, settings)
+
+    def _priority(self, name: str, hard: int) -> ScorePlugin:
+        _, argument = self._priorities[name]
+        known = priorities.known(old=self.edition.old)
+        if argument is None:
+            return known[name](name, {"hardPodAffinityWeight": hard})
+        kind, content = argument
+        return known[kind](name, content)
+
+
+def _unknown(key: str, number: int, choice: PolicyRule, known: Mapping[str, Any]) -> Problem:
+    one = {"predicates": "Predicate", "priorities": "Priority"}[key]
+    said = f"Invalid configuration: {one} type not found for {choice.name}; "
+    said += _meant(choice.name, known if key == "priorities" else {*known, *UNREGISTERED})
+    return Problem(f"{key}[{number}].name", f"{said}known without an argument: {', '.join(sorted(known))}")
+
+
+def _meant(name: str, names: Iterable[str]) -> str:
+    """Which of ``names`` is meant, be the ending another, as that of Go's constants; "" if none is close."""
+    if name in ORDER:
+        return f"{UNREGISTERED.get(name, 'it is of a later version')}; "
+    stems = {_stem(known): known for known in sorted(names)}
+    found = get_close_matches(_stem(name), stems, n=1, cutoff=CLOSE)
+    if not found:
+        return ""
+    meant = stems[found[0]]
+    return f"you mean {meant}{f', but {UNREGISTERED[meant]}' if meant in UNREGISTERED else ''}; "
+
+
+def _stem(name: str) -> str:
+    return ENDING.sub("", name.lower()) or name.lower()
+
+
+@lru_cache(maxsize=64)
+def classic_release(edition: Edition) -> Release:
+    """The kube-scheduler of ``edition``; what it registers for one Policy is not known to the next."""
+    # What later releases do otherwise from one another concerns plugins that this one does not have.
+    return Release(
+        version=PATCHES[edition.version],
+        specs=(),
+        defaults=(),
+        schema=Schema(group_points=()),
+        gates=SWITCHES,
+        behaviour=V1_34.behaviour,
+        scheme=V1_34.scheme,
+        switched=dict.fromkeys(sorted(edition.gates), True),
+        cluster=ClassicSnapshot,
+        scheduler=ClassicScheduler,
+        reads=partial(_read, edition),
+        process={"version": edition.version, **process_of(edition)},
+    )
+
+
+def _read(edition: Edition, document: str | bytes | Mapping[str, Any] | None) -> Loaded:
+    """A Policy, loaded as a release loads a KubeSchedulerConfiguration; ``None`` means the default provider."""
+    loaded = LoadedPolicy(None) if document is None else load_policy(document)
+    lines = {} if document is None else document_lines(document)
+    problems = loaded.problems
+    if not problems:
+        try:
+            algorithm = Registry(edition).algorithm(loaded.policy)
+        except PolicyError as error:
+            problems = error.problems
+        else:
+            never = [f"{name} is never asked: it has no place in the fixed order" for name in algorithm.never_asked]
+            said = [*map(_said, loaded.warnings), *never]
+            return Loaded(warnings=said, defaulted=algorithm.document, configuration=algorithm, lines=lines)
+    return Loaded([_said(one) for one in problems], [Problem(one.path, _said(one)) for one in problems], lines=lines)
+
+
+def _said(problem: Problem) -> str:
+    return f"{problem.path}: {problem.text}" if problem.path else problem.text
