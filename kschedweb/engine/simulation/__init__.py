@@ -3,6 +3,7 @@
 from kschedweb.engine.simulation.events import (
     Event,
     NodeChanges,
+    NodeConditions,
     NodeDrains,
     NodeFallsSilent,
     NodeJoins,
@@ -16,11 +17,14 @@ from kschedweb.engine.simulation.events import (
     PodGroupChanges,
     PodGroupLeaves,
     PodLeaves,
+    ScalerComes,
+    WorkloadLeaves,
+    WorkloadScales,
 )
 from kschedweb.engine.simulation.life import Departure
 from kschedweb.engine.simulation.observer import Observer
 from kschedweb.engine.simulation.pods import replica
-from kschedweb.engine.simulation.result import Bound, Evicted, Pending, Rejected, Result, Sample
+from kschedweb.engine.simulation.result import Bound, Evicted, Failed, Pending, Rejected, Result, Sample
 from kschedweb.engine.simulation.run import Settings, Simulation, SimulationError, Start
 
 __all__ = [
@@ -28,7 +32,9 @@ __all__ = [
     "Departure",
     "Event",
     "Evicted",
+    "Failed",
     "NodeChanges",
+    "NodeConditions",
     "NodeDrains",
     "NodeFallsSilent",
     "NodeJoins",
@@ -47,9 +53,12 @@ __all__ = [
     "Rejected",
     "Result",
     "Sample",
+    "ScalerComes",
     "Settings",
     "Simulation",
     "SimulationError",
     "Start",
+    "WorkloadLeaves",
+    "WorkloadScales",
     "replica",
 ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.simulation.scaling.scalers import Scaler
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,28 @@ class PodLeaves(Event):
 
     pod: str
     if_there: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ScalerComes(Event):
+    """Somebody has a workload scaled, from now on by this one."""
+
+    scaler: Scaler
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadScales(Event):
+    """Somebody scales a workload by hand that a scaler looks after."""
+
+    workload: str
+    replicas: int
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadLeaves(Event):
+    """Somebody deletes a workload that a scaler looks after, with its pods."""
+
+    workload: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +149,18 @@ class NodeReports(Event):
 
     node: str
     ready: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NodeConditions(Event):
+    """Conditions of the node have these statuses: True, False or Unknown.
+
+    Where Ready is Unknown its kubelet is silent from then on; where another status is one that the kubelet reports, it
+    is heard of again.
+    """
+
+    node: str
+    conditions: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,17 @@ from kschedweb.engine.objects.pod import Pod
 
 
 class Departure(IntEnum):
-    """Why a pod left its node: it ended or was deleted, was evicted, made room for another, or lost its node."""
+    """Why a pod left its node: it ended or was deleted, was evicted, made room for another, or lost its node.
+
+    Or its kubelet let it fail, or it was collected, since its node never was there.
+    """
 
     LEFT = 1
     EVICTED = 2
     PREEMPTED = 3
     NODE_GONE = 4
+    FAILED = 5
+    COLLECTED = 6
 
 
 @dataclass(slots=True, eq=False)
@@ -33,6 +38,7 @@ class Life:
     heirs: int = 0  # how many pods took its place before, one after the other
     why: Departure = Departure.LEFT  # of its departure, once it is terminating
     because: str = ""
+    ready: float | None = None  # when it is ready, if that is not when it was bound
 
     @property
     def left(self) -> float | None:

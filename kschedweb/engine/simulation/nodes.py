@@ -6,13 +6,15 @@ from collections.abc import Mapping
 
 from kschedweb.engine.controllers.nodelifecycle import (
     CONTROLLED,
+    KUBELET_CONDITIONS,
     READY,
+    UNKNOWN,
     LifecycleTiming,
     NodeLifecycle,
-    with_condition,
+    reported,
     with_condition_taints,
 )
-from kschedweb.engine.framework.events import NODE_ADD, NODE_DELETE, node_changes
+from kschedweb.engine.framework.events import NODE_ADD, NODE_DELETE, conditions, node_changes
 from kschedweb.engine.objects.access import Json, mapping, objects
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.simulation.events import NodeChanges
@@ -31,6 +33,7 @@ class Nodes:
         self._controlled = timing is not None
         for node in list(self.world.nodes.values()):
             self._set(self._tainted(node), 0.0)
+            self._listen(node, 0.0)
 
     def _tainted(self, node: Node) -> Node:
         return with_condition_taints(node) if self._controlled else node
@@ -38,7 +41,13 @@ class Nodes:
     def join(self, node: Node, now: float) -> None:
         node = self._tainted(node)
         self._set(node, now)
+        self._listen(node, now)
         self.pods.queue.move(NODE_ADD, None, node, now)
+
+    def _listen(self, node: Node, now: float) -> None:
+        """A node whose Ready is not known when it comes has a kubelet that is silent."""
+        if conditions(node).get(READY) == UNKNOWN:
+            self.lifecycle.silence(node.name, now)
 
     def update(self, node: Node, now: float) -> None:
         """The node's object changed."""
@@ -74,14 +83,24 @@ class Nodes:
             if life is not None and life.bound is not None and not stays_at_drain(pod):
                 self.pods.evict(life, DRAINED, now, "EvictionByEvictionAPI")
 
-    def report(self, name: str, ready: bool, now: float) -> None:
-        """The node's kubelet reports."""
-        self.lifecycle.heard(name)
-        self.update(with_condition(self.world.nodes[name], **{READY: "True" if ready else "False"}), now)
-        self.pods.reached(name, now)
+    def report(self, name: str, statuses: Mapping[str, str], now: float) -> None:
+        """The node's conditions have these ``statuses``; but for those that no kubelet reports it is heard of."""
+        if statuses.get(READY) == UNKNOWN:
+            self.lifecycle.silence(name, now)
+        elif any(kind in statuses for kind in KUBELET_CONDITIONS):
+            self.lifecycle.heard(name)
+        self.update(reported(self.world.nodes[name], statuses), now)
+        if self.reachable(name):
+            self.pods.reached(name, now)
 
     def reachable(self, name: str) -> bool:
         return not self.lifecycle.is_silent(name)
+
+    @property
+    def unknown_pods(self) -> int:
+        """How many pods are on nodes whose Ready is not known, as after their kubelet was silent for long."""
+        nodes = (self.world.nodes[name] for name in self.lifecycle.silent)
+        return sum(len(self.world.pods(node.name)) for node in nodes if conditions(node).get(READY) == UNKNOWN)
 
     @property
     def at_rest(self) -> bool:

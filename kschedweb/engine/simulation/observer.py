@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from kschedweb.engine.cycle.placement import Placement
 from kschedweb.engine.cycle.request import WITH_POST_FILTER, SearchRequest
@@ -11,6 +12,35 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.simulation.life import Departure, Life
 from kschedweb.engine.state.watermarks.table import Watermarks
+
+
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """A look at a workload that is scaled: ``replicas`` are asked for after it, ``before`` were; ``ready`` pods are.
+
+    ``utilization`` is in percent of requests, ``None`` where it is not known, ``target`` what is aimed at, ``None``
+    where nothing is. ``reason`` says why the number changes, "" where it does not.
+    """
+
+    workload: str
+    before: int
+    replicas: int
+    ready: int
+    utilization: int | None
+    target: int | None
+    reason: str
+
+
+LAUNCHED, REMOVED = "launched", "removed"
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """What an autoscaler did with a node: asked for it, or deleted it; ``text`` says as what, or why."""
+
+    what: str
+    node: str
+    text: str
 
 
 class Observer:
@@ -72,6 +102,12 @@ class Observer:
 
     def node_left(self, name: str, now: float) -> None:
         """The node is gone; its pods are told of on their own."""
+
+    def scaled(self, look: Scaled, now: float) -> None:
+        """Somebody looked at a workload that is scaled, and perhaps changed its number of pods."""
+
+    def autoscaled(self, deed: Deed, now: float) -> None:
+        """An autoscaler asked for a node, or deleted one."""
 
     def measured(self, watermarks: Watermarks, now: float) -> None:
         """What is really used was measured."""

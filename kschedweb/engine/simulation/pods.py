@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from kschedweb.engine.controllers.eviction import TaintEviction
+from kschedweb.engine.controllers.kubelet import Refusal
 from kschedweb.engine.framework.events import (
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
@@ -18,10 +19,12 @@ from kschedweb.engine.framework.events import (
 from kschedweb.engine.objects.access import Json, integer, mapping, objects
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.queue import GroupQueue, SchedulingQueue
+from kschedweb.engine.simulation.admitting import QuotaGate
 from kschedweb.engine.simulation.agenda import Agenda
 from kschedweb.engine.simulation.life import Departure, Life
 from kschedweb.engine.simulation.observer import Observer
-from kschedweb.engine.simulation.result import Bound, Evicted, Result
+from kschedweb.engine.simulation.result import Bound, Evicted, Failed, Result
+from kschedweb.engine.simulation.scaling.scalers import Scalers
 from kschedweb.engine.simulation.use import UseModel
 from kschedweb.engine.state.world import World
 
@@ -48,8 +51,9 @@ def replica(pod: Pod, name: str) -> Pod:
 
 class Pods:
     """``schedulers`` are the scheduler names that are simulated; ``dismiss`` takes back a pod that is on its way to a
-    node, and says whether it was; ``reachable`` whether a node's kubelet can end pods; ``use`` is told which pods run,
-    ``observer`` of all that happens.
+    node, and says whether it was; ``reachable`` whether a node's kubelet can end pods; ``gate`` lets new pods in;
+    ``use`` is told which pods run, ``observer`` of all that happens. ``unplaced`` hears of pods that were tried in
+    vain, ``moved`` of those that came to a node, or begin to leave it.
     """
 
     def __init__(
@@ -60,15 +64,20 @@ class Pods:
         result: Result,
         schedulers: Container[str],
         reachable: Callable[[str], bool],
+        gate: QuotaGate,
         use: UseModel | None = None,
         observer: Observer | None = None,
     ) -> None:
+        self.gate = gate
         self.world, self.queue, self.agenda, self.result = world, queue, agenda, result
         self.eviction = TaintEviction()
         self.lives: dict[str, Life] = {}
         self.dismiss: Callable[[str, float], bool] = lambda key, now: False
         self.observer = observer or Observer()
         self.use = use
+        self.scalers = Scalers(self.lives, world.cluster, agenda, self.observer, use, self.delete)
+        self.unplaced: Callable[[Life, float], None] = _nothing
+        self.moved: Callable[[Life, float], None] = _nothing
         self._schedulers, self._reachable = schedulers, reachable
         self._groups = isinstance(queue, GroupQueue)
         self._stuck: dict[str, list[Life]] = {}
@@ -77,12 +86,9 @@ class Pods:
     def arrive(self, life: Life, now: float) -> None:
         """A pod is there: on its node already, or to be scheduled."""
         pod = life.pod
-        self.lives[pod.key] = life
-        self.observer.arrived(life, now)
+        self.wait(life, now)
         if pod.node_name:
-            self.world.cluster.groups.join(pod)
-            self.world.add(pod)
-            self._settled(life, now)
+            self.put(life, now)
         elif pod.scheduler_name in self._schedulers:
             self.world.cluster.groups.join(pod)
             self.queue.add(pod, now)
@@ -92,6 +98,18 @@ class Pods:
             self.world.cluster.groups.leave(pod)  # a scheduler knows of its own pods, and of those on nodes
             self.result.ignored.append(pod.key)
 
+    def wait(self, life: Life, now: float) -> None:
+        """A pod is there, and nobody takes care of it yet."""
+        self.lives[life.pod.key] = life
+        self.scalers.joined(life)
+        self.observer.arrived(life, now)
+
+    def put(self, life: Life, now: float) -> None:
+        """A pod is on the node that it names."""
+        self.world.cluster.groups.join(life.pod)
+        self.world.add(life.pod)
+        self._settled(life, now)
+
     def change(self, new: Pod, now: float) -> None:
         """The object of a pod changed."""
         life = self.lives[new.key]
@@ -99,6 +117,8 @@ class Pods:
         self.observer.changed(life, now)
         if life.bound is not None:
             self._changed_on_node(old, new, now)
+            return
+        if new.node_name:
             return
         self.queue.update(old, new, now)
         if old.nominated_node and old.nominated_node != new.nominated_node:
@@ -127,23 +147,38 @@ class Pods:
     def _settled(self, life: Life, now: float) -> None:
         life.bound = now
         self.observer.bound(life, now)
-        if self.use is not None:
-            self.use.came(life.pod, now)
+        self.moved(life, now)
+        self._uses(life, now)
         self.eviction.pod_changed(life.pod, now)
         if life.duration is not None:
             self.agenda.add(now + life.duration, lambda time: self._complete(life, time))
 
+    def _uses(self, life: Life, now: float) -> None:
+        """The pod begins to be used, once it is ready."""
+        startup = self.scalers.startup(life)
+        if startup:
+            life.ready = now + startup
+            self.agenda.add(life.ready, lambda time: self._started(life, time))
+        elif self.use is not None:
+            self.use.came(life.pod, now)
+
+    def _started(self, life: Life, now: float) -> None:
+        if self.use is not None and self.alive(life) and life.leaves is None:
+            self.use.came(life.pod, now)
+
     def _complete(self, life: Life, now: float) -> None:
-        if self._alive(life):
+        if self.alive(life):
             self.result.completed += 1
+            self.moved(life, now)
             self.gone(life, now)
 
-    def _alive(self, life: Life) -> bool:
+    def alive(self, life: Life) -> bool:
+        """Whether the pod is there still."""
         return self.lives.get(life.pod.key) is life
 
     def evict(self, life: Life, reason: str, now: float, condition: str = "") -> None:
         """The pod must leave its node within its grace period; a controller may put another one in its place."""
-        if life.leaves is None and self._alive(life):
+        if life.leaves is None and self.alive(life):
             life.why = Departure.PREEMPTED if condition == PREEMPTION else Departure.EVICTED
             life.because = reason
             self.delete(life, now, condition)
@@ -160,22 +195,24 @@ class Pods:
             old = life.pod
             life.leaves = now + _grace_period(old)
             life.pod = terminating(old, now, condition)
+            self.moved(life, now)
             self.observer.changed(life, now)
             self._changed_on_node(old, life.pod, now)
             self.agenda.add(life.leaves, lambda time: self._end(life, time))
 
     def _end(self, life: Life, now: float) -> None:
-        if not self._alive(life):
+        if not self.alive(life):
             return
         if self._reachable(life.pod.node_name):
             self.gone(life, now)
         else:
+            self.gate.gone(life.pod, now)  # quotas do not count what cannot be ended
             self._stuck.setdefault(life.pod.node_name, []).append(life)
 
     def reached(self, node: str, now: float) -> None:
         """The node's kubelet is heard of again, and ends the pods that should be gone."""
         for life in self._stuck.pop(node, ()):
-            if self._alive(life):
+            if self.alive(life):
                 self.gone(life, now)
 
     def lost(self, pods: list[Pod], node: str, now: float) -> None:
@@ -194,6 +231,14 @@ class Pods:
                 self.observer.evicted(life, NODE_LEFT, now)
                 self._replace(life, now)
 
+    def fail(self, life: Life, refusal: Refusal, now: float) -> None:
+        """The pod's kubelet lets it fail, which ends it at once; a controller may put another one in its place."""
+        life.why, life.because, life.message = Departure.FAILED, str(refusal), str(refusal)
+        pod = life.pod
+        self.result.failed.append(Failed(now, pod.key, pod.node_name, refusal.reason, refusal.message))
+        self.gone(life, now)
+        self._replace(life, now)
+
     def gone(self, life: Life, now: float) -> None:
         """The pod does not exist any more."""
         if life.bound is not None:
@@ -201,7 +246,9 @@ class Pods:
             self._removed(life, now)
             return
         del self.lives[life.pod.key]
+        self.scalers.gone(life)
         self.observer.withdrawn(life, now)
+        self.gate.gone(life.pod, now)
         waited = self.dismiss(life.pod.key, now)
         if not waited:
             self.queue.delete(life.pod)  # a group that was complete is tried once more
@@ -211,11 +258,13 @@ class Pods:
 
     def _removed(self, life: Life, now: float) -> None:
         del self.lives[life.pod.key]
+        self.scalers.gone(life)
         self.world.cluster.groups.leave(life.pod)
         self.observer.left(life, life.why, life.because, now)
         if self.use is not None:
             self.use.left(life.pod, now)
         self.eviction.pod_gone(life.pod.key)
+        self.gate.gone(life.pod, now)
         self.queue.move(ASSIGNED_POD_DELETE, life.pod, None, now)
         for before, after in self.world.release(life.pod):
             self.queue.move(RESOURCE_CLAIM_UPDATE, before, after, now)
@@ -233,7 +282,16 @@ class Pods:
             base = life.template.name.rpartition("-again")[0] if life.heirs else life.template.name
             heir = replica(life.template, f"{base}-again{life.heirs + 1}")
             self._heirs[f"{heir.namespace}/{base}"] = heir.key
-            self.arrive(Life(heir, heir, now, life.left, True, heirs=life.heirs + 1), now)
+            left, heirs = life.left, life.heirs + 1
+
+            def come(time: float) -> None:
+                self.arrive(Life(heir, heir, time, left, True, heirs=heirs), time)
+
+            self.gate.enter(heir, come, now)
+
+
+def _nothing(life: Life, now: float) -> None:
+    """Nobody listens."""
 
 
 def started(pod: Pod, now: float) -> Pod:

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.simulation.scaling.load import Share
 from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.engine.state.columns import Floats
-from kschedweb.engine.state.watermarks.table import Figures, Watermarks, workload_of
+from kschedweb.engine.state.watermarks.curves import HOUR, of_days
+from kschedweb.engine.state.watermarks.table import HOURS, Figures, Watermarks, workload_of
 
 MEANS = {"5m": 300.0, "10m": 600.0, "15m": 900.0, "1h": 3600.0, "1d": 86400.0}  # seconds
 KNOWN = ("15m", "1h", "1d")  # windows of workloads
@@ -96,6 +98,35 @@ class RecordedUse:
         self._pods = _Running()
         self._workloads = _Workloads(list(followers), self.intervals, interval)
         self._objects = ClusterObjects()
+        self._shares: dict[int, Share] = {}  # by the place of the workload
+
+    def share(self, workload: str, share: Share, pods: Sequence[Pod], now: float) -> None:
+        """From now on the pods of the workload share what so many of them would use, or a load of its own."""
+        owner = self._workloads.names.get(workload)
+        if owner is not None:
+            self._shares[owner] = share
+
+    def shared(self, workload: str, now: float) -> float:
+        """The cores that the pods of a workload that shares would use together."""
+        owner = self._workloads.names.get(workload)
+        if owner is None:
+            return 0.0
+        return self._together(owner, min(int(now / self.interval), self.intervals - 1), now)
+
+    def _together(self, owner: int, place: int, now: float) -> float:
+        share = self._shares[owner]
+        return float(self._wants[owner, place]) * share.pods if share.load is None else share.load.at(now)
+
+    def _wanted(self, pods: Shares, place: int, now: float) -> Floats:
+        """What each pod wants, in cores, while it ran; those that share a load each have a part of it."""
+        wanted: Floats = self._wants[pods.owner, place] * pods.share
+        for owner, share in self._shares.items():
+            mine = pods.owner == owner
+            ran = float(pods.share[mine].sum())
+            if ran > 0.0:
+                each = min(self._together(owner, place, now - self.interval / 2) / ran, share.most)
+                wanted[mine] = each * pods.share[mine]
+        return wanted
 
     def came(self, pod: Pod, now: float) -> None:
         """The pod runs on its node from now on."""
@@ -115,12 +146,15 @@ class RecordedUse:
         if 0 <= place < self.intervals:
             self._measure(place, now)
         updated = np.full(len(self.names), now)
-        return Watermarks(self.names, updated, self._figures(), self._workloads.figures(), "recording")
+        workloads = self._workloads
+        return Watermarks(
+            self.names, updated, self._figures(), workloads.figures(), "recording", curves=workloads.curves
+        )
 
     def _measure(self, place: int, now: float) -> None:
         pods = self._pods.shares(now - self.interval, now)
-        wanted = self._wants[pods.owner, place] * pods.share
-        got = _divided(wanted, np.minimum(wanted, pods.requested * pods.share), pods.node, self.cores)
+        wanted = self._wanted(pods, place, now)
+        got = divided(wanted, np.minimum(wanted, pods.requested * pods.share), pods.node, self.cores)
         nodes, owners = len(self.cores), len(self._wants)
         self.used.append(np.bincount(pods.node, weights=got, minlength=nodes))
         self._held.append(np.bincount(pods.node, weights=pods.held * pods.share, minlength=nodes))
@@ -133,6 +167,7 @@ class RecordedUse:
         else:
             self._workloads.used.append(np.bincount(pods.owner, weights=got, minlength=owners))
             self._workloads.ran.append(np.bincount(pods.owner, weights=pods.share, minlength=owners))
+        self._workloads.learn(now)
         self._pods.forget_ended()
 
     def _figures(self) -> dict[tuple[str, str], Floats]:
@@ -229,6 +264,21 @@ class _Workloads:
         self.interval = interval
         self.used = History(len(names), intervals)
         self.ran = History(len(names), intervals)  # pods, on average
+        self.curves: Mapping[str, Floats] = {}
+        self._ends: list[float] = []  # of the whole hours so far
+        self._hourly: list[Floats] = []  # cores a pod
+
+    def learn(self, now: float) -> None:
+        """Renew the curves of the day where a whole hour ends ``now``."""
+        if now % HOUR:
+            return
+        width = max(1, round(HOUR / self.interval))
+        used, ran = self.used.total(width), self.ran.total(width)
+        self._ends.append(now)
+        self._hourly.append(np.divide(used, ran, out=np.full_like(used, math.nan), where=ran > 0.0))
+        learnt = of_days(self._ends, np.array(self._hourly))
+        missing = np.isnan(learnt).sum(axis=0).tolist()
+        self.curves = {name: learnt[:, place] for name, place in self.names.items() if missing[place] < HOURS}
 
     def figures(self) -> Mapping[str, Figures]:
         widths = {window: max(1, round(MEANS[window] / self.interval)) for window in KNOWN}
@@ -253,7 +303,7 @@ class _Known(Mapping[str, Figures]):
         return len(self._names)
 
 
-def _divided(wanted: Floats, sure: Floats, node: NDArray[np.intp], cores: Floats) -> Floats:
+def divided(wanted: Floats, sure: Floats, node: NDArray[np.intp], cores: Floats) -> Floats:
     """What each pod gets of its node: ``sure`` in any case, of the rest a part in proportion to what it still wants."""
     more = wanted - sure
     asked = np.bincount(node, weights=more, minlength=len(cores))

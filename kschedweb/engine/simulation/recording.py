@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import gzip
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -33,6 +35,18 @@ class Recording:
         return float(self.percent.shape[1] * self.step)
 
     @classmethod
+    def unpack(cls, content: bytes) -> Recording:
+        """A recording of a file's bytes, which may be compressed with gzip. Raises RecordingError."""
+        try:
+            raw = gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
+            return cls.read(raw.decode().splitlines())
+        except (OSError, EOFError, zlib.error) as error:
+            raise RecordingError(f"is no whole gzip file: {error}") from None
+        except UnicodeDecodeError as error:
+            line = error.object.count(b"\n", 0, error.start) + 1
+            raise RecordingError(f"line {line}: is not UTF-8 text") from None
+
+    @classmethod
     def read(cls, lines: Iterable[str]) -> Recording:
         """A recording of CSV text: name, then a percentage for each five minutes. Raises RecordingError."""
         names: list[str] = []
@@ -52,6 +66,18 @@ class Recording:
         if not names:
             raise RecordingError("there are no lines: a line is a name, then a percentage for each five minutes")
         return cls(names, np.array(values))
+
+    def after(self, before: Recording) -> Recording:
+        """The machines that are in both recordings, ``before`` first and then this one. Raises RecordingError."""
+        if before.step != self.step:
+            raise RecordingError(f"has a value each {self.step:g} s, the one before it each {before.step:g} s")
+        places = {name: place for place, name in enumerate(before.names)}
+        both = [(places[name], place) for place, name in enumerate(self.names) if name in places]
+        if not both:
+            raise RecordingError("has no machine of the recording before it")
+        first, then = (list(found) for found in zip(*both, strict=True))
+        percent = np.hstack([before.percent[first], self.percent[then]])
+        return Recording([self.names[place] for place in then], percent, self.step)
 
     @classmethod
     def generated(cls, generator: np.random.Generator, machines: int = 240, samples: int = 288) -> Recording:

@@ -57,6 +57,17 @@ class Evicted:
 
 
 @dataclass(frozen=True, slots=True)
+class Failed:
+    """A kubelet let a pod fail: its phase is Failed, with this reason and message."""
+
+    time: float
+    pod: str
+    node: str
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class Pending:
     """A pod that waits still at the end: since when, how often it was tried, and what was said last."""
 
@@ -68,7 +79,7 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """How things stand at ``time``.
+    """How things stand at ``time``; ``unknown`` of the ``bound`` pods are on nodes whose kubelet is silent.
 
     ``use`` is the share of all nodes' allocatable that is requested, by resource; ``skew`` the standard deviation
     of that share over the nodes.
@@ -81,6 +92,7 @@ class Sample:
     backing_off: int
     unschedulable: int
     gated: int
+    unknown: int
     use: dict[str, float]
     skew: dict[str, float]
 
@@ -96,6 +108,7 @@ class Result:
     bound: list[Bound] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
     evicted: list[Evicted] = field(default_factory=list)
+    failed: list[Failed] = field(default_factory=list)
     groups: list[GroupTried] = field(default_factory=list)
     pending: list[Pending] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)

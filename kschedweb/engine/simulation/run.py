@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kschedweb.engine.config import Configuration
-from kschedweb.engine.controllers.admission import AdmissionError, admit, admit_group
-from kschedweb.engine.controllers.nodelifecycle import LifecycleTiming
+from kschedweb.engine.config import Configuration, Release
+from kschedweb.engine.controllers.admission import DEFAULT, AdmissionError, admit, admit_group
+from kschedweb.engine.controllers.nodelifecycle import FALSE, READY, TRUE, LifecycleTiming
 from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.extenders.extender import Extenders
 from kschedweb.engine.framework.events import NODE, Action, ClusterEvent
@@ -17,12 +17,14 @@ from kschedweb.engine.objects.access import Json, ObjectError, reference
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
-from kschedweb.engine.objects.resources import Counting
 from kschedweb.engine.queue import GroupQueue, queue_of
 from kschedweb.engine.simulation import events as happen
+from kschedweb.engine.simulation.admitting import QuotaGate
 from kschedweb.engine.simulation.agenda import Agenda
+from kschedweb.engine.simulation.autoscaling.hands import AutoscalerSetup, Hands
 from kschedweb.engine.simulation.groups import GroupLoop
 from kschedweb.engine.simulation.hopeless import Hopeless
+from kschedweb.engine.simulation.kubelets import Kubelets
 from kschedweb.engine.simulation.life import Life
 from kschedweb.engine.simulation.nodes import Nodes
 from kschedweb.engine.simulation.observer import Observer
@@ -32,7 +34,6 @@ from kschedweb.engine.simulation.scheduling import SchedulingLoop
 from kschedweb.engine.simulation.use import UseModel
 from kschedweb.engine.state.nominator import Nominator
 from kschedweb.engine.state.owners import of_daemon_set
-from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.state.world import World
 
@@ -51,6 +52,7 @@ class Settings:
     Without ``controllers`` nobody taints nodes for their conditions, and nobody evicts pods for taints. With
     ``replaced`` controllers put others in the place of their pods that are on nodes at time 0 and evicted later. Of
     more than ``most_samples`` samples every other one is dropped, and from then on half as many are taken.
+    ``admission`` names the API server's plugins that are on.
     """
 
     cycle: float = 0.001
@@ -58,6 +60,7 @@ class Settings:
     controllers: bool = True
     replaced: bool = False
     most_samples: int = 1 << 20
+    admission: frozenset[str] = DEFAULT
     lifecycle: LifecycleTiming = field(default_factory=LifecycleTiming)
 
 
@@ -65,7 +68,7 @@ class Settings:
 class Start:
     """Raw objects (nodes, pods, everything else) at time 0, read once for any number of simulations.
 
-    They are those of releases that count what pods take in the same way.
+    They are those of releases with one ``view``.
     """
 
     world: World
@@ -73,9 +76,9 @@ class Start:
     problems: list[tuple[str, str]]
 
     @classmethod
-    def read(cls, objects: Iterable[Any], counting: Counting) -> Start:
+    def read(cls, objects: Iterable[Any], release: Release) -> Start:
         """What cannot be understood is among ``problems``."""
-        snapshot = Snapshot.from_objects(objects, counting=counting)
+        snapshot = release.seen(objects)
         return cls(World(snapshot), snapshot.pending, snapshot.problems)
 
 
@@ -85,8 +88,9 @@ class Simulation:
     Pods among the objects that have a node run for ever; those without arrive at time 0. ``registry`` and
     ``extenders`` are as for Scheduler. ``use`` knows what pods really use, and gives the snapshot its watermarks;
     without it these stay as ``watermarks`` or the nodes' annotations have them. ``observer`` is told of all that
-    happens. Where it is to be ``quick`` tries that are known to come to nothing are not made, and the result does not
-    list what was rejected, and of groups only what differs from the last try; all else is the same.
+    happens. The ``autoscaler`` lets nodes come and go. Where it is to be ``quick`` tries that are known to come to
+    nothing are not made, and the result does not list what was rejected, and of groups only what differs from the last
+    try; all else is the same.
     """
 
     def __init__(
@@ -101,31 +105,40 @@ class Simulation:
         use: UseModel | None = None,
         watermarks: Watermarks | None = None,
         observer: Observer | None = None,
+        autoscaler: AutoscalerSetup | None = None,
         quick: bool = False,
     ) -> None:
         self.settings = settings or Settings()
         self.now = 0.0
         self.result = Result()
-        self._counting = configuration.release.counting
-        start = objects if isinstance(objects, Start) else Start.read(objects, self._counting)
+        self._seen, self._counting = configuration.release.view
+        start = objects if isinstance(objects, Start) else Start.read(objects, configuration.release)
         self.result.refused += [(0.0, f"{what}: {why}") for what, why in start.problems]
         self.world = start.world.copy()
         if watermarks is not None:
             self.world.measured(watermarks)
         nominator = Nominator()
-        scheduler = Scheduler(self.world.snapshot, configuration, registry, nominator=nominator, extenders=extenders)
+        scheduler = Scheduler.of(self.world.snapshot, configuration, registry, nominator=nominator, extenders=extenders)
         frameworks = scheduler.frameworks
         self.queue = queue_of(configuration, frameworks, self.world.cluster, nominator)
         self._agenda = Agenda()
-        self.pods = Pods(self.world, self.queue, self._agenda, self.result, frameworks, self._reachable, use, observer)
+        self.gate = QuotaGate(self.world, self.settings.admission, self._agenda, self.result)
+        self.pods = Pods(
+            self.world, self.queue, self._agenda, self.result, frameworks, self._reachable, self.gate, use, observer
+        )
+        self.pods.scalers.create = lambda raw, now: self._arrival(happen.PodArrives(now, raw, replaced=True))(now)
         hopeless = Hopeless(scheduler, self.queue) if quick and registry is None else None
         loop_of = GroupLoop if configuration.release.groups else SchedulingLoop
         self.loop = loop_of(scheduler, self.pods, self.settings.cycle, hopeless)
         self._limit = 0.0
-        self.nodes = Nodes(self.pods, self.settings.lifecycle if self.settings.controllers else None)
+        controlled = self.settings.controllers
+        comparing = configuration.release.on("TaintTolerationComparisonOperators")
+        self.nodes = Nodes(self.pods, self.settings.lifecycle if controlled else None)
+        self.kubelets = Kubelets(self.pods, self.nodes, comparing=comparing, controlled=controlled)
         for pod in self.world.all_pods():
             replaced = self.settings.replaced and pod.controller is not None and not of_daemon_set(pod)
             life = self.pods.lives[pod.key] = Life(pod, pod, 0.0, bound=0.0, replaced=replaced)
+            self.gate.there(pod)
             self.pods.observer.arrived(life, 0.0)
             self.pods.observer.bound(life, 0.0)
             if use is not None:
@@ -138,6 +151,13 @@ class Simulation:
         if use is not None:
             self._agenda.add(0.0, self._metering(use), looks=True)
         self._enter(events)
+        self._autoscaled = autoscaler is not None
+        if autoscaler is not None:
+            autoscaler.begin(Hands(configuration, self.pods, self.nodes, self._join, self._leave, self._created))
+
+    def _created(self, raw: Json, now: float) -> None:
+        """A controller creates a pod."""
+        self._arrival(happen.PodArrives(now, raw))(now)
 
     def _reachable(self, node: str) -> bool:
         return self.nodes.reachable(node)
@@ -148,6 +168,11 @@ class Simulation:
         while (time := self._next_time()) is not None and time <= until:
             self._step(time)
         return self._ended(until)
+
+    def evict(self, key: str, reason: str) -> None:
+        """Evict the pod ``namespace/name``, which is on a node, when time goes on; raises KeyError if there is none."""
+        life = self.pods.lives[key]
+        self._agenda.add(self.now, lambda now: self.pods.evict(life, reason, now))
 
     def run_until_quiet(self, limit: float) -> Result:
         """Let time pass until nothing more will come of the events, or to ``limit``; see ``run``.
@@ -180,7 +205,8 @@ class Simulation:
         """Whether nothing will happen any more by itself; the last change was at ``since``."""
         if self._agenda.due or self.pods.eviction.next_due() is not None:
             return False
-        at_rest = self.nodes.at_rest and not (self.queue.ready or len(self.queue.backoff) or self._metered)
+        watched = self._metered or self.pods.scalers or self._autoscaled
+        at_rest = self.nodes.at_rest and not (self.queue.ready or len(self.queue.backoff) or watched)
         return at_rest or self.now - since >= SETTLED
 
     def _ended(self, now: float) -> Result:
@@ -204,7 +230,7 @@ class Simulation:
     def _measure(self, now: float) -> None:
         use, skew = self.world.use()
         bound = len(self.world.snapshot.pods.slots)
-        sample = Sample(now, len(self.world.nodes), bound, *self.queue.counts(), use, skew)
+        sample = Sample(now, len(self.world.nodes), bound, *self.queue.counts(), self.nodes.unknown_pods, use, skew)
         self.result.samples.append(sample)
         if len(self.result.samples) >= self.settings.most_samples:
             del self.result.samples[1::2]
@@ -230,6 +256,11 @@ class Simulation:
             happen.PodArrives: self._arrival,
             happen.PodChanges: lambda event: lambda now: self._change_pod(event, now),
             happen.PodLeaves: lambda event: lambda now: self._delete_pod(event, now),
+            happen.ScalerComes: lambda event: lambda now: self.pods.scalers.begin(event.scaler, now),
+            happen.WorkloadScales: (
+                lambda event: lambda now: self.pods.scalers.scale(event.workload, event.replicas, now)
+            ),
+            happen.WorkloadLeaves: lambda event: lambda now: self.pods.scalers.end(event.workload, now),
             happen.PodGroupArrives: lambda event: lambda now: self._put_group(event.group, now, there=False),
             happen.PodGroupChanges: lambda event: lambda now: self._put_group(event.group, now, there=True),
             happen.PodGroupLeaves: lambda event: lambda now: self._delete_group(event.group, now),
@@ -241,7 +272,10 @@ class Simulation:
             happen.NodeLeaves: lambda event: lambda now: self._leave(event.node, now),
             happen.NodeChanges: lambda event: lambda now: self._change_node(event, now),
             happen.NodeDrains: lambda event: lambda now: self.nodes.drain(self._node(event.node), now),
-            happen.NodeReports: lambda event: lambda now: self.nodes.report(self._node(event.node), event.ready, now),
+            happen.NodeReports: lambda event: (
+                lambda now: self._report(event.node, {READY: TRUE if event.ready else FALSE}, now)
+            ),
+            happen.NodeConditions: lambda event: lambda now: self._report(event.node, event.conditions, now),
             happen.NodeFallsSilent: lambda event: lambda now: self.nodes.lifecycle.silence(self._node(event.node), now),
         }
         for event in sorted(listed, key=lambda one: one.time):
@@ -261,10 +295,10 @@ class Simulation:
 
     def _arrival(self, event: happen.PodArrives) -> Callable[[float], None]:
         def arrive(now: float) -> None:
-            pod = event.pod
+            pod, stored = event.pod, isinstance(event.pod, Pod)
             if not isinstance(pod, Pod):
                 try:
-                    pod = Pod.read(admit(pod, self.world.cluster))
+                    pod = Pod.read(admit(pod, self.world.cluster, self.settings.admission))
                 except AdmissionError as problem:
                     self.result.refused.append((now, str(problem)))
                     return
@@ -272,15 +306,20 @@ class Simulation:
                     raise SimulationError(f"{reference(event.pod)}: {problem}") from None
             if pod.key in self.pods.lives:
                 raise SimulationError(f"Pod {pod.key}: is there already")
-            if pod.node_name:
-                self._node(pod.node_name)
             pod = pod.counted(self._counting)
-            self.pods.arrive(Life(pod, pod, now, event.duration, event.replaced), now)
+            self.gate.enter(pod, lambda time: self._come(pod, event, time), now, checked=stored)
 
         return arrive
 
+    def _come(self, pod: Pod, event: happen.PodArrives, now: float) -> None:
+        life = Life(pod, pod, now, event.duration, event.replaced)
+        if pod.node_name:
+            self.kubelets.come(life, now)
+        else:
+            self.pods.arrive(life, now)
+
     def _change_pod(self, event: happen.PodChanges, now: float) -> None:
-        new = Pod.read(admit(event.pod, self.world.cluster)).counted(self._counting)
+        new = Pod.read(admit(event.pod, self.world.cluster, self.settings.admission)).counted(self._counting)
         if event.if_there and new.key not in self.pods.lives:
             return
         node = self._life(new.key).pod.node_name
@@ -288,6 +327,8 @@ class Simulation:
 
     def _delete_pod(self, event: happen.PodLeaves, now: float) -> None:
         key = self.pods.heir(event.pod)
+        if self.gate.withdraw(key):
+            return
         if key in self.pods.lives or not event.if_there:
             self.pods.delete(self._life(key), now)
 
@@ -320,10 +361,16 @@ class Simulation:
         return name
 
     def _join(self, raw: Json, now: float) -> None:
-        node = Node.read(raw)
+        node = Node.read(self._seen.of_today(raw))
         if node.name in self.world.nodes:
             raise SimulationError(f"Node {node.name}: is there already")
         self.nodes.join(node, now)
+        self.kubelets.heard(node.name, now)
+
+    def _report(self, name: str, conditions: Mapping[str, str], now: float) -> None:
+        self.nodes.report(self._node(name), conditions, now)
+        if self.nodes.reachable(name):
+            self.kubelets.heard(name, now)
 
     def _change_node(self, event: happen.NodeChanges, now: float) -> None:
         self._node(event.node)

@@ -232,14 +232,15 @@ class SchedulingLoop:
             said = Rejected(now, queued.key, placement.condition, by, placement.nominated or "")
             self.pods.result.rejected.append(said)
         self.pods.observer.failed(life, now)
+        self.pods.unplaced(life, now)
         queue.put_back(queued, now, placement.rejected_by)
         # An error, too, ends an earlier nomination.
         node = "" if placement.error else placement.nominated
         queue.nominator.add(life.pod, life.pod.nominated_node if node is None else node)
         if node is not None:
             self.pods.nominate(queued.key, node, now)
-        if placement.victims:
-            self._make_room(life.pod, node or "", placement.victims, now)
+        if node:
+            self._make_room(life.pod, node, placement.victims, now)
 
     def _make_room(self, pod: Pod, node: str, victims: tuple[str, ...], now: float) -> None:
         """Evict the victims; pods of lower priority that wait for the same node must look elsewhere."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.simulation.scaling.load import Share
 from kschedweb.engine.state.watermarks.table import Watermarks
 
 
@@ -31,3 +33,14 @@ class InstantUse(UseModel, Protocol):
 
     def copy(self) -> InstantUse:
         """One that is told of what follows on its own."""
+
+
+@runtime_checkable
+class SharedUse(UseModel, Protocol):
+    """One that knows workloads whose load is divided among the pods that there are."""
+
+    def share(self, workload: str, share: Share, pods: Sequence[Pod], now: float) -> None:
+        """From now on all pods of the workload share what ``pods`` would use, or what ``share`` says."""
+
+    def shared(self, workload: str, now: float) -> float:
+        """The cores that the pods of a workload that shares would use together."""

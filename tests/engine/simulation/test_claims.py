@@ -24,7 +24,7 @@ def arrives(time: float, name: str, duration: float) -> PodArrives:
 def simulate(*events: PodArrives | NodeJoins) -> Result:
     configuration = load(CONFIGURATION).configuration
     assert configuration is not None
-    start = Start.read([node("a"), ALLOCATED, CLASS], CURRENT.counting)
+    start = Start.read([node("a"), ALLOCATED, CLASS], CURRENT)
     first, second = (Simulation(start, configuration, list(events), Settings()).run(400.0) for _ in range(2))
     assert first == second
     return second

@@ -77,6 +77,23 @@ def test_a_pod_is_known_by_what_its_workload_used_here() -> None:
     assert marks.workload(member("s", "unknown", on=""), objects) is None
 
 
+def test_curves_of_the_day_are_learnt_from_whole_hours() -> None:
+    used = use([[50.0] * 12 + [25.0] * 12 * 24 + [50.0] * 12])  # from 00:00 to 02:00 two days later
+    used.came(member("p", "x"), 0.0)
+    known = {}
+    for place in range(12 * 26 + 1):
+        known[place] = used.measured(place * STEP).curves
+    assert known[11] == {}
+    first = known[12]["default/Deployment/x"]
+    assert first[0] == 2.0
+    assert np.isnan(first[1:]).all()
+    assert known[23] is known[12]  # until another hour is over
+    day = known[12 * 25]["default/Deployment/x"]
+    assert day[0] == pytest.approx((0.5 * 2.0 + 1.0) / 1.5)
+    assert day[1:].tolist() == [1.0] * 23
+    assert known[12 * 26]["default/Deployment/x"][1] == pytest.approx((0.5 * 1.0 + 2.0) / 1.5)
+
+
 def test_a_recorded_past_is_known_without_any_pod() -> None:
     used = use([[50.0, 25.0]], recorded=True)
     used.measured(STEP)

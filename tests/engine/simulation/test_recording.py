@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -34,6 +36,24 @@ def test_what_is_wrong_is_said_with_its_place(lines: list[str], said: str) -> No
     assert said in str(caught.value)
 
 
+def test_a_file_may_be_compressed() -> None:
+    for content in (b"one,0,50\n", gzip.compress(b"one,0,50\n")):
+        assert Recording.unpack(content).percent.tolist() == [[0.0, 50.0]]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (gzip.compress(b"one,0,50\n")[:-4], "is no whole gzip file"),
+        (b"\x1f\x8bnot so", "is no whole gzip file"),
+        (b"one,1\ntwo,\xff\n", "line 2: is not UTF-8 text"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_told_of(content: bytes, said: str) -> None:
+    with pytest.raises(RecordingError, match=said):
+        Recording.unpack(content)
+
+
 def test_a_recorded_mean_holds_for_its_step_or_is_passed_in_its_middle() -> None:
     recording = Recording.read(["one,0,60"])
     assert recording.curves(300.0).tolist() == [[0.0, 60.0]]
@@ -47,3 +67,12 @@ def test_made_up_curves_are_a_recording_that_can_be_read_back(seed: int, machine
     again = Recording.read(made.lines())
     assert list(again.names) == list(made.names)
     assert again.percent.tolist() == made.percent.tolist()
+
+
+def test_a_day_follows_the_day_before_with_the_machines_of_both() -> None:
+    before, day = Recording.read(["a,1,2", "b,3,4"]), Recording.read(["c,5,6", "b,7,8", "a,9,10"])
+    both = day.after(before)
+    assert both.names == ["b", "a"]
+    assert both.percent.tolist() == [[3, 4, 7, 8], [1, 2, 9, 10]]
+    with pytest.raises(RecordingError, match="no machine of the recording before it"):
+        Recording.read(["d,1"]).after(before)

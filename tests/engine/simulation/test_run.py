@@ -244,7 +244,6 @@ def without_node(spec: dict) -> dict:
         (NodeChanges(7.0, "x"), "NodeChanges at 7 s: Node x: is not there"),
         (NodeJoins(7.0, node("a")), "NodeJoins at 7 s: Node a: is there already"),
         (PodLeaves(7.0, "default/x"), "PodLeaves at 7 s: Pod default/x: is not there"),
-        (PodArrives(7.0, pod("p", on="x")), "PodArrives at 7 s: Node x: is not there"),
         (PodArrives(7.0, {"kind": "Pod"}), "PodArrives at 7 s: Pod (no name): metadata.name: is missing"),
         (PodArrives(-1.0, pod("p")), "PodArrives at -1 s: is before the beginning"),
     ],

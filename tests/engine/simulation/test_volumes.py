@@ -21,7 +21,7 @@ def test_a_volume_stays_with_the_claim_that_got_it() -> None:
     ]
     configuration = load(CONFIGURATION).configuration
     assert configuration is not None
-    start = Start.read(objects, CURRENT.counting)
+    start = Start.read(objects, CURRENT)
     for _ in range(2):  # What the first simulation binds is free again for the second.
         result = Simulation(start, configuration, events, Settings()).run(100.0)
         assert [(bound.pod, bound.node) for bound in result.bound] == [("default/p", "a"), ("default/again", "a")]

@@ -1,0 +1,1 @@
+"""Autoscalers of nodes at work in a simulation: Karpenter, and cluster-autoscaler."""
