@@ -11,14 +11,13 @@ from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.events import NODE_ADD, POD, Action, ClusterEvent, EventHint, ObjectChange, has_place
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.status import SKIP, error, unschedulable
-from kschedweb.engine.objects.pod import Pod, Port
+from kschedweb.engine.objects.pod import Pod, Port, conflicting, same_address
 from kschedweb.engine.state.columns import Mask, Rows
 from kschedweb.engine.state.snapshot import Snapshot
 
 TAKEN = "ports"
 REJECTED = unschedulable("node(s) didn't have free ports for the requested pod ports", about=TAKEN)
 MISSING = error('reading "PreFilterNodePorts" from cycleState: not found')
-ANY = "0.0.0.0"  # noqa: S104
 
 
 class NodePorts:
@@ -51,23 +50,15 @@ def taken(snapshot: Snapshot, ports: Iterable[Port]) -> Mask:
     mask: Mask = np.zeros(len(snapshot), dtype=np.bool_)
     for ip, protocol, port in ports:
         for used, counts in snapshot.ports.get((protocol, port), {}).items():
-            if _same_address(ip, used):
+            if same_address(ip, used):
                 mask |= counts > 0
     return mask
 
 
-def _same_address(ip: str, other: str) -> bool:
-    return ANY in (ip, other) or ip == other
-
-
 def _after_deletion(pod: Pod, change: ObjectChange) -> bool:
     """Queue if the deleted pod had a port that this pod asks for."""
-
-    def conflicts(mine: Port, theirs: Port) -> bool:
-        return mine[1:] == theirs[1:] and _same_address(mine[0], theirs[0])
-
     return has_place(change.old) and any(
-        conflicts(mine, theirs) for mine in pod.host_ports for theirs in change.old.host_ports
+        conflicting(mine, theirs) for mine in pod.host_ports for theirs in change.old.host_ports
     )
 
 

@@ -42,6 +42,7 @@ class Caches:
         self.related = Cache(Part.NODES | Part.OBJECTS)
         self.derived = Cache(Part.NODES | Part.WATERMARKS)
         self.recent = Cache(Part.NODES | Part.WATERMARKS | Part.PODS)
+        self.hourly = Cache(Part.NODES | Part.PODS)
 
     def after(self, changed: Part) -> Caches:
         """The caches of a copy in which ``changed`` differs: empty where they depend on that, else shared."""

@@ -24,8 +24,9 @@ from kschedweb.engine.state.pods import PodTable
 from kschedweb.engine.state.podstate import PodState
 from kschedweb.engine.state.volumes.use import VolumeUse
 from kschedweb.engine.state.watermarks.annotations import annotated
+from kschedweb.engine.state.watermarks.curves import HourlyUse
 from kschedweb.engine.state.watermarks.recent import Estimate, RecentPods
-from kschedweb.engine.state.watermarks.table import Watermarks
+from kschedweb.engine.state.watermarks.table import HOURS, Watermarks
 
 Result = TypeVar("Result")
 FINISHED = frozenset({"Succeeded", "Failed"})
@@ -62,6 +63,11 @@ class Snapshot:
     def zone_of(node: Node) -> str:
         """The zone of a node in the order of the nodes."""
         return node.zone
+
+    @staticmethod
+    def of_today(raw: Any) -> Any:
+        """A raw object of a cluster of today as this kind of snapshot reads it."""
+        return raw
 
     @classmethod
     def from_objects(
@@ -331,6 +337,17 @@ class Snapshot:
         ``key`` identifies everything else that the estimate depends on beside pods and watermarks.
         """
         return self._caches.recent.get(key, lambda: RecentPods(self, width, estimate)).sums()
+
+    def hourly(self) -> Floats:
+        """What the nodes' pods use at each hour of the day in UTC, by the curves of their workloads, in cores.
+
+        Zeros where nodes are shown without their pods. Shape [24, nodes]. The array changes with the next call.
+        """
+        if self.bare:
+            return np.zeros((HOURS, len(self)))
+        curves = self._watermarks.curves if self._watermarks is not None else {}
+        known: HourlyUse = self._caches.hourly.get("hourly", lambda: HourlyUse(self, self.objects))
+        return known.of(curves)
 
     def amounts(self, array: Ints, name: str) -> Ints:
         """The row of ``array`` for resource ``name``; zeros if it has none. Shape [nodes]."""

@@ -63,7 +63,7 @@ class World:
 
     def _made(self) -> Snapshot:
         # By zone, as in kube-scheduler's node tree: a zone keeps its place while it has nodes.
-        made = Snapshot((node for zone in self._zones.values() for node in zone.values()), self.cluster)
+        made = type(self._last)((node for zone in self._zones.values() for node in zone.values()), self.cluster)
         made.resource_claims = self.claims
         for name, pods in self._pods.items():
             if (position := made.index.get(name)) is not None:
@@ -79,18 +79,19 @@ class World:
 
     def set_node(self, node: Node) -> None:
         """Add or replace a node."""
-        known = self.nodes.get(node.name)
-        if known is not None and known.zone != node.zone:
+        known, zone = self.nodes.get(node.name), self._last.zone_of(node)
+        was = None if known is None else self._last.zone_of(known)
+        if known is not None and was != zone:
             self._leave_zone(known)
-        if known is None or known.zone != node.zone:
+        if was != zone:
             self._current = None
         self.nodes[node.name] = self._changed[node.name] = node
-        self._zones.setdefault(node.zone, {})[node.name] = node
+        self._zones.setdefault(zone, {})[node.name] = node
         self._pods.setdefault(node.name, {})
 
     def refresh_node(self, node: Node) -> None:
         """Replace a node's object; nothing that decisions depend on has changed."""
-        self.nodes[node.name] = self._zones[node.zone][node.name] = node
+        self.nodes[node.name] = self._zones[self._last.zone_of(node)][node.name] = node
         if node.name in self._changed:
             self._changed[node.name] = node
         elif self._current is not None:
@@ -108,10 +109,11 @@ class World:
         self._current = None
 
     def _leave_zone(self, node: Node) -> None:
-        members = self._zones[node.zone]
+        zone = self._last.zone_of(node)
+        members = self._zones[zone]
         del members[node.name]
         if not members:
-            del self._zones[node.zone]
+            del self._zones[zone]
 
     def pods(self, node: str) -> list[Pod]:
         """The pods on a node, in the order in which they came."""

@@ -201,7 +201,7 @@ def test_arguments_that_cannot_work_are_refused(args: dict, said: str) -> None:
 def test_what_looks_wrong_is_said() -> None:
     policy = {**ONE, "predicate": [{"name": "gpu", "maxLimitPecent": 1}], "priority": [{"name": CPU, "weight": 0}]}
     warnings = "\n".join(loaded(policyConfigPath="/etc/policy.yaml", policy=policy).warnings)
-    assert "args.policyConfigPath: is read on the scheduler's machine and not here" in warnings
+    assert "args.policyConfigPath: is not read, since policy is written here too" in warnings
     assert 'args.policy.predicate[0]: "gpu" has no syncPolicy, so no node is above it' in warnings
     assert "args.policy.priority: the weights sum to 0" in warnings
     assert "not part of kube-scheduler" in warnings

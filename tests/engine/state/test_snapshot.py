@@ -31,6 +31,12 @@ def test_nodes_are_walked_zone_by_turns() -> None:
     assert snapshot.names == ["a", "c", "e", "b", "d"]
 
 
+def test_six_nodes_of_two_zones_are_walked_as_the_documentation_says() -> None:
+    zones = {"1": "1", "2": "1", "3": "1", "4": "1", "5": "2", "6": "2"}
+    snapshot = Snapshot.from_objects([zoned(name, zone) for name, zone in zones.items()])
+    assert snapshot.names == ["1", "5", "2", "6", "3", "4"]
+
+
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3000), st.sampled_from([0, 80, 443])), max_size=12))
 def test_removing_what_was_added_restores_every_row(pods: list[tuple[int, int, int]]) -> None:
     snapshot = Snapshot.from_objects([node("a"), node("b"), node("c")])

@@ -2,7 +2,7 @@
 
 An example is ``{"updated":"2026-11-21T13:00:00Z","cpu":{"15m":41.3},"memory":{"15m":60.2}}``. ``updated`` is the time
 of the figures (RFC 3339). Figures of a node are in percent of allocatable, those of a workload in cores and bytes per
-pod.
+pod. A workload's curve of the day is the list ``hours`` beside its CPU figures: 24 cores per pod, from 00:00 UTC on.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from kschedweb.engine.objects.access import Json, ObjectError, mapping, reference, text
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.state.columns import Floats
-from kschedweb.engine.state.watermarks.table import WORKLOADS, Figures, Watermarks, read_figures
+from kschedweb.engine.state.watermarks.table import HOURLY, WORKLOADS, Figures, Watermarks, read_workload
 
 if TYPE_CHECKING:
     from kschedweb.engine.objects.node import Node
@@ -64,10 +64,14 @@ WORKLOAD_GRAINS = {CPU: Grain(0.001, 0.01, 0.05), MEMORY: Grain(MEBIBYTE, 16 * M
 
 @dataclass(frozen=True)
 class AnnotatedUse:
-    """The content of one annotation; ``updated`` is in seconds of the epoch."""
+    """The content of one annotation; ``updated`` is in seconds of the epoch.
+
+    ``hours`` is a workload's curve of the day in cores, NaN where unknown; empty where there is none.
+    """
 
     updated: float
     figures: Figures
+    hours: tuple[float, ...] = ()
 
     def rounded(self, grains: Mapping[str, Grain]) -> AnnotatedUse:
         """The content as it is written: whole seconds, figures rounded by ``grains``, unknown figures left out."""
@@ -75,11 +79,16 @@ class AnnotatedUse:
             resource: {key: grains[resource].rounded(value) for key, value in found.items() if math.isfinite(value)}
             for resource, found in self.figures.items()
         }
-        return AnnotatedUse(math.floor(self.updated), {resource: found for resource, found in known.items() if found})
+        figures = {resource: found for resource, found in known.items() if found}
+        hours = tuple(grains[CPU].rounded(value) if math.isfinite(value) else math.nan for value in self.hours)
+        return AnnotatedUse(math.floor(self.updated), figures, hours)
 
     def moved(self, new: AnnotatedUse, grains: Mapping[str, Grain]) -> bool:
         """Whether ``new`` has other figures than this one, or one that moved."""
-        if _shape(self.figures) != _shape(new.figures):
+        if _shape(self) != _shape(new):
+            return True
+        hours = zip(self.hours, new.hours, strict=True)
+        if any(grains[CPU].moved(old, other) for old, other in hours if not math.isnan(old)):
             return True
         return any(
             grains[resource].moved(value, new.figures[resource][key])
@@ -92,7 +101,10 @@ class AnnotatedUse:
         stamp = datetime.fromtimestamp(self.updated, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         listed: Json = {"updated": stamp}
         for resource, found in self.figures.items():
-            listed[resource] = {key: int(value) if float(value).is_integer() else value for key, value in found.items()}
+            listed[resource] = {key: _plain(value) for key, value in found.items()}
+        if self.hours:
+            told = [None if math.isnan(value) else _plain(value) for value in self.hours]
+            listed.setdefault(CPU, {})[HOURLY] = told
         return json.dumps(listed, separators=(",", ":"), allow_nan=False)
 
     @classmethod
@@ -106,11 +118,19 @@ class AnnotatedUse:
             raise ObjectError("is not JSON") from None
         if not isinstance(raw, dict):
             raise ObjectError("must be a JSON object")
-        return cls(_updated(raw), {resource: found for resource, found in read_figures(raw).items() if found})
+        figures, curve = read_workload(raw)
+        hours = () if curve is None else tuple(curve.tolist())
+        return cls(_updated(raw), {resource: found for resource, found in figures.items() if found}, hours)
 
 
-def _shape(figures: Figures) -> dict[str, frozenset[str]]:
-    return {resource: frozenset(found) for resource, found in figures.items()}
+def _shape(use: AnnotatedUse) -> tuple[dict[str, frozenset[str]], list[bool]]:
+    """Which figures there are, and of which hours something is known."""
+    keys = {resource: frozenset(found) for resource, found in use.figures.items()}
+    return keys, [math.isnan(value) for value in use.hours]
+
+
+def _plain(value: float) -> float:
+    return int(value) if float(value).is_integer() else value
 
 
 def _no_number(word: str) -> float:
@@ -150,7 +170,12 @@ def annotated(nodes: Sequence[Node], objects: ClusterObjects) -> Annotated:
     names = [node.name for node in nodes]
     updated = np.array([of_nodes[name].updated if name in of_nodes else math.nan for name in names])
     watermarks = Watermarks(
-        names, updated, columns(names, of_nodes), {name: use.figures for name, use in of_workloads.items()}, SOURCE
+        names,
+        updated,
+        columns(names, of_nodes),
+        {name: use.figures for name, use in of_workloads.items()},
+        SOURCE,
+        curves={name: np.array(use.hours) for name, use in of_workloads.items() if use.hours},
     )
     return Annotated(watermarks, problems)
 
@@ -208,10 +233,11 @@ def node_uses(watermarks: Watermarks) -> dict[str, AnnotatedUse]:
 
 def workload_uses(watermarks: Watermarks, updated: float) -> dict[str, AnnotatedUse]:
     """The rounded content to write on each workload by ``namespace/Kind/name``; ``updated`` in seconds of the epoch."""
-    found = {
-        name: AnnotatedUse(updated, {resource: of for resource, of in figures.items() if resource in WORKLOAD_GRAINS})
-        for name, figures in watermarks.workloads.items()
-    }
+    found = {}
+    for name, figures in watermarks.workloads.items():
+        known = {resource: of for resource, of in figures.items() if resource in WORKLOAD_GRAINS}
+        curve = watermarks.curves.get(name)
+        found[name] = AnnotatedUse(updated, known, () if curve is None else tuple(curve.tolist()))
     return {name: use for name, each in found.items() if (use := each.rounded(WORKLOAD_GRAINS)).figures}
 
 

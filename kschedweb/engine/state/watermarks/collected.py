@@ -11,7 +11,7 @@ import numpy as np
 
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.state.columns import Floats
-from kschedweb.engine.state.watermarks.table import Figures, Watermarks
+from kschedweb.engine.state.watermarks.table import HOURS, Figures, Watermarks
 
 MOST_TIMES = 2_016  # a week of five minutes
 MOST_VALUES = 5_000_000  # of all objects and times together
@@ -19,7 +19,7 @@ MOST_NAME = 400  # characters
 LARGEST = 2.0**60
 HEAD = ["figure", "object"]
 NODE, WORKLOAD = "node", "workload"
-SOURCE, UPDATED = "source", "updated"
+SOURCE, UPDATED, CURVE = "source", "updated", "hours"
 _FIGURE = re.compile(rf"({NODE}|{WORKLOAD})/({CPU}|{MEMORY})/([a-z0-9_]{{1,24}})")
 
 Figure = tuple[str, str]  # resource, key
@@ -35,7 +35,7 @@ class Collected:
 
     ``nodes`` and ``workloads`` are float64[times, objects] by resource and key: percent of allocatable for the nodes of
     ``last``, cores and bytes per pod for the workloads ``owners``. ``last`` has the watermarks at the last time, with
-    what is known of that time only.
+    what is known of that time only; but its curves of the day are those that were known at the first time.
     """
 
     times: Floats
@@ -96,6 +96,8 @@ class Collected:
         yield f"{SOURCE},{self.last.source}"
         for name, time in zip(self.names, self.last.updated.tolist(), strict=True):
             yield f"{UPDATED},{name},{_written(time)}"
+        for name, curve in self.last.curves.items():
+            yield ",".join([CURVE, name, *map(_written, curve.tolist())])
         for kind, names, figures in ((NODE, self.names, self.nodes), (WORKLOAD, self.owners, self.workloads)):
             for (resource, key), values in figures.items():
                 for name, row in zip(names, values.T.tolist(), strict=True):
@@ -122,6 +124,7 @@ class _Reading:
     source: str = ""
     updated: dict[str, float] = field(default_factory=dict)
     rows: dict[str, dict[str, Floats]] = field(default_factory=dict)  # figure -> object -> a value for each time
+    curves: dict[str, Floats] = field(default_factory=dict)
     values: int = 0
 
     def take(self, cells: list[str]) -> None:
@@ -132,6 +135,9 @@ class _Reading:
         elif cells[0] == UPDATED:
             name, (time,) = _text(cells[1:2]), self._numbers(cells[2:], 1)
             self.updated[name] = time
+        elif cells[0] == CURVE:
+            self._count(HOURS)
+            self.curves[_workload(cells[1:2])] = self._numbers(cells[2:], HOURS)
         else:
             self._figure(cells)
 
@@ -148,16 +154,17 @@ class _Reading:
     def _figure(self, cells: list[str]) -> None:
         if not _FIGURE.fullmatch(cells[0]):
             raise CollectedError(f"{cells[0][:60]!r} is no figure, such as node/cpu/5m or workload/memory/1h")
-        name = _text(cells[1:2])
-        if cells[0].startswith(WORKLOAD) and (name.count("/") != 2 or not all(name.split("/"))):
-            raise CollectedError(f"{name[:60]!r} must be like namespace/Deployment/name")
+        name = (_workload if cells[0].startswith(WORKLOAD) else _text)(cells[1:2])
         rows = self.rows.setdefault(cells[0], {})
         if name in rows:
             raise CollectedError(f"there is a line of {cells[0]} of {name} already")
-        self.values += len(self.times)
+        self._count(len(self.times))
+        rows[name] = self._numbers(cells[2:], len(self.times))
+
+    def _count(self, values: int) -> None:
+        self.values += values
         if self.values > MOST_VALUES:
             raise CollectedError(f"there are more than {MOST_VALUES:,} values")
-        rows[name] = self._numbers(cells[2:], len(self.times))
 
     @staticmethod
     def _numbers(cells: list[str], wanted: int) -> Floats:
@@ -181,7 +188,7 @@ class _Reading:
         names, nodes = self._columns(of[NODE], self.updated)
         owners, workloads = self._columns(of[WORKLOAD])
         updated = np.array([self.updated.get(name, math.nan) for name in names])
-        last = Watermarks(names, updated, {}, source=self.source)
+        last = Watermarks(names, updated, {}, source=self.source, curves=self.curves)
         return Collected.over(np.array(self.times), nodes, owners, workloads, last)
 
     def _columns(
@@ -235,6 +242,13 @@ def _text(cells: list[str]) -> str:
     if len(cells) != 1 or len(cells[0]) > MOST_NAME or not cells[0].isprintable():
         raise CollectedError("has a name that cannot be read")
     return cells[0]
+
+
+def _workload(cells: list[str]) -> str:
+    name = _text(cells)
+    if name.count("/") != 2 or not all(name.split("/")):
+        raise CollectedError(f"{name[:60]!r} must be like namespace/Deployment/name")
+    return name
 
 
 def _written(value: float) -> str:

@@ -16,6 +16,8 @@ from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.engine.state.columns import Floats
 
 WORKLOADS = frozenset({"Deployment", "StatefulSet", "DaemonSet", "CloneSet"})
+HOURS = 24
+HOURLY = "hours"  # the key of a curve among the CPU figures of a workload
 Figures = Mapping[str, Mapping[str, float]]  # resource -> window or statistic -> value
 
 
@@ -40,6 +42,9 @@ class Watermarks:
     Some sources, such as Koordinator's, also have percentiles of a window like "5m_p95" (avg, p50, p90, p95, p99),
     "system" for use outside pods, the use of single pods, and the seconds between reports in ``interval``,
     float64[nodes].
+
+    ``curves`` is what a pod of a workload uses at each hour of the day in UTC, learnt from the days before: float64[24]
+    in cores, NaN for an hour of which nothing is known. The mapping is replaced when a curve changes.
     """
 
     names: Sequence[str]
@@ -49,6 +54,7 @@ class Watermarks:
     source: str = ""
     pods: Mapping[str, PodUse] | None = None  # "namespace/name"; None: the source has no single pods
     interval: Floats | None = None  # NaN, or None for all nodes: unknown
+    curves: Mapping[str, Floats] = field(default_factory=dict)  # "namespace/Kind/name"
 
     def column(self, resource: str, key: str) -> Floats:
         """Percent of allocatable, NaN where unknown. Shape [nodes]."""
@@ -61,6 +67,11 @@ class Watermarks:
             return None
         name = workload_of(pod, objects)
         return None if name is None else self.workloads.get(name)
+
+    def curve(self, pod: Pod, objects: ClusterObjects) -> Floats | None:
+        """The curve of the day of the workload that ``pod`` belongs to; ``None`` if unknown. Shape [24]."""
+        name = workload_of(pod, objects) if self.curves else None
+        return None if name is None else self.curves.get(name)
 
     def aligned(self, names: Sequence[str]) -> Watermarks:
         """The same figures for the nodes ``names``, in their order; NaN for nodes without figures."""
@@ -104,15 +115,21 @@ class Watermarks:
                     column = figures.setdefault((resource, key), np.full(len(names), math.nan))
                     column[index[name]] = value
         told = None if np.isnan(interval).all() else interval
-        return cls(list(names), updated, figures, _workloads(raw), source, _pods(raw), told)
+        workloads, curves = _workloads(raw)
+        return cls(list(names), updated, figures, workloads, source, _pods(raw), told, curves)
 
 
-def _workloads(raw: Json) -> dict[str, Figures]:
+def _workloads(raw: Json) -> tuple[dict[str, Figures], dict[str, Floats]]:
     listed = mapping(raw, "workloads")
+    workloads: dict[str, Figures] = {}
+    curves: dict[str, Floats] = {}
     for name in listed:
         if name.count("/") != 2 or not all(name.split("/")):
             raise ObjectError(f"workloads.{name}: must be like namespace/Deployment/name")
-    return {name: read_figures(mapping(listed, name, "workloads."), f"workloads.{name}.") for name in listed}
+        workloads[name], curve = read_workload(mapping(listed, name, "workloads."), f"workloads.{name}.")
+        if curve is not None:
+            curves[name] = curve
+    return workloads, curves
 
 
 def _pods(raw: Json) -> dict[str, PodUse] | None:
@@ -136,6 +153,22 @@ def read_figures(entry: Json, path: str = "") -> dict[str, dict[str, float]]:
         values = {key: number(listed, key, f"{path}{resource}.", least=0.0) for key in listed}
         found[resource] = {key: value for key, value in values.items() if value is not None}
     return found
+
+
+def read_workload(entry: Json, path: str = "") -> tuple[dict[str, dict[str, float]], Floats | None]:
+    """The figures of a workload, and its curve of the day where ``cpu.hours`` tells of one. Raises ObjectError."""
+    cpu = dict(mapping(entry, CPU, path))
+    listed, at = cpu.pop(HOURLY, None), f"{path}{CPU}.{HOURLY}"
+    figures = read_figures({**entry, CPU: cpu}, path)
+    if listed is None:
+        return figures, None
+    if not isinstance(listed, list) or len(listed) != HOURS:
+        raise ObjectError(f"{at}: must be a list of {HOURS} numbers, one an hour from 00:00 UTC on, null: not known")
+    values = [
+        number({f"{HOURLY}[{hour}]": value}, f"{HOURLY}[{hour}]", f"{path}{CPU}.", 0.0)
+        for hour, value in enumerate(listed)
+    ]
+    return figures, np.array([math.nan if value is None else value for value in values])
 
 
 def workload_of(pod: Pod, objects: ClusterObjects) -> str | None:

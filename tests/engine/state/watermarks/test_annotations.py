@@ -218,8 +218,12 @@ def shop(annotations: dict[str, str]) -> list[dict[str, Any]]:
     owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "controller": True}
     replicas = {"name": "web-abc", "namespace": "default", "ownerReferences": [owner]}
     objects = [node(name, allocatable=ROOM) for name in "abc"]
-    objects.append({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": replicas})
-    objects.append({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "default"}})
+    labels = {"app": "web"}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "main", "image": "web"}]}}
+    spec = {"selector": {"matchLabels": labels}, "template": template}
+    deployed = {"name": "web", "namespace": "default"}
+    objects.append({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": replicas, "spec": spec})
+    objects.append({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": deployed, "spec": spec})
     for raw in objects:
         if (written := annotations.get(key_of(raw))) is not None:
             with_annotation(raw, written)

@@ -1,0 +1,128 @@
+"""The arguments of Dynamic: crane-scheduler's policy, its time zone, and the file that the policy may be in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kschedweb.engine.config.args import args_struct
+from kschedweb.engine.config.types import DURATION, FLOAT64, INT64, STRING, Field, ListOf, Struct
+from kschedweb.engine.state.watermarks import crane
+from kschedweb.engine.validation.fields import Problem, child, invalid
+from kschedweb.engine.validation.golang import parse_duration, quote
+
+DURATIONS = ("period", "timeRange")
+METRIC_HELP = "Name of the metric, which is its annotation on nodes, such as cpu_usage_avg_5m."
+
+
+def _rule(go: str, help: str, *fields: Field) -> Struct:
+    return Struct(go, help, (Field("name", STRING, METRIC_HELP, omit_empty=False), *fields), required=("name",))
+
+
+SYNC = _rule(
+    "v1alpha1.SyncPolicy",
+    "How often a metric is written.",
+    Field("period", DURATION, "A value is valid for this long and five minutes more; 0s: never.", omit_empty=False),
+)
+PREDICATE = _rule(
+    "v1alpha1.PredicatePolicy",
+    "How much of a metric keeps pods away from a node.",
+    Field("maxLimitPecent", FLOAT64, "The most that is let pass, as a fraction: 0.65 is 65 %. 0: everything passes."),
+)
+PRIORITY = _rule(
+    "v1alpha1.PriorityPolicy",
+    "How much a metric counts for the score.",
+    Field("weight", FLOAT64, "Used in proportion; it counts where the metric is missing too, with a score of 0."),
+)
+HOT_VALUE = Struct(
+    "v1alpha1.HotValuePolicy",
+    "How many pods make a node hot.",
+    (
+        Field("timeRange", DURATION, "Pods bound to the node within this time are counted.", omit_empty=False),
+        Field("count", INT64, "Each so many of them take 10 points off the node's score.", omit_empty=False),
+    ),
+    required=("timeRange", "count"),
+)
+POLICY = Struct(
+    "v1alpha1.PolicySpec",
+    "What crane-scheduler's policy file says under spec.",
+    (
+        Field("syncPolicy", ListOf(SYNC), "How often each metric is written; a metric without is never valid."),
+        Field("predicate", ListOf(PREDICATE), "Limits; the first one that a node is above rejects it."),
+        Field("priority", ListOf(PRIORITY), "Metrics that are scored."),
+        Field("hotValue", ListOf(HOT_VALUE), "What makes a node hot: the rules add up."),
+    ),
+)
+ARGS = args_struct(
+    "DynamicArgs",
+    "By which metrics nodes are rejected and scored, and how to read their annotations.",
+    Field(
+        "policy",
+        POLICY,
+        "The policy. Left out: the one that crane-scheduler ships; what is written replaces all of that.",
+        pointer=True,
+    ),
+    Field(
+        "timeZone",
+        STRING,
+        "The zone of the local times in the annotations, which crane-scheduler takes from its variable TZ.",
+        default=crane.DEFAULT_TIME_ZONE,
+        examples=("UTC", "Europe/Berlin"),
+    ),
+    Field(
+        "policyConfigPath",
+        STRING,
+        "The file with crane-scheduler's policy, a DynamicSchedulerPolicy. It counts where no policy is written here.",
+        examples=("/etc/kubernetes/policy.yaml",),
+    ),
+)
+
+
+def set_defaults(args: dict[str, Any]) -> None:
+    args["timeZone"] = args["timeZone"] or crane.DEFAULT_TIME_ZONE
+    if args["policy"] is None:
+        args["policy"] = {name: [_decoded(rule) for rule in rules] for name, rules in crane.SAMPLE_POLICY.items()}
+
+
+def _decoded(rule: dict[str, Any]) -> dict[str, Any]:
+    return {key: parse_duration(value) if key in DURATIONS else value for key, value in rule.items()}
+
+
+def problems(args: dict[str, Any], path: str) -> list[Problem]:
+    found: list[Problem] = []
+    try:
+        crane.time_zone(args["timeZone"])
+    except crane.CraneError as error:
+        found.append(invalid(child(path, "timeZone"), args["timeZone"], str(error)))
+    return found + policy_problems(args["policy"], child(path, "policy"))
+
+
+def policy_problems(policy: dict[str, Any], at: str) -> list[Problem]:
+    """What is wrong with a decoded policy at the path ``at``."""
+    found: list[Problem] = []
+    for name in ("syncPolicy", "predicate", "priority"):
+        for index, rule in enumerate(policy[name] or ()):
+            if not rule["name"]:
+                found.append(invalid(f"{at}.{name}[{index}].name", "", "must name a metric, such as cpu_usage_avg_5m"))
+    for index, rule in enumerate(policy["hotValue"] or ()):
+        if rule["count"] == 0:
+            found.append(invalid(f"{at}.hotValue[{index}].count", 0, "must not be 0: the pods are divided by it"))
+    return found
+
+
+def advice(args: dict[str, Any]) -> list[tuple[str, str]]:
+    return [] if args["policy"] is None else policy_advice(args["policy"], "policy")
+
+
+def policy_advice(policy: dict[str, Any], at: str) -> list[tuple[str, str]]:
+    """What a decoded policy at the path ``at`` says without effect: (path, sentence)."""
+    found: list[tuple[str, str]] = []
+    synced = {rule["name"] for rule in policy["syncPolicy"] or () if rule["period"]}
+    for name, effect in (("predicate", "no node is above it"), ("priority", "it scores 0 everywhere")):
+        for index, rule in enumerate(policy[name] or ()):
+            if rule["name"] not in synced:
+                found.append((f"{at}.{name}[{index}]", f"{quote(rule['name'])} has no syncPolicy, so {effect}"))
+    if not policy["priority"]:
+        found.append((at, "lists no priority, so every node scores 0: what is written replaces the shipped policy"))
+    elif not sum(rule["weight"] for rule in policy["priority"]):
+        found.append((f"{at}.priority", "the weights sum to 0, so a node scores 0 or, where it is hot, 100"))
+    return found

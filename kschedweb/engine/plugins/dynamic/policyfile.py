@@ -1,0 +1,123 @@
+"""crane-scheduler's policy file, a DynamicSchedulerPolicy, read strictly as its own decoder reads it.
+
+The decoder is the one of Kubernetes, so its words are as well. It checks nothing else: what would stop
+crane-scheduler's controller (a count of 0) or mean nothing (a rule without a metric) is refused here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kschedweb.engine.config.decode import DecodeError, decode
+from kschedweb.engine.config.document import RefusedError, object_kind, refusal, repetition
+from kschedweb.engine.config.reading import read
+from kschedweb.engine.config.source import UnreadableError
+from kschedweb.engine.config.types import STRING, Field, Struct, encode
+from kschedweb.engine.documents.json_schema import DIALECT, Schemas
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.plugins.dynamic.arguments import POLICY, policy_advice, policy_problems
+from kschedweb.engine.state.watermarks import crane
+from kschedweb.engine.validation.fields import Problem
+
+GROUP, KIND = "scheduler.policy.crane.io", "DynamicSchedulerPolicy"
+API_VERSION = f"{GROUP}/v1alpha1"
+SCHEME = "pkg/runtime/scheme.go:100"  # where the decoder that crane-scheduler is built with refuses an unknown kind
+FAILED = "failed to get scheduler policy from config file"
+DOCUMENT = Struct(
+    f"v1alpha1.{KIND}",
+    "The policy file of crane-scheduler's plugin Dynamic.",
+    (
+        Field("kind", STRING, f"Always {KIND}.", enum=(KIND,)),
+        Field("apiVersion", STRING, f"Always {API_VERSION}.", enum=(API_VERSION,)),
+        Field("spec", POLICY, "Which metrics there are, and what they decide.", omit_empty=False),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class PolicyFile:
+    """What became of a text. ``policy`` is its decoded spec, durations in nanoseconds; ``None`` where it is refused.
+
+    ``errors`` are the decoder's words, ``problems`` the same one by one, each at the path of its field.
+    ``warnings`` say what has no effect, as (path, sentence).
+    """
+
+    errors: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    warnings: list[tuple[str, str]] = field(default_factory=list)
+    policy: dict[str, Any] | None = None
+
+    @property
+    def spec(self) -> Json:
+        """The spec as plain JSON, as arguments of Dynamic take it; {} where it is refused."""
+        found: Json = {} if self.policy is None else encode(POLICY, self.policy)
+        return found
+
+    def to_dict(self) -> Json:
+        """As the command line tells it: ``valid`` and, if there are any, errors, warnings, defaulted."""
+        parts = {
+            "errors": self.errors,
+            "warnings": [f"{path}: {said}" for path, said in self.warnings],
+            "defaulted": {"spec": self.spec} if self.policy is not None else {},
+        }
+        return {"valid": self.policy is not None, **{name: value for name, value in parts.items() if value}}
+
+
+def is_policy_file(text: str) -> bool:
+    """Whether ``text`` says by its kind or version that it is a policy file."""
+    try:
+        value = read(text).value
+    except UnreadableError:
+        return False
+    return isinstance(value, dict) and (
+        value.get("kind") == KIND or str(value.get("apiVersion")).startswith(f"{GROUP}/")
+    )
+
+
+def load_policy_file(document: str | bytes | Mapping[str, Any]) -> PolicyFile:
+    """Read YAML or JSON text; never raises for what it says."""
+    try:
+        policy = _decoded(document)
+    except RefusedError as refused:
+        return PolicyFile(refused.errors, refused.problems)
+    return PolicyFile(warnings=policy_advice(policy, "spec"), policy=policy)
+
+
+def policy_of(text: str) -> dict[str, Any]:
+    """The decoded spec of a file, as the argument ``policy``. Raises RefusedError with crane-scheduler's words."""
+    try:
+        return _decoded(text)
+    except RefusedError as refused:
+        raise RefusedError([f"{FAILED}: {'; '.join(refused.errors)}"], refused.problems) from refused
+
+
+def file_schema() -> Json:
+    """The JSON Schema of a policy file."""
+    return {"$schema": DIALECT, "title": KIND, **Schemas().struct(DOCUMENT)}
+
+
+def shipped() -> Json:
+    """The file that crane-scheduler ships."""
+    return {"apiVersion": API_VERSION, "kind": KIND, "spec": crane.SAMPLE_POLICY}
+
+
+def _decoded(document: str | bytes | Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        source = read(document)
+    except UnreadableError as error:
+        raise refusal("", str(error)) from None
+    object_kind(source.value, source.text, {KIND}, SCHEME, version=API_VERSION)
+    try:
+        decoded = decode(DOCUMENT, source.value)
+    except DecodeError as error:
+        raise refusal(error.problem.path, error.problem.text) from error
+    strict = [problem for problem in (repetition(source), *decoded.strict) if problem]
+    if strict:
+        said = ", ".join(problem.text for problem in strict)
+        raise RefusedError([f"strict decoding error: {said}"], strict)
+    policy: dict[str, Any] = decoded.value["spec"]
+    if found := policy_problems(policy, "spec"):
+        raise RefusedError([problem.text for problem in found], found)
+    return policy

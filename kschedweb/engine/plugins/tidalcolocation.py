@@ -1,0 +1,119 @@
+"""TidalCoLocation puts pods whose peaks fall into a node's valley there: the tides of a day run against each other.
+
+A pod's curve of the day is what its workload's pods used at each hour of the past days; a node's curve is the sum of
+the curves of the pods on it. The node's tide is how much higher it stands, against the other nodes and against its own
+mean, at the hours in which the pod works. A pod that uses the same at all hours has no tide anywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kschedweb.engine.config.args import args_struct
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, Trial
+from kschedweb.engine.config.types import FLOAT64, Field
+from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, rounded
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.resources import CPU
+from kschedweb.engine.state.columns import Floats, Ints, Rows
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.state.watermarks.curves import filled
+from kschedweb.engine.validation.fields import Problem, child, invalid
+
+NEUTRAL = 50.0  # the score of a node without a tide
+POINTS = 5.0
+MILLI = 1000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Tides:
+    """The arithmetic: curves of 24 hours in UTC, ``tide`` in points of percent."""
+
+    pod: Floats  # cores, [24]
+    node: Floats  # percent of allocatable, [24, nodes]
+    cluster: Floats  # the mean node, [24]
+    tide: Floats  # [nodes]
+
+
+class TidalCoLocation:
+    name = "TidalCoLocation"
+
+    def __init__(self, args: dict[str, Any]) -> None:
+        points = args.get("pointsPerPercent")
+        self.points: float = POINTS if points is None else points
+
+    def score(self, cycle: Cycle, rows: Rows) -> Ints:
+        """50 less the node's tide times ``pointsPerPercent``, rounded; 50 everywhere where the pod has no curve."""
+        found = self.tides(cycle.snapshot, cycle.pod)
+        tide = np.zeros(len(cycle.snapshot)) if found is None else found.tide
+        return rounded(np.clip(NEUTRAL - self.points * tide, 0.0, MAX_NODE_SCORE))[rows]
+
+    def tides(self, snapshot: Snapshot, pod: Pod) -> Tides | None:
+        """The tides that ``pod`` meets; ``None`` where nothing is known of its workload, or it uses nothing."""
+        known = snapshot.watermarks.curve(pod, snapshot.objects) if snapshot.watermarks is not None else None
+        if known is None or not (own := filled(known)).sum() > 0.0:
+            return None
+        allocatable = snapshot.amounts(snapshot.allocatable, CPU) / MILLI
+        used = snapshot.hourly()
+        node = np.divide(100.0 * used, allocatable, out=np.zeros_like(used), where=allocatable > 0.0)
+        return Tides(own, node, node.mean(axis=1), tide_of(own, node))
+
+
+def tide_of(pod: Floats, node: Floats) -> Floats:
+    """How much higher each node stands when the pod works than on average, against the mean node: [nodes] in points.
+
+    ``pod`` is [24] in any unit, not all 0; ``node`` [24, nodes] in percent.
+    """
+    apart = node - node.mean(axis=1, keepdims=True)
+    tide: Floats = pod @ apart / pod.sum() - apart.mean(axis=0)
+    return tide
+
+
+ARGS = args_struct(
+    "TidalCoLocationArgs",
+    "How much a node's tide counts.",
+    Field(
+        "pointsPerPercent",
+        FLOAT64,
+        "Points that the score falls by for each percent that the node stands higher when the pod works; 0: none.",
+        pointer=True,
+        default=POINTS,
+        minimum=0,
+        usual=(0, 20),
+    ),
+)
+
+
+def set_defaults(args: dict[str, Any]) -> None:
+    if args["pointsPerPercent"] is None:
+        args["pointsPerPercent"] = POINTS
+
+
+def problems(args: dict[str, Any], path: str) -> list[Problem]:
+    points = args["pointsPerPercent"]
+    return (
+        [] if 0 <= points <= 100 else [invalid(child(path, "pointsPerPercent"), points, "not in valid range [0, 100]")]
+    )
+
+
+SPEC = PluginSpec(
+    "TidalCoLocation",
+    frozenset({"score"}),
+    "Puts pods whose peaks of the day fall into a node's valley there.",
+    ArgsSpec(ARGS, set_defaults, problems),
+    factory=TidalCoLocation,
+    origin="kschedweb",
+    load_aware=True,
+    rank=2,
+    trials=(
+        Trial(
+            "tidal",
+            beside={"HheWaterLevelBalance": 1},
+            title="TidalCoLocation with HheWaterLevelBalance beside the defaults",
+        ),
+    ),
+)
