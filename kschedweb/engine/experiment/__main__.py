@@ -1,6 +1,9 @@
 """The experiment's command line.
 
 python -m kschedweb.engine.experiment run --day 20110303 --seeds 1 2 3 [--policies default water-level future]
+python -m kschedweb.engine.experiment run --day 20110322 --before 20110303 --policies default water-level tidal
+python -m kschedweb.engine.experiment run --day 20110303 --policies default water-level --moves-an-hour 0 0.5 2
+python -m kschedweb.engine.experiment curve moves-20110303.json moves-20110322.json > moves.svg
 python -m kschedweb.engine.experiment search --day 20110322 --seeds 11 12 --journal FILE
 python -m kschedweb.engine.experiment bounds --day 20110303 --seeds 1 2 3
 
@@ -12,11 +15,10 @@ from __future__ import annotations
 
 import argparse
 import csv
-import gzip
 import json
 import os
+import re
 import sys
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -25,13 +27,18 @@ from pathlib import Path
 from typing import Any
 
 from kschedweb.engine.experiment import report
-from kschedweb.engine.experiment.policies import FUTURE, Document, PolicyError, configuration, policies
+from kschedweb.engine.experiment.curve import Curve, CurveError, drawn
+from kschedweb.engine.experiment.moving import EVERY, Moving, MovingError
+from kschedweb.engine.experiment.policies import DEFAULT, FUTURE, Document, PolicyError, configuration, policies
 from kschedweb.engine.experiment.replay import replay
 from kschedweb.engine.experiment.report import ExperimentRun
 from kschedweb.engine.experiment.search import FoundCandidate, search
 from kschedweb.engine.experiment.workload import Setup, SetupError, Workload
+from kschedweb.engine.planning.results import PlanError
 from kschedweb.engine.simulation import SimulationError
 from kschedweb.engine.simulation.recording import Recording, RecordingError
+
+DAY = re.compile(r"\d{8}")
 
 
 class InputError(ValueError):
@@ -41,8 +48,21 @@ class InputError(ValueError):
 def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
+        if options.command == "curve":
+            print(_curve(options), end="")
+            return 0
         answer = {"run": _run, "search": _search, "bounds": _bounds}[options.command](options)
-    except (InputError, RecordingError, SetupError, PolicyError, SimulationError, UnicodeDecodeError) as error:
+    except (
+        CurveError,
+        InputError,
+        MovingError,
+        PlanError,
+        RecordingError,
+        SetupError,
+        PolicyError,
+        SimulationError,
+        UnicodeDecodeError,
+    ) as error:
         print(f"kschedweb.engine.experiment: {' '.join(str(error).splitlines())}", file=sys.stderr)
         return 2
     print(json.dumps(answer, indent=1))
@@ -55,6 +75,14 @@ def _parser() -> argparse.ArgumentParser:
     run = commands.add_parser("run", help="policies side by side")
     run.add_argument("--policies", nargs="+", metavar="NAME", help=f"some of {', '.join([*policies(0), FUTURE])}")
     run.add_argument("--policy", action="append", default=[], metavar="NAME=FILE", help="a configuration of your own")
+    run.add_argument(
+        "--moves-an-hour",
+        nargs="+",
+        type=float,
+        metavar="PERCENT",
+        help="also move at most so many percent of the running pods an hour, by the planner of moves",
+    )
+    run.add_argument("--moves-every", type=float, default=EVERY, metavar="SECONDS", help="how often moves are planned")
     run.add_argument("--csv", type=Path, help="write the skew over time here")
     find = commands.add_parser("search", help="look for weights of HheWaterLevelBalance")
     find.add_argument("--generations", type=int, default=8)
@@ -62,39 +90,53 @@ def _parser() -> argparse.ArgumentParser:
     find.add_argument("--search-seed", type=int, default=1)
     find.add_argument("--journal", type=Path, help="costs are written here, and read again by the next search")
     commands.add_parser("bounds", help="what keeps the skew up: what is left where one thing is taken away")
-    for command in commands.choices.values():
+    on_recordings = list(commands.choices.values())
+    curve = commands.add_parser("curve", help="skew against moves an hour, as SVG")
+    curve.add_argument("answers", nargs="+", type=Path, help="what run wrote with --moves-an-hour")
+    for command in on_recordings:
         command.add_argument("recording", nargs="?", type=Path, help="a CSV file, also gzipped: name, percentages")
         command.add_argument("--day", help="a recorded day of KSCHEDWEB_SHARED, such as 20110303")
+        command.add_argument(
+            "--before", metavar="DAY|PATH", help="what was recorded the day before: it runs first, and is not measured"
+        )
         command.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
         command.add_argument("--setup", type=json.loads, default={}, metavar="JSON", help="other values of the set-up")
         command.add_argument("--processes", type=int, default=1)
     return parser
 
 
-def _recording(options: argparse.Namespace) -> Recording:
-    path = options.recording
-    if path is None and options.day:
-        shared = os.environ.get("KSCHEDWEB_SHARED")
-        if not shared:
-            raise InputError("--day: KSCHEDWEB_SHARED must name the folder with data/planetlab-cpu-DAY.csv.gz")
-        path = Path(shared) / "data" / f"planetlab-cpu-{options.day}.csv.gz"
+def _recording(options: argparse.Namespace) -> tuple[Recording, Setup]:
+    """What is replayed and its set-up, whose measures begin where the day before ends."""
+    path = _of_day(options.day) if options.recording is None and options.day else options.recording
     if path is None:
         raise InputError("name a recording: a CSV file, or --day")
+    if not isinstance(options.setup, dict):
+        raise SetupError("must be a JSON object")
+    recording = _read(path)
+    if options.before is None:
+        return recording, Setup.of(options.setup)
+    before = _read(_of_day(options.before) if DAY.fullmatch(options.before) else Path(options.before))
+    return recording.after(before), Setup.of({"since": before.seconds, **options.setup})
+
+
+def _of_day(day: str) -> Path:
+    shared = os.environ.get("KSCHEDWEB_SHARED")
+    if not shared:
+        raise InputError("--day: KSCHEDWEB_SHARED must name the folder with data/planetlab-cpu-DAY.csv.gz")
+    return Path(shared) / "data" / f"planetlab-cpu-{day}.csv.gz"
+
+
+def _read(path: Path) -> Recording:
     try:
-        content = path.read_bytes()
-        raw = gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(
-            f"{path}: {error.strerror if isinstance(error, OSError) and error.strerror else error}"
-        ) from None
-    return Recording.read(raw.decode().splitlines())
+        return Recording.unpack(path.read_bytes())
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
+    except RecordingError as error:
+        raise InputError(f"{path}: {error}") from None
 
 
 def _workloads(options: argparse.Namespace) -> list[Workload]:
-    recording = _recording(options)
-    if not isinstance(options.setup, dict):
-        raise SetupError("must be a JSON object")
-    setup = Setup.of(options.setup)
+    recording, setup = _recording(options)
     return [Workload(recording, seed, setup) for seed in options.seeds]
 
 
@@ -130,9 +172,17 @@ def _run(options: argparse.Namespace) -> dict[str, Any]:
     for name, document in chosen.items():
         if document is not None:
             report.checked(name, document)
-    asked = [(workload, name, document) for workload in workloads for name, document in chosen.items()]
+    movings = [Moving(percent, options.moves_every) for percent in options.moves_an_hour or ()]
+    for moving in movings:
+        moving.check(workloads[0].setup.interval)
+    asked = [
+        (workload, name, document, moving)
+        for workload in workloads
+        for name, document in chosen.items()
+        for moving in (movings if name not in (DEFAULT, FUTURE) and movings else [None])
+    ]
     with _map(options.processes) as each:
-        runs = _told(each(report.run, asked))
+        runs = _told(each(report.run_moved, asked))
     if options.csv:
         _write_csv(options.csv, runs)
     return report.comparison(workloads[0].setup, runs)
@@ -142,7 +192,7 @@ def _told(runs: Iterable[ExperimentRun]) -> list[ExperimentRun]:
     """All of them, each said on stderr as it is done."""
     found = []
     for run in runs:
-        print(f"seed {run.seed}, {run.policy}: {run.outcome.balance.skew:.1f} points", file=sys.stderr, flush=True)
+        print(f"seed {run.seed}, {run.name}: {run.outcome.balance.skew:.1f} points", file=sys.stderr, flush=True)
         found.append(run)
     return found
 
@@ -152,6 +202,19 @@ def _write_csv(path: Path, runs: Sequence[ExperimentRun]) -> None:
         writer = csv.writer(file)
         writer.writerow(["policy", "seed", "hours", "skew", "mean", "lowest", "highest"])
         writer.writerows(row for run in runs for row in run.rows())
+
+
+def _curve(options: argparse.Namespace) -> str:
+    curves = []
+    for path in options.answers:
+        try:
+            answer = json.loads(path.read_text())
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror}") from None
+        except ValueError as error:  # text that is no UTF-8 is one too
+            raise InputError(f"{path}: is not JSON: {error}") from None
+        curves.append(Curve.read(path.stem.removeprefix("moves-"), answer))
+    return drawn(curves)
 
 
 def _bounds(options: argparse.Namespace) -> dict[str, Any]:

@@ -45,7 +45,9 @@ def policies(nodes: int) -> dict[str, Document]:
     """
     names = [f"node-{place + 1:02d}" for place in range(nodes)]
     return {DEFAULT: profile()} | {
-        trial.name: profile({plugin: trial.weight}, {plugin: args} if (args := trial.args(names)) else None)
+        trial.name: profile(
+            {**trial.beside, plugin: trial.weight}, {plugin: args} if (args := trial.args(names)) else None
+        )
         for plugin, trial in trials()
     }
 

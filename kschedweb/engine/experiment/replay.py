@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kschedweb.engine.config import Configuration
+from kschedweb.engine.experiment.moving import Mover, Moving
 from kschedweb.engine.experiment.workload import HOUR, Workload
 from kschedweb.engine.framework.runtime import Factory
 from kschedweb.engine.simulation import Settings, Simulation
@@ -28,6 +29,7 @@ class ReplayResult:
     pods: int
     placed: int
     tries_in_vain: int
+    moves: list[float] | None = None  # the times of moves, in seconds; None: nobody moves pods
 
     @property
     def skew(self) -> Floats:
@@ -36,7 +38,8 @@ class ReplayResult:
 
     def to_dict(self) -> dict[str, Any]:
         placed = {"pods": self.pods, "placed": self.placed, "triesInVain": self.tries_in_vain}
-        return {**self.balance.to_dict(), **placed}
+        moved = {"moves": len(self.moves)} if self.moves is not None else {}
+        return {**self.balance.to_dict(), **placed, **moved}
 
 
 def replay(
@@ -45,18 +48,25 @@ def replay(
     *,
     registry: Mapping[str, Factory] | None = None,
     progress: Progress | None = None,
+    moving: Moving | None = None,
 ) -> ReplayResult:
     """Let the pods of ``workload`` come and go under ``configuration``; ``registry`` is as for Scheduler.
 
-    ``progress`` is called each simulated hour; what it raises ends the run. Raises SimulationError.
+    ``progress`` is called each simulated hour; what it raises ends the run. With ``moving`` pods are moved meanwhile.
+    Raises SimulationError.
     """
     use = workload.use()
+    mover = Mover(moving, configuration) if moving is not None and moving.percent else None
     settings = Settings(cycle=0.001, sample=HOUR, controllers=False)
-    simulation = Simulation(workload.objects, configuration, workload.events, settings, registry=registry, use=use)
+    # A controller puts another pod in the place of one that is moved.
+    events = [replace(event, replaced=True) for event in workload.events] if mover else workload.events
+    simulation = Simulation(workload.objects, configuration, events, settings, registry=registry, use=use)
     with np.errstate(over="ignore"):  # amounts wrap around without a word, as they do in kube-scheduler
-        for end in np.append(np.arange(HOUR, workload.seconds, HOUR), workload.seconds).tolist():
+        for end in _stops(workload.seconds, HOUR if mover is None else mover.moving.every):
             simulation.run(end)
-            if progress is not None:
+            if mover is not None:
+                mover.act(simulation)
+            if progress is not None and (end % HOUR == 0.0 or end == workload.seconds):
                 progress(end)
     result = simulation.result
     return ReplayResult(
@@ -66,4 +76,11 @@ def replay(
         len(workload.events),
         len(result.bound),
         len(result.rejected),
+        mover.times if mover is not None else None if moving is None else [],
     )
+
+
+def _stops(seconds: float, every: float) -> list[float]:
+    """Each multiple of ``every`` before the end, and the end."""
+    found: list[float] = np.append(np.arange(every, seconds, every), seconds).tolist()
+    return found

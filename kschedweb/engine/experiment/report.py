@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.experiment.future import knowing_future
+from kschedweb.engine.experiment.moving import Moving
 from kschedweb.engine.experiment.policies import DEFAULT, FUTURE, PolicyError, configuration
 from kschedweb.engine.experiment.replay import Progress, ReplayResult, replay
 from kschedweb.engine.experiment.search import FoundCandidate, document
@@ -25,11 +26,20 @@ ROOMY = 4  # times as much room for requests: as much as all pods may use
 
 @dataclass(frozen=True, slots=True)
 class ExperimentRun:
-    """One policy with one seed."""
+    """One policy with one seed; ``moves_an_hour`` is the percentage of running pods that may be moved."""
 
     policy: str
     seed: int
     outcome: ReplayResult
+    moves_an_hour: float = 0.0
+
+    @property
+    def name(self) -> str:
+        return f"{self.policy}, {self.moves_an_hour:g} % moved an hour" if self.moves_an_hour else self.policy
+
+    def to_dict(self) -> dict[str, Any]:
+        moved = {"movesAnHour": self.moves_an_hour} if self.outcome.moves is not None else {}
+        return {"policy": self.policy, "seed": self.seed, **moved, **self.outcome.to_dict()}
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """(policy, seed, hours, skew, mean, lowest, highest) after each interval."""
@@ -39,7 +49,7 @@ class ExperimentRun:
         ):
             hours = (place + 1) * self.outcome.interval / HOUR
             values = (round(float(value), 2) for value in (high - low, middle, low, high))
-            yield (self.policy, self.seed, round(hours, 4), *values)
+            yield (self.name, self.seed, round(hours, 4), *values)
 
 
 def checked(name: str, document: Any) -> None:
@@ -50,12 +60,20 @@ def checked(name: str, document: Any) -> None:
         raise PolicyError(f"{name}: {error}") from None
 
 
-def run(asked: tuple[Workload, str, Any], progress: Progress | None = None) -> ExperimentRun:
+def run(
+    asked: tuple[Workload, str, Any], progress: Progress | None = None, moving: Moving | None = None
+) -> ExperimentRun:
     """Replay a workload under a policy by its name and document; ``None`` stands for knowing the future."""
     workload, name, of_policy = asked
     if of_policy is None:
         return ExperimentRun(name, workload.seed, knowing_future(workload, progress=progress))
-    return ExperimentRun(name, workload.seed, replay(workload, configuration(of_policy), progress=progress))
+    outcome = replay(workload, configuration(of_policy), progress=progress, moving=moving)
+    return ExperimentRun(name, workload.seed, outcome, moving.percent if moving is not None else 0.0)
+
+
+def run_moved(asked: tuple[Workload, str, Any, Moving | None]) -> ExperimentRun:
+    """As ``run``, with pods moved meanwhile."""
+    return run(asked[:3], moving=asked[3])
 
 
 def bound(asked: tuple[Workload, str]) -> ExperimentRun:
@@ -79,10 +97,10 @@ def _steady(workload: Workload) -> Workload:
 
 def comparison(setup: Setup, runs: Sequence[ExperimentRun]) -> dict[str, Any]:
     """Measures of every run, and by policy their means over the seeds and the skew in parts of the default's."""
-    base = {one.seed: one.outcome.balance.skew for one in runs if one.policy == DEFAULT}
-    names = list(dict.fromkeys(one.policy for one in runs))
-    by_policy = {name: _summary([one for one in runs if one.policy == name], base) for name in names}
-    listed = [{"policy": one.policy, "seed": one.seed, **one.outcome.to_dict()} for one in runs]
+    base = {one.seed: one.outcome.balance.skew for one in runs if one.name == DEFAULT}
+    names = list(dict.fromkeys(one.name for one in runs))
+    by_policy = {name: _summary([one for one in runs if one.name == name], base) for name in names}
+    listed = [one.to_dict() for one in runs]
     return {"engine": CURRENT.engine, "setup": setup.to_dict(), "policies": by_policy, "runs": listed}
 
 

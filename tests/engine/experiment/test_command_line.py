@@ -35,6 +35,35 @@ def test_policies_are_run_side_by_side(day: str, tmp_path: Path, capsys: pytest.
     assert len(table.read_text().splitlines()) == 1 + 6 * 24
 
 
+def test_the_day_before_runs_first_and_is_not_measured(day: str, capsys: pytest.CaptureFixture[str]) -> None:
+    setup = json.dumps({key: value for key, value in json.loads(SETUP).items() if key != "since"})
+    asked = ["run", day, "--seeds", "1", "--setup", setup, "--policies", "water-level", "tidal"]
+    assert main([*asked, "--before", day]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["setup"]["since"] == 2 * 3600  # as long as the day that was recorded
+    assert [run["policy"] for run in answer["runs"]] == ["water-level", "tidal"]
+    assert main([*asked, "--before", "missing.csv"]) == 2
+    assert "missing.csv: No such file" in capsys.readouterr().err
+
+
+def test_moves_are_made_by_the_policies_but_not_by_those_they_are_compared_with(
+    day: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["run", day, "--seeds", "1", "--setup", SETUP, "--policies", "default", "water-level"]
+    assert main([*asked, "--moves-an-hour", "0", "10"]) == 0
+    text = capsys.readouterr().out
+    answer = json.loads(text)
+    assert list(answer["policies"]) == ["default", "water-level", "water-level, 10 % moved an hour"]
+    assert [run.get("movesAnHour") for run in answer["runs"]] == [None, 0.0, 10.0]
+    assert answer["runs"][2]["moves"] > 0
+    file = tmp_path / "moves-today.json"
+    file.write_text(text)
+    assert main(["curve", str(file)]) == 0
+    figure = capsys.readouterr().out
+    assert figure.startswith("<svg ")
+    assert ">today</text>" in figure
+
+
 def test_a_search_writes_a_journal_and_goes_on_from_it(
     day: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -61,6 +90,9 @@ def test_a_search_writes_a_journal_and_goes_on_from_it(
             ["run", "DAY", "--setup", SETUP, "--policy", "mine=missing.yaml"],
             "--policy mine: missing.yaml: No such file",
         ),
+        (["run", "DAY", "--setup", SETUP, "--moves-an-hour", "-1"], "--moves-an-hour: must be from 0 to 100"),
+        (["curve", "missing.json"], "missing.json: No such file"),
+        (["curve", "DAY"], "is not"),
         (["search", "DAY", "--setup", "[]"], "must be a JSON object"),
     ],
 )

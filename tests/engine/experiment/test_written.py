@@ -9,7 +9,8 @@ from statistics import mean
 
 import pytest
 
-from kschedweb.engine.experiment import Recording, Workload, replay
+from kschedweb.engine.experiment import Recording, Setup, Workload, replay
+from kschedweb.engine.experiment.__main__ import main
 from kschedweb.engine.experiment.policies import configuration, policies
 from tests.conftest import ROOT
 
@@ -37,3 +38,37 @@ def test_what_is_written_of_the_experiment_holds_and_comes_out_again(shared: Pat
     found = json.loads((WRITTEN / f"found-on-{other}.json").read_text())
     for policy, document in (("default", known["default"]), ("water-level", known["water-level"]), ("found", found)):
         assert replay(workload, configuration(document)).balance.skew == pytest.approx(skews[policy, 1], abs=0.01)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("day", ["20110303", "20110322"])
+def test_what_is_written_of_the_tides_holds_and_comes_out_again(shared: Path, day: str) -> None:
+    written = json.loads((WRITTEN / f"tidal-{day}.json").read_text())
+    worst = {(run["policy"], run["seed"]): run["worst_skew"] for run in written["runs"]}
+    assert worst.keys() == {(policy, seed) for policy in ("water-level", "tidal") for seed in SEEDS}
+    assert all(worst["tidal", seed] < worst["water-level", seed] for seed in SEEDS)
+
+    lines = gzip.decompress((shared / "data" / f"planetlab-cpu-{day}.csv.gz").read_bytes()).decode().splitlines()
+    recording = Recording.read(lines)
+    workload = Workload(recording.after(recording), 1, Setup(since=recording.seconds))
+    assert written["setup"] == workload.setup.to_dict()
+    for policy in ("water-level", "tidal"):
+        found = replay(workload, configuration(policies(workload.setup.nodes)[policy]))
+        assert found.balance.worst_skew == pytest.approx(worst[policy, 1], abs=0.01)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("day", ["20110303", "20110322"])
+def test_what_is_written_of_moves_comes_out_of_the_one_command(
+    shared: Path, day: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("KSCHEDWEB_SHARED", str(shared))
+    asked = ["run", "--day", day, "--seeds", "1", "2", "3", "--policies", "default", "water-level"]
+    assert main([*asked, "--moves-an-hour", "2"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["policies"]["water-level, 2 % moved an hour"]["ofDefault"] <= 0.30
+    written = json.loads((WRITTEN / f"moves-{day}.json").read_text())
+    assert answer["setup"] == written["setup"] == Setup().to_dict()
+    told = {(run["seed"], run.get("movesAnHour")): run["skew"] for run in written["runs"]}
+    for run in answer["runs"]:
+        assert run["skew"] == pytest.approx(told[run["seed"], run.get("movesAnHour")], abs=0.01)

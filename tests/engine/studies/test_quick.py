@@ -15,7 +15,7 @@ from kschedweb.engine.simulation import Event, PodArrives, PodLeaves, Settings
 from kschedweb.engine.studies.play.run import run
 from kschedweb.engine.studies.prepare.prepared import Prepared
 from tests.engine.builders import node, pod
-from tests.engine.studies.worlds import CLASSES, GPU, ZONE, configuration, crowd, queue
+from tests.engine.studies.worlds import CLASSES, GPU, ZONE, configuration, crowd, kept_out, queue
 from tests.support import tiers
 
 EXPLICIT = [Phase.explicit, Phase.reuse, Phase.generate]
@@ -68,7 +68,7 @@ def jam(seed: int) -> Prepared:
 @settings(max_examples=tiers.count(4, 100), deadline=None, phases=EXPLICIT)
 @given(
     seed=st.integers(0, 100_000),
-    world=st.sampled_from([jam, jam, queue, crowd]),
+    world=st.sampled_from([jam, jam, queue, crowd, kept_out]),
     strategy=st.sampled_from(["", "MostAllocated"]),
 )
 def test_the_outcome_is_the_same_to_the_last_byte(seed: int, world: Callable[[int], Prepared], strategy: str) -> None:

@@ -81,6 +81,26 @@ def queue(seed: int, pods: int = 60, nodes: int = 120) -> Prepared:
     return Prepared(begun, events, 8000.0, Settings(sample=100.0, cycle=cycle), seed=seed)
 
 
+def kept_out(seed: int, pods: int = 60, nodes: int = 10) -> Prepared:
+    """Pods that name their node, be it there or not, and owned pods that a quota lets in only now and then."""
+    made = random.Random(seed)
+    begun = [_node(f"n{number}", 0) for number in range(nodes)]
+    hard = {"pods": str(made.choice([12, 20])), "requests.cpu": "18"}
+    metadata = {"name": "q", "namespace": "default"}
+    events: list[Event] = []
+    for number in range(pods):
+        on = made.choice(["", "", "", "n0", f"n{made.randrange(nodes)}", "gone"])
+        raw = pod(f"p{number:03d}", on=on, requests={"cpu": made.choice(["250m", "1", "2", "5"])})
+        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "controller": True}
+        owned = made.random() < 0.5
+        raw["metadata"] |= {"ownerReferences": [owner]} if owned else {}
+        life = made.choice([None, 200.0, 500.0, 900.0])
+        events.append(PodArrives(round(made.uniform(0, 2000), 1), raw, life, owned and not on))
+    quota = {"kind": "ResourceQuota", "metadata": metadata, "spec": {"hard": hard}}
+    cycle = made.choice([0.0, 0.001, 0.25])
+    return Prepared([*begun, quota], events, 4000.0, Settings(sample=100.0, cycle=cycle), seed=seed)
+
+
 def _node(name: str, number: int) -> Json:
     gpus = {GPU: "4"} if number % 2 else {}
     return node(name, labels={ZONE: f"zone-{number % 3}"}, allocatable=gpus)

@@ -79,7 +79,7 @@ def fit(
 
     There is no preemption and no approval. ``check`` is called before each clone.
     """
-    scheduler = Scheduler(snapshot.copy(), configuration, registry)
+    scheduler = Scheduler.of(snapshot.copy(), configuration, registry)
     index = scheduler.snapshot.index
     order: list[int] = []
     message, failed, reasons, stopped = _held(scheduler, shape), False, [], False

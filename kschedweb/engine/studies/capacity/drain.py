@@ -9,18 +9,17 @@ for its replacement.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.controllers.nodelifecycle import with_condition_taints
+from kschedweb.engine.controllers.budgets import Budgets, EvictionBudget, replaced
+from kschedweb.engine.controllers.nodelifecycle import cordoned
 from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.framework.runtime import Factory
 from kschedweb.engine.objects.access import mapping, objects
-from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.owners import of_daemon_set
 from kschedweb.engine.state.snapshot import Snapshot
-from kschedweb.engine.studies.capacity.budgets import Budgets, EvictionBudget, replaced
 
 MIRROR = "kubernetes.io/config.mirror"
 DAEMON_SET, MIRRORED, TERMINATING = "DaemonSet", "mirror pod", "terminating"  # why a pod stays
@@ -126,10 +125,10 @@ def rehearse(
     asked = list(dict.fromkeys(names))
     for name in asked:
         snapshot.index[name]
-    cordoned = [_cordoned(snapshot.nodes[snapshot.index[name]]) for name in asked]
+    closed = [cordoned(snapshot.nodes[snapshot.index[name]]) for name in asked]
 
     def drained(order: list[str], *, whole: bool = False) -> tuple[NodeDrain, ...]:
-        scheduler = Scheduler(snapshot.copy().with_nodes(cordoned), configuration, registry)
+        scheduler = Scheduler.of(snapshot.copy().with_nodes(closed), configuration, registry)
         drain = _Drain(scheduler, Budgets(snapshot.objects), frozenset(asked), options, pulse)
         return tuple(drain.empty(name, whole=whole) for name in order)
 
@@ -176,12 +175,6 @@ def _easiest_first(snapshot: Snapshot, names: list[str], options: Options) -> li
         return blocked, held, moving
 
     return sorted(names, key=effort)
-
-
-def _cordoned(node: Node) -> Node:
-    spec = {**mapping(node.raw, "spec"), "unschedulable": True}
-    marked: Node = with_condition_taints(replace(node, unschedulable=True, raw={**node.raw, "spec": spec}))
-    return marked
 
 
 @dataclass

@@ -146,7 +146,7 @@ def fit_gangs(
         raise ValueError(f"{configuration.release.title} does not schedule such gangs")
     if not 1 <= gang.min_count <= gang.pods:
         raise ValueError(f"a gang of {gang.pods} pods cannot wait for {gang.min_count}")
-    scheduler = Scheduler(snapshot.copy(), configuration, registry)
+    scheduler = Scheduler.of(snapshot.copy(), configuration, registry)
     watch = _Watch(check or (lambda _gangs, _pods: True))
     limit = min(limit, max(MOST_PODS // gang.pods, 1))
     rows: list[list[int]] = []

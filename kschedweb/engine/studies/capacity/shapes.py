@@ -11,6 +11,7 @@ from kschedweb.engine.controllers.nodelifecycle import CONTROLLED
 from kschedweb.engine.objects.access import Json, ObjectError, mapping, objects, string_map, text
 from kschedweb.engine.objects.node import HOSTNAME, ZONE, Node
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.refusals import refusals
 from kschedweb.engine.state.snapshot import Snapshot
 
 REVISION, TEMPLATE_HASH = "deployment.kubernetes.io/revision", "pod-template-hash"
@@ -26,7 +27,7 @@ class ShapeError(ValueError):
 class PodShape:
     """Pods that differ only in their names. ``name`` is the prefix of names, ``raw`` a v1 Pod without node and status.
 
-    ``notes`` says what such pods would have in a real cluster in addition.
+    ``notes`` says what such pods would have in a real cluster in addition, and why it would not take them.
     """
 
     name: str
@@ -56,7 +57,8 @@ def pod_shape(raw: Any, snapshot: Snapshot) -> PodShape:
         kept = {key: metadata[key] for key in KEPT if metadata.get(key) is not None}
         spec = {key: value for key, value in spec.items() if key != "nodeName"}
         shaped = {"apiVersion": "v1", "kind": "Pod", "metadata": {**kept, "name": name}, "spec": spec}
-        shape = PodShape(_free(snapshot, kept, f"{name}-more"), admit(shaped, snapshot.objects))
+        said = tuple(f"A cluster would not take this pod. {one.text}." for one in refusals(shaped))
+        shape = PodShape(_free(snapshot, kept, f"{name}-more"), admit(shaped, snapshot.objects), said)
         shape.clone(1)
     except ObjectError as error:
         raise ShapeError(str(error)) from None

@@ -145,7 +145,7 @@ class _Search:
     def _try(self, added: int) -> Trial:
         new = self.shape.nodes(added)
         larger = enlarged(self.snapshot, new, self._daemons)
-        scheduler = Scheduler(larger, self.configuration, self.registry)
+        scheduler = Scheduler.of(larger, self.configuration, self.registry)
         unplaced, messages = [], []
         for pod in self.pods:
             if self.pulse is not None:
@@ -195,7 +195,7 @@ class _Search:
         held = {int(trial.snapshot.pods.node[trial.snapshot.pods.slots[pod.key]]) for pod in self.pods
                 if pod.key in trial.snapshot.pods.slots}  # fmt: skip
         spare = next(row for row in trial.new.tolist() if row not in held)
-        scheduler = Scheduler(trial.snapshot, self.configuration, self.registry)
+        scheduler = Scheduler.of(trial.snapshot, self.configuration, self.registry)
         known: dict[object, str] = {}
         grouped: dict[tuple[str, str], list[str]] = {}
         for pod, message in zip(trial.unplaced, trial.messages, strict=True):
@@ -242,7 +242,7 @@ def enlarged(snapshot: Snapshot, nodes: Sequence[Node], daemon_pods: Sequence[Js
     """A copy of ``snapshot`` with additional ``nodes``, each with the ``daemon_pods`` that match it."""
     world = World(snapshot.copy())
     for node in nodes:
-        world.set_node(node)
+        world.set_node(Node.read(snapshot.of_today(node.raw)))
     larger = world.snapshot
     larger.pending = list(snapshot.pending)
     for raw in daemon_pods:

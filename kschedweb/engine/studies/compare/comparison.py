@@ -15,17 +15,17 @@ from kschedweb.engine.cycle.request import SearchRequest
 from kschedweb.engine.framework.status import CycleError, Status
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import Observer
-from kschedweb.engine.studies.compare.significance import interval, significance
+from kschedweb.engine.studies.compare.pairs import PodPairs, paired
+from kschedweb.engine.studies.compare.twin import Twin
 from kschedweb.engine.studies.play.outcome import Outcome
 from kschedweb.engine.studies.play.playing import Registry, begin, finish
 from kschedweb.engine.studies.play.recorder import STEPS, Progress
 from kschedweb.engine.studies.play.rewind import Rewind, knows
+from kschedweb.engine.studies.play.successors import last_node
 from kschedweb.engine.studies.prepare.prepared import Prepared
 
 if TYPE_CHECKING:
     from kschedweb.engine.simulation.life import Life
-
-__all__ = ["Comparison", "PlacementChange", "compare", "interval", "significance"]
 
 NOT_SCORED = "The scheduler did not score the node the pod went to before: it had found enough others."
 ROOM_MADE = "Room had been made for the pod on its new node, so no scores were needed."
@@ -36,6 +36,8 @@ NEVER_TRIED = "The pod was never tried."
 @dataclass(frozen=True, slots=True)
 class PlacementChange:
     """A pod whose last node is ``before`` in the first run and ``after`` in the second; "" is no node.
+
+    ``before_pod`` and ``after_pod`` took its place and had these nodes; "" is the pod itself.
 
     ``plugin`` is the one whose weighted score favours the new node over the old one most, by ``lead`` points, at the
     pod's last try. Or it is the one that rejects the old node; then ``lead`` is ``None``. ``said`` is the scheduler's
@@ -50,26 +52,36 @@ class PlacementChange:
     lead: int | None = None
     said: str = ""
     follows: bool = False
+    before_pod: str = ""
+    after_pod: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        names = ("pod", "before", "after", "plugin", "lead", "said", "follows")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in self.__slots__}
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The changes among the ``pods`` pods that both runs have: other nodes, and a node in one run only."""
+    """The changes among the ``pods`` pods that both runs have: other nodes, and a node in one run only.
 
-    pods: int
+    ``pairs`` are these pods: those for which a node was looked for.
+    """
+
+    pairs: PodPairs
     moved: list[PlacementChange]
     newly_unscheduled: list[PlacementChange]
     newly_scheduled: list[PlacementChange]
 
+    @property
+    def pods(self) -> int:
+        return len(self.pairs.listed)
+
     def counts(self) -> dict[str, Any]:
-        """The number of changes of each kind, and of pods that each plugin moved, most first."""
+        """The number of changes of each kind, of pods that one run has alone, and of those that each plugin moved."""
         by_plugin = Counter(change.plugin for change in self.moved)
         return {
             "pods": self.pods,
+            "onlyBefore": len(self.pairs.only_before),
+            "onlyAfter": len(self.pairs.only_after),
             "moved": len(self.moved),
             "newlyUnscheduled": len(self.newly_unscheduled),
             "newlyScheduled": len(self.newly_scheduled),
@@ -92,47 +104,51 @@ def compare(
     first_configuration: Configuration,
     second_configuration: Configuration,
     *,
+    second_prepared: Prepared | None = None,
     registry: Registry | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Compare two runs. The reasons come from the second run's tries, or the first's for pods that gained a node.
+    """Compare two runs, of ``prepared`` both unless the second has a scenario of its own.
 
+    The reasons come from the second run's tries, or the first's for pods that gained a node.
     ``progress(virtual seconds, pods explained, pods to explain)`` may raise to end the comparison.
     """
-    changes = list(_changes(first, second))
+    pairs = paired(first, second)
+    changes = list(_changes(first, second, pairs))
     gained = [change for change in changes if not change.before]
     others = [change for change in changes if change.before]
     why = _Why(others, second, first_configuration, progress)
-    why.find_out(prepared, second_configuration, registry)
+    why.find_out(second_prepared or prepared, second_configuration, registry)
     why_not = _Why([_turned(change) for change in gained], first, second_configuration, progress)
     why_not.find_out(prepared, first_configuration, registry)
     known = [why.known(change) for change in others]
     return Comparison(
-        pods=len(first.index.keys() & second.index.keys()),
+        pairs=pairs,
         moved=[change for change in known if change.after],
         newly_unscheduled=[change for change in known if not change.after],
         newly_scheduled=[_turned(why_not.known(_turned(change))) for change in gained],
     )
 
 
-def _changes(first: Outcome, second: Outcome) -> Iterable[PlacementChange]:
+def _changes(first: Outcome, second: Outcome, pairs: PodPairs) -> Iterable[PlacementChange]:
     """Pods with another last node, in the order of their arrival in the first run."""
-    for pod, row in first.index.items():
-        other = second.index.get(pod)
-        if other is not None and (first.attempts[row] or second.attempts[other]):
-            before, after = _last_node(first, row), _last_node(second, other)
-            if before != after:
-                yield PlacementChange(pod, before, after)
-
-
-def _last_node(outcome: Outcome, row: int) -> str:
-    node = int(outcome.node[row])
-    return outcome.nodes[node] if node >= 0 else ""
+    for pair in pairs.listed:
+        before, after = last_node(first, pair.before), last_node(second, pair.after)
+        if before != after:
+            names = (first.pods[pair.before], second.pods[pair.after])
+            who = ("" if name == pair.pod else name for name in names)
+            yield PlacementChange(pair.pod, before, after, before_pod=next(who), after_pod=next(who))
 
 
 def _turned(change: PlacementChange) -> PlacementChange:
     """The change from the second run to the first."""
-    return replace(change, before=change.after, after=change.before)
+    return replace(
+        change,
+        before=change.after,
+        after=change.before,
+        before_pod=change.after_pod,
+        after_pod=change.before_pod,
+    )
 
 
 class _AllAskedError(Exception):
@@ -150,9 +166,9 @@ class _Why(Observer):
     def __init__(
         self, changes: list[PlacementChange], outcome: Outcome, other: Configuration, progress: Progress | None
     ) -> None:
-        self._other, self._start = other, 0
+        self._other, self._start, self._twin = other, 0, Twin(other.release.cluster)
         self._instead: Scheduler | None = None
-        rows = {outcome.index[change.pod]: change for change in changes}
+        rows = {outcome.index[change.after_pod or change.pod]: change for change in changes}
         self._outcome, self._progress, self._steps = outcome, progress, 0
         self._wanted = {row: change for row, change in rows.items() if outcome.attempts[row]}
         self._left = set(self._wanted)
@@ -181,7 +197,8 @@ class _Why(Observer):
     def _explain(self, scheduler: Scheduler, registry: Registry | None) -> None:
         """From now on tries are those of ``scheduler``."""
         self.scheduler = scheduler
-        self._instead = Scheduler(scheduler.snapshot, self._other, registry, nominator=scheduler.nominator)
+        seen = self._twin.of(scheduler.snapshot)
+        self._instead = Scheduler.of(seen, self._other, registry, nominator=scheduler.nominator)
 
     def known(self, change: PlacementChange) -> PlacementChange:
         """The change with its reason."""
@@ -233,7 +250,7 @@ class _Why(Observer):
     def _comes_to(self, node: str, pod: Pod) -> bool:
         """Whether the other configuration takes the same ``node`` for the pod, or none as well."""
         assert self._instead is not None
-        self._instead.use(self.scheduler.snapshot)
+        self._instead.use(self._twin.of(self.scheduler.snapshot))
         try:
             return self._instead.find(pod, SearchRequest(start=self._start)).node == node
         except CycleError:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from kschedweb.engine.controllers.admission import DEFAULT, OFF_BY_DEFAULT, ON_BY_DEFAULT
 from kschedweb.engine.documents.leaves import (
     Choice,
     Duration,
     Flag,
-    LabelSelector,
     Number,
     Object,
     Quantity,
@@ -17,60 +17,17 @@ from kschedweb.engine.documents.leaves import (
 )
 from kschedweb.engine.documents.types import REQUIRED, ByType, Either, Field, ListOf, MapOf, Struct
 from kschedweb.engine.objects.access import Json, ObjectError, mapping
-from kschedweb.engine.objects.labels import is_label_value, is_qualified_name
-from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.studies.document import parts
-from kschedweb.engine.studies.document.limits import MOST_CHANGES, MOST_COUNT, MOST_OBJECTS, MOST_REPLICAS, MOST_SHAPES
+from kschedweb.engine.pricing import table
+from kschedweb.engine.studies.document import parts, workloads
+from kschedweb.engine.studies.document.actions import CHANGE, FILE, LABEL_VALUES, NAME
+from kschedweb.engine.studies.document.autoscalers import AUTOSCALER
+from kschedweb.engine.studies.document.limits import MOST_CHANGES, MOST_OBJECTS, MOST_SHAPES
 
 VERSION, KIND = "kschedweb/v1", "Scenario"
 DAY = parts.DAY
 LEAST_WINDOW = 1800.0  # seconds
-MOST_NAMES = 100_000
-CONTROLLERS = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job")
 FORMATS = ("openb", "csv", "records")
-NAME = Text(1, 63, r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", "lower-case letters, digits and hyphens, as a name in Kubernetes")
-OBJECT_NAME = Text(
-    1, 253, r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?", "lower-case letters, digits, hyphens and dots, as a name in Kubernetes"
-)
-FILE = Text(1, 200)
-WORKLOAD = Text(
-    1, 400, rf"[^/\s]+/({'|'.join(CONTROLLERS)})/[^/\s]+", f"namespace/Kind/name, Kind one of {', '.join(CONTROLLERS)}"
-)
-
-
-def _labels(raw: Json) -> None:
-    for key, value in raw.items():
-        if not isinstance(key, str) or not is_qualified_name(key):
-            raise ObjectError(f"[{key!r}]: is no key of a label")
-        if value is not None and (not isinstance(value, str) or not is_label_value(value)):
-            raise ObjectError(f"[{key!r}]: is no value of a label")
-
-
-def _manifest(raw: Json) -> None:
-    """Check that pods can be made from a workload."""
-    metadata = mapping(raw, "metadata")
-    if not isinstance(metadata.get("name"), str) or not metadata["name"]:
-        raise ObjectError("metadata.name: is missing")
-    if raw.get("kind") == "Pod":
-        Pod.read(raw)
-        return
-    template = mapping(mapping(raw, "spec"), "template", "spec.")
-    if not mapping(template, "spec", "spec.template.").get("containers"):
-        raise ObjectError("spec.template.spec.containers: is missing")
-    try:
-        inner = {**mapping(template, "metadata", "spec.template."), "name": "a"}
-        Pod.read({"metadata": inner, "spec": template["spec"]})
-    except ObjectError as error:
-        raise ObjectError(f"spec.template.{error}") from None
-
-
-def _taint(raw: Json) -> None:
-    if raw.get("effect") not in ("NoSchedule", "PreferNoSchedule", "NoExecute"):
-        raise ObjectError("effect: must be NoSchedule, PreferNoSchedule or NoExecute")
-    if not isinstance(raw.get("key"), str) or not raw["key"]:
-        raise ObjectError("key: is missing")
-    Node.read({"metadata": {"name": "a"}, "spec": {"taints": [raw]}})
 
 
 def _spec(raw: Json) -> None:
@@ -84,112 +41,6 @@ def _object(raw: Json) -> None:
         raise ObjectError("metadata.name: is missing")
 
 
-LABEL_VALUES = MapOf(Text(0, 63, r"|[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?", "a value of a label"))
-TAINTS = ListOf(Object(_taint), most=100)
-REPLICAS = Number(0, MOST_REPLICAS, whole=True)
-WHICH = (
-    Field("nodes", ListOf(OBJECT_NAME, 1, MOST_NAMES), "Names of nodes."),
-    Field("selector", LabelSelector(), "A label selector of nodes."),
-    Field("zone", Text(1, 63), "All nodes of this zone."),
-)
-ONE_WHICH = (("nodes", "selector", "zone"),)
-
-
-def _of_nodes(make: Any, help: str, *more: Field, one_of: tuple[tuple[str, ...], ...] = ()) -> Struct:
-    return Struct(make.__name__, help, (*WHICH, *more), make=make, one_of=ONE_WHICH + one_of)
-
-
-ADD_NODES = Struct(
-    "AddNodes",
-    "Nodes join: copies of a node, new ones, or those of a file.",
-    (
-        Field("count", Number(1, MOST_COUNT, whole=True), "How many nodes.", 1),
-        Field("like", OBJECT_NAME, "The node that they are copies of."),
-        Field("name", NAME, "What they are called, followed by a number."),
-        Field("file", FILE, "The file that lists them."),
-        Field("format", Choice(("openb",)), "The form of the file.", "openb"),
-        Field("labels", LABEL_VALUES, "Labels beside those of the node that they are like.", {}),
-        Field("taints", TAINTS, "Taints beside those of the node that they are like.", ()),
-        Field("allocatable", MapOf(Quantity()), "Amounts by resource; 110 pods unless said else.", {}),
-        Field("zones", ListOf(Text(1, 63), 1, 1000), "Zones that the nodes go to, one after the other.", ()),
-    ),
-    make=parts.AddNodes,
-    one_of=(("like", "name", "file"),),
-)
-ACTIONS: dict[str, Struct] = {
-    "addNodes": ADD_NODES,
-    "removeNodes": _of_nodes(parts.RemoveNodes, "Nodes are gone at once, and their pods with them."),
-    "drainNodes": _of_nodes(
-        parts.DrainNodes, "Nodes are cordoned and their pods evicted, but for those of DaemonSets."
-    ),
-    "cordonNodes": _of_nodes(parts.CordonNodes, "Nodes take no new pods."),
-    "uncordonNodes": _of_nodes(parts.UncordonNodes, "Nodes take new pods again."),
-    "taintNodes": _of_nodes(
-        parts.TaintNodes,
-        "Nodes get taints, or lose them.",
-        Field("taints", TAINTS, "Taints that the nodes get.", ()),
-        Field("remove", ListOf(Text(1, 317), 1, 100), "Keys of taints that the nodes lose.", ()),
-    ),
-    "labelNodes": _of_nodes(
-        parts.LabelNodes,
-        "Nodes get labels, or lose them.",
-        Field("labels", Object(_labels), "Labels; null takes a label away.", REQUIRED),
-    ),
-    "resizeNodes": _of_nodes(
-        parts.ResizeNodes,
-        "Nodes have more or less to give.",
-        Field("allocatable", MapOf(Quantity(), least=1), "Amounts by resource."),
-        Field("factor", Number(0, 1000, above=True), "What CPU and memory are multiplied by."),
-        one_of=(("allocatable", "factor"),),
-    ),
-    "failZone": Struct(
-        "FailZone",
-        "Kubelets of a zone fall silent.",
-        (Field("zone", Text(1, 63), "The zone.", REQUIRED),),
-        make=parts.FailZone,
-    ),
-    "scaleWorkload": Struct(
-        "ScaleWorkload",
-        "A workload has more pods, or fewer.",
-        (
-            Field("workload", WORKLOAD, "namespace/Kind/name.", REQUIRED),
-            Field("replicas", REPLICAS, "How many pods it has then.", REQUIRED),
-        ),
-        make=parts.ScaleWorkload,
-    ),
-    "addWorkload": Struct(
-        "AddWorkload",
-        "A workload comes with its pods.",
-        (
-            Field("manifest", Object(_manifest, (*CONTROLLERS, "Pod")), "The workload.", REQUIRED),
-            Field("replicas", REPLICAS, "How many pods, in place of what the manifest says."),
-            Field("life", Duration(above=True), "How long each pod runs; for ever where it is left out."),
-        ),
-        make=parts.AddWorkload,
-    ),
-    "removeWorkload": Struct(
-        "RemoveWorkload",
-        "A workload goes with its pods.",
-        (Field("workload", WORKLOAD, "namespace/Kind/name.", REQUIRED),),
-        make=parts.RemoveWorkload,
-    ),
-}
-
-
-def _change(at: float, **actions: Any) -> parts.ScenarioChange:
-    return next(parts.ScenarioChange(at, action, key) for key, action in actions.items() if action is not None)
-
-
-CHANGE = Struct(
-    "Change",
-    "",
-    (
-        Field("at", Duration(), "When, from the beginning.", 0.0),
-        *(Field(key, shape, shape.help, argument=key) for key, shape in ACTIONS.items()),
-    ),
-    make=_change,
-    one_of=(tuple(ACTIONS),),
-)
 COLUMN = ByType(
     Text(1, 200),
     Struct(
@@ -263,21 +114,12 @@ POD_SHAPE = Struct(
     ),
     make=parts.PodShape,
 )
-TIDE = Struct(
-    "Tide",
-    "",
-    (
-        Field("low", Number(0, 1), "The least rate of a day, as a share of the highest.", 0.3),
-        Field("peak", Duration(), "The hour of the highest rate; the scenario begins at midnight.", 14 * 3600.0),
-    ),
-    make=parts.Tide,
-)
 GENERATE = Struct(
     "Generate",
     "Pods that come at random.",
     (
         Field("perHour", Number(0, 1e7, above=True), "Pods an hour, at the peak where there are tides.", REQUIRED),
-        Field("tide", TIDE, "How the rate swings over a day; left out: it does not."),
+        Field("tide", workloads.TIDE, "How the rate swings over a day; left out: it does not."),
         Field("shapes", ListOf(POD_SHAPE, 1, MOST_SHAPES), "The kinds of pods.", REQUIRED),
         Field("namespace", NAME, "The pods' namespace.", "default"),
         Field("at", Duration(), "When the first can come.", 0.0),
@@ -310,6 +152,22 @@ def _base(snapshot: str | None, empty: bool | None) -> parts.Base:
     return parts.Base(snapshot)
 
 
+def _admission(enable: tuple[str, ...], disable: tuple[str, ...]) -> frozenset[str]:
+    if both := sorted(set(enable) & set(disable)):
+        raise ValueError(f"{', '.join(both)}: is enabled and disabled; leave it out of one of them")
+    return (DEFAULT | set(enable)) - set(disable)
+
+
+PLUGINS = ListOf(Choice((*ON_BY_DEFAULT, *OFF_BY_DEFAULT)))
+ADMISSION = Struct(
+    "Admission",
+    "",
+    (
+        Field("enable", PLUGINS, f"Plugins that are on too: of {', '.join(OFF_BY_DEFAULT)}.", ()),
+        Field("disable", PLUGINS, f"Plugins that are off: of {', '.join(ON_BY_DEFAULT)}.", ()),
+    ),
+    make=_admission,
+)
 DOCUMENT = Struct(
     "Scenario",
     "A cluster, and what happens to it.",
@@ -394,13 +252,21 @@ DOCUMENT = Struct(
                     ),
                     Field("cycle", Duration(), "What a try to schedule takes.", 0.001),
                     Field("sample", Duration(above=True), "How often is measured how things stand.", 60.0),
-                    Field("controllers", Flag(), "Whether nodes in trouble are tainted and pods evicted.", True),
+                    Field(
+                        "controllers",
+                        Flag(),
+                        "Whether nodes in trouble are tainted, pods evicted, and HorizontalPodAutoscalers followed.",
+                        True,
+                    ),
+                    Field("admission", ADMISSION, "Which admission plugins of the API server are on.", DEFAULT),
                 ),
                 make=parts.RunOf,
             ),
             "How the scenario is run.",
             parts.RunOf(),
         ),
+        Field("autoscaler", AUTOSCALER, "Who lets nodes come and go; nobody where it is left out."),
+        Field("prices", table.PART, "What nodes cost: a PriceTable, so that the cost of a run is measured."),
     ),
     make=_document,
 )

@@ -8,6 +8,7 @@ MOST_COUNT = 20_000  # nodes that one change adds
 MOST_NODES = 20_000
 MOST_REPLICAS = 100_000
 MOST_SHAPES = 1_000
+MOST_STEPS = 1_000  # of a load, and cron entries of a workload
 MOST_PODS = 300_000  # that come in one scenario
 MOST_EVENTS = 1_000_000
 MOST_FOLLOWERS = 20_000  # workloads that follow recorded use

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from kschedweb.engine.autoscaling.document import Karpenter
+from kschedweb.engine.controllers.admission import DEFAULT
+from kschedweb.engine.controllers.autoscaling.cron import parse
 from kschedweb.engine.objects.access import Json
+from kschedweb.engine.pricing.table import PriceTable
+from kschedweb.engine.simulation.autoscaling.groups import LEAST_WASTE, NodeGroup
 
 ALL, PENDING, ARRIVALS = "all", "pending", "arrivals"
 NONE, WATERMARKS, HISTORY, TRACE = "none", "watermarks", "history", "trace"
 DAY = 86400.0
+PRESSURES = ("MemoryPressure", "DiskPressure", "PIDPressure")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +105,17 @@ class ResizeNodes(Which):
 
 
 @dataclass(frozen=True, slots=True)
+class SetConditions(Which):
+    """Set the status of conditions by type: True, False or Unknown."""
+
+    conditions: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.conditions.get("Ready") == "Unknown" and set(self.conditions) & {*PRESSURES}:
+            raise ValueError("of a node whose Ready is Unknown nobody knows the pressure: leave it out")
+
+
+@dataclass(frozen=True, slots=True)
 class FailZone:
     """The kubelets of the zone's nodes fall silent."""
 
@@ -125,8 +142,81 @@ class RemoveWorkload:
     workload: str
 
 
-OfNodes = RemoveNodes | DrainNodes | CordonNodes | UncordonNodes | TaintNodes | LabelNodes | ResizeNodes
-OfWorkloads = ScaleWorkload | AddWorkload | RemoveWorkload
+@dataclass(frozen=True, slots=True)
+class Tide:
+    """A daily cycle of arrivals: the full rate at ``peak`` (seconds after midnight), down to the share ``low``."""
+
+    low: float = 0.3
+    peak: float = 14 * 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class LoadStep:
+    """All pods of a workload together would use ``cores`` (a quantity) from ``at`` on."""
+
+    at: float
+    cores: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoadOf:
+    """What all pods of a workload together would use: ``cores`` (a quantity) at the peak of ``tide``, or ``steps``."""
+
+    cores: str | None = None
+    tide: Tide | None = None
+    steps: tuple[LoadStep, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.tide is not None and self.cores is None:
+            raise ValueError("tide goes with cores alone")
+        times = [step.at for step in self.steps or ()]
+        if times != sorted(set(times)):
+            raise ValueError("steps must be in the order of their times, each at a time of its own")
+
+
+@dataclass(frozen=True, slots=True)
+class AutoscaleWorkload:
+    """Scale a workload as a HorizontalPodAutoscaler does; ``cpu`` is its target in percent of requests.
+
+    A pod is ready ``startup`` seconds after it got its node.
+    """
+
+    workload: str
+    most: int
+    least: int = 1
+    cpu: int = 80
+    behavior: Json | None = None
+    startup: float = 0.0
+    load: LoadOf | None = None
+
+    def __post_init__(self) -> None:
+        if self.least > self.most:
+            raise ValueError("min must not be above max")
+
+
+@dataclass(frozen=True, slots=True)
+class CronEntry:
+    """A workload has ``replicas`` pods from each time on at which ``schedule`` is due, in UTC."""
+
+    schedule: str
+    replicas: int
+
+    def __post_init__(self) -> None:
+        parse(self.schedule)
+
+
+@dataclass(frozen=True, slots=True)
+class CronWorkload:
+    """Scale a workload at times of the day."""
+
+    workload: str
+    entries: tuple[CronEntry, ...]
+    startup: float = 0.0
+    load: LoadOf | None = None
+
+
+OfNodes = RemoveNodes | DrainNodes | CordonNodes | UncordonNodes | TaintNodes | LabelNodes | ResizeNodes | SetConditions
+OfWorkloads = ScaleWorkload | AddWorkload | RemoveWorkload | AutoscaleWorkload | CronWorkload
 Action = OfNodes | AddNodes | FailZone | OfWorkloads
 
 
@@ -187,14 +277,6 @@ class Trace:
     def __post_init__(self) -> None:
         if (self.format == "csv") != (self.columns is not None):
             raise ValueError("columns must be there with format csv, and only then")
-
-
-@dataclass(frozen=True, slots=True)
-class Tide:
-    """A daily cycle of arrivals: the full rate at ``peak`` (seconds after midnight), down to the share ``low``."""
-
-    low: float = 0.3
-    peak: float = 14 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,13 +363,48 @@ class UseOf:
 
 @dataclass(frozen=True, slots=True)
 class RunOf:
-    """How the scenario is run; with ``until`` ``None``, until nothing more happens."""
+    """How the scenario is run; with ``until`` ``None``, until nothing more happens.
+
+    ``admission`` names the API server's plugins that are on.
+    """
 
     until: float | None = None
     place: str = ALL
     cycle: float = 0.001
     sample: float = 60.0
     controllers: bool = True
+    admission: frozenset[str] = DEFAULT
+
+
+@dataclass(frozen=True, slots=True)
+class KarpenterOf:
+    """Karpenter looks after the nodes. A node joins ``launch`` seconds after it was asked for, and loses its startup
+    taints ``startup`` seconds later. Nodes of the base that are of no NodePool count as of ``adopt``, "" for none."""
+
+    karpenter: Karpenter
+    launch: float = 60.0
+    startup: float = 10.0
+    adopt: str = ""
+
+    def __post_init__(self) -> None:
+        names = [pool.name for pool in self.karpenter.pools]
+        if self.adopt and self.adopt not in names:
+            raise ValueError(f"adopt: there is no NodePool {self.adopt}; there are {', '.join(names)}")
+
+
+@dataclass(frozen=True, slots=True)
+class GroupsOf:
+    """cluster-autoscaler looks after node groups; times in seconds."""
+
+    groups: tuple[NodeGroup, ...]
+    expander: str = LEAST_WASTE
+    launch: float = 60.0
+    threshold: float = 0.5
+    unneeded: float = 600.0
+    after_add: float = 600.0
+
+
+AutoscalerOf = KarpenterOf | GroupsOf
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,3 +417,5 @@ class Document:
     arrivals: tuple[Trace | Generate, ...] = ()
     use: UseOf = field(default_factory=UseOf)
     run: RunOf = field(default_factory=RunOf)
+    autoscaler: AutoscalerOf | None = None
+    prices: PriceTable | None = None

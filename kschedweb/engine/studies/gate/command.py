@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from kschedweb.engine.config import Release
 from kschedweb.engine.documents.leaves import DocumentProblem
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.access import Json, ObjectError
+from kschedweb.engine.pricing import table
+from kschedweb.engine.pricing.table import PriceTable
 from kschedweb.engine.releases import RELEASES, ReleaseError, read_gates, released
+from kschedweb.engine.releases.classic import classic_release, edition_of
+from kschedweb.engine.releases.classic.policy import is_policy_text
 from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.document.parts import ALL, PENDING
 from kschedweb.engine.studies.document.reading import Brought, ReadError, brought, document, documents, problem
-from kschedweb.engine.studies.gate import gate, rendering, thresholds
+from kschedweb.engine.studies.gate import files, gate, rendering, thresholds
 from kschedweb.engine.studies.gate.thresholds import Thresholds
 from kschedweb.engine.studies.prepare.prepared import Prepared, prepare
 
@@ -32,6 +36,7 @@ SHORT = {
     "max_moved": "maxMoved",
     "max_pending": "maxPending",
     "max_skew_increase": "maxSkewIncrease",
+    "zone_loss_priority": "zoneLossPriority",
 }
 
 
@@ -40,15 +45,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = DESCRIPTION
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add = parser.add_argument
-    add("--policy", required=True, metavar="FILE", help="the KubeSchedulerConfiguration that is to ship (YAML, JSON)")
+    add("--policy", required=True, metavar="FILE", help="the configuration or Policy that is to ship (YAML, JSON)")
     add("--baseline", metavar="FILE", help="what it is held against; without it kube-scheduler's defaults")
-    released = f"the release that runs %s: {', '.join(RELEASES)}"
+    released = f"the release that runs %s: {', '.join(RELEASES)}, of a Policy 1.13 or 1.9"
     add("--release", default="", help=released % "the policy")
     add("--baseline-release", help=f"{released % 'the baseline'}; without it the policy's")
     add("--feature-gates", default="", help="of the policy's release, as kube-scheduler's: Name=true,Other=false")
     add("--baseline-feature-gates", help="of the baseline's release; without it the policy's, where it is the same")
+    files.configure(parser)
     add("--snapshot", metavar="FILE", help="the cluster: kubectl get nodes,pods,… --all-namespaces -o json (or yaml)")
     add("--scenario", metavar="FILE", help="what happens there: a scenario (docs/scenarios.md), or one exported")
+    add("--prices", metavar="FILE", help="what nodes of the snapshot cost: a PriceTable (docs/money.md)")
     add("--place", choices=(ALL, PENDING), help="all (default): pods with a node are placed anew; pending: they stay")
     add("--seed", type=_seed, default=1, help="of what a scenario generates at random; 1 without it")
     add("--thresholds", metavar="FILE", help="all thresholds in a file (YAML, JSON); options go before it")
@@ -56,6 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--max-moved", metavar="N", help="pods that go to another node: a number, or such as 10%%")
     add("--max-pending", metavar="N", help="pods that wait at the end")
     add("--max-skew-increase", metavar="POINTS", help="percentage points, of CPU and of memory requests at the end")
+    add("--zone-loss-priority", metavar="P", help="pods from this priority on find a node after the loss of any zone")
     limit = "limits of a measure: NAME:max=40, NAME:min=3, NAME:maxChange=10%%, several with commas; may be repeated"
     add("--measure", action="append", default=[], metavar="NAME:LIMIT", help=limit)
     add("--format", choices=rendering.FORMATS, help="json without it, or what the output's ending says")
@@ -65,13 +73,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def answer(options: argparse.Namespace) -> int:
     """Write the verdict and return the exit status. Raises DocumentError, whose paths name options."""
-    after, before = _releases(options)
     baseline = Path(options.baseline) if options.baseline else None
+    shipped = _bytes(options.policy, "--policy")
+    held = _bytes(options.baseline, "--baseline") if baseline else None
+    after, before = _releases(options, shipped, held)
     asked = gate.GateQuestion(
-        policy=gate.Policy(Path(options.policy).name, _bytes(options.policy, "--policy"), after),
-        baseline=gate.Policy(baseline.name, _bytes(options.baseline, "--baseline"), before)
-        if baseline
-        else gate.Policy(gate.DEFAULTS, release=before),
+        policy=gate.Policy(Path(options.policy).name, shipped, after),
+        baseline=gate.Policy(baseline.name, held, before) if baseline else gate.Policy(gate.DEFAULTS, release=before),
         thresholds=_thresholds(options),
         about=" on ".join(Path(file).name for file in (options.scenario, options.snapshot) if file),
     )
@@ -115,22 +123,26 @@ def _form(file: str, form: str | None) -> str:
     return found
 
 
-def _releases(options: argparse.Namespace) -> tuple[Release, Release]:
-    """(the policy's release, the baseline's). Raises DocumentError."""
+def _releases(options: argparse.Namespace, policy: bytes, baseline: bytes | None) -> tuple[Release, Release]:
+    """(the policy's release, the baseline's). Without a baseline it is that of the policy. Raises DocumentError."""
     gates = options.baseline_feature_gates
     if gates is None:
         gates = options.feature_gates if options.baseline_release in (None, options.release) else ""
     name = options.release if options.baseline_release is None else options.baseline_release
     return (
-        _release(options.release, options.feature_gates, "--release"),
-        _release(name, gates, "--baseline-release"),
+        _release(policy, options.release, options.feature_gates, options.file, "--release"),
+        _release(policy if baseline is None else baseline, name, gates, options.file, "--baseline-release"),
     )
 
 
-def _release(name: str, gates: str, option: str) -> Release:
+def _release(document: bytes, name: str, gates: str, given: Sequence[str], option: str) -> Release:
+    """The release that reads the document: a classic one, 1.13 if none is named, for a Policy."""
     try:
-        return released(name, read_gates(gates))
-    except ReleaseError as error:
+        switched = read_gates(gates)
+        if not is_policy_text(document):
+            return released(name, switched, files.given(given))
+        return classic_release(edition_of({"version": name, "gates": [gate for gate, on in switched.items() if on]}))
+    except (ReleaseError, ObjectError) as error:
         raise DocumentError([DocumentProblem(option, str(error))]) from None
 
 
@@ -140,10 +152,11 @@ def _prepared(options: argparse.Namespace) -> Prepared:
             [DocumentProblem("--snapshot", "is missing: name a file with the cluster, or a --scenario")]
         )
     listed = _objects(options.snapshot) if options.snapshot else []
+    prices = _prices(options.prices)
     option = f"--{'scenario' if options.scenario else 'snapshot'}"
     try:
         if not options.scenario:
-            return gate.prepared_of(listed, place=options.place or ALL, seed=options.seed)
+            return gate.prepared_of(listed, place=options.place or ALL, seed=options.seed, prices=prices)
         return _played(options, listed)
     except DocumentError as error:
         file = options.scenario or options.snapshot
@@ -153,6 +166,8 @@ def _prepared(options: argparse.Namespace) -> Prepared:
 def _played(options: argparse.Namespace, listed: list[Json]) -> Prepared:
     if options.place:
         raise DocumentError([DocumentProblem("", "--place goes with a snapshot alone: the scenario says run.place")])
+    if options.prices:
+        raise DocumentError([DocumentProblem("", "--prices goes with a snapshot alone: the scenario says prices")])
     try:
         given: Brought = brought(_bytes(options.scenario, "--scenario"))
     except ReadError as error:
@@ -192,6 +207,17 @@ def _objects(file: str) -> list[Json]:
         raise problem(f"--snapshot {file}", error) from None
     except DocumentError as error:
         raise DocumentError([_of_file(one, f"--snapshot {file}", "snapshot") for one in error.problems]) from None
+
+
+def _prices(file: str | None) -> PriceTable | None:
+    if not file:
+        return None
+    try:
+        return table.read(document(_bytes(file, "--prices")))
+    except ReadError as error:
+        raise problem(f"--prices {file}", error) from None
+    except table.TableError as error:
+        raise DocumentError([_of_file(one, f"--prices {file}", "") for one in error.problems]) from None
 
 
 def _thresholds(options: argparse.Namespace) -> Thresholds:

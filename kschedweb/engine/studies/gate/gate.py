@@ -11,9 +11,12 @@ from kschedweb.engine.config import Configuration, Release
 from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.access import Json
+from kschedweb.engine.pricing.table import PriceTable
 from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.simulation import NodeJoins, PodArrives, SimulationError
+from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks.table import Watermarks
+from kschedweb.engine.studies.capacity.buffer import buffer
 from kschedweb.engine.studies.compare.comparison import compare
 from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.document.parts import ALL, Document, RunOf, UseOf
@@ -40,7 +43,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A KubeSchedulerConfiguration as text (``None``: kube-scheduler's defaults), its name, and who runs it."""
+    """A policy as text (``None``: kube-scheduler's defaults), its name, and who runs it."""
 
     label: str
     document: str | bytes | None = None
@@ -117,18 +120,23 @@ def verdict(prepared: Prepared, asked: GateQuestion, *, progress: Progress | Non
     after, warnings = configured(asked.policy, "policy")
     before, _ = configured(asked.baseline, "baseline")
     nodes, pods = size(prepared)
+    ends = list[Snapshot]()
     outcomes = [
-        _played(prepared, one, _heard(progress, f"Under {title}:"))
+        _played(prepared, one, _heard(progress, f"Under {title}:"), ends.append)
         for one, title in zip((before, after), reversed(titles(asked.policy, asked.baseline)), strict=True)
     ]
+    least, losses = asked.thresholds.zone_loss_priority, None
+    if least is not None:
+        losses = buffer(ends[1], after, priority=least)
     told = _heard(progress, "Moved pods explained:")
     comparison = compare(outcomes[0], outcomes[1], prepared, before, after, progress=told)
     measures = [measure(outcome) for outcome in outcomes]
-    judged = judge(Pair(outcomes[0], outcomes[1], measures[0], measures[1], comparison), asked.thresholds)
+    pair = Pair(outcomes[0], outcomes[1], measures[0], measures[1], comparison, losses)
+    judged = judge(pair, asked.thresholds)
     notes = tuple(_notes(outcomes[0], pods))
     upgraded = None
-    if asked.policy.release.title != asked.baseline.release.title:
-        first, second = asked.baseline.release, asked.policy.release
+    first, second = asked.baseline.release, asked.policy.release
+    if first.title != second.title and first.reads is second.reads is None:
         upgraded = report(Upgrade(first, second, asked.policy.document, outcomes[0], outcomes[1], comparison))
     return GateVerdict(asked, judged, nodes, pods, prepared.seed, after.release.engine, notes, warnings, upgraded)
 
@@ -152,18 +160,20 @@ def prepared_of(
     seed: int = 1,
     now: float | None = None,
     utilisation: Watermarks | None = None,
+    prices: PriceTable | None = None,
 ) -> Prepared:
     """A scenario in which the pods of the ``listed`` objects are placed and nothing else happens.
 
     With ``place`` "all", bound pods are placed again; with "pending" they keep their nodes. ``now`` is when the objects
-    were read, in seconds of the epoch; the default is the newest time in them. Raises DocumentError.
+    were read, in seconds of the epoch; the default is the newest time in them. ``prices`` are what nodes cost. Raises
+    DocumentError.
     """
     kinds = [raw.get("kind") for raw in listed if isinstance(raw, dict)]
     missing = [text for kind, text in (("Node", NO_NODE), ("Pod", NO_POD)) if kind not in kinds]
     if missing:
         raise DocumentError([DocumentProblem("snapshot", missing[0])])
     use = UseOf("none" if utilisation is None else "watermarks")
-    document = Document(name="gate", use=use, run=RunOf(place=place))
+    document = Document(name="gate", use=use, run=RunOf(place=place), prices=prices)
     time = newest_time(listed) if now is None else now
     return prepare(document, listed, {}, seed=seed, now=time, utilisation=utilisation)
 
@@ -219,9 +229,11 @@ def _seconds(text: Any) -> float:
         return 0.0
 
 
-def _played(prepared: Prepared, configuration: Configuration, heard: Heard | None) -> Outcome:
+def _played(
+    prepared: Prepared, configuration: Configuration, heard: Heard | None, ended: Callable[[Snapshot], object]
+) -> Outcome:
     try:
-        return run(prepared, configuration, progress=heard)
+        return run(prepared, configuration, progress=heard, ended=ended)
     except (SimulationError, CycleError) as error:
         raise DocumentError([DocumentProblem("scenario", f"cannot be played: {error}")]) from None
 

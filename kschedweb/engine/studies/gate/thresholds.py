@@ -10,6 +10,7 @@ from typing import Any
 from kschedweb.engine.documents.leaves import DocumentProblem, Number, Problems, kind
 from kschedweb.engine.documents.types import Either, Field, MapOf, Struct
 from kschedweb.engine.objects.access import Json
+from kschedweb.engine.studies.capacity.buffer import LOWEST
 from kschedweb.engine.studies.document.document import DocumentError
 
 ANY = "any"
@@ -69,12 +70,14 @@ class Limits:
 class Thresholds:
     """``None`` is no threshold. ``max_moved`` may be a share of the pods that have a node under both policies,
     ``max_newly_unschedulable`` of all pods that are to be scheduled; ``max_skew_increase`` is in percentage points.
+    Pods of at least ``zone_loss_priority`` have to find a node again after the loss of any one zone.
     """
 
     max_newly_unschedulable: Amount | None = Amount(0.0)
     max_moved: Amount | None = None
     max_pending: float | None = None
     max_skew_increase: float | None = None
+    zone_loss_priority: int | None = None
     measures: Mapping[str, Limits] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -89,6 +92,7 @@ class Thresholds:
         written |= {} if self.max_moved is None else {"maxMoved": self.max_moved.plain}
         written |= {} if self.max_pending is None else {"maxPending": whole(self.max_pending)}
         written |= {} if self.max_skew_increase is None else {"maxSkewIncrease": whole(self.max_skew_increase)}
+        written |= {} if self.zone_loss_priority is None else {"zoneLossPriority": self.zone_loss_priority}
         return written | (
             {"measures": {name: one.plain for name, one in self.measures.items()}} if self.measures else {}
         )
@@ -137,7 +141,7 @@ THRESHOLDS = Struct(
         Field(
             "maxNewlyUnschedulable",
             SHARE,
-            "Pods that find no node and would under the baseline: a number, a percentage, or any.",
+            "Pods that find no node but would under the baseline: a number, a percentage, or any.",
             Amount(0.0),
         ),
         Field("maxMoved", SHARE, "Pods that go to another node: a number, a percentage, or any."),
@@ -146,6 +150,11 @@ THRESHOLDS = Struct(
             "maxSkewIncrease",
             Either(ANY, Number(0.0, 1e6)),
             "Percentage points by which the skew of CPU and of memory requests at the end may grow.",
+        ),
+        Field(
+            "zoneLossPriority",
+            Either(ANY, Number(LOWEST, -LOWEST - 1, whole=True)),
+            "Pods of this priority and above find a node again after the loss of any one zone at the end.",
         ),
         Field("measures", MapOf(LIMITS), "Limits of measures by their names.", {}),
     ),

@@ -8,11 +8,14 @@ from typing import Any
 
 from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.studies.capacity.buffer import Buffer
 from kschedweb.engine.studies.compare.comparison import NEVER_TRIED, Comparison, PlacementChange
 from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.gate.thresholds import Amount, Limits, Thresholds
-from kschedweb.engine.studies.measure.measures import HIGHER, LOWER, PODS, POINTS, Measure, Measures
+from kschedweb.engine.studies.measure.groups import group_of
+from kschedweb.engine.studies.measure.measures import HIGHER, LOWER, PERCENT, PODS, POINTS, Measure, Measures
 from kschedweb.engine.studies.play.outcome import Outcome
+from kschedweb.engine.studies.play.successors import last_node, latest
 
 PASS, FAIL = "pass", "fail"
 MOST_PODS = 50  # listed in a check
@@ -85,19 +88,23 @@ class GateJudgement:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The two runs with their measures, and how they differ."""
+    """The two runs with their measures, and how they differ.
+
+    ``losses`` is what follows from the loss of each zone at the end of the second, where that is asked for.
+    """
 
     before: Outcome
     after: Outcome
     before_measures: Measures
     after_measures: Measures
     comparison: Comparison
+    losses: Buffer | None = None
 
 
 def judge(pair: Pair, thresholds: Thresholds) -> GateJudgement:
     """Check ``pair.after`` against ``pair.before``; raises DocumentError for an unknown measure."""
     _known(pair, thresholds)
-    lost, scheduled = newly_unschedulable(pair), _scheduled(pair.before, pair.after)
+    lost, scheduled = newly_unschedulable(pair), _scheduled(pair)
     counts = pair.comparison.counts() | {"scheduled": scheduled, "newlyUnschedulable": len(lost)}
     measures = tuple(_both(pair))
     return GateJudgement(tuple(_checks(pair, thresholds, lost, scheduled)), scheduled, counts, measures)
@@ -109,7 +116,7 @@ def _checks(pair: Pair, asked: Thresholds, lost: list[PlacementChange], schedule
         said = "No pod is newly unschedulable"
         if lost:
             said = (
-                f"{counted(len(lost), 'pod')} {_verb(len(lost), 'finds', 'find')} no node and would under the baseline"
+                f"{counted(len(lost), 'pod')} {_verb(len(lost), 'finds', 'find')} no node but would under the baseline"
             )
         label = "Newly unschedulable pods"
         yield _of_pods("newly_unschedulable", label, lost, asked.max_newly_unschedulable, whole, said)
@@ -124,6 +131,8 @@ def _checks(pair: Pair, asked: Thresholds, lost: list[PlacementChange], schedule
     if asked.max_skew_increase is not None:
         limits = Limits(max_change=Amount(asked.max_skew_increase))
         yield from (_measured(pair, name, limits) for name in SKEWS)
+    if pair.losses is not None:
+        yield _zone_loss(pair.losses)
     yield from (_measured(pair, name, limits) for name, limits in asked.measures.items())
 
 
@@ -140,16 +149,33 @@ def _listing(check: Check, pods: Iterable[PlacementChange]) -> Check:
 
 
 def _pending(pair: Pair, most: float) -> Check:
-    outcome = pair.after
+    outcome, before = pair.after, pair.before
+    nodes = {one.after: last_node(before, one.before) for one in pair.comparison.pairs.listed}
     waiting = [
-        PlacementChange(outcome.pods[row], _node(pair.before, outcome.pods[row]), "", said=_said(outcome, row))
+        PlacementChange(outcome.pods[row], nodes.get(row, ""), "", said=_said(outcome, row))
         for row in outcome.pending.tolist()
     ]
-    value, before = float(len(waiting)), float(len(pair.before.pending))
+    value, base = float(len(waiting)), float(len(before.pending))
     verb = _verb(len(waiting), "waits", "wait")
     sentence = f"{counted(len(waiting), 'pod')} {verb} at the end; {_allowed(Amount(most))}."
     label = "Pods that wait at the end"
-    return _listing(Check("pending", label, value <= most, value, before, PODS, {"max": most}, sentence), waiting)
+    return _listing(Check("pending", label, value <= most, value, base, PODS, {"max": most}, sentence), waiting)
+
+
+def _zone_loss(losses: Buffer) -> Check:
+    """Whether all pods that count are placed again, whichever zone is lost; the pods are those of the worst loss."""
+    worst, of = losses.worst, f"of priority {losses.priority:,} and above"
+    left = worst.pods - worst.placed if worst is not None else 0
+    if worst is None:
+        sentence = "No node has a zone, so there is no zone to lose."
+    elif not left:
+        sentence = f"Every pod {of} finds a node again after the loss of any one zone."
+    else:
+        found = f"{counted(left, 'pod')} {of} {_verb(left, 'finds', 'find')} no node"
+        sentence = f"{found} after the loss of zone {worst.name}; allowed: none."
+    stranded = [PlacementChange(one.pod, "", "", said=one.message) for one in worst.stranded] if worst else []
+    label = "Pods without a node after the loss of a zone"
+    return _listing(Check("zone_loss", label, not left, float(left), None, PODS, {"max": 0}, sentence), stranded)
 
 
 def _measured(pair: Pair, name: str, limits: Limits) -> Check:
@@ -188,7 +214,7 @@ def _sentence(measure: Measure, limits: Limits, value: float, base: float | None
     if base is not None:
         change = value - base
         direction = "more" if change > 0 else "less"
-        said += f", {amount(abs(change), measure.unit)} {direction} than" if change else ", as much as"
+        said += f", {amount(abs(change), unit_of_change(measure.unit))} {direction} than" if change else ", the same as"
         said += " under the baseline"
     allowed = [
         f"at {word} {amount(limit, measure.unit)}"
@@ -198,7 +224,7 @@ def _sentence(measure: Measure, limits: Limits, value: float, base: float | None
     if limits.max_change is not None:
         way = {LOWER: "more", HIGHER: "less"}.get(measure.direction, "more or less")
         most = limits.max_change
-        by = f"{most.number:g} %" if most.percent else amount(most.number, measure.unit)
+        by = f"{most.number:g} %" if most.percent else amount(most.number, unit_of_change(measure.unit))
         allowed.append(f"at most {by} {way}")
     return f"{said}; allowed: {' and '.join(allowed)}."
 
@@ -209,44 +235,36 @@ def _sentence(measure: Measure, limits: Limits, value: float, base: float | None
 def newly_unschedulable(pair: Pair) -> list[PlacementChange]:
     """Pods that wait without a node under the policy, but not under the baseline.
 
-    They include pods that only this run has, such as replacements of preempted pods, and pods whose scheduler name has
-    no profile in the policy.
+    They include pods that only this run has, and pods whose scheduler name has no profile in the policy.
     """
-    first, second = pair.before, pair.after
+    first, second, pairs = pair.before, pair.after, pair.comparison.pairs
     found = {change.pod: change for change in pair.comparison.newly_unscheduled}
-    waited = {first.pods[row] for row in first.pending.tolist()} | set(first.ignored)
-    for row in second.pending.tolist():
-        pod = second.pods[row]
-        if pod not in waited:
-            found.setdefault(pod, PlacementChange(pod, _node(first, pod), "", said=_said(second, row)))
+    waits, waited = set(second.pending.tolist()), set(first.pending.tolist())
+    told = [(one.pod, one.after, last_node(first, one.before)) for one in pairs.listed if one.before not in waited]
+    told += [(second.pods[row], row, "") for row in pairs.only_after]
+    for pod, row, before in told:
+        if row in waits and pod not in found:
+            found[pod] = PlacementChange(pod, before, "", said=_said(second, row), after_pod=second.pods[row])
+    before_rows = latest(first)
     for pod in second.ignored:
-        if pod not in waited:
-            found[pod] = PlacementChange(pod, _node(first, pod), "", said=NO_PROFILE)
+        if pod not in first.ignored:
+            before = last_node(first, before_rows[pod]) if pod in before_rows else ""
+            found[pod] = PlacementChange(pod, before, "", said=NO_PROFILE)
     return [_with_message(change, second) for change in found.values()]
 
 
 def _with_message(change: PlacementChange, outcome: Outcome) -> PlacementChange:
     """The change with the pod's last message, if its comparison has none."""
-    row = outcome.index.get(change.pod)
+    row = outcome.index.get(change.after_pod or change.pod)
     if row is None or change.said not in ("", NEVER_TRIED):
         return change
     return replace(change, said=_said(outcome, row) or change.said)
 
 
-def _scheduled(first: Outcome, second: Outcome) -> int:
+def _scheduled(pair: Pair) -> int:
     """The number of pods with a node in both runs, without those that had it from the beginning."""
-    both = 0
-    for pod, row in first.index.items():
-        other = second.index.get(pod)
-        if other is not None and (first.attempts[row] or second.attempts[other]):
-            both += bool(first.node[row] >= 0 and second.node[other] >= 0)
-    return both
-
-
-def _node(outcome: Outcome, pod: str) -> str:
-    row = outcome.index.get(pod)
-    node = -1 if row is None else int(outcome.node[row])
-    return outcome.nodes[node] if node >= 0 else ""
+    listed = pair.comparison.pairs.listed
+    return sum(bool(pair.before.node[one.before] >= 0 and pair.after.node[one.after] >= 0) for one in listed)
 
 
 def _said(outcome: Outcome, row: int) -> str:
@@ -274,7 +292,12 @@ def _both(pair: Pair) -> Iterator[dict[str, Any]]:
     for one in pair.after_measures:
         before = _find(pair.before_measures, one.name)
         told = {key: value for key, value in asdict(one).items() if key != "value"}
-        yield {**told, "baseline": before.value if before else None, "policy": one.value}
+        yield {
+            **told,
+            "group": group_of(one.name).name,
+            "baseline": before.value if before else None,
+            "policy": one.value,
+        }
 
 
 # Words.
@@ -304,7 +327,19 @@ def number(value: float) -> str:
     return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.3g}"
 
 
+def unit_of_change(unit: str) -> str:
+    """The unit of a difference: that of two percentages is in points."""
+    return POINTS if unit == PERCENT else unit
+
+
 def amount(value: float, unit: str) -> str:
     """A value with its unit, in the singular or plural."""
-    singular = {"pods": "pod", "nodes": "node", POINTS: "point", "budgets": "budget"}
+    singular = {
+        "pods": "pod",
+        "nodes": "node",
+        POINTS: "point",
+        "budgets": "budget",
+        "changes": "change",
+        "node-hours": "node-hour",
+    }
     return f"{number(value)} {singular.get(unit, unit) if value == 1 else unit}"

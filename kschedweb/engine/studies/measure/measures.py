@@ -7,16 +7,19 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.state.columns import Floats
+from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED
+from kschedweb.engine.studies.measure import overtime
 from kschedweb.engine.studies.measure.fragmentation import fragmentation
+from kschedweb.engine.studies.measure.groups import rank
+from kschedweb.engine.studies.measure.occupancy import HOUR, empty_nodes, node_cost, node_hours
+from kschedweb.engine.studies.measure.paid import paid
 from kschedweb.engine.studies.play.outcome import Kind, Outcome
 
 LOWER, HIGHER, NEITHER = "lower", "higher", ""
-PODS, NODES, SECONDS, POINTS, PERCENT = "pods", "nodes", "s", "points", "%"
-MOST_TIMES = 512  # times at which means over time are sampled
+PODS, NODES, SECONDS, POINTS, PERCENT, NODE_HOURS = "pods", "nodes", "s", "points", "%", "node-hours"
+MONEY, PODS_AN_HOUR = "money", "pods an hour"
 WORDS = {CPU: "CPU", MEMORY: "memory"}
 
 
@@ -37,7 +40,7 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """The measures of a run, the most important first."""
+    """The measures of a run, the most important group first."""
 
     listed: tuple[Measure, ...]
 
@@ -69,13 +72,16 @@ def measure(outcome: Outcome) -> Measures:
         *_scheduling(outcome),
         *_waiting(outcome),
         *_leaving(outcome),
+        *_scaling(outcome),
+        *_costs(outcome),
         *_nodes(outcome),
+        *_autoscaling(outcome),
+        *_fragmentation(outcome),
         *(one for resource in outcome.resources for one in _requests(outcome, resource)),
         *(one for resource in (CPU, MEMORY) for one in _use(outcome, resource)),
     )
-    return Measures(
-        tuple(one if one.value is None else replace(one, value=float(f"{one.value:.12g}")) for one in found)
-    )
+    exact = (one if one.value is None else replace(one, value=float(f"{one.value:.12g}")) for one in found)
+    return Measures(tuple(sorted(exact, key=lambda one: rank(one.name))))
 
 
 def _scheduling(outcome: Outcome) -> Iterator[Measure]:
@@ -83,12 +89,12 @@ def _scheduling(outcome: Outcome) -> Iterator[Measure]:
     waited = (outcome.bound - outcome.arrived)[tried & ~np.isnan(outcome.bound)]
     said = "from its arrival until it was bound; pods that were never bound do not count"
     yield Measure(
-        "unscheduled", "Unscheduled pods", float(len(outcome.pending)), PODS, LOWER, "Pods that wait still at the end."
+        "unscheduled", "Unscheduled pods", float(len(outcome.pending)), PODS, LOWER, "Pods that still wait at the end."
     )
     yield Measure(
         "wait_median",
         "Time to schedule, median",
-        _quantile(waited, 0.5),
+        overtime.quantile(waited, 0.5),
         SECONDS,
         LOWER,
         f"How long a pod took {said}.",
@@ -96,7 +102,7 @@ def _scheduling(outcome: Outcome) -> Iterator[Measure]:
     yield Measure(
         "wait_p99",
         "Time to schedule, 99th percentile",
-        _quantile(waited, 0.99),
+        overtime.quantile(waited, 0.99),
         SECONDS,
         LOWER,
         f"How long the slowest of a hundred pods took {said}.",
@@ -105,10 +111,10 @@ def _scheduling(outcome: Outcome) -> Iterator[Measure]:
 
 def _waiting(outcome: Outcome) -> Iterator[Measure]:
     pending, times = outcome.samples.pending.astype(np.float64), outcome.samples.time
-    mean = _mean(pending, times, outcome.end)
+    mean = overtime.mean(pending, times, outcome.end)
     most = float(pending.max()) if pending.size else None
     yield Measure("pending_mean", "Pods pending, mean", mean, PODS, LOWER, "Pods that waited, on average over time.")
-    yield Measure("pending_most", "Pods pending, at most", most, PODS, LOWER, "Pods that waited at once, at most.")
+    yield Measure("pending_most", "Pods pending, at most", most, PODS, LOWER, "The most pods that waited at once.")
 
 
 def _leaving(outcome: Outcome) -> Iterator[Measure]:
@@ -122,7 +128,24 @@ def _leaving(outcome: Outcome) -> Iterator[Measure]:
         evicted,
         PODS,
         LOWER,
-        "Pods told to leave their node: by a drain, a taint, or its end.",
+        "Pods evicted by a drain or a taint, or because their node was removed.",
+    )
+    yield Measure(
+        "failed",
+        "Failed pods",
+        float((kinds == Kind.FAILED).sum()),
+        PODS,
+        LOWER,
+        "Pods that the kubelet of their node did not accept.",
+    )
+    unknown = outcome.samples.unknown
+    yield Measure(
+        "unknown_most",
+        "Pods in unknown state, at most",
+        None if unknown is None else float(unknown.max(initial=0)),
+        PODS,
+        LOWER,
+        "The most pods at once on nodes whose kubelet is silent: nobody knows whether they run.",
     )
     if outcome.budgets:
         beyond = float(outcome.guards.beyond.sum())
@@ -133,7 +156,7 @@ def _leaving(outcome: Outcome) -> Iterator[Measure]:
             beyond,
             PODS,
             LOWER,
-            "Pods that had to go while more pods of their PodDisruptionBudget were down already than it allows.",
+            "Pods evicted beyond what their PodDisruptionBudget allows to be down at once.",
         )
         yield Measure(
             "budgets_disrupted",
@@ -141,18 +164,143 @@ def _leaving(outcome: Outcome) -> Iterator[Measure]:
             broken,
             "budgets",
             LOWER,
-            "PodDisruptionBudgets of which more pods were down at once than they allow.",
+            "PodDisruptionBudgets with more pods down at once than they allow.",
         )
 
 
-def _nodes(outcome: Outcome) -> Iterator[Measure]:
-    there = ~np.isnan(outcome.allocatable([outcome.end], CPU)[-1])
-    placed = outcome.placed(outcome.end)
-    taken = np.zeros(len(outcome.nodes), dtype=np.bool_)
-    taken[placed[placed >= 0]] = True
+def _scaling(outcome: Outcome) -> Iterator[Measure]:
+    if not outcome.scaled:
+        return
+    looks = [outcome.looks.of(place) for place in range(len(outcome.scaled))]
+    means = [overtime.mean(one.replicas.astype(np.float64), one.time, outcome.end) for one in looks]
     yield Measure(
-        "nodes_empty", "Empty nodes", float((there & ~taken).sum()), NODES, HIGHER, "Nodes without any pod at the end."
+        "replicas_mean",
+        "Replicas of scaled workloads, mean",
+        sum(mean for mean in means if mean is not None),
+        PODS,
+        LOWER,
+        "Pods that all scaled workloads ask for together, on average over time.",
     )
+    yield Measure(
+        "scalings",
+        "Changes of scale",
+        float(len(outcome.scalings.time)),
+        "changes",
+        LOWER,
+        "How often the number of pods of a workload was changed.",
+    )
+    known = above = 0
+    for one, target in zip(looks, outcome.targets, strict=True):
+        used = one.utilization[~np.isnan(one.utilization)] if not np.isnan(target) else np.zeros(0)
+        known, above = known + used.size, above + int((used > target).sum())
+    yield Measure(
+        "above_target",
+        "Time above target",
+        100.0 * above / known if known else None,
+        PERCENT,
+        LOWER,
+        "Share of an autoscaler's looks, 15 seconds apart, at which its pods used more CPU than it aims at.",
+    )
+
+
+def _nodes(outcome: Outcome) -> Iterator[Measure]:
+    there, used = node_hours(outcome)
+    yield Measure(
+        "node_hours", "Node-hours", there, NODE_HOURS, LOWER, "How long nodes were there, all nodes added up."
+    )
+    yield Measure(
+        "node_hours_used",
+        "Node-hours in use",
+        used,
+        NODE_HOURS,
+        LOWER,
+        "How long nodes ran more than pods of DaemonSets and static pods, all nodes added up.",
+    )
+    yield Measure(
+        "nodes_empty",
+        "Empty nodes",
+        float(empty_nodes(outcome, [outcome.end])[0]),
+        NODES,
+        HIGHER,
+        "Nodes with nothing but pods of DaemonSets and static pods at the end.",
+    )
+
+
+def _autoscaling(outcome: Outcome) -> Iterator[Measure]:
+    """What an autoscaler of nodes did, and what its nodes cost."""
+    if not outcome.prices.size:
+        return
+    cost, unpriced = node_cost(outcome)
+    known = bool((~np.isnan(outcome.prices)).any())
+    yield Measure(
+        "node_cost",
+        "Cost of nodes by their offerings",
+        cost if known else None,
+        MONEY,
+        LOWER,
+        "What the nodes cost by the prices of their offerings, in the currency of these."
+        + (" Nodes without a known price do not count." if unpriced else ""),
+    )
+    if unpriced:
+        yield Measure(
+            "node_hours_unpriced",
+            "Node-hours without a price",
+            unpriced,
+            NODE_HOURS,
+            NEITHER,
+            "How long nodes were there whose price is not known, all nodes added up.",
+        )
+    for what, label in ((LAUNCHED, "launched"), (REMOVED, "removed")):
+        count = sum(one[1] == what for one in outcome.deeds)
+        yield Measure(
+            f"nodes_{what}", f"Nodes {label}", float(count), NODES, NEITHER, f"Nodes that the autoscaler {label}."
+        )
+    kinds = outcome.forced.kind
+    hours = outcome.end / HOUR
+    yield Measure(
+        "evictions_rate",
+        "Evictions an hour",
+        float((kinds == Kind.EVICTED).sum()) / hours if hours else None,
+        PODS_AN_HOUR,
+        LOWER,
+        "Pods that had to leave their node, on average an hour.",
+    )
+
+
+def _costs(outcome: Outcome) -> Iterator[Measure]:
+    unit = outcome.kinds.currency
+    if not unit:
+        return
+    found = paid(outcome)
+    said = "nodes without a price count nothing"
+    yield Measure("cost", "Cost of nodes", found.there.amount, unit, LOWER, f"What all nodes cost; {said}.")
+    yield Measure(
+        "cost_used",
+        "Cost of nodes in use",
+        found.used.amount,
+        unit,
+        LOWER,
+        f"What nodes cost while they run more than pods of DaemonSets and static pods, as if they were alone; {said}.",
+    )
+    yield Measure(
+        "cost_used_end",
+        "Cost of nodes in use at the end",
+        found.used_hour,
+        f"{unit}/h",
+        LOWER,
+        f"What the nodes that run more than pods of DaemonSets and static pods at the end cost an hour; {said}.",
+    )
+    yield Measure(
+        "unpriced_node_hours",
+        "Node-hours without a price",
+        found.there.unpriced,
+        NODE_HOURS,
+        LOWER,
+        "How long nodes without a price were there, all added up: they are in no cost.",
+    )
+
+
+def _fragmentation(outcome: Outcome) -> Iterator[Measure]:
     counts = np.bincount(outcome.shape[outcome.shape >= 0], minlength=len(outcome.eligible))
     asked = np.zeros((len(outcome.resources), len(outcome.eligible)), dtype=np.int64)
     known = np.flatnonzero(outcome.shape >= 0)
@@ -174,19 +322,19 @@ def _nodes(outcome: Outcome) -> Iterator[Measure]:
 
 
 def _requests(outcome: Outcome, resource: str) -> Iterator[Measure]:
-    times = _times(outcome)
+    times = overtime.times_of(outcome)
     loads = 100.0 * outcome.loads(times, resource).astype(np.float64)
     has = ~np.isnan(loads).all(axis=1)
     if not has.any():
         return
     words = _words(resource)
-    skew, spread = _skew(loads), _spread(loads)
+    skew, spread = overtime.skew(loads), overtime.spread(loads)
     of = f"the requested share of {words}"
     for name, label, column, sentence in (
-        ("skew", "Skew", skew, f"Highest node less the lowest, by {of}"),
+        ("skew", "Skew", skew, f"The fullest node minus the emptiest, by {of}"),
         ("spread", "Spread", spread, f"Standard deviation over the nodes of {of}"),
     ):
-        mean, last = _mean(column, times, outcome.end), _last(column)
+        mean, last = overtime.mean(column, times, outcome.end), overtime.last(column)
         yield Measure(
             f"{name}_{resource}",
             f"{label} of {words} requests",
@@ -206,7 +354,7 @@ def _requests(outcome: Outcome, resource: str) -> Iterator[Measure]:
     asked, amount = outcome.requested(times, resource), outcome.allocatable(times, resource)
     whole = np.nansum(amount, axis=1)
     share = 100.0 * np.divide(asked.sum(axis=1), whole, out=np.full(len(whole), np.nan), where=whole > 0.0)
-    mean = _mean(share, times, outcome.end)
+    mean = overtime.mean(share, times, outcome.end)
     sentence = f"Share of all {words} that is requested by pods on nodes, on average over time."
     yield Measure(f"requested_{resource}", f"Requested {words}", mean, PERCENT, NEITHER, sentence)
 
@@ -218,14 +366,14 @@ def _use(outcome: Outcome, resource: str) -> Iterator[Measure]:
     if not levels.size or np.isnan(levels).all():
         return
     words, end = _words(resource), outcome.end
-    skew, spread = _mean(_skew(levels), times, end), _mean(_spread(levels), times, end)
+    skew, spread = overtime.mean(overtime.skew(levels), times, end), overtime.mean(overtime.spread(levels), times, end)
     yield Measure(
         f"use_skew_{resource}",
         f"Skew of {words} use",
         skew,
         POINTS,
         LOWER,
-        f"Highest node less the lowest, by the share of {words} that is really used, on average over time.",
+        f"The fullest node minus the emptiest, by the share of {words} that is really used, on average over time.",
     )
     yield Measure(
         f"use_spread_{resource}",
@@ -247,48 +395,3 @@ def _use(outcome: Outcome, resource: str) -> Iterator[Measure]:
 
 def _words(resource: str) -> str:
     return WORDS.get(resource, resource)
-
-
-def _times(outcome: Outcome) -> Floats:
-    """The times for means: those of samples, evenly thinned, and the end."""
-    times = outcome.samples.time
-    step = max(1, -(-len(times) // MOST_TIMES))
-    if len(times) < MOST_TIMES // 8:  # a short run, of which there are few samples
-        times, step = np.linspace(0.0, outcome.end, MOST_TIMES // 8), 1
-    return np.unique(np.append(times[::step], outcome.end))
-
-
-def _skew(levels: Floats) -> Floats:
-    """The level of the highest less that of the lowest node at each time, nan without nodes. Shape [times]."""
-    return _by_time(levels, lambda known: float(known.max() - known.min()))
-
-
-def _spread(levels: Floats) -> Floats:
-    return _by_time(levels, lambda known: float(known.std()))
-
-
-def _by_time(levels: Floats, of: Any) -> Floats:
-    rows = [row[~np.isnan(row)] for row in levels]
-    return np.array([of(row) if row.size else np.nan for row in rows], dtype=np.float64)
-
-
-def _mean(values: NDArray[np.float64], times: Floats, end: float) -> float | None:
-    """The mean over time: each value holds until the next one, the last to ``end``; ``None`` without values."""
-    known = ~np.isnan(values)
-    lasts = np.diff(np.append(times, max(end, times[-1]) if times.size else end))
-    weight = float(lasts[known].sum())
-    if not known.any():
-        return None
-    return float((values[known] * lasts[known]).sum() / weight) if weight else float(values[known].mean())
-
-
-def _last(values: Floats) -> float | None:
-    known = values[~np.isnan(values)]
-    return float(known[-1]) if known.size else None
-
-
-def _quantile(values: Floats, share: float) -> float | None:
-    """The smallest value such that at least ``share`` of all values are at most that."""
-    if not values.size:
-        return None
-    return float(np.sort(values)[max(0, int(np.ceil(share * values.size)) - 1)])

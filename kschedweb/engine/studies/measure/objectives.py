@@ -6,8 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.studies.measure.groups import rank
 from kschedweb.engine.studies.measure.measures import HIGHER, LOWER, NEITHER, PODS, WORDS, Measure
 from kschedweb.engine.studies.play.outcome import Outcome
+from kschedweb.engine.studies.play.successors import last_node, latest
 
 MOVED = "moved"
 MOVED_SENTENCE = "Pods that end on another node than under the base policy."
@@ -31,11 +33,26 @@ _ALWAYS = (
     Objective(MOVED, "Pods moved", LOWER),
     Objective("preemptions", "Preemptions", LOWER),
     Objective("evictions", "Evictions", LOWER),
+    Objective("failed", "Failed pods", LOWER),
+    Objective("unknown_most", "Pods in unknown state, at most", LOWER),
+    Objective("node_hours", "Node-hours", LOWER),
+    Objective("node_hours_used", "Node-hours in use", LOWER),
     Objective("nodes_empty", "Empty nodes", HIGHER),
 )
 _OF_BUDGETS = (
     Objective("disruptions", "Disruptions beyond a budget", LOWER),
     Objective("budgets_disrupted", "Budgets disrupted", LOWER),
+)
+_OF_PRICES = (
+    Objective("cost", "Cost of nodes", LOWER),
+    Objective("cost_used", "Cost of nodes in use", LOWER),
+    Objective("cost_used_end", "Cost of nodes in use at the end", LOWER),
+    Objective("unpriced_node_hours", "Node-hours without a price", LOWER),
+)
+_OF_SCALING = (
+    Objective("replicas_mean", "Replicas of scaled workloads, mean", LOWER),
+    Objective("scalings", "Changes of scale", LOWER),
+    Objective("above_target", "Time above target", LOWER),
 )
 _OF_RESOURCE = (
     ("skew_{}", "Skew of {} requests", LOWER),
@@ -52,12 +69,24 @@ _OF_USE = (
 )
 
 
-def known(resources: Iterable[str] = (CPU, MEMORY), *, use: bool = True, budgets: bool = True) -> list[Objective]:
-    """The objectives of a run with these resources; ``use`` and ``budgets`` add those of real use and budgets."""
-    found = [*_ALWAYS, *(_OF_BUDGETS if budgets else ())]
+def known(
+    resources: Iterable[str] = (CPU, MEMORY),
+    *,
+    use: bool = True,
+    budgets: bool = True,
+    scaled: bool = True,
+    priced: bool = True,
+) -> list[Objective]:
+    """The objectives of a run with these resources, the most important group first.
+
+    ``use``, ``budgets``, ``scaled`` and ``priced`` add those of real use, of budgets, of workloads that are scaled, and
+    of what nodes cost.
+    """
+    found = [*_ALWAYS, *(_OF_BUDGETS if budgets else ()), *(_OF_SCALING if scaled else ())]
+    found += _OF_PRICES if priced else ()
     found += [_of(one, resource) for resource in resources for one in _OF_RESOURCE]
     found += [_of(one, resource) for resource in (CPU, MEMORY) for one in _OF_USE] if use else []
-    return found
+    return sorted(found, key=lambda one: rank(one.name))
 
 
 def _of(template: tuple[str, str, str], resource: str) -> Objective:
@@ -66,9 +95,8 @@ def _of(template: tuple[str, str, str], resource: str) -> Objective:
 
 
 def places(outcome: Outcome) -> dict[str, str]:
-    """The last node of each pod, "" for none."""
-    names = [*outcome.nodes, ""]
-    return {pod: names[int(outcome.node[row])] for pod, row in outcome.index.items()}
+    """The last node of each pod, or of the last one that took its place; "" for none."""
+    return {pod: last_node(outcome, row) for pod, row in latest(outcome).items()}
 
 
 def moved(before: Mapping[str, str], after: Mapping[str, str]) -> Measure:

@@ -22,7 +22,7 @@ from kschedweb.engine.simulation import Observer
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.studies.play.outcome import Outcome
 from kschedweb.engine.studies.play.playing import Registry, begin, finish
-from kschedweb.engine.studies.play.rewind import Rewind, Rewinds, knows
+from kschedweb.engine.studies.play.rewind import Heard, Rewind, Rewinds, knows, nobody
 from kschedweb.engine.studies.prepare.prepared import Prepared
 
 if TYPE_CHECKING:
@@ -66,8 +66,11 @@ def decide(
     attempts: int | None = None,
     rewinds: Rewinds | None = None,
     registry: Registry | None = None,
+    heard: Heard = nobody,
 ) -> Decided:
     """Explain try ``attempt`` of the pod ``namespace/name``; -1 is the last.
+
+    ``heard`` is told the virtual time (seconds) now and then on the way to the try, and may raise to end it.
 
     With ``outcome``, the last try is found without replaying the run. Without it, ``attempts``, the pod's number of
     tries, saves a run that counts them. ``rewinds`` of the run make further decisions faster. If several pods had the
@@ -78,7 +81,7 @@ def decide(
     if outcome is not None:
         attempts, lives = (int(outcome.attempts[row]), outcome.pods.count(pod)) if row >= 0 else (0, 0)
     elif attempts is None:
-        counting = _Counting(pod)
+        counting = _Counting(pod, heard)
         finish(begin(prepared, configuration, counting, registry=registry), prepared)
         attempts, lives = counting.attempts, counting.lives
     if not attempts:
@@ -87,10 +90,10 @@ def decide(
     if not 1 <= wanted <= attempts:
         raise NoSuchTryError(f"Pod {pod}: was tried {attempts} times in this run, there is no try {attempt}")
     if outcome is not None and wanted == attempts and knows(outcome, row):
-        rewind = rewinds.before(row) if rewinds else Rewind(prepared, configuration, outcome, registry=registry)
-        reached = _ReachedError(rewind.to(row), float(outcome.tries.time[row]), int(outcome.tries.start[row]))
+        rewind = rewinds.before(row, heard) if rewinds else Rewind(prepared, configuration, outcome, registry=registry)
+        reached = _ReachedError(rewind.to(row, heard), float(outcome.tries.time[row]), int(outcome.tries.start[row]))
         return _looked_at(rewind.scheduler, reached, wanted, attempts)
-    until = _Until(pod, wanted, lives)
+    until = _Until(pod, wanted, lives, heard)
     simulation = begin(prepared, configuration, until, registry=registry)
     try:
         finish(simulation, prepared)
@@ -130,21 +133,22 @@ class _ReachedError(Exception):
 
 
 class _Counting(Observer):
-    def __init__(self, key: str) -> None:
-        self.key, self.lives, self.attempts = key, 0, 0
+    def __init__(self, key: str, heard: Heard) -> None:
+        self.key, self.lives, self.attempts, self._heard = key, 0, 0, heard
 
     def arrived(self, life: Life, now: float) -> None:
         if life.pod.key == self.key:
             self.lives, self.attempts = self.lives + 1, 0
 
     def tries(self, life: Life, attempt: int, start: int, now: float) -> None:
+        self._heard(now)
         if life.pod.key == self.key:
             self.attempts = attempt
 
 
 class _Until(_Counting):
-    def __init__(self, key: str, attempt: int, life: int) -> None:
-        super().__init__(key)
+    def __init__(self, key: str, attempt: int, life: int, heard: Heard) -> None:
+        super().__init__(key, heard)
         self._attempt, self._life = attempt, life
         self._group: PodGroup | None = None
         self._members: Sequence[Pod] = ()
@@ -153,6 +157,7 @@ class _Until(_Counting):
         self._group, self._members = group, pods
 
     def tries(self, life: Life, attempt: int, start: int, now: float) -> None:
+        self._heard(now)
         if life.pod.key == self.key and attempt == self._attempt and self._life in (0, self.lives):
             group = self._group if any(pod.key == self.key for pod in self._members) else None
             raise _ReachedError(life.pod, now, start, group, self._members)

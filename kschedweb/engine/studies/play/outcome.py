@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kschedweb.engine.pricing.kinds import Kinds
 from kschedweb.engine.state.columns import Codes, Floats, Ints
 from kschedweb.engine.studies.play import packing
 from kschedweb.engine.studies.play.packing import OutcomeError
+from kschedweb.engine.studies.play.scaling import NO_LOOKS, NO_SCALINGS, Looks, Scalings
 
 __all__ = [
     "Deletions",
@@ -35,21 +37,27 @@ KEYFRAME = 4096  # moves between two keyframes
 
 
 class Kind(IntEnum):
-    """The kind of a move: a pod came to its node, or left it for one of four reasons."""
+    """The kind of a move: a pod came to its node, or left it for one of these reasons.
+
+    COLLECTED is no move: the pod never had a node, since the one it named was not there.
+    """
 
     BOUND = 0
     LEFT = 1
     EVICTED = 2
     PREEMPTED = 3
     NODE_GONE = 4
+    FAILED = 5
+    COLLECTED = 6
 
 
 class NodeState(IntEnum):
-    """The state of a node: open, cordoned, or not ready (also if its kubelet is silent)."""
+    """The state of a node: open, cordoned, not ready, or unknown, which is not ready too: its kubelet is silent."""
 
     OPEN = 0
     CORDONED = 1
     NOT_READY = 2
+    UNKNOWN = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +93,10 @@ class NodeLog:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Samples:
-    """The number of nodes, of bound pods, and of waiting pods by queue at ``time`` (seconds). Shape [samples]."""
+    """The number of nodes, of bound pods, and of waiting pods by queue at ``time`` (seconds). Shape [samples].
+
+    ``unknown`` of the bound pods are on nodes that are silent; runs that were stored earlier do not say.
+    """
 
     time: Floats
     nodes: Codes
@@ -94,6 +105,13 @@ class Samples:
     backing_off: Codes
     unschedulable: Codes
     gated: Codes
+    unknown: Codes | None = None
+
+    @property
+    def running(self) -> Codes:
+        """The number of bound pods of which is known that they run."""
+        running: Codes = self.bound if self.unknown is None else self.bound - self.unknown
+        return running
 
     @property
     def pending(self) -> Codes:
@@ -171,6 +189,7 @@ NO_MOVES = Moves(
     np.zeros(0, dtype=np.uint8),
     np.zeros(0, dtype=np.int32),
 )
+NO_KINDS = Kinds()
 NO_DELETIONS = Deletions(np.zeros(0), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32))
 
 
@@ -187,7 +206,14 @@ class Outcome:
     a node and for rare shapes. ``message`` is the index in ``texts`` of the message of the last failed try, -1 for
     none. ``requests`` is i8[resources, pods] in milli-CPU, bytes and whole units. ``ignored`` pods name a scheduler
     that was not simulated; ``refused`` pods did not pass admission. ``told`` counts pods when their forced deletion
-    begins: they leave after their grace period, and never leave a node that is silent.
+    begins: they leave after their grace period, and never leave a node that is silent. ``scaled`` names workloads whose
+    number of pods somebody looks after, ``targets`` what is aimed at in percent of requested CPU, nan for nothing.
+    ``workload``, i4[pods], is the index in ``workloads`` of a pod's controller as ``namespace/Kind/name``, -1 for none;
+    ``first``, i4[pods], is the row of the first of the pods that took one another's place. Both are empty in older
+    outcomes. ``prices``, f8[nodes], are what nodes cost an hour where an autoscaler knows, nan elsewhere; empty without
+    one. ``deeds`` are what it did: time, launched or removed, node, and as what or why.
+    outcomes. ``kinds`` are kinds of nodes by price, ``kind`` is i4[entries of the node log], -1 for a removed node;
+    both are empty where there are no prices.
     """
 
     pods: list[str]
@@ -219,10 +245,24 @@ class Outcome:
     deletions: Deletions = NO_DELETIONS
     measures: Measures = NO_MEASURES
     told: Moves = NO_MOVES
+    scaled: list[str] = field(default_factory=list)
+    targets: Floats = field(default_factory=lambda: np.zeros(0))
+    reasons: list[str] = field(default_factory=list)
+    looks: Looks = NO_LOOKS
+    scalings: Scalings = NO_SCALINGS
+    workloads: list[str] = field(default_factory=list)
+    workload: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    first: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    prices: Floats = field(default_factory=lambda: np.zeros(0))
+    deeds: list[tuple[float, str, str, str]] = field(default_factory=list)
+    kinds: Kinds = NO_KINDS
+    kind: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
 
     def encode(self) -> bytes:
         """The outcome as bytes; equal outcomes give equal bytes."""
-        return packing.pack({one.name: getattr(self, one.name) for one in fields(self)})
+        told = {one.name: getattr(self, one.name) for one in fields(self)}
+        # Without prices the bytes are those of before there were any.
+        return packing.pack({name: told[name] for name in told if self.kinds.currency or not name.startswith("kind")})
 
     @classmethod
     def decode(cls, data: bytes) -> Outcome:
@@ -233,6 +273,7 @@ class Outcome:
                 read[name] = packing.record(kind, read.get(name), name)
         outcome: Outcome = packing.record(cls, read, "outcome")
         outcome.refused = [(float(time), str(text)) for time, text in outcome.refused]
+        outcome.deeds = [(float(time), str(what), str(node), str(text)) for time, what, node, text in outcome.deeds]
         return outcome
 
     # Positions.
@@ -244,11 +285,24 @@ class Outcome:
 
     @cached_property
     def forced(self) -> Moves:
-        """Preemptions, evictions and pods lost with their node: ``told``; in older outcomes, their departures."""
+        """Pods that were preempted, evicted, failed or lost with their node: ``told``; of older outcomes, moves."""
         if len(self.told):
             return self.told
         kept = self.moves.kind > Kind.LEFT
         return Moves(*(getattr(self.moves, one.name)[kept] for one in fields(Moves)))
+
+    @cached_property
+    def unheard(self) -> Moves:
+        """Those of ``forced`` that nobody heard of: the node was silent, so the pod is terminating there still."""
+        log, forced = self.node_log, self.forced
+        ever = set(log.node[log.state == NodeState.UNKNOWN].tolist())
+        kept = []
+        for row in [row for row, node in enumerate(forced.node.tolist()) if node in ever]:
+            of_node = log.node == forced.node[row]
+            last = np.searchsorted(log.time[of_node], forced.time[row], side="right") - 1
+            if last >= 0 and log.state[of_node][last] == NodeState.UNKNOWN and forced.kind[row] != Kind.NODE_GONE:
+                kept.append(row)
+        return Moves(*(getattr(self.forced, one.name)[kept] for one in fields(Moves)))
 
     @property
     def pending(self) -> NDArray[np.intp]:
@@ -323,7 +377,8 @@ class Outcome:
             raise ValueError(f"{name}: no node has it, known are {', '.join(self.resources)}") from None
 
 
-LATER = ("tries", "deletions", "measures", "told")  # fields that older stored outcomes lack
+# Fields that older stored outcomes lack.
+LATER = ("tries", "deletions", "measures", "told", "looks", "scalings", "kinds")
 _PARTS: dict[str, type[Any]] = {
     "moves": Moves,
     "node_log": NodeLog,
@@ -334,4 +389,7 @@ _PARTS: dict[str, type[Any]] = {
     "deletions": Deletions,
     "measures": Measures,
     "told": Moves,
+    "looks": Looks,
+    "scalings": Scalings,
+    "kinds": Kinds,
 }

@@ -30,7 +30,7 @@ def begin(
     if settings.most_samples > MOST_SAMPLES:
         settings = replace(settings, most_samples=MOST_SAMPLES)
     return Simulation(
-        prepared.start(configuration.release.counting),
+        prepared.start(configuration.release),
         configuration,
         prepared.events if events else (),
         settings,
@@ -38,6 +38,7 @@ def begin(
         use=None if prepared.use is None else prepared.use(),
         watermarks=prepared.watermarks,
         observer=observer,
+        autoscaler=prepared.autoscaler if events else None,
         quick=quick,
     )
 

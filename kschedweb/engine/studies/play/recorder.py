@@ -13,8 +13,11 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.objects.workloads import Budget
+from kschedweb.engine.pricing.kinds import Kinds
+from kschedweb.engine.pricing.table import Labels, PriceTable
 from kschedweb.engine.simulation import Departure, Observer, Result
 from kschedweb.engine.simulation.life import Life
+from kschedweb.engine.simulation.observer import Deed, Scaled
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.studies.play.kinds import Shapes
 from kschedweb.engine.studies.play.outcome import (
@@ -31,8 +34,11 @@ from kschedweb.engine.studies.play.outcome import (
     Tries,
     UseLog,
 )
+from kschedweb.engine.studies.play.scaling import ScalingRecorder
 
 Progress = Callable[[float, int, int], None]
+Pricing = Callable[[Mapping[str, str]], float | None]
+MOST_DEEDS = 20_000
 STEPS = 256  # between two reports of progress
 WINDOWS = ("5m", "10m", "15m", "1h")  # use is the mean over the shortest measured window
 MOST_MEASURED = 4096
@@ -41,10 +47,20 @@ SLOTS = "pods"  # resource of nodes that pods do not request
 
 
 class Recorder(Observer):
-    """``budgets`` are the cluster's by name; ``progress`` gets virtual seconds, pods decided, pods known."""
+    """``budgets`` are the cluster's by name; ``progress`` gets virtual seconds, pods decided, pods known.
 
-    def __init__(self, budgets: Sequence[tuple[str, Budget]], known: int, progress: Progress | None = None) -> None:
-        self._budgets, self._progress = budgets, progress
+    ``price`` says what a node with some labels costs an hour, where an autoscaler knows.
+    """
+
+    def __init__(
+        self,
+        budgets: Sequence[tuple[str, Budget]],
+        known: int,
+        progress: Progress | None = None,
+        price: Pricing | None = None,
+    ) -> None:
+        self._budgets, self._progress, self._price = budgets, progress, price
+        self._deeds: list[tuple[float, str, str, str]] = []
         self._known, self._steps = known, 0
         self._decided: set[str] = set()
         self._rows: dict[Life, int] = {}
@@ -52,9 +68,12 @@ class Recorder(Observer):
         self._nodes: dict[str, int] = {}
         self._latest: dict[str, Node] = {}
         self._shapes = Shapes()
+        self._firsts: dict[str, int] = {}
+        self._first: list[int] = []
         self._texts: dict[str, int] = {}
         self._moves: list[tuple[float, int, int, int, int]] = []
         self._node_log: list[tuple[float, int, dict[str, int] | None, NodeState]] = []
+        self._node_labels: list[Labels | None] = []  # of each entry of the log
         self._measured: list[tuple[float, Watermarks]] = []
         self._measures: list[tuple[float, int]] = []
         self._every = 1  # one of so many measurements is kept
@@ -65,6 +84,7 @@ class Recorder(Observer):
         self._begun, self._complete = False, True  # whether moves have everything that tries depend on
         self._guards: list[tuple[float, int, int, bool]] = []
         self._told: list[tuple[float, int, int, int, int]] = []
+        self._scaling = ScalingRecorder()
         self._down: list[set[str]] = [set() for _ in budgets]
 
     def passed(self, now: float) -> None:
@@ -72,14 +92,21 @@ class Recorder(Observer):
         if self._progress is not None and self._steps % STEPS == 0:
             self._progress(now, len(self._decided), self._known)
 
-    def begin(self, *, waits: bool) -> None:
-        """The initial pods and nodes are complete. If pods may wait at Permit, moves do not suffice for tries."""
-        self._begun, self._complete = True, not waits
+    def begin(self, *, replayed: bool) -> None:
+        """The initial pods and nodes are complete. Where tries have to be ``replayed``, moves do not suffice for them.
+
+        So it is where pods may wait at Permit or come because of their load, and where equal nodes are taken in turn.
+        """
+        self._begun, self._complete = True, not replayed
 
     def arrived(self, life: Life, now: float) -> None:
-        self._rows[life] = len(self._rows)
+        row = self._rows[life] = len(self._rows)
         self._tries.append((math.nan, 0, UNTOLD))
-        if self._begun and life.pod.nominated_node:
+        key = _first_of(life)
+        if not life.heirs:
+            self._firsts[key] = row
+        self._first.append(self._firsts.get(key, row))
+        if life.heirs or (self._begun and life.pod.nominated_node):
             self._complete = False
         self._known += life.heirs > 0
         self._shapes.add(life.pod)
@@ -130,21 +157,28 @@ class Recorder(Observer):
     def left(self, life: Life, why: Departure, text: str, now: float) -> None:
         row = self._rows[life]
         self._left[row] = now
-        self._complete = self._complete and why is Departure.LEFT
+        self._complete = self._complete and why in (Departure.LEFT, Departure.FAILED)
         self._moves.append((now, row, self._nodes[life.pod.node_name], int(why), self._text(text)))
+        if why is Departure.FAILED:
+            self._told.append(self._moves[-1])
 
     def withdrawn(self, life: Life, now: float) -> None:
-        self._left[self._rows[life]] = now
+        row = self._rows[life]
+        self._left[row] = now
+        if life.why is Departure.COLLECTED:
+            self._told.append((now, row, NOWHERE, int(life.why), self._text(life.because)))
 
     def node_set(self, node: Node, now: float) -> None:
         self._complete = self._complete and not self._begun
         place = self._nodes.setdefault(node.name, len(self._nodes))
         self._latest[node.name] = node
         self._node_log.append((now, place, dict(node.allocatable), _state(node)))
+        self._node_labels.append(node.labels)
 
     def node_left(self, name: str, now: float) -> None:
         self._complete = False
         self._node_log.append((now, self._nodes[name], None, NodeState.OPEN))
+        self._node_labels.append(None)
 
     def measured(self, watermarks: Watermarks, now: float) -> None:
         if len(self._measures) % self._every == 0:
@@ -153,6 +187,20 @@ class Recorder(Observer):
         if len(self._measured) >= MOST_MEASURED:
             del self._measured[1::2]
             self._every *= 2
+
+    def scaled(self, look: Scaled, now: float) -> None:
+        self._scaling.add(look, now)
+
+    def autoscaled(self, deed: Deed, now: float) -> None:
+        if len(self._deeds) < MOST_DEEDS:
+            self._deeds.append((now, deed.what, deed.node, deed.text))
+
+    def _prices(self) -> Any:
+        """What each node costs an hour, nan where that is not known; empty without an autoscaler."""
+        if self._price is None:
+            return np.zeros(0)
+        found = (self._price(self._latest[name].labels) for name in self._nodes)
+        return _reals(math.nan if price is None else price for price in found)
 
     def _text(self, text: str) -> int:
         return self._texts.setdefault(text, len(self._texts)) if text else -1
@@ -169,13 +217,15 @@ class Recorder(Observer):
 
     # Columns.
 
-    def outcome(self, result: Result, seed: int, notes: Sequence[str]) -> Outcome:
-        """The outcome of the recorded run with the totals of ``result``."""
+    def outcome(self, result: Result, seed: int, notes: Sequence[str], prices: PriceTable | None = None) -> Outcome:
+        """The outcome of the recorded run with the totals of ``result``; ``prices`` are what nodes cost."""
         lives = list(self._rows)
         resources = self._resources()
         texts = dict(self._texts)
         messages = [texts.setdefault(life.message, len(texts)) if life.message else -1 for life in lives]
         node = np.full(len(lives), -1, dtype=np.int32)
+        workloads: dict[str, int] = {}
+        workload = [workloads.setdefault(name, len(workloads)) if (name := _workload(life)) else -1 for life in lives]
         moves = _moves(self._moves)
         came = moves.kind == Kind.BOUND
         node[moves.pod[came]] = moves.node[came]
@@ -210,7 +260,21 @@ class Recorder(Observer):
             measures=Measures(_reals(time for time, _ in self._measures), _codes(seen for _, seen in self._measures)),
             deletions=Deletions(*_columns(self._deletions)),
             told=_moves(self._told),
+            workloads=list(workloads),
+            workload=_codes(workload),
+            first=_codes(self._first),
+            prices=self._prices(),
+            deeds=list(self._deeds),
+            **self._scaling.columns(),
+            **({} if prices is None else self._kinds(prices)),
         )
+
+    def _kinds(self, prices: PriceTable) -> dict[str, Any]:
+        """The kinds of nodes by price, and the kind of each entry of the node log."""
+        kinds, found = Kinds.of(prices, [one for one in self._node_labels if one is not None])
+        kind = np.full(len(self._node_labels), -1, dtype=np.int32)
+        kind[[one is not None for one in self._node_labels]] = found
+        return {"kinds": kinds, "kind": kind}
 
     def _resources(self) -> list[str]:
         """CPU and memory, then the other resources of nodes by name."""
@@ -250,12 +314,18 @@ def _first_of(life: Life) -> str:
     return f"{life.pod.namespace}/{name.rpartition('-again')[0] if life.heirs else name}"
 
 
+def _workload(life: Life) -> str:
+    """The pod's controller as ``namespace/Kind/name``, "" for none."""
+    owner = life.template.controller
+    return f"{life.pod.namespace}/{owner[1]}/{owner[2]}" if owner else ""
+
+
 def _state(node: Node) -> NodeState:
     status = node.raw.get("status")
     conditions = status.get("conditions") if isinstance(status, dict) else None
     for one in conditions if isinstance(conditions, list) else ():
         if isinstance(one, dict) and one.get("type") == "Ready" and one.get("status") != "True":
-            return NodeState.NOT_READY
+            return NodeState.UNKNOWN if one.get("status") == "Unknown" else NodeState.NOT_READY
     return NodeState.CORDONED if node.unschedulable else NodeState.OPEN
 
 
@@ -283,7 +353,7 @@ def _guards(listed: list[tuple[float, int, int, bool]]) -> Guards:
 
 
 def _samples(result: Result) -> Samples:
-    names = ("nodes", "bound", "active", "backing_off", "unschedulable", "gated")
+    names = ("nodes", "bound", "active", "backing_off", "unschedulable", "gated", "unknown")
     columns = {name: _codes(getattr(sample, name) for sample in result.samples) for name in names}
     return Samples(time=_reals(sample.time for sample in result.samples), **columns)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 import numpy as np
@@ -21,13 +21,18 @@ from kschedweb.engine.studies.play.playing import Registry, begin
 from kschedweb.engine.studies.prepare.prepared import Prepared
 
 STOPS, LEAST_APART = 8, 512  # most stops of a run, and least moves between two of them
+Heard = Callable[[float], object]  # is told the virtual time in seconds, and may raise
+
+
+def nobody(time: float) -> None:
+    """Hear nothing."""
 
 
 def knows(outcome: Outcome, row: int) -> bool:
     """Whether the moves suffice to restore what the last try of the pod in ``row`` saw.
 
     They suffice until a pod is nominated, updated or evicted, has volumes or resource claims, or loses its node, or a
-    node changes. They never suffice if pods may wait at Permit.
+    node changes. They never suffice if pods may wait at Permit, or if equal nodes are taken in turn.
     """
     return row < len(outcome.tries.start) and int(outcome.tries.start[row]) >= 0
 
@@ -51,7 +56,10 @@ class Rewind:
         self._measured = self._deleted = 0
         coming: list[tuple[float, Json | Pod]] = [(0.0, raw) for raw in prepared.objects if raw.get("kind") == "Pod"]
         coming += [(event.time, event.pod) for event in prepared.events if isinstance(event, PodArrives)]
-        self._came = {(_key(pod), time): pod for time, pod in coming}
+        self._plugins = prepared.settings.admission
+        self._came: dict[str, list[tuple[float, Json | Pod]]] = {}
+        for time, pod in sorted(coming, key=lambda one: one[0]):
+            self._came.setdefault(_key(pod), []).append((time, pod))
 
     def copy(self) -> Rewind | None:
         """An independent copy; ``None`` if real use depends on everything that ran before."""
@@ -60,7 +68,7 @@ class Rewind:
         other = copy.copy(self)
         other._world, other._pods = self._world.copy(), dict(self._pods)
         other._use = None if self._use is None else self._use.copy()
-        other.scheduler = Scheduler(other._world.snapshot, self.scheduler.configuration, self._registry)
+        other.scheduler = Scheduler.of(other._world.snapshot, self.scheduler.configuration, self._registry)
         return other
 
     def in_order(self, rows: Iterable[int]) -> list[int]:
@@ -68,16 +76,19 @@ class Rewind:
         tries = self._outcome.tries
         return sorted(rows, key=lambda row: (int(tries.seen[row]), float(tries.time[row])))
 
-    def to(self, row: int) -> Pod:
-        """Go to the last try of the pod in ``row``; returns the pod, without a node."""
-        tries = self._outcome.tries
-        return self.at(row, float(tries.time[row]), int(tries.seen[row]))
+    def to(self, row: int, heard: Heard = nobody) -> Pod:
+        """Go to the last try of the pod in ``row``; returns the pod, without a node.
 
-    def at(self, row: int, time: float, seen: int) -> Pod:
+        ``heard`` is told of the way; once it has raised, the rewind is of no use any more.
+        """
+        tries = self._outcome.tries
+        return self.at(row, float(tries.time[row]), int(tries.seen[row]), heard)
+
+    def at(self, row: int, time: float, seen: int, heard: Heard = nobody) -> Pod:
         """As ``to``, for the try of the pod in ``row`` at ``time``, after ``seen`` moves."""
         if seen < self._moved:
             raise ValueError("tries must come in their order")
-        self._advance(time, seen)
+        self._advance(time, seen, heard)
         snapshot = self._world.snapshot
         snapshot.now = time
         self.scheduler.use(snapshot)
@@ -88,9 +99,9 @@ class Rewind:
         """The number of moves so far."""
         return self._moved
 
-    def reach(self, moved: int) -> None:
-        """Apply the first ``moved`` moves of the run."""
-        self._advance(float(self._outcome.moves.time[moved - 1]), moved)
+    def reach(self, moved: int, heard: Heard = nobody) -> None:
+        """Apply the first ``moved`` moves of the run; ``heard`` as in ``to``."""
+        self._advance(float(self._outcome.moves.time[moved - 1]), moved, heard)
 
     def _last_measured(self, time: float, seen: int) -> int:
         """The index of the last measurement; earlier ones do not matter if only running pods count."""
@@ -98,7 +109,7 @@ class Rewind:
         by = min(np.searchsorted(log.time, time, side="right"), np.searchsorted(log.seen, seen, side="right"))
         return max(int(by) - 1, 0)
 
-    def _advance(self, time: float, seen: int) -> None:
+    def _advance(self, time: float, seen: int, heard: Heard) -> None:
         """Apply everything up to ``time``, including the first ``seen`` moves."""
         if isinstance(self._use, InstantUse):
             self._measured = max(self._measured, self._last_measured(time, seen))
@@ -112,6 +123,7 @@ class Rewind:
                 self._measured += 1
             if moved == seen:
                 return
+            heard(float(self._outcome.moves.time[moved]))
             self._move(moved)
             self._moved += 1
 
@@ -150,8 +162,12 @@ class Rewind:
     def _pod(self, row: int) -> Pod:
         """The pod as it arrived, or as it is on its node."""
         if row not in self._pods:
-            came = self._came[self._outcome.pods[row], float(self._outcome.arrived[row])]
-            self._pods[row] = came if isinstance(came, Pod) else Pod.read(admit(came, self._world.cluster))
+            arrived = float(self._outcome.arrived[row])
+            # A quota may have kept it out until then.
+            came = [pod for time, pod in self._came[self._outcome.pods[row]] if time <= arrived][-1]
+            self._pods[row] = (
+                came if isinstance(came, Pod) else Pod.read(admit(came, self._world.cluster, self._plugins))
+            )
         return self._pods[row]
 
 
@@ -169,8 +185,8 @@ class Rewinds:
         self._apart = max(LEAST_APART, -(-len(outcome.moves) // STOPS))
         self._stops: list[Rewind] = []
 
-    def before(self, row: int) -> Rewind:
-        """A rewind before the last try of the pod in ``row``, which the caller owns."""
+    def before(self, row: int, heard: Heard = nobody) -> Rewind:
+        """A rewind before the last try of the pod in ``row``, which the caller owns; ``heard`` as in ``Rewind.to``."""
         if not self._stops:
             self._stops.append(self._make())
         seen, first = int(self._outcome.tries.seen[row]), self._stops[0].moved
@@ -179,7 +195,7 @@ class Rewinds:
             further = self._stops[-1].copy()
             if further is None:
                 return self._make()
-            further.reach(first + len(self._stops) * self._apart)
+            further.reach(first + len(self._stops) * self._apart, heard)
             self._stops.append(further)
         return self._stops[place].copy() or self._make()
 

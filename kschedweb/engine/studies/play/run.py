@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -10,8 +10,9 @@ from kschedweb.engine.config import Configuration
 from kschedweb.engine.cycle.request import SearchRequest
 from kschedweb.engine.objects.access import ObjectError, mapping
 from kschedweb.engine.objects.workloads import Budget
-from kschedweb.engine.simulation import PodArrives
+from kschedweb.engine.simulation import PodArrives, ScalerComes
 from kschedweb.engine.state.cluster import BUDGET
+from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.studies.play.outcome import Outcome
 from kschedweb.engine.studies.play.playing import LONGEST, Registry, begin, finish
 from kschedweb.engine.studies.play.recorder import Progress, Recorder
@@ -26,25 +27,31 @@ def run(
     registry: Registry | None = None,
     progress: Progress | None = None,
     quick: bool = True,
+    ended: Callable[[Snapshot], object] | None = None,
 ) -> Outcome:
     """The outcome of the scenario under ``configuration``.
 
     ``progress(virtual seconds, pods decided at least once, pods known)`` is called now and then, and may raise to end
-    the run. Without ``quick``, tries that must fail are made too; the outcome is the same. Raises SimulationError for
-    an impossible event.
+    the run. Without ``quick``, tries that must fail are made too; the outcome is the same. ``ended`` is given the
+    cluster at the end. Raises SimulationError for an impossible event.
     """
-    recorder = Recorder(_budgets(prepared.objects), _arrivals(prepared), progress)
+    price = prepared.autoscaler.price if prepared.autoscaler is not None else None
+    recorder = Recorder(_budgets(prepared.objects), _arrivals(prepared), progress, price)
     simulation = begin(prepared, configuration, recorder, registry=registry, quick=quick)
-    frameworks = simulation.loop.scheduler.frameworks.values()
-    recorder.begin(waits=any(framework.points.permit for framework in frameworks))
+    scheduler = simulation.loop.scheduler
+    waits = any(framework.points.permit for framework in scheduler.frameworks.values())
+    scales = any(isinstance(event, ScalerComes) for event in prepared.events)
+    recorder.begin(replayed=waits or scales or scheduler.takes_turns)
     result = finish(simulation, prepared)
+    if ended is not None:
+        ended(simulation.world.snapshot)
     notes = list(prepared.notes)
     if prepared.until is None and result.end >= LONGEST:
         notes.append(f"the run was ended after {LONGEST / 86400:g} days without having come to rest")
-    outcome = recorder.outcome(result, prepared.seed, notes)
+    outcome = recorder.outcome(result, prepared.seed, notes, prepared.prices)
     if recorder.owed:
         recorder.said(_worked_out(prepared, configuration, outcome, recorder.owed))
-        outcome = recorder.outcome(result, prepared.seed, notes)
+        outcome = recorder.outcome(result, prepared.seed, notes, prepared.prices)
     return outcome
 
 

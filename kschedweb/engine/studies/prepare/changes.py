@@ -7,19 +7,20 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from kschedweb.engine.controllers.nodelifecycle import CONTROLLED
+from kschedweb.engine.controllers.nodelifecycle import CONTROLLED, reported
 from kschedweb.engine.objects import quantity
 from kschedweb.engine.objects.access import Json, ObjectError, mapping, objects, string_map
 from kschedweb.engine.objects.labels import label_selector
 from kschedweb.engine.objects.node import BETA_ZONE, HOSTNAME, ZONE, Node
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.simulation import NodeChanges, NodeDrains, NodeFallsSilent, NodeJoins, NodeLeaves
+from kschedweb.engine.simulation import NodeChanges, NodeConditions, NodeDrains, NodeFallsSilent, NodeJoins, NodeLeaves
 from kschedweb.engine.simulation.nodes import written
 from kschedweb.engine.state.owners import of_daemon_set
 from kschedweb.engine.studies.document import parts
 from kschedweb.engine.studies.document.document import PartError
 from kschedweb.engine.studies.document.limits import MOST_NODES
 from kschedweb.engine.studies.document.raw import unbound
+from kschedweb.engine.studies.prepare.autoscaling import Autoscaling
 from kschedweb.engine.studies.prepare.cluster import Cluster
 from kschedweb.engine.studies.prepare.upcoming import Upcoming
 from kschedweb.engine.studies.prepare.workloads import Workloads
@@ -32,7 +33,7 @@ NodesOf = Callable[[str, str], Iterator[Json]]  # the nodes of a file in a forma
 class Changes:
     """Applies changes to ``cluster``, in the order of their times. ``nodes_of`` reads the nodes of a file."""
 
-    def __init__(self, cluster: Cluster, workloads: Workloads, nodes_of: NodesOf) -> None:
+    def __init__(self, cluster: Cluster, workloads: Workloads, nodes_of: NodesOf, autoscaling: Autoscaling) -> None:
         self.cluster, self.workloads, self.nodes_of = cluster, workloads, nodes_of
         self._upcoming = Upcoming(cluster.events, cluster.nodes)
         self._handlers: dict[type, Callable[[Any, float], None]] = {
@@ -44,10 +45,13 @@ class Changes:
             parts.TaintNodes: self._taint,
             parts.LabelNodes: self._label,
             parts.ResizeNodes: self._resize,
+            parts.SetConditions: self._condition,
             parts.FailZone: self._fail,
             parts.ScaleWorkload: lambda action, at: workloads.scale(action.workload, action.replicas, at),
             parts.AddWorkload: lambda action, at: workloads.add(action.manifest, action.replicas, at, action.life),
             parts.RemoveWorkload: lambda action, at: workloads.remove(action.workload, at),
+            parts.AutoscaleWorkload: autoscaling.autoscale,
+            parts.CronWorkload: autoscaling.schedule,
         }
 
     def apply(self, change: parts.ScenarioChange) -> None:
@@ -153,6 +157,11 @@ class Changes:
 
     def _fail(self, action: parts.FailZone, at: float) -> None:
         self.cluster.events += [NodeFallsSilent(at, name) for name in self._in_zone(action.zone)]
+
+    def _condition(self, action: parts.SetConditions, at: float) -> None:
+        for name in self._which(action):
+            self.cluster.nodes[name] = reported(Node.read(self.cluster.nodes[name]), action.conditions).raw
+            self.cluster.events.append(NodeConditions(at, name, action.conditions))
 
     # Nodes that change.
 

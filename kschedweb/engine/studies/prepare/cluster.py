@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
-from kschedweb.engine.controllers.admission import admit, admit_group
+from kschedweb.engine.controllers.admission import DEFAULT, admit, admit_group
 from kschedweb.engine.objects.access import Json, ObjectError, mapping, reference
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import is_group
@@ -18,8 +19,9 @@ from kschedweb.engine.studies.document.document import PartError
 from kschedweb.engine.studies.document.limits import MOST_PODS
 from kschedweb.engine.studies.document.parts import ALL, ARRIVALS
 from kschedweb.engine.studies.document.raw import FINISHED, shifted, stored, unbound
+from kschedweb.engine.studies.prepare.onnodes import turned_away
 
-CLASSES = frozenset({"PriorityClass", "RuntimeClass"})
+CLASSES = frozenset({"PriorityClass", "RuntimeClass", "Namespace"})
 Admission = Callable[[Json, ClusterObjects], Json]
 
 
@@ -27,10 +29,11 @@ class Cluster:
     """``nodes`` by name, ``bound`` pods by key, ``others`` by kind, namespace and name, and the ``events`` that follow.
 
     ``waiting`` has the pods that arrive at 0, by key; ``based`` the base's nodes. ``notes`` says what was left out or
-    interpreted.
+    interpreted. ``plugins`` are those of admission.
     """
 
-    def __init__(self, listed: Iterable[Any], place: str, now: float) -> None:
+    def __init__(self, listed: Iterable[Any], place: str, now: float, plugins: frozenset[str] = DEFAULT) -> None:
+        self._admit: Admission = partial(admit, plugins=plugins)
         self.nodes: dict[str, Json] = {}
         self.bound: dict[str, Json] = {}
         self.waiting: dict[str, Json] = {}
@@ -76,7 +79,7 @@ class Cluster:
                     found.add(raw)
         return found
 
-    def _admitted(self, raw: Json, classes: ClusterObjects, admission: Admission = admit) -> Json:
+    def _admitted(self, raw: Json, classes: ClusterObjects, admission: Admission) -> Json:
         """A bound pod, or a PodGroup, after admission; one that admission would refuse is kept as it is."""
         try:
             return raw if stored(raw) else admission(raw, classes)
@@ -97,7 +100,7 @@ class Cluster:
         if pod.node_name:
             self.ran.append(pod)
         if pod.node_name and (place != ALL or stays):
-            self.bound[pod.key] = shifted(self._admitted(raw, classes), now)
+            self.bound[pod.key] = shifted(self._admitted(raw, classes, self._admit), now)
         elif pod.node_name or place != ARRIVALS:
             self.waiting[pod.key] = unbound(raw)
 
@@ -154,13 +157,19 @@ class Cluster:
         self.begin()
         classes = self._classes()
         others = [self._admitted(raw, classes, admit_group) if is_group(raw) else raw for raw in self.others.values()]
+        late = turned_away(self.first, self.bound.values())
+        self.events[:0] = [arrival(self.bound.pop(key), 0.0) for key in late]
         return [*others, *self.first.values(), *self.bound.values()]
 
 
 def arrival(raw: Json, at: float, life: float | None = None) -> PodArrives:
-    """The event of an arrival. A pod that passed admission is taken as it is; others pass it when they arrive."""
+    """The event of an arrival. A pod that passed admission is taken as it is; others pass it when they arrive.
+
+    A controller whose template names a node would try there again and again: such a pod is not replaced.
+    """
     pod = Pod.read(raw)
-    replaced = pod.controller is not None and not of_daemon_set(pod)
+    named = bool(pod.node_name) and not stored(raw)
+    replaced = pod.controller is not None and not of_daemon_set(pod) and not named
     return PodArrives(at, pod if stored(raw) else raw, life, replaced)
 
 

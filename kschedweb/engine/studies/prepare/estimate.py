@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.simulation.scaling.load import Share
 from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.engine.state.columns import Floats, Ints
 from kschedweb.engine.state.watermarks.table import Watermarks, workload_of
@@ -23,6 +24,7 @@ RESOURCES = (CPU, MEMORY)
 FINE = {CPU: 1_000_000.0, MEMORY: 1.0}  # micro-cores in a core, bytes in a byte; integer sums are exact
 PER_UNIT = {CPU: 1000, MEMORY: 1}  # micro-cores in a milli-core
 KEYS = ("1h", "15m", "1d")  # keys of workloads to try if a figure's own is not known
+SHORTEST = ("5m", "10m", "15m", "1h", "1d")  # windows of figures, that which says most of now first
 STILL = ("_std", "system")  # figures that are not levels do not change
 MOST_KEPT = 4  # times whose amounts are cached
 
@@ -36,6 +38,7 @@ class Who(NamedTuple):
     row: int
     owner: int
     asked: Floats
+    workload: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,6 +90,9 @@ class Estimate:
         self.places = {name: place for place, name in enumerate(self.nodes)}
         levels = [figure for figure in found.nodes if not figure[1].endswith(("_capacity", *STILL))]
         self.figures = [figure for figure in levels if figure[0] in RESOURCES]
+        self.of_cpu = np.array([resource == CPU for resource, _ in self.figures], dtype=np.bool_)
+        shortest = [self.figures.index((CPU, key)) for key in SHORTEST if (CPU, key) in self.figures]
+        self.shortest = next(iter(shortest), None)
         self._resource = np.array([RESOURCES.index(resource) for resource, _ in self.figures], dtype=np.intp)
         self._owners = {name: place for place, name in enumerate(found.owners)}
         has = [[_fine(before.get(name, {}), resource) for name in found.names] for resource in RESOURCES]
@@ -106,9 +112,10 @@ class Estimate:
     def who(self, pod: Pod) -> Who:
         """What determines a pod's use; a replacement counts as the pod that it replaces."""
         first = pod.key.rpartition("-again")[0] or pod.key
-        owner = self._owners.get(workload_of(pod, self._objects) or "", len(self._owners))
+        workload = workload_of(pod, self._objects) or ""
+        owner = self._owners.get(workload, len(self._owners))
         asked = np.array([float(pod.requests.get(one, 0) * PER_UNIT[one]) for one in RESOURCES])
-        return Who(self._rows.get(pod.key, self._rows.get(first, -1)), owner, asked[self._resource])
+        return Who(self._rows.get(pod.key, self._rows.get(first, -1)), owner, asked[self._resource], workload)
 
     def at(self, place: int) -> Amounts:
         """The amounts at one of the times."""
@@ -182,11 +189,47 @@ class EstimatedUse:
         self._used = self._amounts.own.copy()
         self._running: dict[str, tuple[int, Who]] = {}
         self._new = np.arange(len(estimate.nodes)) >= len(estimate.played.collected.names)
+        self._shares: dict[str, tuple[Share, list[Who]]] = {}
+
+    def share(self, workload: str, share: Share, pods: Sequence[Pod], now: float) -> None:
+        """From now on the pods of the workload share the CPU that ``pods`` would use, or a load of its own."""
+        self._shares[workload] = share, [self._estimate.who(pod) for pod in pods]
+        self._sum()
+
+    def shared(self, workload: str, now: float) -> float:
+        """The cores that the pods of a workload that shares would use together."""
+        self._turn(now)
+        row = self._estimate.shortest
+        return float(self._together(workload, now)[row]) / FINE[CPU] if row is not None else 0.0
+
+    def _together(self, workload: str, now: float) -> Floats:
+        """What the pods of the workload use together by figure, in micro-cores."""
+        share, whos = self._shares[workload]
+        if share.load is not None:
+            return np.full(len(self._estimate.figures), share.load.at(now) * FINE[CPU])
+        together: Floats = (
+            self._of(whos).sum(axis=0).astype(np.float64) if whos else np.zeros(len(self._estimate.figures))
+        )
+        return together
+
+    def _divided(self, now: float) -> Ints:
+        """What the nodes use by the pods that share. Shape [figures, nodes]."""
+        used = np.zeros_like(self._used)
+        on: dict[str, list[int]] = {}
+        for place, who in self._running.values():
+            if who.workload in self._shares:
+                on.setdefault(who.workload, []).append(place)
+        for workload, places in on.items():
+            most = self._shares[workload][0].most * FINE[CPU]
+            each = np.minimum(self._together(workload, now) / len(places), most)
+            counts = np.bincount(places, minlength=used.shape[1])
+            used += (np.where(self._estimate.of_cpu, each, 0.0)[:, None] * counts).round().astype(np.int64)
+        return used
 
     def copy(self) -> EstimatedUse:
         """An independent copy."""
         other = copy.copy(self)
-        other._used, other._running = self._used.copy(), dict(self._running)
+        other._used, other._running, other._shares = self._used.copy(), dict(self._running), dict(self._shares)
         return other
 
     @property
@@ -208,11 +251,12 @@ class EstimatedUse:
         self._now = now
         self._turn(now)
         known, estimate, new = self._amounts.known, self._estimate, self._new
+        used = self._used + self._divided(now) if self._shares else self._used
         # Figures in percent of capacity are computed from these.
         figures = {figure: column for figure, column in known.figures.items() if not figure[1].endswith("_capacity")}
         for row, figure in enumerate(estimate.figures):
             has = estimate.allocatable[RESOURCES.index(figure[0])]
-            percent = np.divide(100.0 * self._used[row], has, out=np.zeros(len(has)), where=has > 0)
+            percent = np.divide(100.0 * used[row], has, out=np.zeros(len(has)), where=has > 0)
             figures[figure] = np.where(np.isnan(known.figures[figure]) & ~new, math.nan, percent)
         return replace(known, updated=np.where(new, now, known.updated + now), figures=figures)
 
@@ -221,16 +265,30 @@ class EstimatedUse:
         amounts = self._estimate.at(self._estimate.played.place(now))
         if amounts is self._amounts:
             return
-        self._amounts, self._used = amounts, amounts.own.copy()
+        self._amounts = amounts
+        self._sum()
+
+    def _sum(self) -> None:
+        """Sum by node what its own use and that of the pods on it is."""
+        self._used = self._amounts.own.copy()
         if self._running:
             places, whos = zip(*self._running.values(), strict=True)
-            self._used += _summed(self._of(whos), np.array(places, dtype=np.intp), self._used.shape).astype(np.int64)
+            by_node = _summed(self._alone(whos), np.array(places, dtype=np.intp), self._used.shape)
+            self._used += by_node.astype(np.int64)
 
     def _add(self, place: int, who: Who, sign: int) -> None:
-        self._used[:, place] += sign * self._of([who])[0]
+        self._used[:, place] += sign * self._alone([who])[0]
+
+    def _alone(self, whos: Sequence[Who]) -> Ints:
+        """What pods use that is not shared. Shape [pods, figures]."""
+        found = self._of(whos)
+        if self._shares:
+            shares = np.array([who.workload in self._shares for who in whos])
+            found[np.ix_(shares, self._estimate.of_cpu)] = 0
+        return found
 
     def _of(self, whos: Iterable[Who]) -> Ints:
-        rows, owners, asked = zip(*whos, strict=True)
+        rows, owners, asked, _ = zip(*whos, strict=True)
         return self._amounts.of(np.array(rows, dtype=np.intp), np.array(owners, dtype=np.intp), np.array(asked))
 
 

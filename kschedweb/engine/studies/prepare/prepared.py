@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from kschedweb.engine.config import Release
 from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.objects.access import Json, ObjectError
 from kschedweb.engine.objects.resources import Counting
+from kschedweb.engine.pricing.table import PriceTable
 from kschedweb.engine.simulation import Event, Settings, Start
+from kschedweb.engine.simulation.autoscaling.hands import AutoscalerSetup
 from kschedweb.engine.simulation.use import UseModel
+from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks.collected import Collected
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.studies.document.document import Document, DocumentError, PartError
-from kschedweb.engine.studies.document.parts import ALL, Trace
+from kschedweb.engine.studies.document.parts import ALL, NONE, AutoscalerOf, ScenarioChange, Trace
 from kschedweb.engine.studies.prepare.arrivals import Arrivals
+from kschedweb.engine.studies.prepare.autoscaling import Autoscaling
 from kschedweb.engine.studies.prepare.changes import Changes
 from kschedweb.engine.studies.prepare.cluster import Cluster, arrival
+from kschedweb.engine.studies.prepare.nodes import setup_of
 from kschedweb.engine.studies.prepare.use import KnownUse, use_of
 from kschedweb.engine.studies.prepare.workloads import Workloads
 from kschedweb.engine.studies.traces.files import Files, Lines
@@ -29,7 +35,7 @@ class Prepared:
     ``objects`` are those at 0, with bound pods only; pending pods are ``events``, which are sorted by time. With
     ``until`` ``None``, a run lasts until nothing more happens. ``use()`` makes a new source of real use for a run,
     because the source depends on the pods that ran. ``watermarks`` are those at the beginning. ``notes`` says what was
-    left out or interpreted, with line and reason.
+    left out or interpreted, with line and reason. ``prices`` are what nodes cost, ``None`` where nobody says it.
     """
 
     objects: list[Json]
@@ -40,13 +46,15 @@ class Prepared:
     watermarks: Watermarks | None = None
     seed: int = 0
     notes: list[str] = field(default_factory=list)
-    _starts: dict[Counting, Start] = field(default_factory=dict, init=False, repr=False)
+    autoscaler: AutoscalerSetup | None = None
+    prices: PriceTable | None = None
+    _starts: dict[tuple[type[Snapshot], Counting], Start] = field(default_factory=dict, init=False, repr=False)
 
-    def start(self, counting: Counting) -> Start:
-        """The ``objects`` at the beginning of each run of a release that counts what pods take like this."""
-        if counting not in self._starts:
-            self._starts[counting] = Start.read(self.objects, counting)
-        return self._starts[counting]
+    def start(self, release: Release) -> Start:
+        """The ``objects`` at the beginning of each run of a release that sees them like this one."""
+        if release.view not in self._starts:
+            self._starts[release.view] = Start.read(self.objects, release)
+        return self._starts[release.view]
 
 
 def prepare(
@@ -70,8 +78,14 @@ def prepare(
     making.arrive(recorded=False)
     use = making.use(utilisation)
     run, cluster = document.run, making.cluster
-    settings = Settings(cycle=run.cycle, sample=run.sample, controllers=run.controllers, replaced=run.place != ALL)
-    return Prepared(
+    settings = Settings(
+        cycle=run.cycle,
+        sample=run.sample,
+        controllers=run.controllers,
+        replaced=run.place != ALL,
+        admission=run.admission,
+    )
+    prepared = Prepared(
         objects=cluster.listed(),
         events=_events(cluster),
         until=run.until,
@@ -80,7 +94,15 @@ def prepare(
         watermarks=use.watermarks,
         seed=seed,
         notes=cluster.notes,
+        prices=document.prices,
     )
+    return prepared if document.autoscaler is None else autoscaled(prepared, document.autoscaler)
+
+
+def autoscaled(prepared: Prepared, of: AutoscalerOf) -> Prepared:
+    """The scenario with this autoscaler, in place of any other one."""
+    objects, notes, setup = setup_of(prepared.objects, of)
+    return replace(prepared, objects=objects, notes=[*prepared.notes, *notes], autoscaler=setup)
 
 
 class _Making:
@@ -90,19 +112,31 @@ class _Making:
         self, document: Document, objects: Sequence[Json], files: Mapping[str, Lines], *, seed: int, now: float
     ) -> None:
         self.document, self.seed, self.now = document, seed, now
-        self.cluster = Cluster([*objects, *document.objects], document.run.place, now)
+        self.cluster = Cluster([*objects, *document.objects], document.run.place, now, document.run.admission)
         self.files = Files(files, self.cluster.notes)
         self.workloads = Workloads(self.cluster)
 
     def change(self) -> None:
-        changes, problems = Changes(self.cluster, self.workloads, self.files.nodes), []
-        for change in sorted(self.document.changes, key=lambda one: one.at):
-            try:
-                changes.apply(change)
-            except PartError as error:
-                problems.append(error.problem(change.path))
+        autoscaling = Autoscaling(self.cluster, self.workloads, measured=self.document.use.source != NONE)
+        changes = Changes(self.cluster, self.workloads, self.files.nodes, autoscaling)
+        problems: list[DocumentProblem] = []
+        later = sorted(self.document.changes, key=lambda one: one.at)
+        first = [change for change in later if change.at == 0.0]
+        for change in first:
+            self._apply(changes, change, problems)
+        if self.document.run.controllers:
+            autoscaling.follow()
+        for change in later[len(first) :]:
+            self._apply(changes, change, problems)
         _raise(problems)
         changes.finish()
+
+    @staticmethod
+    def _apply(changes: Changes, change: ScenarioChange, problems: list[DocumentProblem]) -> None:
+        try:
+            changes.apply(change)
+        except PartError as error:
+            problems.append(error.problem(change.path))
 
     def arrive(self, *, recorded: bool) -> None:
         arrivals, problems = Arrivals(self.cluster, self.workloads, self.files, self.seed), []

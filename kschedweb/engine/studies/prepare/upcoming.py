@@ -10,6 +10,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import (
     Event,
     NodeChanges,
+    NodeConditions,
     NodeDrains,
     NodeFallsSilent,
     NodeJoins,
@@ -69,7 +70,7 @@ class Upcoming:
                 return event if nodes.pop(event.node, None) is not None else None
             case NodeChanges() if event.node in nodes:
                 nodes[event.node] = written(nodes[event.node], event)
-            case NodeChanges() | NodeDrains() | NodeReports() | NodeFallsSilent():
+            case NodeChanges() | NodeConditions() | NodeDrains() | NodeReports() | NodeFallsSilent():
                 return event if event.node in nodes else None
             case PodArrives():
                 return self._arriving(event)

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from kschedweb.engine.objects.access import Json, ObjectError, integer, mapping, objects
+from kschedweb.engine.controllers import daemons
+from kschedweb.engine.controllers.autoscaling.deletion import deletion_cost
+from kschedweb.engine.controllers.naming import letters, ordinal
+from kschedweb.engine.objects.access import Json, ObjectError, mapping, objects, string_map
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.simulation import NodeJoins, PodArrives, PodLeaves, replica
+from kschedweb.engine.simulation import NodeJoins, PodArrives, PodLeaves, WorkloadLeaves, WorkloadScales, replica
+from kschedweb.engine.simulation.scaling.fleet import Kind
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.studies.document.document import PartError
 from kschedweb.engine.studies.document.limits import MOST_PODS
-from kschedweb.engine.studies.prepare import daemons
 from kschedweb.engine.studies.prepare.cluster import Cluster
+from kschedweb.engine.studies.prepare.manifests import (
+    API,
+    controller_of,
+    named,
+    ordinal_labels,
+    parts,
+    pod_of,
+    reference,
+    replicas_of,
+)
 
-LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # Kubernetes' alphabet of generated names
 HASH = "pod-template-hash"
-DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
-API = {"Job": "batch/v1"}
 
 
 class Workloads:
@@ -35,10 +44,11 @@ class Workloads:
         self._added: list[Json] = []  # DaemonSets of changes; the pods of recorded ones are recorded
         self._leaving: set[str] = set()
         self._ordinals: Counter[str] = Counter()
+        self._scaled: set[str] = set()  # those that are handed over to a scaler
 
     def add(self, manifest: Json, replicas: int | None, at: float, life: float | None = None) -> None:
         """Add a workload with its pods; raises PartError if it exists already."""
-        kind, (namespace, name) = manifest["kind"], _named(manifest)
+        kind, (namespace, name) = manifest["kind"], named(manifest)
         if kind == "Pod":
             self._add_pods(manifest, 1 if replicas is None else replicas, at, life)
             return
@@ -46,7 +56,7 @@ class Workloads:
             there = self.cluster.find(kind, namespace, name, at) is not None
             when = "already" if there else "at another time: choose another name"
             raise PartError(f"there is a workload {namespace}/{kind}/{name} {when}", "manifest")
-        wanted = _wanted(manifest) if replicas is None else replicas
+        wanted = replicas_of(manifest) if replicas is None else replicas
         metadata = {**manifest["metadata"], "namespace": namespace}
         spec = dict(mapping(manifest, "spec"))
         if kind != "DaemonSet":
@@ -61,10 +71,13 @@ class Workloads:
 
     def scale(self, workload: str, replicas: int, at: float) -> None:
         """Scale the workload to ``replicas`` pods at ``at``."""
-        kind, _, name = _parts(workload)
+        kind, _, name = parts(workload)
         if kind == "DaemonSet":
             raise PartError("a DaemonSet has a pod on each node that fits; it cannot be scaled", "workload")
         raw, members = self._there(workload, at)
+        if workload in self._scaled:
+            self.cluster.events.append(WorkloadScales(at, workload, replicas))
+            return
         if raw is not None and at == 0.0:
             key = "parallelism" if kind == "Job" else "replicas"
             spec = {**mapping(raw, "spec"), key: replicas}
@@ -79,10 +92,15 @@ class Workloads:
 
     def remove(self, workload: str, at: float) -> None:
         """Remove the workload with all its pods."""
-        kind, namespace, name = _parts(workload)
+        kind, namespace, name = parts(workload)
         raw, members = self._there(workload, at)
-        self._take(members, at)
-        self._withdraw(workload, at)
+        if workload in self._scaled:
+            self._scaled.remove(workload)
+            self._leaving.update(self._ever(workload))
+            self.cluster.events.append(WorkloadLeaves(at, workload))
+        else:
+            self._take(members, at)
+        self._withdraw(workload, at, "removed")
         if raw is None:
             return
         key = kind, raw["metadata"].get("namespace") or "", name
@@ -90,10 +108,31 @@ class Workloads:
             del self.cluster.others[key]
             self.cluster.spans.pop(key, None)
             for owned, one in list(self.cluster.others.items()):
-                if owned[0] == "ReplicaSet" and owned[1:2] == (namespace,) and _controller(one) == (kind, name):
+                if owned[0] == "ReplicaSet" and owned[1:2] == (namespace,) and controller_of(one) == (kind, name):
                     del self.cluster.others[owned]
         else:
             self.cluster.spans[key] = self.cluster.spans.get(key, (0.0, at))[0], at
+
+    def is_scaled(self, workload: str) -> bool:
+        """Whether a scaler has the workload."""
+        return workload in self._scaled
+
+    def handed_over(self, workload: str, at: float, startup: float) -> Kind:
+        """How a scaler makes pods of the workload, which looks after their number from ``at`` on."""
+        kind, namespace, name = parts(workload)
+        raw, members = self._there(workload, at)
+        if objects(mapping(raw or {}, "spec"), "volumeClaimTemplates", "spec."):
+            raise PartError("has volumeClaimTemplates: scale it by hand (scaleWorkload)", "workload")
+        self._withdraw(workload, at, "scaled")
+        self._scaled.add(workload)
+        if raw is None:
+            like = Pod.read(self._raws[members[-1]])
+            stem = like.controller[2] if like.controller else name
+            return Kind(workload, replica(like, stem).raw, stem, kind == "StatefulSet", startup)
+        template, labels, owner = self._pattern(raw)
+        stem = named(owner)[1]
+        pod = pod_of(stem, namespace, labels, owner, template, template["spec"])
+        return Kind(workload, pod, stem, kind == "StatefulSet", startup)
 
     def nodes_came(self, nodes: list[Json], at: float) -> None:
         """Add the pods of DaemonSets on the new ``nodes``."""
@@ -104,23 +143,23 @@ class Workloads:
 
     def node_came(self, event: NodeJoins) -> None:
         """Add the pods of DaemonSets that were not recorded on a recorded node that joins."""
-        sets = [raw for raw in self._added if self.cluster.find("DaemonSet", *_named(raw), event.time) is raw]
+        sets = [raw for raw in self._added if self.cluster.find("DaemonSet", *named(raw), event.time) is raw]
         if sets:
             self._cover(sets, [event.node], event.time)
 
     def pods_of(self, deployment: Json) -> Iterator[Json]:
         """An endless sequence of pods of a deployment, which are not added to the cluster."""
-        template, (namespace, _) = deployment["spec"]["template"], _named(deployment)
+        template, (namespace, _) = deployment["spec"]["template"], named(deployment)
         owner = self._replica_set(deployment, template)
         labels = owner["spec"]["template"]["metadata"]["labels"]
         for name in self._free(owner):
-            yield _pod(name, namespace, labels, owner, template, template["spec"])
+            yield pod_of(name, namespace, labels, owner, template, template["spec"])
 
     # Existing pods.
 
     def _there(self, workload: str, at: float) -> tuple[Json | None, list[str]]:
         """The workload's object, if there is one, and the keys of its pods at ``at``; raises PartError."""
-        raw, members = self.cluster.find(*_parts(workload), at), self._of(workload, at)
+        raw, members = self.cluster.find(*parts(workload), at), self._of(workload, at)
         if raw is None and not members:
             raise PartError(f"there is no workload {workload} at this time", "workload")
         return raw, members
@@ -144,26 +183,26 @@ class Workloads:
         for event in self.cluster.events:
             if isinstance(event, PodArrives):
                 raw = event.pod.raw if isinstance(event.pod, Pod) else event.pod
-                yield "{}/{}".format(*_named(raw)), raw, event.time
+                yield "{}/{}".format(*named(raw)), raw, event.time
 
-    def _withdraw(self, workload: str, at: float) -> None:
+    def _withdraw(self, workload: str, at: float, because: str) -> None:
         """Remove pods of the workload that were recorded after ``at``."""
         later = {key for key in self._ever(workload) if self._came[key] > at}
         if later:
             self._leaving |= later
             self.cluster.withdraw(later)
-            self.cluster.note(f"{len(later):,} recorded pods of {workload} do not come: it was removed before")
+            self.cluster.note(f"{len(later):,} recorded pods of {workload} do not come: it was {because} before")
 
     def _join(self, key: str, raw: Json, came: float) -> None:
         if self._members is None:
             return
         self._came[key], self._raws[key] = came, raw
-        namespace = _named(raw)[0]
-        kind, name = _controller(raw)
+        namespace = named(raw)[0]
+        kind, name = controller_of(raw)
         self._members.setdefault(f"{namespace}/{kind}/{name}", []).append(key)
         if kind == "ReplicaSet":
             owner = self.cluster.find(kind, namespace, name)
-            above = _controller(owner) if owner is not None else ("", "")
+            above = controller_of(owner) if owner is not None else ("", "")
             suffix = mapping(mapping(raw, "metadata"), "labels").get(HASH)
             if not above[0] and suffix and name.endswith(f"-{suffix}"):
                 above = "Deployment", name.removesuffix(f"-{suffix}")
@@ -172,26 +211,23 @@ class Workloads:
     def _ranked(self, kind: str, members: list[str]) -> list[str]:
         """The pods in the order in which their controller deletes them."""
         if kind == "StatefulSet":
-            return sorted(members, key=_ordinal, reverse=True)
+            return sorted(members, key=ordinal, reverse=True)
         nodes = Counter(self._node(key) for key in members)
         newest = {key: -place for place, key in enumerate(members)}
 
         def rank(key: str) -> tuple[bool, int, int, int]:
             node = self._node(key)
-            return bool(node), self._cost(key), -nodes[node] if node else 0, newest[key]
+            return (
+                bool(node),
+                deletion_cost(string_map(mapping(self._raws[key], "metadata"), "annotations")),
+                -nodes[node] if node else 0,
+                newest[key],
+            )
 
         return sorted(members, key=rank)
 
     def _node(self, key: str) -> str:
         return str(mapping(self.cluster.bound.get(key) or {}, "spec").get("nodeName") or "")
-
-    def _cost(self, key: str) -> int:
-        raw = self._raws[key]
-        cost = mapping(mapping(raw, "metadata"), "annotations").get(DELETION_COST, "0")
-        try:
-            return int(cost)
-        except (ValueError, TypeError):
-            return 0
 
     def _take(self, keys: list[str], at: float) -> None:
         for key in keys:
@@ -206,12 +242,12 @@ class Workloads:
 
     def _arrive(self, raw: Json, at: float, life: float | None) -> None:
         self.cluster.arrive(raw, at, life)
-        key = "{}/{}".format(*_named(raw))
+        key = "{}/{}".format(*named(raw))
         self._leaving.discard(key)
         self._join(key, raw, at)
 
     def _add_pods(self, manifest: Json, replicas: int, at: float, life: float | None) -> None:
-        namespace, name = _named(manifest)
+        namespace, name = named(manifest)
         bare = {key: value for key, value in manifest.items() if key != "status"}
         for number in range(1, replicas + 1):
             own = name if replicas == 1 else f"{name}-{number}"
@@ -222,20 +258,25 @@ class Workloads:
         """``count`` further pods of the workload ``raw``."""
         if count > MOST_PODS:
             raise PartError(f"there would be more than {MOST_PODS:,} pods")
-        kind, (namespace, name) = raw["kind"], _named(raw)
-        template = mapping(mapping(raw, "spec"), "template", "spec.")
-        labels, owner = dict(mapping(mapping(template, "metadata"), "labels")), raw
-        if kind == "Deployment":
-            owner = self._replica_set(raw, template)
-            labels |= mapping(mapping(mapping(mapping(owner, "spec"), "template"), "metadata"), "labels")
-        elif kind == "Job":
+        kind, (namespace, name) = raw["kind"], named(raw)
+        template, labels, owner = self._pattern(raw)
+        if kind == "Job":
             labels |= {"batch.kubernetes.io/job-name": name, "job-name": name}
         for own in self._names(owner, count):
-            more = _ordinal_labels(own) if kind == "StatefulSet" else {}
+            more = ordinal_labels(own) if kind == "StatefulSet" else {}
             spec = self._claims(raw, own, mapping(template, "spec")) if kind == "StatefulSet" else template["spec"]
             if kind == "Job":
                 spec = {"restartPolicy": "Never", **spec}
-            self._arrive(_pod(own, namespace, {**labels, **more}, owner, template, spec), at, life)
+            self._arrive(pod_of(own, namespace, {**labels, **more}, owner, template, spec), at, life)
+
+    def _pattern(self, raw: Json) -> tuple[Json, dict[str, str], Json]:
+        """The template of the workload's pods, their labels, and what owns them."""
+        template = mapping(mapping(raw, "spec"), "template", "spec.")
+        labels, owner = dict(mapping(mapping(template, "metadata"), "labels")), raw
+        if raw["kind"] == "Deployment":
+            owner = self._replica_set(raw, template)
+            labels |= mapping(mapping(mapping(mapping(owner, "spec"), "template"), "metadata"), "labels")
+        return template, labels, owner
 
     def _copy(self, key: str, count: int, at: float) -> None:
         """``count`` further pods like the pod ``key``, whose workload has no object."""
@@ -244,7 +285,7 @@ class Workloads:
         owner: Json = {"kind": "", "metadata": metadata}
         if pod.controller and pod.controller[1] == "StatefulSet":
             owner["kind"] = "StatefulSet"
-            self._ordinals[f"{pod.namespace}/{pod.controller[2]}"] = 1 + _ordinal(key)
+            self._ordinals[f"{pod.namespace}/{pod.controller[2]}"] = 1 + ordinal(key)
         for name in self._names(owner, count):
             self._arrive(replica(pod, name).raw, at, None)
 
@@ -253,25 +294,25 @@ class Workloads:
         return list(itertools.islice(self._free(owner), count))
 
     def _free(self, owner: Json) -> Iterator[str]:
-        namespace, name = _named(owner)
-        ordinal, given = owner["kind"] == "StatefulSet", set()
-        for number in itertools.count(self._ordinals[f"{namespace}/{name}"] if ordinal else 0):
-            own = f"{name}-{number if ordinal else _letters(f'{namespace}/{name}/{number}', 5)}"
+        namespace, name = named(owner)
+        numbered, given = owner["kind"] == "StatefulSet", set()
+        for number in itertools.count(self._ordinals[f"{namespace}/{name}"] if numbered else 0):
+            own = f"{name}-{number if numbered else letters(f'{namespace}/{name}/{number}', 5)}"
             if own not in given and f"{namespace}/{own}" not in self.cluster.keys:
                 given.add(own)
                 yield own
 
     def _replica_set(self, deployment: Json, template: Json) -> Json:
         """The newest replica set of the deployment; a new one if there is none."""
-        namespace, name = _named(deployment)
+        namespace, name = named(deployment)
         own = [
             raw
             for (kind, place, _), raw in self.cluster.others.items()
-            if kind == "ReplicaSet" and (place or "default") == namespace and _controller(raw) == ("Deployment", name)
+            if kind == "ReplicaSet" and (place or "default") == namespace and controller_of(raw) == ("Deployment", name)
         ]
         if own:
-            return max(own, key=lambda raw: (_wanted(raw), str(raw["metadata"].get("creationTimestamp") or "")))
-        suffix = _letters(json.dumps(template, sort_keys=True, default=str), 10)
+            return max(own, key=lambda raw: (replicas_of(raw), str(raw["metadata"].get("creationTimestamp") or "")))
+        suffix = letters(json.dumps(template, sort_keys=True, default=str), 10)
         metadata = mapping(template, "metadata")
         labels = {**mapping(metadata, "labels"), HASH: suffix}
         selector = mapping(mapping(deployment, "spec"), "selector")
@@ -283,10 +324,10 @@ class Workloads:
                 "name": f"{name}-{suffix}",
                 "namespace": namespace,
                 "labels": labels,
-                "ownerReferences": [_reference(deployment)],
+                "ownerReferences": [reference(deployment)],
             },
             "spec": {
-                "replicas": _wanted(deployment),
+                "replicas": replicas_of(deployment),
                 "selector": {**selector, "matchLabels": matching},
                 "template": {**template, "metadata": {**metadata, "labels": labels}},
             },
@@ -296,7 +337,7 @@ class Workloads:
 
     def _claims(self, raw: Json, pod: str, spec: Json) -> Json:
         """The spec of a stateful set's pod, with the claims that are made for this pod."""
-        volumes, namespace = list(objects(spec, "volumes")), _named(raw)[0]
+        volumes, namespace = list(objects(spec, "volumes")), named(raw)[0]
         for claim in objects(mapping(raw, "spec"), "volumeClaimTemplates", "spec."):
             metadata = mapping(claim, "metadata")
             own = f"{metadata.get('name')}-{pod}"
@@ -319,70 +360,12 @@ class Workloads:
             try:
                 self._cover_with(raw, columns, at)
             except ObjectError as problem:
-                self.cluster.note(f"DaemonSet {'/'.join(_named(raw))}: gets no pods on new nodes: {problem}")
+                self.cluster.note(f"DaemonSet {'/'.join(named(raw))}: gets no pods on new nodes: {problem}")
 
     def _cover_with(self, raw: Json, nodes: Snapshot, at: float) -> None:
-        namespace, name = _named(raw)
+        namespace, name = named(raw)
         template = mapping(mapping(raw, "spec"), "template", "spec.")
         labels = mapping(mapping(template, "metadata"), "labels")
         for node, spec in daemons.specs(raw, nodes):
-            own = f"{name}-{_letters(f'{namespace}/{name}/{node}', 5)}"
-            self._arrive(_pod(own, namespace, labels, raw, template, spec), at, None)
-
-
-def _parts(workload: str) -> tuple[str, str, str]:
-    """Kind, namespace and name of "namespace/Kind/name"."""
-    namespace, kind, name = workload.split("/")
-    return kind, namespace, name
-
-
-def _named(raw: Json) -> tuple[str, str]:
-    metadata = raw["metadata"]
-    return metadata.get("namespace") or "default", metadata["name"]
-
-
-def _wanted(raw: Json) -> int:
-    """The number of replicas in the workload's spec."""
-    spec = mapping(raw, "spec")
-    if raw["kind"] == "Job":
-        parallel = integer(spec, "parallelism", 1, "spec.")
-        return min(parallel, integer(spec, "completions", parallel, "spec."))
-    return integer(spec, "replicas", 1, "spec.")
-
-
-def _controller(raw: Json) -> tuple[str, str]:
-    """Kind and name of the controlling owner; empty if there is none."""
-    for owner in objects(mapping(raw, "metadata"), "ownerReferences", "metadata."):
-        if owner.get("controller") is True:
-            return str(owner.get("kind")), str(owner.get("name"))
-    return "", ""
-
-
-def _reference(raw: Json) -> Json:
-    namespace, name = _named(raw)
-    uid = raw["metadata"].get("uid") or f"{raw['kind']}-{namespace}-{name}"
-    version = raw.get("apiVersion") or API.get(raw["kind"], "apps/v1")
-    return {"apiVersion": version, "kind": raw["kind"], "name": name, "uid": uid, "controller": True}
-
-
-def _pod(name: str, namespace: str, labels: Mapping[str, str], owner: Json, template: Json, spec: Json) -> Json:
-    metadata = {"name": name, "namespace": namespace, "labels": dict(labels), "ownerReferences": [_reference(owner)]}
-    annotations = mapping(mapping(template, "metadata"), "annotations")
-    if annotations:
-        metadata["annotations"] = annotations
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
-
-
-def _ordinal(name: str) -> int:
-    number = name.rpartition("-")[2]
-    return int(number) if number.isdecimal() else -1
-
-
-def _ordinal_labels(name: str) -> dict[str, str]:
-    return {"statefulset.kubernetes.io/pod-name": name, "apps.kubernetes.io/pod-index": str(_ordinal(name))}
-
-
-def _letters(text: str, count: int) -> str:
-    """Pseudorandom letters that depend only on ``text``."""
-    digest = hashlib.sha256(text.encode()).digest()
-    return "".join(LETTERS[byte % len(LETTERS)] for byte in digest[:count])
+            own = f"{name}-{letters(f'{namespace}/{name}/{node}', 5)}"
+            self._arrive(pod_of(own, namespace, labels, raw, template, spec), at, None)

@@ -1,5 +1,7 @@
 """Fields of a policy's document by their paths: ``profiles[0].plugins.score.enabled[NodeResourcesFit].weight``.
 
+Of a classic Policy: ``priorities[LeastRequestedPriority].weight``.
+
 A step is a key, or an item in brackets: a number, or the name of a plugin, resource or profile. A field that a document
 leaves out has its default. So setting one argument writes out the defaults of its neighbours.
 """
@@ -20,6 +22,8 @@ ABSENT = object()
 _STEP = re.compile(r"(?:^|\.)([A-Za-z0-9_-]+)|\[([^\[\]]+)\]")
 _NAMES = ("name", "schedulerName", "topologyKey")  # keys that name an item of a list
 SCORE = ("plugins", "score", "enabled")
+PRIORITIES = "priorities"
+LISTS = (PRIORITIES, "predicates")  # of a Policy: one that is there replaces its defaults as a whole
 
 
 class PathError(ValueError):
@@ -48,7 +52,9 @@ def steps(path: str) -> Path:
 
 
 def weighed(path: Path) -> tuple[int, str] | None:
-    """Profile and plugin if ``path`` is the weight of a plugin, else ``None``."""
+    """Profile and plugin if ``path`` is the weight of a plugin, or of a priority of a Policy, else ``None``."""
+    if len(path) == 3 and path[0] == PRIORITIES and isinstance(path[1], Name) and path[2] == "weight":
+        return 0, str(path[1])
     if len(path) == 7 and path[0] == "profiles" and path[2:5] == SCORE and path[6] == "weight":
         profile, plugin = path[1], path[5]
         if isinstance(profile, int) and isinstance(plugin, Name):
@@ -86,11 +92,17 @@ def _value(document: Any, path: Path) -> Any:
 def changed(document: Mapping[str, Any], defaulted: Mapping[str, Any], changes: Sequence[tuple[Path, Any]]) -> Any:
     """A copy of ``document`` with the ``changes`` applied; ``defaulted`` is the document after defaulting.
 
-    A weight of 0 disables the plugin's score, because kube-scheduler would treat it as 1. Raises PathError.
+    A weight of 0 disables the plugin's score, because kube-scheduler would treat it as 1; it takes a priority out of a
+    Policy. Raises PathError.
     """
     target = copy.deepcopy(dict(document))
     for path, wanted in changes:
         found = weighed(path)
+        if found is not None and path[0] == PRIORITIES:
+            _set(target, defaulted, path, wanted)
+            if wanted == 0:
+                target[PRIORITIES] = [one for one in target[PRIORITIES] if one.get("name") != found[1]]
+            continue
         if found is not None and wanted == 0:
             _silence(target, *found)
             continue
@@ -107,7 +119,7 @@ def _set(target: Any, defaulted: Any, path: Path, wanted: Any) -> None:
         known = _child(target, step)
         if known is ABSENT or known is None:
             kind: Any = [] if not isinstance(path[place + 1], str) or isinstance(path[place + 1], Name) else {}
-            known = copy.deepcopy(default) if inside and isinstance(default, dict | list) else kind
+            known = copy.deepcopy(default) if (inside or step in LISTS) and isinstance(default, dict | list) else kind
             known = _put(target, step, known)
         elif not isinstance(known, dict | list):
             raise PathError(f"{step} is not something that holds further fields")

@@ -57,9 +57,9 @@ class Dimension:
         found = fields.weighed(steps)
         if found is not None:
             return f"{found[1]} weight"
-        if "args" in steps and isinstance(steps[steps.index("args") - 1], fields.Name):
-            place = steps.index("args")
-            return f"{steps[place - 1]} {self.path.partition('.args.')[2]}"
+        for within in ("args", "argument"):
+            if within in steps and isinstance(steps[steps.index(within) - 1], fields.Name):
+                return f"{steps[steps.index(within) - 1]} {self.path.partition(f'.{within}.')[2]}"
         return self.path
 
     def values(self) -> tuple[Value, ...]:

@@ -141,7 +141,7 @@ def _pods(upgrade: Upgrade) -> Iterator[Json]:
 def _messages(upgrade: Upgrade) -> Iterator[Json]:
     """The changes of the last messages of pods by what is gone from them and what is new, the most frequent first."""
     found: dict[tuple[tuple[str, ...], tuple[str, ...]], list[tuple[str, str, str]]] = defaultdict(list)
-    for pod, before, after in _texts(upgrade.before, upgrade.after):
+    for pod, before, after in _texts(upgrade):
         found[_difference(before, after)].append((pod, before, after))
     for (gone, new), pods in sorted(found.items(), key=lambda item: (-len(item[1]), item[0])):
         said = " ".join((*gone, *new))
@@ -155,12 +155,12 @@ def _messages(upgrade: Upgrade) -> Iterator[Json]:
         }
 
 
-def _texts(first: Outcome, second: Outcome) -> Iterable[tuple[str, str, str]]:
+def _texts(upgrade: Upgrade) -> Iterable[tuple[str, str, str]]:
     """(pod, message in the first run, message in the second) of pods that are told something else."""
-    for pod, row in first.index.items():
-        other = second.index.get(pod)
-        if other is not None and (texts := (_said(first, row), _said(second, other)))[0] != texts[1]:
-            yield pod, *texts
+    for pair in upgrade.comparison.pairs.listed:
+        before, after = _said(upgrade.before, pair.before), _said(upgrade.after, pair.after)
+        if before != after:
+            yield pair.pod, before, after
 
 
 def _said(outcome: Outcome, row: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kschedweb.engine.studies.capacity.budgets import SEVERAL, VIOLATES
+from kschedweb.engine.controllers.budgets import SEVERAL, VIOLATES
 from kschedweb.engine.studies.capacity.drain import BUDGET, LOCAL, NO_ROOM, UNMANAGED, WORDS, Options, rehearse
 from tests.engine.studies.clusters import Json, budget, configuration, node, pod, snapshot
 

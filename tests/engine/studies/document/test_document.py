@@ -55,7 +55,8 @@ def test_every_problem_is_told_with_its_path() -> None:
 
 
 def test_unknown_keys_are_told_with_those_that_are_known() -> None:
-    assert problems(run={"til": 1}) == ["run.til: is not known; known are controllers, cycle, place, sample, until"]
+    known = "admission, controllers, cycle, place, sample, until"
+    assert problems(run={"til": 1}) == [f"run.til: is not known; known are {known}"]
 
 
 def test_what_is_no_object_is_told() -> None:

@@ -17,6 +17,13 @@ from tests.conftest import ROOT
 from tests.engine.studies.gates import PACKED, cluster
 
 Run = Callable[..., tuple[int, str, str]]
+AWARE = """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- plugins: {multiPoint: {enabled: [{name: Dynamic}]}}
+  pluginConfig: [{name: Dynamic, args: {policyConfigPath: /etc/crane.yaml}}]
+"""
 SCENARIO = """\
 name: one more workload
 base: {snapshot: any}
@@ -70,6 +77,20 @@ def test_the_baseline_may_be_a_file(run: Run) -> None:
     assert (status, json.loads(out)["baseline"]) == (1, "defaults.yaml")
 
 
+def test_a_classic_policy_is_known_by_its_content(run: Run) -> None:
+    Path("old.json").write_text('{"kind": "Policy", "priorities": [{"name": "MostRequestedPriority", "weight": 1}]}')
+    asked = ("--policy", "old.json", "--snapshot", "cluster.json", "--max-newly-unschedulable", "any")
+    found = json.loads(run(*asked)[1])
+    assert found["engine"].endswith("kube-scheduler 1.13.0")
+    assert found["baseline"] == "kube-scheduler's defaults as kube-scheduler 1.13.0"
+    other = json.loads(run(*asked, "--release", "1.9", "--baseline", "policy.yaml", "--baseline-release", "1.36")[1])
+    assert other["engine"].endswith("kube-scheduler 1.9.2")
+    assert other["upgrade"] is None
+    status, _, err = run(*asked, "--release", "1.36")
+    assert status == 2
+    assert err.strip().endswith('--release: version: must be "1.13" or "1.9", is "1.36"')
+
+
 def test_the_verdict_is_written_to_a_file_also_where_it_fails(run: Run) -> None:
     status, out, _ = run(*ON, "--max-moved", "0", "--format", "junit", "--output", "verdict.xml")
     assert (status, out) == (1, "")
@@ -104,6 +125,36 @@ def test_every_threshold_has_an_option_and_a_key_in_a_file(run: Run) -> None:
 def test_pods_with_a_node_may_keep_it(run: Run) -> None:
     found = json.loads(run(*ON, "--place", "pending")[1])
     assert (found["pods"], found["notes"]) == (0, ["no pod had to be scheduled, so nothing was tried"])
+
+
+PRICES = """\
+apiVersion: kschedweb/v1
+kind: PriceTable
+currency: EUR
+prices:
+- {labels: {kubernetes.io/hostname: node-0}, price: 4}
+- {labels: {topology.kubernetes.io/zone: z0}, price: 1}
+- {labels: {topology.kubernetes.io/zone: z1}, price: 1}
+"""
+
+
+def test_a_price_table_makes_costs_measures_with_limits(run: Run) -> None:
+    Path("prices.yaml").write_text(PRICES)
+    limited = (*ON, "--max-newly-unschedulable", "any", "--prices", "prices.yaml", "--measure")
+    status, out, _ = run(*limited, "cost_used_end:maxChange=2%")
+    assert status == 0
+    found = {one["name"]: one for one in json.loads(out)["measures"]}
+    assert (found["cost_used_end"]["unit"], found["cost_used_end"]["baseline"]) == ("EUR/h", 7.0)
+    assert found["cost_used_end"]["policy"] < 7.0
+    assert run(*limited, "cost_used_end:max=0.5")[0] == 1
+    # The other way round it costs more.
+    turned = ("--policy", "defaults.yaml", "--baseline", "policy.yaml", "--snapshot", "cluster.json")
+    status, out, _ = run(*turned, *limited[4:], "cost_used_end:maxChange=2%")
+    assert (status, json.loads(out)["verdict"]) == (1, "fail")
+    Path("prices.yaml").write_text(PRICES.replace("price: 4", "price: -4"))
+    status, _, err = run(*limited, "cost:max=1")
+    assert status == 2
+    assert err.strip() == "kschedweb.engine: --prices prices.yaml: prices[0].price: must be at least 0, is -4"
 
 
 def test_a_scenario_is_played_on_the_snapshot(run: Run) -> None:
@@ -239,3 +290,17 @@ def test_a_release_that_there_is_not_is_told(run: Run, options: tuple[str, ...],
     status, _, err = run(*ON, *options)
     assert status == 2
     assert said in err
+
+
+def test_a_file_that_the_policy_points_at_is_passed_in(run: Run) -> None:
+    Path("crane.yaml").write_text("kind: DynamicSchedulerPolicy\napiVersion: scheduler.policy.crane.io/v1alpha1\n")
+    Path("aware.yaml").write_text(AWARE)
+    asked = ("--policy", "aware.yaml", "--snapshot", "cluster.json", "--max-moved", "any")
+
+    def told(*options: str) -> int:
+        """How much is said of the path."""
+        return sum("policyConfigPath" in one for one in json.loads(run(*asked, *options)[1])["warnings"])
+
+    assert (told(), told("--file", "/etc/crane.yaml=crane.yaml")) == (1, 0)
+    status, _, err = run(*asked, "--file", "/etc/crane.yaml=none.yaml")
+    assert (status, "--file /etc/crane.yaml=none.yaml: cannot be read" in err) == (2, True)

@@ -21,6 +21,7 @@ ASKED = st.builds(
     AMOUNTS | st.none(),
     st.integers(0, 100) | st.none(),
     NUMBERS | st.none(),
+    st.integers(-100, 100) | st.none(),
     st.dictionaries(st.sampled_from(["skew_cpu", "wait_p99", "nodes_empty"]), LIMITS),
 )
 
@@ -58,6 +59,7 @@ def test_what_is_read_is_written_back_the_same(asked: Thresholds) -> None:
         ({"maxPending": 1.5}, "thresholds.maxPending: must be a whole number"),
         ({"maxPending": "10%"}, "thresholds.maxPending: must be a whole number, is a string"),
         ({"maxSkewIncrease": -2}, "thresholds.maxSkewIncrease: must be at least 0"),
+        ({"zoneLossPriority": 0.5}, "thresholds.zoneLossPriority: must be a whole number"),
         ({"measures": {"skew_cpu": {}}}, "thresholds.measures.skew_cpu: must have max, min or maxChange"),
         ({"measures": {"skew_cpu": 4}}, "thresholds.measures.skew_cpu: must be an object, is a number"),
         ({"measures": {"a": {"max": 1, "min": 2}}}, "thresholds.measures.a: min must not be above max"),

@@ -25,9 +25,10 @@ from kschedweb.engine.studies.gate.gate import (
 )
 from kschedweb.engine.studies.gate.rendering import FORMATS, render
 from kschedweb.engine.studies.gate.thresholds import read
-from kschedweb.engine.studies.gate.verdict import MOST_PODS, NO_PROFILE, Pair, judge, worse
+from kschedweb.engine.studies.gate.verdict import MOST_PODS, NO_PROFILE, Pair, judge, number, worse
 from kschedweb.engine.studies.measure.measures import HIGHER, LOWER, Measure, measure
 from kschedweb.engine.studies.play.run import run
+from kschedweb.engine.studies.play.successors import latest
 from tests.engine.builders import node, pod
 from tests.engine.studies.gates import PACKED, cluster, renamed
 from tests.engine.studies.worlds import configuration, crowd
@@ -83,7 +84,7 @@ def test_pods_that_lose_their_node_are_newly_unschedulable() -> None:
     assert [(one.pod, one.after, one.plugin, one.said) for one in lost.pods] == [
         ("default/zz-large", "", "NodeResourcesFit", "Insufficient cpu")
     ]
-    assert lost.sentence == "1 pod finds no node and would under the baseline; allowed: none."
+    assert lost.sentence == "1 pod finds no node but would under the baseline; allowed: none."
     assert judged(objects, policy=EMPTY, baseline=PACKED, maxNewlyUnschedulable=1).passed
     assert judged(objects, policy=EMPTY, baseline=PACKED, maxNewlyUnschedulable="34%").passed
     assert not judged(objects, policy=EMPTY, baseline=PACKED, maxNewlyUnschedulable="33%").passed
@@ -124,6 +125,27 @@ def test_pods_with_a_node_keep_it_where_only_those_that_wait_are_placed() -> Non
     assert check(found, "moved").pods[0].after == "node-0"
 
 
+def owned(raw: Json, priority: int) -> Json:
+    """The pod with a controller, which would make it anew, and a priority."""
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "controller": True}
+    spec = {**raw["spec"], "priority": priority}
+    return {**raw, "metadata": {**raw["metadata"], "ownerReferences": [owner]}, "spec": spec}
+
+
+def test_pods_from_a_priority_on_find_a_node_whichever_zone_is_lost() -> None:
+    objects = [owned(raw, 10) if raw["kind"] == "Pod" else raw for raw in cluster(nodes=2, pods=10)]
+    found = judged(objects, policy=EMPTY, zoneLossPriority=10)
+    lost = check(found, "zone_loss")
+    assert (lost.passed, lost.value, lost.limits) == (False, 2.0, {"max": 0})
+    assert lost.sentence == ("2 pods of priority 10 and above find no node after the loss of zone z0; allowed: none.")
+    assert "Insufficient cpu" in lost.pods[0].said
+    assert check(judged(objects, zoneLossPriority=11), "zone_loss").passed
+    fewer = check(judged(cluster(nodes=2, pods=8), zoneLossPriority=0), "zone_loss")
+    assert fewer.sentence == "Every pod of priority 0 and above finds a node again after the loss of any one zone."
+    without = [{**raw, "metadata": {**raw["metadata"], "labels": {}}} for raw in cluster()]
+    assert check(judged(without, zoneLossPriority=0), "zone_loss").sentence.startswith("No node has a zone")
+
+
 def test_skew_may_grow_by_so_many_points() -> None:
     found = judged(cluster(), maxSkewIncrease=30)
     cpu, memory = check(found, "skew_cpu_end"), check(found, "skew_memory_end")
@@ -137,6 +159,22 @@ def test_skew_may_grow_by_so_many_points() -> None:
     assert (memory.baseline, memory.value) == (12.5, 75.0)
     assert judged(cluster(), maxSkewIncrease=62.5).passed
     assert judged(cluster(), policy=EMPTY, baseline=PACKED, maxSkewIncrease=0).passed  # less is never worse
+
+
+def test_a_percentage_changes_by_points_and_may_change_by_a_share_of_itself() -> None:
+    prepared, before, after = crowd(11), configuration(), configuration("MostAllocated")
+    first, second = run(prepared, before), run(prepared, after)
+    compared = compare(first, second, prepared, before, after)
+    pair = Pair(first, second, measure(first), measure(second), compared)
+    name, ends = "fragmentation_memory", {5: "at most 5 points more.", "5%": "at most 5 % more."}
+    for most, end in ends.items():
+        one = judge(pair, read({"measures": {name: {"maxChange": most}}})).checks[-1]
+        assert (one.name, one.unit) == (name, "%")
+        assert one.value is not None
+        assert one.baseline is not None
+        assert f" {number(abs(one.value - one.baseline))} points " in one.sentence
+        assert one.value != one.baseline
+        assert one.sentence.endswith(end)
 
 
 @pytest.mark.parametrize(
@@ -272,11 +310,12 @@ def test_a_verdict_says_of_every_pod_what_the_runs_say(seed: int) -> None:
     pair = Pair(first, second, measure(first), measure(second), compared)
     found = judge(pair, read({"maxMoved": 0, "maxPending": 0}))
     unschedulable, moved, pending = found.checks
-    ends = [{pod: outcome.node[row] for pod, row in outcome.index.items()} for outcome in (first, second)]
+    ends = [{pod: outcome.node[row] for pod, row in latest(outcome).items()} for outcome in (first, second)]
     both = ends[0].keys() & ends[1].keys()
     assert moved.value == sum(ends[0][pod] != ends[1][pod] and min(ends[0][pod], ends[1][pod]) >= 0 for pod in both)
     assert pending.value == len(second.pending)
-    waits = [{outcome.pods[row] for row in outcome.pending} for outcome in (first, second)]
+    rows = [(latest(outcome), set(outcome.pending.tolist())) for outcome in (first, second)]
+    waits = [{pod for pod, row in named.items() if row in waiting} for named, waiting in rows]
     never = {pod for pod in both if ends[0][pod] >= 0 > ends[1][pod]}
     assert unschedulable.value == len((waits[1] - waits[0]) | never)
     assert found.passed is all(one.passed for one in found.checks)

@@ -13,9 +13,12 @@ from tests.support.seed_runs import PACKED, document
 def test_every_objective_is_a_measure_with_the_same_words_and_every_measure_an_objective() -> None:
     configuration = load(None).configuration
     assert configuration is not None
-    outcome = run(prepare(read(document()), [], {}, seed=1, now=0.0), configuration)
+    priced = {**document(), "prices": {"currency": "EUR", "prices": []}}
+    outcome = run(prepare(read(priced), [], {}, seed=1, now=0.0), configuration)
     measures = {one.name: (one.label, one.direction) for one in measure(outcome)}
-    listed = {one.name: (one.label, one.direction) for one in known(outcome.resources, use=False, budgets=False)}
+    listed = {
+        one.name: (one.label, one.direction) for one in known(outcome.resources, use=False, budgets=False, scaled=False)
+    }
     assert listed.pop(MOVED) == ("Pods moved", "lower")
     assert listed == measures
 

@@ -27,7 +27,7 @@ from kschedweb.engine.studies.prepare.history import Played
 from kschedweb.engine.studies.prepare.prepared import Prepared
 from tests.engine.builders import node, pod
 from tests.engine.gangs import configured, group, members
-from tests.engine.studies.worlds import configuration, crowd, queue
+from tests.engine.studies.worlds import configuration, crowd, kept_out, queue
 from tests.support import tiers
 
 PACKING = "MostAllocated"
@@ -54,7 +54,11 @@ def test_the_last_try_of_a_pod_comes_to_what_it_came_to_in_the_run(seed: int, ch
 
 
 @settings(max_examples=tiers.count(2, 30), deadline=None, phases=[Phase.explicit, Phase.generate])
-@given(seed=st.integers(0, 10_000), world=st.sampled_from([crowd, queue]), strategy=st.sampled_from(["", PACKING]))
+@given(
+    seed=st.integers(0, 10_000),
+    world=st.sampled_from([crowd, queue, kept_out]),
+    strategy=st.sampled_from(["", PACKING]),
+)
 def test_the_log_shows_a_try_as_a_replay_does(seed: int, world: Callable[[int], Prepared], strategy: str) -> None:
     prepared, config = world(seed), configuration(strategy)
     outcome = run(prepared, config)

@@ -162,7 +162,7 @@ def test_pods_of_a_workload_may_be_a_group_that_the_scenario_adds() -> None:
     (gang,) = (one for one in made.objects if one["kind"] == "PodGroup")
     assert gang["spec"]["priority"] == 7
     configuration = configured()
-    start = made.start(configuration.release.counting)
+    start = made.start(configuration.release)
     result = Simulation(start, configuration, made.events, made.settings).run(60.0)
     assert [(one.group, one.placed, one.message) for one in result.groups] == [("default/gang", True, "")]
     assert len({one.time for one in result.bound}) == 1

@@ -1,0 +1,181 @@
+"""The buffer of a cluster: whether it survives the loss of a zone, or of its largest nodes.
+
+The lost nodes are gone with their pods. Their controllers make each pod of at least a priority anew, and kube-scheduler
+places these on the other nodes, the highest priority first. It may evict pods of less priority for them; of those, the
+ones that count as well are placed anew themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+from itertools import count
+
+from kschedweb.engine.config import Configuration
+from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.cycle.request import WITH_POST_FILTER
+from kschedweb.engine.framework.runtime import Factory
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.state.owners import stays_at_drain
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.state.world import World
+
+ZONE = "topology.kubernetes.io/zone"
+LOST_ZONE, LOST_NODES = "zone", "nodes"
+LOWEST = -(1 << 31)  # of all priorities
+MOST_LISTED = 1_000  # pods without a node that an answer names
+Pulse = Callable[[], None]  # called before each pod; may raise to end the work
+
+
+@dataclass(frozen=True)
+class Stranded:
+    """A pod that finds no node; ``message`` is the scheduler's."""
+
+    pod: str
+    priority: int
+    message: str
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What follows from the loss of ``nodes``, which are a zone or the largest ones.
+
+    ``pods`` are those that have to be placed anew, ``placed`` of them are, ``stranded`` are the first that are not.
+    ``lower`` pods on the lost nodes have less priority, ``bare`` ones no controller: both are not placed anew.
+    ``evicted`` pods of less priority on other nodes make room.
+    """
+
+    kind: str
+    name: str
+    nodes: tuple[str, ...]
+    pods: int
+    placed: int
+    lower: int
+    bare: int
+    evicted: int
+    stranded: tuple[Stranded, ...]
+
+    @property
+    def survived(self) -> bool:
+        return self.placed == self.pods
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """The losses that were tried, the zones in their order first. ``unzoned`` nodes have no zone."""
+
+    losses: tuple[Loss, ...]
+    priority: int
+    unzoned: int
+
+    @property
+    def survives(self) -> bool:
+        """Whether every pod that counts is placed again after each of the losses."""
+        return all(loss.survived for loss in self.losses)
+
+    @property
+    def worst(self) -> Loss | None:
+        """The loss that leaves most pods without a node; ``None`` where nothing was tried."""
+        return max(self.losses, key=lambda loss: loss.pods - loss.placed, default=None)
+
+
+def buffer(
+    snapshot: Snapshot,
+    configuration: Configuration,
+    *,
+    zones: bool = True,
+    largest: int = 0,
+    priority: int = LOWEST,
+    registry: Mapping[str, Factory] | None = None,
+    pulse: Pulse | None = None,
+) -> Buffer:
+    """Lose each of the ``zones``, then the ``largest`` nodes together; pods of at least ``priority`` count.
+
+    The largest nodes are those with most allocatable CPU, then memory, then requested CPU.
+    """
+    grouped: dict[str, list[str]] = {}
+    for node in snapshot.nodes:
+        grouped.setdefault(node.labels.get(ZONE, ""), []).append(node.name)
+    unzoned = len(grouped.pop("", []))
+    asked = [(LOST_ZONE, name, tuple(grouped[name])) for name in sorted(grouped)] if zones else []
+    if largest:
+        asked.append((LOST_NODES, "", largest_nodes(snapshot, largest)))
+    losses = tuple(_lose(snapshot, configuration, one, priority, registry, pulse) for one in asked)
+    return Buffer(losses, priority, unzoned)
+
+
+def largest_nodes(snapshot: Snapshot, count: int) -> tuple[str, ...]:
+    """The names of the ``count`` largest nodes."""
+    columns = [snapshot.amounts(snapshot.allocatable, name) for name in (CPU, MEMORY)]
+    columns.append(snapshot.amounts(snapshot.requested, CPU))
+    sizes = list(zip(*(column.tolist() for column in columns), strict=True))
+    order = sorted(range(len(snapshot)), key=lambda place: (*(-size for size in sizes[place]), snapshot.names[place]))
+    return tuple(snapshot.names[place] for place in order[:count])
+
+
+def _lose(
+    snapshot: Snapshot,
+    configuration: Configuration,
+    asked: tuple[str, str, tuple[str, ...]],
+    priority: int,
+    registry: Mapping[str, Factory] | None,
+    pulse: Pulse | None,
+) -> Loss:
+    kind, name, nodes = asked
+    moving = [pod for node in nodes for pod in snapshot.pods.on(snapshot.index[node]) if not stays_at_drain(pod)]
+    kept = [pod for pod in moving if pod.controller is not None]
+    due = [pod.on("") for pod in kept if pod.priority >= priority]
+    world = World(snapshot.copy())
+    for node in nodes:
+        world.remove_node(node)
+    scheduler = Scheduler.of(world.snapshot, configuration, registry)
+    outcome = _Placing(scheduler, priority, pulse)
+    outcome.run(due)
+    bare = sum(pod.controller is None and pod.priority >= priority for pod in moving)
+    lower = sum(pod.priority < priority for pod in moving)
+    placed, stranded = len(outcome.placed), outcome.stranded
+    pods = placed + len(stranded)
+    return Loss(kind, name, nodes, pods, placed, lower, bare, outcome.evicted, tuple(stranded[:MOST_LISTED]))
+
+
+@dataclass
+class _Placing:
+    """Places pods anew, and whatever counts of those that have to go for them. ``evicted`` pods do not count."""
+
+    scheduler: Scheduler
+    priority: int
+    pulse: Pulse | None
+    placed: set[str] = field(default_factory=set)
+    evicted: int = 0
+    stranded: list[Stranded] = field(default_factory=list)
+
+    def run(self, due: Sequence[Pod]) -> None:
+        numbers = count()
+        waiting = [(-pod.priority, next(numbers), pod) for pod in due]
+        heapify(waiting)
+        while waiting:
+            if self.pulse is not None:
+                self.pulse()
+            _, _, pod = heappop(waiting)
+            for victim in self._place(pod):
+                heappush(waiting, (-victim.priority, next(numbers), victim))
+
+    def _place(self, pod: Pod) -> list[Pod]:
+        """Place the pod, or note that it is stranded; returns pods that count and had to go for it."""
+        scheduler = self.scheduler
+        found, gone = scheduler.find(pod, WITH_POST_FILTER), list[Pod]()
+        if found.victims:
+            gone = [scheduler.snapshot.remove_pod(key).on("") for key in found.victims]
+            found = scheduler.find(pod)
+        if not found.node:
+            self.stranded.append(Stranded(pod.key, pod.priority, found.message))
+        else:
+            scheduler.nominator.remove(pod.key)
+            scheduler.bind(pod, found.node)
+            self.placed.add(pod.key)
+        again = [victim for victim in gone if victim.priority >= self.priority and victim.controller is not None]
+        self.placed.difference_update(victim.key for victim in again)
+        self.evicted += len(gone) - len(again)
+        return again

@@ -1,0 +1,91 @@
+"""How measures change from one policy to another, and which change matters most."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from kschedweb.engine.studies.compare.significance import spread
+from kschedweb.engine.studies.measure.groups import rank
+from kschedweb.engine.studies.measure.measures import HIGHER, LOWER, NODE_HOURS, PERCENT, POINTS, SECONDS
+
+ROUNDING = 1e-9
+# The least differences that say anything, by unit: an amount, and a share of the larger value. Of what is counted at
+# the end it is 1. A second is kube-scheduler's shortest backoff: below it, only the order in the queue differs.
+RESOLUTION = {SECONDS: (1.0, 0.01), POINTS: (0.5, 0.0), PERCENT: (0.5, 0.0), NODE_HOURS: (0.0, 0.01)}
+COUNTED = (1.0, 0.0)
+PAID = (0.0, 0.01)  # in any currency
+# Counts of what happens on the way: as many hang on the order in which things happen as the square root, or this many.
+HAPPENING = ("pending_", "unknown_", "preemptions", "evictions", "disruptions", "scalings", "replicas_")
+FEWEST = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureChange:
+    """The change of a measure: means over the seeds that both policies have, ``None`` if there are none.
+
+    ``floor`` is the noise floor: a smaller change is no difference.
+    """
+
+    measure: str
+    direction: str
+    before: float | None
+    after: float | None
+    floor: float
+
+    @property
+    def change(self) -> float:
+        return 0.0 if self.before is None or self.after is None else self.after - self.before
+
+    @property
+    def size(self) -> float:
+        """The change as a multiple of the noise floor; below 1 it is no difference."""
+        if not self.change:
+            return 0.0
+        return abs(self.change) / self.floor if self.floor else float("inf")
+
+    @property
+    def differs(self) -> bool:
+        return self.size >= 1.0 - ROUNDING
+
+    @property
+    def better(self) -> bool | None:
+        """``None`` if nothing differs or no direction is better."""
+        if not self.differs or self.direction not in (LOWER, HIGHER):
+            return None
+        return (self.change < 0) == (self.direction == LOWER)
+
+    @property
+    def importance(self) -> tuple[bool, int, bool, float]:
+        """Compares changes: a difference before none, by group, what can be better or worse, then by size."""
+        return self.differs, -rank(self.measure), self.direction in (LOWER, HIGHER), self.size
+
+
+def changed(
+    measure: str, unit: str, direction: str, base: Mapping[int, float], other: Mapping[int, float]
+) -> MeasureChange:
+    """The change from ``base`` to ``other``, both values by seed."""
+    pairs = [(base[seed], other[seed]) for seed in sorted(base) if seed in other]
+    if not pairs:
+        return MeasureChange(measure, direction, None, None, 0.0)
+    first, second = zip(*pairs, strict=True)
+    before, after = float(np.mean(first)), float(np.mean(second))
+    least = resolution(measure, unit, max(abs(before), abs(after)))
+    return MeasureChange(measure, direction, before, after, max(least, spread(first, second)))
+
+
+def resolution(measure: str, unit: str, value: float) -> float:
+    """The least difference that one run can tell, of two values of which ``value`` is the larger one."""
+    if measure.startswith(HAPPENING):
+        return max(FEWEST, math.sqrt(value))
+    amount, share = PAID if measure.startswith("cost") else RESOLUTION.get(unit, COUNTED)
+    return max(amount, share * value)
+
+
+def headline(changes: Iterable[MeasureChange]) -> MeasureChange | None:
+    """The most important difference; ``None`` if there is none."""
+    found = max(changes, key=lambda one: one.importance, default=None)
+    return found if found is not None and found.differs else None

@@ -1,0 +1,38 @@
+"""One cluster for two kinds of schedulers: a classic one sees other amounts, zones and volumes than one of today."""
+
+from __future__ import annotations
+
+from kschedweb.engine.objects.node import Node
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.state.nodecolumns import NodeColumns
+from kschedweb.engine.state.snapshot import Snapshot
+
+
+class Twin:
+    """Keeps a snapshot of the given ``kind`` in step with snapshots of another one, which follow one another."""
+
+    def __init__(self, kind: type[Snapshot]) -> None:
+        self._kind = kind
+        self._made = kind()
+        self._columns: NodeColumns | None = None
+        self._pods: dict[str, Pod] = {}  # as they are in the other snapshot
+
+    def of(self, snapshot: Snapshot) -> Snapshot:
+        """The same cluster; ``snapshot`` itself where it is of the kind already."""
+        if type(snapshot) is self._kind:
+            return snapshot
+        if snapshot.node_columns is not self._columns:
+            nodes = (Node.read(self._kind.of_today(node.raw)) for node in snapshot.nodes)
+            self._made, self._columns, self._pods = self._kind(nodes, snapshot.objects), snapshot.node_columns, {}
+        self._follow({pod.key: pod for pod in snapshot.pods.pods if pod is not None})
+        made = self._made
+        made.resource_claims, made.now, made.watermarks = snapshot.resource_claims, snapshot.now, snapshot.watermarks
+        return made
+
+    def _follow(self, there: dict[str, Pod]) -> None:
+        for key in [key for key, pod in self._pods.items() if there.get(key) is not pod]:
+            self._made.remove_pod(key)
+            del self._pods[key]
+        for key in there.keys() - self._pods.keys():
+            pod = self._pods[key] = there[key]
+            self._made.add_pod(Pod.read(pod.raw).on(pod.node_name), self._made.index[pod.node_name])

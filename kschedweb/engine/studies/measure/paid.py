@@ -1,0 +1,73 @@
+"""What the nodes of a run cost over its clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kschedweb.engine.pricing.costs import HOUR, Cost
+from kschedweb.engine.pricing.kinds import Kinds
+from kschedweb.engine.state.columns import Codes, Floats, Ints
+from kschedweb.engine.studies.measure.occupancy import working_steps
+from kschedweb.engine.studies.play.outcome import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Paid:
+    """Costs from the beginning to the end of a run.
+
+    ``there`` is that of all nodes, ``used`` what those alone would cost that run more than pods of DaemonSets and
+    static pods, as if the others did not exist. ``hour`` and ``used_hour`` are of an hour at the end.
+    """
+
+    there: Cost
+    used: Cost
+    hour: float | None
+    used_hour: float | None
+
+
+def paid(outcome: Outcome) -> Paid:
+    """The costs of a run by the prices that its outcome has."""
+    log, kinds = outcome.node_log, outcome.kinds
+    there, hour = _over(kinds, log.node, log.time, outcome.kind, outcome.end)
+    used, used_hour = _over(kinds, *_working(outcome), outcome.end)
+    return Paid(there, used, hour, used_hour)
+
+
+def _working(outcome: Outcome) -> tuple[Codes, Floats, Codes]:
+    """Entries of nodes that begin or end to work, by node: node, time, and the kind while it works, else -1."""
+    log, moves = outcome.node_log, outcome.moves
+    node = np.concatenate([log.node, moves.node])
+    time = np.concatenate([log.time, moves.time])
+    steps = np.concatenate([np.zeros(len(log.node), dtype=np.int64), working_steps(outcome)])
+    told = np.arange(len(node)) < len(log.node)
+    kind = np.concatenate([outcome.kind, np.zeros(len(moves.node), dtype=np.int32)])
+    order = np.lexsort((np.arange(len(node)), ~told, time, node))
+    node, time, steps, told, kind = node[order], time[order], steps[order], told[order], kind[order]
+    first = np.searchsorted(node, node, side="left")
+    sums = np.cumsum(steps)
+    working: Ints = sums - np.append(0, sums)[first]
+    last = np.maximum.accumulate(np.where(told, np.arange(len(node)), -1))
+    known = np.where(last >= first, kind[np.maximum(last, 0)], -1)
+    return node, time, np.where(working > 0, known, -1).astype(np.int32)
+
+
+def _over(kinds: Kinds, node: Codes, time: Floats, kind: Codes, end: float) -> tuple[Cost, float | None]:
+    """What nodes cost that are of ``kind`` (-1: none) from ``time`` to their next entry, and in an hour at the end."""
+    if not len(node):
+        return Cost(None, 0.0), None
+    order = np.argsort(node, kind="stable")
+    node, time, kind = node[order], np.minimum(time[order], end), kind[order]
+    before = np.where(np.append(False, node[1:] == node[:-1]), np.append(-1, kind[:-1]), -1)
+    moments, place = np.unique(time, return_inverse=True)
+    changes = np.zeros((len(moments), len(kinds.price)))
+    for codes, sign in ((kind, 1.0), (before, -1.0)):
+        known = codes >= 0
+        np.add.at(changes, (place[known], codes[known]), sign)
+    counts = np.cumsum(changes, axis=0)
+    hours = np.diff(np.append(moments, end)) / HOUR
+    amount, unpriced = kinds.hourly(counts)
+    some = not np.isnan(kinds.price).all()
+    total = Cost(float(amount @ hours) if some else None, float(counts.sum(axis=1) @ hours), float(unpriced @ hours))
+    return total, float(amount[-1]) if some else None

@@ -1,0 +1,70 @@
+"""How a cluster stands: how even its nodes are, which of them have work, and what they cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kschedweb.engine.pricing.costs import Cost, Rates
+from kschedweb.engine.state.columns import Floats, Mask
+from kschedweb.engine.state.owners import stays_at_drain
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.studies.moves.use import RESOURCES, Use
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How uneven nodes are, in points of percent of their allocatable: the fullest less the emptiest, and deviation."""
+
+    skew: float
+    deviation: float
+
+    @classmethod
+    def of(cls, levels: Floats) -> Spread | None:
+        """``None`` where no level is known (NaN)."""
+        known = levels[~np.isnan(levels)]
+        return cls(float(known.max() - known.min()), float(known.std())) if known.size else None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """``requests`` and ``use`` by resource, those that are known. ``nodes`` have pods beside those of DaemonSets.
+
+    ``cost`` is what the nodes with such pods cost an hour.
+    """
+
+    requests: dict[str, Spread]
+    use: dict[str, Spread]
+    nodes: int
+    cost: Cost
+
+
+def standing(snapshot: Snapshot, use: Use, rates: Rates) -> Standing:
+    """How the cluster stands now."""
+    busy = at_work(snapshot)
+    requests = {name: Spread.of(requested(snapshot, name)) for name in RESOURCES}
+    used = {name: Spread.of(levels) for name, levels in use.levels.items()}
+    return Standing(_known(requests), _known(used), int(busy.sum()), rates.now(busy))
+
+
+def requested(snapshot: Snapshot, resource: str) -> Floats:
+    """What is requested, in percent of allocatable, NaN for nodes without any. Shape [nodes]."""
+    room = snapshot.amounts(snapshot.allocatable, resource).astype(np.float64)
+    taken = snapshot.amounts(snapshot.requested, resource)
+    found: Floats = np.divide(100.0 * taken, room, out=np.full(len(room), np.nan), where=room > 0)
+    return found
+
+
+def at_work(snapshot: Snapshot) -> Mask:
+    """Which nodes have pods that a drain would move. Shape [nodes]."""
+    found = np.zeros(len(snapshot), dtype=np.bool_)
+    for slot in snapshot.pods.slots.values():
+        pod = snapshot.pods.pods[slot]
+        if pod is not None and not found[snapshot.pods.node[slot]] and not stays_at_drain(pod):
+            found[snapshot.pods.node[slot]] = True
+    return found
+
+
+def _known(spreads: dict[str, Spread | None]) -> dict[str, Spread]:
+    return {name: spread for name, spread in spreads.items() if spread is not None}

@@ -1,0 +1,91 @@
+"""Pods moved while a recording is replayed: nodes become more even, and no hour has more moves than it may."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from kschedweb.engine.experiment import Recording, ReplayResult, Setup, Workload, replay
+from kschedweb.engine.experiment.curve import Curve, CurveError, drawn
+from kschedweb.engine.experiment.moving import Moving, MovingError
+from kschedweb.engine.experiment.policies import configuration, policies
+from tests.conftest import ROOT
+
+RECORDING = Recording.generated(np.random.default_rng(7), 120, 72)  # six hours
+SMALL = Setup(nodes=10, deployments=120, pace=30.0, since=2 * 3600.0)
+WRITTEN = ROOT / "docs" / "experiment"
+
+
+@pytest.fixture(scope="module")
+def workload() -> Workload:
+    return Workload(RECORDING, 1, SMALL)
+
+
+@pytest.fixture(scope="module")
+def still(workload: Workload) -> ReplayResult:
+    return replay(workload, configuration(policies(10)["water-level"]))
+
+
+@pytest.fixture(scope="module")
+def moved(workload: Workload) -> ReplayResult:
+    return replay(workload, configuration(policies(10)["water-level"]), moving=Moving(3.0))
+
+
+def test_moves_make_nodes_more_even(still: ReplayResult, moved: ReplayResult) -> None:
+    assert moved.balance.skew < 0.8 * still.balance.skew
+    assert moved.balance.mean == pytest.approx(still.balance.mean, rel=0.05)  # the same pods do the same work
+
+
+def test_no_hour_has_more_moves_than_it_may(workload: Workload, moved: ReplayResult) -> None:
+    assert moved.moves
+    times = np.array(moved.moves)
+    came = np.array([one.time for one in workload.arrivals])
+    for time in times:
+        running = int(((came <= time) & (came + np.array([one.life for one in workload.arrivals]) > time)).sum())
+        within = int(((times > time - 3600.0) & (times <= time)).sum())
+        assert within <= 0.03 * (running + 1)  # a pod may be bound a moment later than it came
+
+
+def test_each_moved_pod_is_replaced(still: ReplayResult, moved: ReplayResult) -> None:
+    assert moved.moves is not None
+    assert still.moves is None
+    assert 0 <= moved.pods + len(moved.moves) - moved.placed <= 1  # the last one may be placed after the end
+
+
+def test_no_moves_are_no_change(workload: Workload, still: ReplayResult) -> None:
+    none = replay(workload, configuration(policies(10)["water-level"]), moving=Moving(0.0))
+    assert none.levels.tolist() == still.levels.tolist()
+    assert none.moves == []
+
+
+@pytest.mark.parametrize(
+    ("moving", "said"),
+    [
+        (Moving(-1.0), "--moves-an-hour: must be from 0"),
+        (Moving(101.0), "--moves-an-hour: must be from 0"),
+        (Moving(1.0, every=0.0), "--moves-every"),
+        (Moving(1.0, every=450.0), "--moves-every"),
+    ],
+)
+def test_moves_that_cannot_be_made_are_refused(moving: Moving, said: str) -> None:
+    with pytest.raises(MovingError, match=said):
+        moving.check(300.0)
+
+
+def test_the_figure_is_that_of_the_written_runs() -> None:
+    days = ("20110303", "20110322")
+    curves = [Curve.read(day, json.loads((WRITTEN / f"moves-{day}.json").read_text())) for day in days]
+    assert drawn(curves) == (WRITTEN / "moves.svg").read_text()
+    for curve in curves:
+        shares = {percent: share for percent, share, _ in curve.points}
+        assert sorted(shares) == [0.0, 0.25, 0.5, 1.0, 2.0, 4.0]
+        assert shares[2.0] <= 0.30
+        assert max(each for percent, _, of in curve.points if percent == 2.0 for each in of) <= 0.30
+
+
+@pytest.mark.parametrize("answer", [[], {}, {"runs": []}, {"runs": [{"policy": "default", "seed": 1, "skew": 0.0}]}])
+def test_of_anything_else_no_figure_is_drawn(answer: object) -> None:
+    with pytest.raises(CurveError, match=r"some\.json: "):
+        Curve.read("some.json", answer)
