@@ -55,7 +55,7 @@ def test_an_answer_says_which_kube_scheduler_it_is_as(run, command: list[str]) -
     asked: list[tuple[dict, str]] = [
         ({}, CURRENT.engine),
         ({"release": "1.36", "featureGates": gates}, RELEASES["1.36"].with_gates(gates).engine),
-        ({"classic": True}, f"kschedweb {__version__}, kube-scheduler 1.13"),
+        ({"classic": True}, f"kschedweb {__version__}, kube-scheduler 1.13.0"),
     ]
     text = "\n".join(json.dumps({**SCENARIO, **process}) for process, _ in asked)
     assert [answer["engine"] for answer in run(command, text)[1]] == [engine for _, engine in asked]
@@ -187,3 +187,60 @@ def test_with_the_gate_off_there_are_no_groups(run) -> None:
     answer = run(["schedule"], json.dumps({**GANG, "featureGates": {}}))[1][0]
     assert [placement.get("node") for placement in answer["placements"]] == ["a", "a", None, None, "a"]
     assert "groups" not in answer
+
+
+def test_a_pod_takes_the_overhead_of_its_runtime_class_or_is_told(run) -> None:
+    heavy = {"kind": "RuntimeClass", "metadata": {"name": "heavy"}, "overhead": {"podFixed": {"cpu": "2"}}}
+    asks = pod("p", requests={"cpu": "3"}, runtimeClassName="heavy")
+    scenario = {"name": "x", "objects": [node("a"), heavy], "pending": [asks]}
+    status, answers, err = run(["schedule"], json.dumps(scenario))
+    assert (status, err) == (0, "")
+    assert "Insufficient cpu" in answers[0]["placements"][0]["message"]
+    status, answers, err = run(["schedule"], json.dumps({**scenario, "objects": [node("a")]}))
+    assert answers[0]["placements"][0]["node"] == "a"
+    assert 'Pod default/p: pod rejected: RuntimeClass "heavy" not found: it is taken as it is' in err
+
+
+FILED = {
+    **CONFIGURATION,
+    "profiles": [
+        {
+            "plugins": {"multiPoint": {"enabled": [{"name": "Dynamic"}]}},
+            "pluginConfig": [{"name": "Dynamic", "args": {"policyConfigPath": "/etc/policy.yaml"}}],
+        }
+    ],
+}
+POLICY_FILE = """\
+apiVersion: scheduler.policy.crane.io/v1alpha1
+kind: DynamicSchedulerPolicy
+spec:
+  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]
+  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.5}]
+"""
+
+
+def test_files_that_arguments_point_at_are_passed_in(run, tmp_path) -> None:
+    place = tmp_path / "crane.yaml"
+    place.write_text(POLICY_FILE)
+    option = ["--file", f"/etc/policy.yaml={place}"]
+    status, [answer], _ = run(["validate", *option], json.dumps(FILED))
+    assert (status, answer["valid"]) == (0, True)
+    [args] = [one["args"] for one in answer["defaulted"]["profiles"][0]["pluginConfig"] if one["name"] == "Dynamic"]
+    assert args["policy"]["predicate"] == [{"name": "cpu_usage_avg_5m", "maxLimitPecent": 0.5}]
+    busy = node("a")
+    busy["metadata"]["annotations"] = {"cpu_usage_avg_5m": "0.60000,2099-01-01T20:00:00Z"}
+    scenario = {**SCENARIO, "objects": [busy, node("b")], "config": FILED}
+    for asked, raw in ((option, scenario), ([], {**scenario, "files": {"/etc/policy.yaml": POLICY_FILE}})):
+        _, [placed], _ = run(["explain", *asked], json.dumps(raw))
+        assert placed["pods"][0]["chosen"] == "b", placed
+    # The shipped policy lets up to 65 % pass.
+    assert run(["explain"], json.dumps(scenario))[1][0]["pods"][1]["feasible"] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "option", ["policy.yaml", "=policy.yaml", "/etc/policy.yaml=", "/etc/policy.yaml=nowhere.yaml"]
+)
+def test_a_file_that_is_not_there_is_told(run, option: str) -> None:
+    status, _, err = run(["validate", "--file", option], json.dumps(FILED))
+    assert status == 2
+    assert f"--file {option}: " in err

@@ -42,6 +42,10 @@ class BindingCycle:
 
     def begin(self, now: float = 0.0) -> Refusal | None:
         """Assume the pod on its node, then run Reserve and Permit; ``None`` if the pod may go on or must wait."""
+        with self.framework.measured_by(self.watch):
+            return self._begin(now)
+
+    def _begin(self, now: float) -> Refusal | None:
         snapshot = self.cycle.snapshot
         snapshot.place_pod(self.cycle.pod, self.node)
         try:

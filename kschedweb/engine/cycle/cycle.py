@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -35,6 +36,9 @@ from kschedweb.engine.state.snapshot import Snapshot
 class Scheduler:
     """kube-scheduler over a snapshot. ``explain`` changes nothing; ``schedule`` and ``bind`` change the snapshot."""
 
+    extenders_of: ClassVar[type[Extenders]] = Extenders
+    takes_turns: ClassVar[bool] = False  # whether which of equal nodes is taken depends on the searches before
+
     def __init__(
         self,
         snapshot: Snapshot,
@@ -47,7 +51,7 @@ class Scheduler:
         self.snapshot = snapshot
         self.configuration = configuration
         made = configuration.release.factories if registry is None else registry
-        self._frameworks = {profile.scheduler_name: Framework(profile, made) for profile in configuration.profiles}
+        self._frameworks = self._made(made)
         self._resizing = {}
         if configuration.release.resizes:
             silent = configuration.release.silent_about_resizes
@@ -55,9 +59,25 @@ class Scheduler:
             self._resizing = {profile.scheduler_name: Framework(profile, made) for profile in spoken}
         waiting = (pod for pod in snapshot.pending if pod.scheduler_name in self._frameworks)
         self.nominator = Nominator.of(waiting) if nominator is None else nominator
-        self.extenders = Extenders(configuration.extenders) if extenders is None else extenders
+        self.extenders = self.extenders_of(configuration.extenders) if extenders is None else extenders
         self._start = 0
         self._plans = Plans(snapshot)
+
+    @staticmethod
+    def of(
+        snapshot: Snapshot,
+        configuration: Configuration,
+        registry: Mapping[str, Factory] | None = None,
+        *,
+        nominator: Nominator | None = None,
+        extenders: Extenders | None = None,
+    ) -> Scheduler:
+        """The scheduler that the release of ``configuration`` has; ``snapshot`` is of the kind that it sees."""
+        kind: Callable[..., Scheduler] = configuration.release.scheduler or Scheduler
+        return kind(snapshot, configuration, registry, nominator=nominator, extenders=extenders)
+
+    def _made(self, registry: Mapping[str, Factory]) -> dict[str, Framework]:
+        return {one.scheduler_name: Framework(one, registry) for one in self.configuration.profiles}
 
     @property
     def frameworks(self) -> Mapping[str, Framework]:
@@ -188,6 +208,11 @@ class Scheduler:
     def find(self, pod: Pod, request: SearchRequest = NODE_ONLY) -> Placement:
         """As ``schedule_one``, but the pod is not put on the node found: ``binding`` does that."""
         request.watch.start()
+        measured = request.watch.by_plugin and pod.scheduler_name in self._frameworks
+        with self.framework(pod).measured_by(request.watch) if measured else nullcontext():
+            return self._found(pod, request)
+
+    def _found(self, pod: Pod, request: SearchRequest) -> Placement:
         try:
             found = self._place(pod, request)
             if isinstance(found, Unplaced):

@@ -9,7 +9,7 @@ from kschedweb.engine.cycle.plan import Unplanned
 from kschedweb.engine.cycle.search import lead, positions
 from kschedweb.engine.extenders.extender import Extenders, Passed
 from kschedweb.engine.framework.diagnosis import EXTENDER, Diagnosis
-from kschedweb.engine.framework.explanation import Explanation, ScoreColumn
+from kschedweb.engine.framework.explanation import UNSCORED, Explanation, ScoreColumn
 from kschedweb.engine.framework.handle import CycleHandle
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.runtime import PreFilterOutcome
@@ -40,7 +40,7 @@ def explain(
     else:
         explanation.message = diagnosis.message()
         if preemption:
-            _post_filter(explanation, Unplaced(cycle, diagnosis, handle), extenders)
+            ask_post_filter(explanation, Unplaced(cycle, diagnosis, handle), extenders)
 
 
 def _filters(explanation: Explanation, cycle: Cycle, outcome: PreFilterOutcome, handle: CycleHandle) -> Diagnosis:
@@ -76,7 +76,8 @@ def _extended(explanation: Explanation, cycle: Cycle, diagnosis: Diagnosis, exte
     return passed
 
 
-def _post_filter(explanation: Explanation, found: Unplaced, extenders: Extenders) -> None:
+def ask_post_filter(explanation: Explanation, found: Unplaced, extenders: Extenders) -> None:
+    """Fill in what PostFilter says; ``explanation.unasked`` are then the extenders that nobody may ask for victims."""
     explanation.unasked = extenders.unasked(found.cycle.pod, "preempt")
     if explanation.unasked:
         found.handle.extenders = ()
@@ -98,6 +99,8 @@ def _scores(explanation: Explanation, cycle: Cycle, handle: CycleHandle, extende
         explanation.scores.append(ScoreColumn(EXTENDER, 1, added, added))
     explanation.skipped = sorted(skipped & set(framework.weights))
     explanation.total = sum((column.weighted for column in explanation.scores), np.zeros(len(rows), dtype=np.int64))
+    if not framework.points.score and not extenders:
+        explanation.total = explanation.total + UNSCORED
     explanation.best = rows[explanation.total == explanation.total.max()].tolist()
     explanation.chosen = explanation.best[0]
     margin = lead(explanation.total) if len(rows) > 1 else None

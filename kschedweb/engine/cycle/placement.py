@@ -70,6 +70,7 @@ class Placement:
             rejected_by=tuple(sorted(self.rejected_by)),
             durations=watch.laps,
             codes=watch.codes,
+            calls=watch.calls,
             post_filter=self.post_filter,
             nominated=self.nominated,
         )

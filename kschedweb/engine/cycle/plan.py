@@ -123,7 +123,7 @@ class Plan:
         for plugin in framework.points.pre_filter:
             if self._near(plugin):
                 probe = self.cycle(pod)
-                self._pre_filters[plugin.name] = plugin.pre_filter(probe), probe.state
+                self._pre_filters[plugin.name] = framework.ask_pre_filter(plugin, probe), probe.state
         self._known_pre_filters = KnownPreFilters(framework.points.pre_filter, self._pre_filters)
         self._version = -1  # of the snapshot's pods, for which everything below is true
         self._columns: list[FilterColumn] = []
@@ -241,7 +241,7 @@ class Plan:
         for one in self.framework.points.pre_score:
             if self._near(one):
                 probe = Cycle(self._snapshot, self._pod, dict(cycle.state), self._kept)
-                pre_scores[one.name] = one.pre_score(probe, ALL), probe.state
+                pre_scores[one.name] = self.framework.ask_pre_score(one, probe, ALL), probe.state
         self._known_pre_scores = KnownPreScores(self.framework.points.pre_score, pre_scores)
         for _, state in pre_scores.values():
             cycle.state.update(state)
@@ -264,7 +264,7 @@ class Plan:
         raw: Ints | None = None
         if scope is Scope.NODE or (scope < Scope.CLUSTER and not normalizes):
             with suppress(CycleError):  # it is raised again in each cycle that gets here
-                raw = plugin.score(cycle, ALL)
+                raw = self.framework.raw_score(plugin, cycle, ALL)
         if raw is None or (out_of_range(raw) and not normalizes):
             self._far_scores.append(plugin)
         elif normalizes:
@@ -315,7 +315,7 @@ class Plan:
             first[column.codes != 0] = position
         parts = np.zeros((len(self._aging_scores), len(rows)), dtype=np.int64)
         for row, plugin in enumerate(self._aging_scores):
-            raw = plugin.score(cycle, rows)
+            raw = self.framework.raw_score(plugin, cycle, rows)
             if out_of_range(raw):
                 return None
             parts[row] = self.framework.weights[plugin.name] * raw

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from kschedweb.engine.framework.status import Code, CycleError
 
 Clock = Callable[[], float]
+Answer = TypeVar("Answer")
+
+
+class PluginCall(NamedTuple):
+    """One call of a plugin at an extension point, about all nodes that it was asked about, in seconds."""
+
+    plugin: str
+    point: str
+    code: str
+    seconds: float
 
 
 class Ranked(NamedTuple):
@@ -34,7 +44,7 @@ class Decision:
     says, PostFilter's part of it in ``post_filter``; ``rejected_by`` names the plugins that said no, none after an
     error. ``durations`` are seconds by extension point, empty where no clock was given; ``codes`` are kube-scheduler's
     status codes of those points that did not end with Success. ``nominated`` is as in Placement: "" ends an earlier
-    nomination, ``None`` leaves it.
+    nomination, ``None`` leaves it. ``calls`` are those of plugins, in the cycles in which they are measured.
     """
 
     pod: str
@@ -54,10 +64,11 @@ class Decision:
     codes: Mapping[str, str] = field(default_factory=dict)
     post_filter: str = ""
     nominated: str | None = None
+    calls: Sequence[PluginCall] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
-        plain = {name: value for name, value in asdict(self).items() if name != "top"}
+        """The same as plain data, without the calls."""
+        plain = {name: value for name, value in asdict(self).items() if name not in ("top", "calls")}
         plain["top"] = [ranked.to_dict() for ranked in self.top]
         plain["rejected_by"], plain["durations"] = list(self.rejected_by), dict(self.durations)
         plain["codes"] = {point: str(code) for point, code in self.codes.items()}
@@ -67,11 +78,14 @@ class Decision:
 class Stopwatch:
     """Seconds by extension point since ``start``, and how each ended; without a clock it measures nothing.
 
-    ``codes`` holds the status code of each point that did not end with Success.
+    ``codes`` holds the status code of each point that did not end with Success. ``by_plugin``: each call of a plugin is
+    measured, too.
     """
 
-    def __init__(self, clock: Clock | None = None) -> None:
+    def __init__(self, clock: Clock | None = None, *, by_plugin: bool = False) -> None:
         self._clock = clock
+        self.by_plugin = by_plugin and clock is not None
+        self.calls: list[PluginCall] = []
         self._since = 0.0
         self.laps: dict[str, float] = {}
         self.codes: dict[str, str] = {}
@@ -82,7 +96,7 @@ class Stopwatch:
 
     def start(self) -> None:
         """Begin anew."""
-        self.laps, self.codes = {}, {}
+        self.laps, self.codes, self.calls = {}, {}, []
         if self._clock is not None:
             self._since = self._clock()
 
@@ -100,6 +114,17 @@ class Stopwatch:
             if code is not Code.SUCCESS:
                 self.codes[point] = code
 
+    def measured(self, plugin: str, point: str, call: Callable[[], Answer]) -> Answer:
+        """What ``call`` answers, with the time it takes as one of the ``calls``."""
+        assert self._clock is not None
+        start, code = self._clock(), Code.ERROR
+        try:
+            answer = call()
+            code = _code(answer)
+        finally:
+            self.calls.append(PluginCall(plugin, point, str(code), self._clock() - start))
+        return answer
+
     @contextmanager
     def failing(self, point: str) -> Iterator[None]:
         """An error in here ends ``point``."""
@@ -108,6 +133,13 @@ class Stopwatch:
         except CycleError:
             self.lap(point, Code.ERROR)
             raise
+
+
+def _code(answer: Any) -> Code:
+    """The status code of what a plugin answers; one about many nodes has none of its own."""
+    status = answer[0] if isinstance(answer, tuple) and answer else getattr(answer, "status", answer)
+    code: Code = getattr(status, "code", Code.SUCCESS)
+    return code
 
 
 UNTIMED = Stopwatch()

@@ -13,6 +13,7 @@ from kschedweb.engine.framework.status import SUCCESS, Status, outside
 from kschedweb.engine.state.columns import Codes, Ints
 
 FEASIBLE, EXCLUDED = -1, -2  # in Explanation.rejected_by
+UNSCORED = 1  # a node's score where nothing scores nodes
 
 
 @lru_cache(maxsize=16)
@@ -135,8 +136,25 @@ class Explanation:
         self.rejected_by[self.feasible] = position
         self.feasible = _no_nodes()
 
+    @property
+    def unscored(self) -> bool:
+        """Whether neither a plugin nor an extender scores nodes: each has a score of 1 then."""
+        return bool(self.total.size) and not self.scores and bool((self.total == UNSCORED).all())
+
     def to_dict(self) -> dict[str, Any]:
-        """The form in which the real scheduler's answers are kept in the conformance files."""
+        """The form in which the real scheduler's answers are kept in the conformance files.
+
+        There ``total`` is what score plugins add up to. Where there is none, ``scoreWithoutPlugins`` says what each
+        node scores.
+        """
+        told = Explanation.told(self)
+        if self.unscored:
+            told["total"] = dict.fromkeys(told["total"], 0)
+            told["scoreWithoutPlugins"] = UNSCORED
+        return told
+
+    def told(self) -> dict[str, Any]:
+        """All of it as plain data, with the totals by which the node was chosen."""
         result: dict[str, Any] = {"pod": self.pod}
         if self.pre_filter is not None:
             result["preFilter"] = self.pre_filter.to_dict()

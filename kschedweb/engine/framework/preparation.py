@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kschedweb.engine.objects.access import Json
@@ -79,3 +80,10 @@ class FreeClaim:
 
 
 Preparation = SelectNode | TakeVolume | ReserveClaim | AllocateClaim | MakeClaim
+
+
+def both(
+    one: Mapping[str, tuple[FreeClaim, ...]], other: Mapping[str, tuple[FreeClaim, ...]]
+) -> dict[str, tuple[FreeClaim, ...]]:
+    """The claims to free for each pod, of two such answers."""
+    return {pod: one.get(pod, ()) + other.get(pod, ()) for pod in {**one, **other}}

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from kschedweb.engine.config import Profile
+from kschedweb.engine.framework.decision import UNTIMED, Answer, Stopwatch
 from kschedweb.engine.framework.diagnosis import NO_REASON, Diagnosis
+from kschedweb.engine.framework.events import EVERYTHING, EventHint
 from kschedweb.engine.framework.explanation import FilterColumn, ScoreColumn
 from kschedweb.engine.framework.groups import (
     Assignment,
@@ -24,17 +27,21 @@ from kschedweb.engine.framework.groups import (
 )
 from kschedweb.engine.framework.interface import (
     Cycle,
+    EnqueueExtensions,
     FilterPlugin,
     Handle,
     Plugin,
     PostFilterResult,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScorePlugin,
     Scope,
     ScorePlugin,
     WeighingMargin,
 )
 from kschedweb.engine.framework.known import KnownPreFilters, KnownPreScores
 from kschedweb.engine.framework.points import Points
-from kschedweb.engine.framework.preparation import FreeClaim, Preparation
+from kschedweb.engine.framework.preparation import FreeClaim, Preparation, both
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, Status, error, unresolvable, unschedulable
 from kschedweb.engine.objects.pod import Pod
@@ -79,7 +86,21 @@ class Framework:
             }
         )
         asking = self.points.asking.values()
+        self._watch = UNTIMED
         self.weighs_margin = any(isinstance(one, WeighingMargin) and one.weighs_margin for one in asking)
+
+    @contextmanager
+    def measured_by(self, watch: Stopwatch) -> Iterator[None]:
+        """Meanwhile each call of a plugin is measured by ``watch``."""
+        self._watch = watch
+        try:
+            yield
+        finally:
+            self._watch = UNTIMED
+
+    def _ask(self, plugin: Plugin, point: str, call: Callable[[], Answer]) -> Answer:
+        watch = self._watch
+        return watch.measured(plugin.name, point, call) if watch.by_plugin else call()
 
     def _instance(self, name: str, registry: Mapping[str, Factory]) -> Plugin | None:
         if name not in self._instances and name in registry:
@@ -100,6 +121,10 @@ class Framework:
         scoped = self.points.scoped.get(plugin.name)
         return Scope.CLUSTER if scoped is None else scoped.scope(pod)
 
+    def events(self, plugin: Plugin) -> Iterable[EventHint]:
+        """The events that pods wait for which ``plugin`` rejected."""
+        return plugin.events() if isinstance(plugin, EnqueueExtensions) else EVERYTHING
+
     def pre_enqueue(self, pod: Pod, cluster: ClusterObjects) -> Status:
         """Whether the pod may enter the queue: the first plugin that says no decides."""
         for plugin in self.points.pre_enqueue:
@@ -113,7 +138,7 @@ class Framework:
         if known is None:
             known = KnownPreFilters(self.points.pre_filter, {})
         outcome = PreFilterOutcome()
-        for plugin, result in known.answered(cycle, outcome.skipped, lambda one: one.pre_filter(cycle)):
+        for plugin, result in known.answered(cycle, outcome.skipped, lambda one: self.ask_pre_filter(one, cycle)):
             status = result.status
             if status.code is Code.SKIP:
                 outcome.skipped.add(plugin.name)
@@ -133,6 +158,10 @@ class Framework:
                     return outcome
         return outcome
 
+    def ask_pre_filter(self, plugin: PreFilterPlugin, cycle: Cycle) -> PreFilterResult:
+        """What one PreFilter says."""
+        return self._ask(plugin, "PreFilter", lambda: plugin.pre_filter(cycle))
+
     def filter(self, cycle: Cycle, skipped: set[str], rows: Rows = ALL) -> list[FilterColumn]:
         """Ask every filter about every node of ``rows``."""
         return [
@@ -144,7 +173,7 @@ class Framework:
 
     def ask_filter(self, plugin: FilterPlugin, cycle: Cycle, rows: Rows) -> FilterColumn:
         """What one filter says about ``rows``."""
-        verdicts = plugin.filter(cycle, rows)
+        verdicts = self._ask(plugin, "Filter", lambda: plugin.filter(cycle, rows))
         statuses = [_success(plugin.name), *(status.by(plugin.name) for status in verdicts.statuses[1:])]
         return FilterColumn(plugin.name, False, verdicts.codes, statuses)
 
@@ -196,7 +225,7 @@ class Framework:
         frees: Mapping[str, tuple[FreeClaim, ...]] = {}
         for plugin in self.points.pod_group_post_filter:
             room = plugin.pod_group_post_filter(cycle, handle)
-            status, frees = room.status.by(plugin.name), _both(frees, room.frees)
+            status, frees = room.status.by(plugin.name), both(frees, room.frees)
             if status.ok or status.code is Code.UNRESOLVABLE:
                 return replace(room, status=status, frees=frees)
             if status.code is not Code.UNSCHEDULABLE:
@@ -228,7 +257,7 @@ class Framework:
         last = PostFilterResult(SUCCESS)
         reasons: list[str] = []
         for plugin in self.points.post_filter:
-            result = plugin.post_filter(cycle, diagnosis, handle)
+            result = self._ask(plugin, "PostFilter", partial(plugin.post_filter, cycle, diagnosis, handle))
             status = result.status.by(plugin.name)
             if status.ok or status.code is Code.UNRESOLVABLE:
                 return replace(result, status=status, frees=last.frees + result.frees)
@@ -249,12 +278,16 @@ class Framework:
         if known is None:
             known = KnownPreScores(self.points.pre_score, {})
         skipped: set[str] = set()
-        for plugin, status in known.answered(cycle, skipped, lambda one: one.pre_score(cycle, rows)):
+        for plugin, status in known.answered(cycle, skipped, lambda one: self.ask_pre_score(one, cycle, rows)):
             if status.code is Code.SKIP:
                 skipped.add(plugin.name)
             elif not status.ok:
                 raise CycleError(f'running PreScore plugin "{plugin.name}": {status.message}')
         return skipped
+
+    def ask_pre_score(self, plugin: PreScorePlugin, cycle: Cycle, rows: Rows) -> Status:
+        """What one PreScore says."""
+        return self._ask(plugin, "PreScore", lambda: plugin.pre_score(cycle, rows))
 
     def score(self, cycle: Cycle, rows: Rows, skipped: set[str]) -> list[ScoreColumn]:
         """Raw and normalised scores of the feasible nodes ``rows``. Raises CycleError."""
@@ -262,13 +295,18 @@ class Framework:
 
     def ask_score(self, plugin: ScorePlugin, cycle: Cycle, rows: Rows) -> ScoreColumn:
         """The scores that one plugin gives to ``rows``. Raises CycleError."""
-        return self.normalized(plugin, cycle, rows, plugin.score(cycle, rows))
+        return self.normalized(plugin, cycle, rows, self.raw_score(plugin, cycle, rows))
+
+    def raw_score(self, plugin: ScorePlugin, cycle: Cycle, rows: Rows) -> Ints:
+        """The scores that one plugin gives to ``rows``, not normalised. Raises CycleError."""
+        return self._ask(plugin, "Score", lambda: plugin.score(cycle, rows))
 
     def normalized(self, plugin: ScorePlugin, cycle: Cycle, rows: Rows, raw: Ints) -> ScoreColumn:
         """The raw scores with what they are after normalising. Raises CycleError."""
         scores = raw
         if (normalizing := self.points.normalizing.get(plugin.name)) is not None:
-            scores = normalizing.normalize_score(cycle, rows, raw)
+            call = partial(normalizing.normalize_score, cycle, rows, raw)
+            scores = self._ask(plugin, "ScoreExtensionNormalize", call)
         if out_of_range(scores):
             first = scores[(scores < 0) | (scores > MAX_NODE_SCORE)][0]
             raise CycleError(
@@ -280,7 +318,7 @@ class Framework:
     def reserve(self, cycle: Cycle, node: str) -> Status:
         """Run Reserve; where a plugin refuses or fails, all of them must ``unreserve``. Raises CycleError."""
         for plugin in self.points.reserve:
-            status = plugin.reserve(cycle, node)
+            status = self._ask(plugin, "Reserve", partial(plugin.reserve, cycle, node))
             if not status.ok:
                 return _rejection("Reserve", plugin.name, status)
         return SUCCESS
@@ -294,7 +332,7 @@ class Framework:
         """Run Permit; with status Wait comes how long, in seconds, each plugin waits. Raises CycleError."""
         waits: dict[str, float] = {}
         for plugin in self.points.permit:
-            status, timeout = plugin.permit(cycle, node)
+            status, timeout = self._ask(plugin, "Permit", partial(plugin.permit, cycle, node))
             if status.code is Code.WAIT:
                 # People may take days to answer: such a wait is kept outside, too.
                 waits[plugin.name] = timeout if plugin.name in self.points.asking else min(timeout, MAX_PERMIT_WAIT)
@@ -352,12 +390,6 @@ def _success(plugin: str) -> Status:
 def out_of_range(scores: Ints) -> bool:
     """Whether a score is below 0 or above 100."""
     return bool(scores.size) and bool(scores.view(np.uint64).max() > MAX_NODE_SCORE)  # negative ones become large
-
-
-def _both(
-    one: Mapping[str, tuple[FreeClaim, ...]], other: Mapping[str, tuple[FreeClaim, ...]]
-) -> dict[str, tuple[FreeClaim, ...]]:
-    return {pod: one.get(pod, ()) + other.get(pod, ()) for pod in {**one, **other}}
 
 
 def _rejection(point: str, plugin: str, status: Status) -> Status:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime
 from typing import Any
 
 Json = dict[str, Any]
@@ -110,6 +111,18 @@ def number(raw: Json, key: str, path: str = "", least: float = -math.inf) -> flo
         bound = f" of at least {least:g}" if least > -math.inf else ""
         raise ObjectError(f"{path}{key}: must be a finite number{bound}")
     return found
+
+
+def moment(raw: Json, key: str, path: str = "") -> float | None:
+    """``raw[key]`` in seconds of the epoch; ``None`` where it is missing. Raises ObjectError for what is no time."""
+    written = text(raw, key, path)
+    if not written:
+        return None
+    try:
+        found = datetime.fromisoformat(written)
+    except ValueError:
+        raise ObjectError(f"{path}{key}: must be a time such as 2026-01-15T12:00:00Z, is {written[:60]!r}") from None
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
 def boolean(raw: Json, key: str, path: str = "") -> bool:

@@ -44,6 +44,7 @@ SHARED_FIELDS = (
     *("resourceClaims", "runtimeClassName", "restartPolicy"),
 )
 CONTAINER_FIELDS = ("name", "image", "resources", "ports", "restartPolicy", "restartPolicyRules")
+ANY_ADDRESS = "0.0.0.0"  # noqa: S104
 CLAIM_FIELDS = ("resourceClaimStatuses", "extendedResourceClaimStatus")
 Port = tuple[str, str, int]  # host ip, protocol, port
 Placed = list[tuple[Json, str]]  # parts of the pod, each with the path of its fields
@@ -330,9 +331,18 @@ def host_ports(containers: Placed, inits: Placed, host_network: bool) -> tuple[P
             if host_network and not number:
                 number = integer(port, "containerPort", path=at)
             if number > 0:
-                address = text(port, "hostIP", at) or "0.0.0.0"  # noqa: S104
+                address = text(port, "hostIP", at) or ANY_ADDRESS
                 ports.append((address, text(port, "protocol", at) or "TCP", number))
     return tuple(ports)
+
+
+def conflicting(one: Port, other: Port) -> bool:
+    """Whether two pods on a node cannot have these host ports."""
+    return one[1:] == other[1:] and same_address(one[0], other[0])
+
+
+def same_address(one: str, other: str) -> bool:
+    return ANY_ADDRESS in (one, other) or one == other
 
 
 def _images(spec: Json, containers: Placed, inits: Placed) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from kschedweb.engine.objects.access import Json, ObjectError, mapping
 
 NANO = 10**9
 MILLI = NANO // 1000
+NEGATIVE = "must not be negative"
 _LARGEST = 2**63 - 1
 _MAX = _LARGEST * NANO
 _FORM = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?(?:([eE][+-]?\d+)|([numkMGTPE]|[KMGTPE]i))?", re.ASCII)
@@ -59,7 +60,7 @@ def read(value: Any, path: str = "") -> int:
     except ObjectError as error:
         raise ObjectError(f"{path}: {error}") from None
     if amount < 0:
-        raise ObjectError(f"{path}: must not be negative, is {value}")
+        raise ObjectError(f"{path}: {NEGATIVE}, is {value}")
     return amount
 
 

@@ -133,6 +133,12 @@ class PodResources:
         """What NodeResourcesFit scores with: container defaults in, pod-level resources left out."""
         return units(self.total(at_pod_level=False, defaults=DEFAULT_REQUESTS))
 
+    @property
+    def evicted(self) -> Amounts:
+        """What the kubelet takes the end of the pod to free. Where the pod asks as a whole, no container counts."""
+        asked = self._at_pod_level(status=False) if self.pod_level_set else self._sum(_asked, None)
+        return units({name: amount + self.overhead.get(name, 0) for name, amount in asked.items() if amount})
+
     def total(self, *, at_pod_level: bool = True, status: bool = False, defaults: Amounts | None = None) -> Amounts:
         """The pod's requests in nano-units.
 

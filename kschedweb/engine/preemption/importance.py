@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.preemption.gosort import sort_slice
+from kschedweb.engine.validation.gosort import sort_slice
 
 
 def by_importance(pods: list[Pod], listed: list[Pod], by_clock: bool) -> list[Pod]:

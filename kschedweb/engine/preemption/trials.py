@@ -110,9 +110,9 @@ class Trials:
         kind = self._keys[VIOLATIONS, able] == 0
         return able if kind.all() else np.concatenate((able[kind], able[~kind][:wanted]))
 
-    def best(self, nodes: Rows) -> int:
-        """The node whose evictions disturb least; of equal ones the first."""
-        for keys in (*self._keys, -self._started):
+    def best(self, nodes: Rows, *, by_start: bool = True) -> int:
+        """The node whose evictions disturb least; of equal ones the first. ``by_start``: the last rule counts, too."""
+        for keys in (*self._keys, -self._started) if by_start else self._keys:
             of_these = keys[nodes]
             nodes = nodes[of_these == of_these.min()]
             if len(nodes) == 1:

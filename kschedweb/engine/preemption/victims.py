@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.workloads import Budget
 from kschedweb.engine.preemption.disruption import Allowances
-from kschedweb.engine.preemption.gosort import sort_slice
 from kschedweb.engine.state.podgroups import PodGroups
 from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.validation.gosort import sort_slice
 
 
 @dataclass(frozen=True, slots=True, eq=False)

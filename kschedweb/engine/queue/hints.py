@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import Enum
 
 from kschedweb.engine.framework.diagnosis import EXTENDER
-from kschedweb.engine.framework.events import EVERYTHING, NODE, Action, ClusterEvent, EventHint, Hint, ObjectChange
-from kschedweb.engine.framework.interface import EnqueueExtensions, Plugin
+from kschedweb.engine.framework.events import EVERYTHING, NODE, Action, ClusterEvent, Hint, ObjectChange
+from kschedweb.engine.framework.interface import Plugin
 from kschedweb.engine.framework.runtime import Framework
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.pod import Pod
@@ -98,8 +98,7 @@ def _registered(framework: Framework, extenders: bool, taints_wake: bool) -> lis
     if extenders:
         registered += [(item.event, EXTENDER, item.hint) for item in EVERYTHING]
     for plugin in _rejecting(framework):
-        events: Iterable[EventHint] = plugin.events() if isinstance(plugin, EnqueueExtensions) else EVERYTHING
-        listed = list(events)
+        listed = list(framework.events(plugin))
         registered += [(item.event, plugin.name, item.hint) for item in listed]
         about_nodes = [item.event.action for item in listed if taints_wake and item.event.resource == NODE]
         if any(action & Action.ADD for action in about_nodes) and not any(

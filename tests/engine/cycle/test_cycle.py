@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from kschedweb.engine import Pod
 from kschedweb.engine.cycle.request import SearchRequest
 from kschedweb.engine.cycle.search import heap_root
+from kschedweb.engine.framework.decision import Stopwatch
 from kschedweb.engine.framework.status import CycleError, fit_error
 from tests.engine.builders import explain, node, pod, scheduler
 
@@ -50,6 +51,51 @@ def test_one_of_the_equally_good_nodes_is_drawn_where_a_draw_is_given() -> None:
     drawn = [engine.find(waiting, request) for _ in range(60)]
     assert {placement.drawn for placement in drawn} == {3}
     assert {placement.node for placement in drawn} == {"a", "b", "c"}
+
+
+def test_each_call_of_a_plugin_is_measured_where_that_is_asked_for() -> None:
+    ticks = iter(range(10_000))
+    engine = scheduler(node("a"), node("b"))
+    watch = Stopwatch(lambda: float(next(ticks)), by_plugin=True)
+    placement = engine.find(Pod.read(pod("p", requests={"cpu": "1"})), SearchRequest(watch=watch))
+    found = {(call.plugin, call.point): call.code for call in watch.calls}
+    assert (found["NodeResourcesFit", "Filter"], found["NodeResourcesFit", "Score"]) == ("Success", "Success")
+    assert found["NodePorts", "PreFilter"] == "Skip"
+    assert all(call.seconds == 1 for call in watch.calls)  # no call of the clock lies between
+    number = len(watch.calls)
+    engine.find(Pod.read(pod("q")), SearchRequest())
+    engine.explain(Pod.read(pod("r")))
+    assert len(watch.calls) == number
+    decision = placement.decision(Pod.read(pod("p")), 0.0, watch=watch)
+    binding = engine.binding(Pod.read(pod("p")), "a", decision, watch)
+    assert binding.begin() is None
+    assert [call.plugin for call in decision.calls if call.point == "Reserve"]
+    assert "calls" not in decision.to_dict()
+
+
+def test_a_plugin_that_fails_is_measured_as_an_error() -> None:
+    def fails() -> None:
+        raise CycleError("it failed")
+
+    watch = Stopwatch(lambda: 0.0, by_plugin=True)
+    with pytest.raises(CycleError):
+        watch.measured("Foo", "Score", fails)
+    assert watch.calls == [("Foo", "Score", "Error", 0.0)]
+
+
+def test_every_node_scores_1_where_nothing_scores_nodes() -> None:
+    """The recorded form has the sum of score plugins in ``total``, which is 0."""
+    engine = scheduler(node("a"), node("b"), plugins={"score": {"disabled": [{"name": "*"}]}})
+    found = engine.explain(Pod.read(pod("p")))
+    assert (found.told()["total"], found.unscored) == ({"a": 1, "b": 1}, True)
+    assert (found.to_dict()["total"], found.to_dict()["scoreWithoutPlugins"]) == ({"a": 0, "b": 0}, 1)
+
+
+def test_plugins_that_skip_the_pod_leave_every_node_at_0() -> None:
+    only = {"disabled": [{"name": "*"}], "enabled": [{"name": "NodeAffinity"}]}
+    engine = scheduler(node("a"), node("b"), plugins={"score": only})
+    found = engine.explain(Pod.read(pod("p")))
+    assert (found.told()["total"], found.unscored, found.skipped) == ({"a": 0, "b": 0}, False, ["NodeAffinity"])
 
 
 def test_nothing_is_drawn_where_one_node_is_best() -> None:
@@ -152,3 +198,47 @@ def test_what_comes_of_a_pod_whose_nominated_node_is_no_longer_good_can_be_writt
     nominated = {**pod("p"), "status": {"nominatedNodeName": "b"}}
     placed = scheduler(node("a"), node("b", taints=[taint])).schedule_one(Pod.read(nominated))
     assert json.loads(json.dumps(placed.to_dict())) == {"pod": "default/p", "node": "a", "evaluated": 2, "feasible": 1}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "percentage", "enough"),
+    [
+        (99, 0, 99),
+        (100, 0, 100),
+        (1000, 0, 420),  # 50 percent less one for each 125 nodes
+        (5000, 0, 500),  # 10 percent
+        (8000, 0, 400),  # never less than 5
+        (8000, 2, 160),  # unless that is what the policy says
+        (8000, 100, 8000),
+    ],
+)
+def test_by_default_the_share_of_nodes_falls_with_their_number(nodes: int, percentage: int, enough: int) -> None:
+    engine = scheduler(*(node(f"n{number}") for number in range(nodes)), percentageOfNodesToScore=percentage)
+    placed = engine.schedule_one(Pod.read(pod("p", requests={"cpu": "1"})))
+    assert (placed.evaluated, placed.feasible) == (enough, enough)
+
+
+@pytest.mark.parametrize(("second", "scored"), [("2", True), ("8", False)])
+def test_the_only_node_that_fits_is_taken_without_a_score(second: str, scored: bool) -> None:
+    engine = scheduler(node("a", allocatable={"cpu": "8"}), node("b", allocatable={"cpu": "4"}))
+    watch = Stopwatch(lambda: 0.0, by_plugin=True)
+    placed = engine.find(Pod.read(pod("p", requests={"cpu": second})), SearchRequest(watch=watch))
+    assert (placed.node, placed.feasible) == ("a", 2 if scored else 1)
+    assert any(call.point == "Score" for call in watch.calls) == scored
+
+
+def test_the_node_that_was_made_room_on_is_looked_at_first_and_alone_where_it_fits() -> None:
+    engine = scheduler(node("a"), node("b"), node("c"))
+    nominated = {**pod("p", requests={"cpu": "1"}), "status": {"nominatedNodeName": "c"}}
+    placed = engine.schedule_one(Pod.read(nominated))
+    assert (placed.node, placed.evaluated, placed.feasible) == ("c", 1, 1)
+
+
+def test_plugins_that_name_different_nodes_are_told_of_together() -> None:
+    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a"]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
+    answer = explain(pod("p", on="b", affinity=affinity), node("a"), node("b"))
+    # The words of kube-scheduler 1.37.2 to the same pod.
+    assert answer["message"] == (
+        "0/2 nodes are available: node(s) didn't satisfy plugin(s) [NodeAffinity NodeName] simultaneously."
+    )

@@ -165,6 +165,15 @@ def test_a_decision_counts_the_nodes_that_were_looked_at_where_none_fits() -> No
     assert only(create(loop, "early", volumes=missing), Report).decision.evaluated == 0
 
 
+def test_calls_of_plugins_are_measured_in_every_tenth_cycle() -> None:
+    ticks = iter(range(10_000))
+    loop = live(clock=lambda: float(next(ticks)))
+    loop.replace("Node", [versioned(node(name)) for name in "ab"], NOW)
+    binds = [only(create(loop, f"web-{number}"), Bind) for number in range(20)]
+    assert [number for number, bind in enumerate(binds) if bind.decision.calls] == [9, 19]
+    assert {"Filter", "Reserve"} <= {call.point for call in binds[9].decision.calls}
+
+
 def test_durations_are_measured_by_the_clock_that_is_passed_in() -> None:
     ticks = iter(range(1000))
     loop = live(clock=lambda: float(next(ticks)))
