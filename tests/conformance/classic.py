@@ -106,7 +106,10 @@ def recorded() -> list[dict[str, Any]]:
 
 
 def comparable(answer: Any) -> Any:
-    """The answer without the order inside the reasons for one node, which is left to chance."""
+    """The answer without the order inside the reasons for one node, which is left to chance.
+
+    Whom it would evict is asked of another program: see classic_evictions.py.
+    """
     if not isinstance(answer, dict) or not answer.get("pods"):
         return answer
     return answer | {"pods": [_sorted(pod) for pod in answer["pods"]]}
@@ -114,7 +117,8 @@ def comparable(answer: Any) -> Any:
 
 def _sorted(pod: dict) -> dict:
     verdicts = {name: _by_node(nodes) for name, nodes in pod["predicates"].items()}
-    return pod | {"predicates": verdicts, "rejected": _by_node(pod["rejected"])}
+    told = {name: said for name, said in pod.items() if name != "preemption"}
+    return told | {"predicates": verdicts, "rejected": _by_node(pod["rejected"])}
 
 
 def _by_node(reasons: dict[str, list[str]]) -> dict[str, list[str]]:

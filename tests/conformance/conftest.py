@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.classic import ClassicReference
+from tests.conformance.classic_evictions import Evictions
 from tests.conformance.groups import Gangs
 from tests.conformance.reference import Reference
 from tests.engine.cel.cases import LANGUAGES
@@ -47,3 +48,43 @@ def gangs() -> Gangs:
     if not program:
         missing("GANGS is not set: tests/support/gangs/build")
     return Gangs(Path(program))
+
+
+@pytest.fixture(scope="session")
+def evictions() -> Evictions:
+    program = os.environ.get("PREEMPT113")
+    if not program:
+        missing("PREEMPT113 is not set: tests/support/preempt113/build")
+    return Evictions(Path(program))
+
+
+@pytest.fixture(scope="session")
+def kubelet() -> Path:
+    program = os.environ.get("KUBELET")
+    if not program:
+        missing("KUBELET is not set: tests/support/kubelet/build")
+    return Path(program)
+
+
+@pytest.fixture(scope="session")
+def hpa() -> Path:
+    program = os.environ.get("HPA")
+    if not program:
+        missing("HPA is not set: tests/support/hpa/build")
+    return Path(program)
+
+
+@pytest.fixture(scope="session")
+def descheduler() -> Path:
+    program = os.environ.get("DESCHEDULER")
+    if not program:
+        missing("DESCHEDULER is not set: oracles/build-fast in the folder of recorded data")
+    return Path(program)
+
+
+@pytest.fixture(scope="session")
+def karpenter() -> Path:
+    program = os.environ.get("KARPENTER")
+    if not program:
+        missing("KARPENTER is not set: oracles/build-fast in the folder of recorded data")
+    return Path(program)

@@ -17,8 +17,9 @@ from typing import Any
 import pytest
 
 from kschedweb.engine import Pod, Scheduler, Snapshot, Status
+from kschedweb.engine.config import Release
 from kschedweb.engine.framework.interface import Cycle
-from kschedweb.engine.releases import load
+from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.state.columns import ALL
 from tests.engine.builders import CONFIGURATION
 
@@ -80,13 +81,13 @@ def containers(listed: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def loaded_with(plugin: str, args: dict[str, Any]) -> Any:
+def loaded_with(plugin: str, args: dict[str, Any], release: Release = CURRENT) -> Any:
     """The configuration whose one profile filters and scores with ``plugin`` alone, after defaults and validation."""
     alone = {"enabled": [{"name": plugin}], "disabled": [{"name": "*"}]}
     off = {"disabled": [{"name": "*"}]}
     plugins = {"preFilter": off, "filter": alone, "postFilter": off, "preScore": off, "score": alone}
     profile = {"schedulerName": "default-scheduler", "plugins": plugins}
-    return load({**CONFIGURATION, "profiles": [{**profile, "pluginConfig": [{"name": plugin, "args": args}]}]})
+    return load({**CONFIGURATION, "profiles": [{**profile, "pluginConfig": [{"name": plugin, "args": args}]}]}, release)
 
 
 def plugin_of(name: str, args: dict[str, Any]) -> Any:

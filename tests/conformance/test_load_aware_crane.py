@@ -10,7 +10,10 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from kschedweb.engine import Snapshot
-from kschedweb.engine.plugins.dynamic import base_scores
+from kschedweb.engine.documents.marked import as_yaml
+from kschedweb.engine.plugins.dynamic import Dynamic, base_scores
+from kschedweb.engine.plugins.dynamic.policyfile import API_VERSION, KIND
+from kschedweb.engine.releases import released
 from kschedweb.engine.state.watermarks import crane
 from tests.conformance.load_aware import answer, loaded_with, plugin_of, vectors
 from tests.engine.builders import node, pod
@@ -69,6 +72,26 @@ def cluster(row: dict[str, Any]) -> Snapshot:
     snapshot = Snapshot.from_objects([raw])
     snapshot.now = seconds(row["nowUtc"])
     return snapshot
+
+
+READ = [row for row in DYNAMIC if not row.values[0]["expect"].get("panic")]
+
+
+@pytest.mark.parametrize("row", READ)
+def test_a_policy_file_decides_as_the_same_spec_in_the_arguments(row: dict[str, Any]) -> None:
+    """The recorded specs are what crane's own decoder made of such files, and the answers what it decided by them."""
+    text = as_yaml({"apiVersion": API_VERSION, "kind": KIND, "spec": row["spec"]})
+    args = {"policyConfigPath": "/etc/kubernetes/policy.yaml", "timeZone": row["tz"]}
+    release = released("", files={args["policyConfigPath"]: text})
+    pointed, written = loaded_with("Dynamic", args, release), loaded_with("Dynamic", {**args, "policy": row["spec"]})
+    assert pointed.configuration is not None, pointed.errors
+    assert pointed.configuration.profiles[0].args == written.configuration.profiles[0].args
+    plugin = Dynamic(pointed.configuration.profiles[0].args["Dynamic"])
+    raw = pod("p")
+    if row["daemonSetPod"]:
+        raw["metadata"]["ownerReferences"] = [{"kind": "DaemonSet", "name": "agent"}]
+    status, score = answer(plugin, cluster(row), raw)
+    assert (str(status.code), score) == (row["expect"]["filterCode"], row["expect"]["score"])
 
 
 # What Go makes of a number that fits in no int64 is defined by the platform: here it is what amd64 does, as there.

@@ -1,0 +1,117 @@
+"""Descheduling cycles put to the descheduler 0.36.0 and to the engine.
+
+    DESCHEDULER=<oracle-descheduler> python -m tests.conformance.descheduler [--seed N] [--count N]
+
+prints scenarios on which the two differ. The program is built by oracles/build-fast in the folder of recorded data.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import os
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from kschedweb.engine.rebalancing.cycle import run_cycle
+from kschedweb.engine.rebalancing.loading import PolicyRefused, load_policy
+from kschedweb.engine.rebalancing.scenario import Described, answer
+from tests.conformance.hunt_options import hunt_options
+from tests.conformance.making.descheduling import mixed
+
+Json = dict[str, Any]
+GOLDENS = Path(__file__).parent / "goldens"
+SAME = ("error", "skipped", "pluginErrors", "classification", "notes")
+RUNS = 16
+TIMEOUT = 600
+
+
+@cache
+def recorded() -> list[Json]:
+    """The recorded scenarios, each with the real descheduler's answer as ``expected``."""
+    return _lines("descheduler.jsonl.xz")
+
+
+@cache
+def policies() -> list[Json]:
+    """The recorded policies, each with what the real descheduler makes of it as ``expected``."""
+    return _lines("descheduler-policies.jsonl.xz")
+
+
+def engine_answer(scenario: Json, **orders: int) -> Json:
+    """What the engine says; scenarios say their own time."""
+    return answer(scenario, _no_clock, **orders)
+
+
+def validated(policy: Json) -> Json:
+    """What the engine makes of a policy, in the form in which the descheduler's is recorded."""
+    nodes = [{"kind": "Node", "metadata": {"name": name}} for name in ("a", "b")]
+    try:
+        loaded = load_policy(policy)
+        run_cycle(loaded, Described.read({"objects": nodes}).cluster(), 0.0)
+    except PolicyRefused as refused:
+        return {"valid": False, "error": str(refused)}
+    return {"valid": True, "defaulted": loaded.to_dict()}
+
+
+def scenarios(seed: int, count: int) -> list[Json]:
+    """``count`` scenarios; number n of a seed is always the same."""
+    known = [line["scenario"] for line in recorded()]
+    return [mixed(Random(f"{seed}/{number}"), known, f"mixed-{seed}-{number}") for number in range(count)]
+
+
+def differing(program: Path, asked: list[Json]) -> Iterator[tuple[Json, Json, Json]]:
+    """The scenarios on which the two differ, with the engine's and the real descheduler's answer.
+
+    Where either's outcome is left to chance there is nothing to compare.
+    """
+    for scenario, theirs in zip(asked, reference(program, asked), strict=True):
+        ours = engine_answer(scenario, runs=RUNS, shuffles=0)
+        if theirs.get("alternatives") or ours.get("alternatives"):
+            continue
+        # Few runs may all happen to be in one order.
+        certain = ours["ordered"] and theirs["ordered"]
+        compared = (*SAME, "failures") if certain else SAME
+        if _evicted(ours, certain) != _evicted(theirs, certain) or any(
+            ours.get(part) != theirs.get(part) for part in compared
+        ):
+            yield scenario, ours, theirs
+
+
+def reference(program: Path, asked: list[Json]) -> list[Json]:
+    """The real descheduler's answers."""
+    text = "".join(json.dumps(scenario) + "\n" for scenario in asked)
+    command = [str(program), "-runs", str(RUNS), "-shuffles", "0"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=TIMEOUT, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def _evicted(told: Json, ordered: bool) -> list[Json]:
+    """The evictions, in their order where that is certain."""
+    listed: list[Json] = told["evicted"]
+    return listed if ordered else sorted(listed, key=lambda one: (one["profile"], one["plugin"], one["pod"]))
+
+
+def _lines(name: str) -> list[Json]:
+    with lzma.open(GOLDENS / name, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def _no_clock() -> float:
+    raise AssertionError("a scenario without its own time")
+
+
+def main() -> None:
+    options = hunt_options(())
+    found = list(differing(Path(os.environ["DESCHEDULER"]), scenarios(options.seed, options.count)))
+    for scenario, ours, theirs in found[: options.most]:
+        print(json.dumps(scenario), json.dumps(ours), json.dumps(theirs), sep="\n")
+    print(f"{len(found)} of {options.count} differ")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,290 @@
+"""Scenarios for Karpenter that nobody wrote: recorded ones with much of them changed, and much put on top."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from random import Random
+
+from tests.conformance.making.nodepoolpods import APPS, CAPACITY, HOST, TOLERATIONS, ZONE, ZONES, Json, Pods
+
+GONE = {"deletionTimestamp": "2026-01-15T11:59:30Z", "finalizers": ["karpenter.sh/termination"]}
+
+
+def mixed(random: Random, known: Sequence[Json], name: str) -> Json:
+    """A scenario made of one that is ``known``."""
+    return _Mix(random, copy.deepcopy(random.choice(known)), name).scenario()
+
+
+class _Mix(Pods):
+    def __init__(self, random: Random, found: Json, name: str) -> None:
+        super().__init__(random)
+        self.found = {**found, "name": name}
+        self.objects: list[Json] = self.found["objects"]
+
+    def of(self, kind: str) -> list[Json]:
+        return [one for one in self.objects if one["kind"] == kind]
+
+    def some(self, listed: Sequence[Json], most: int) -> list[Json]:
+        return self.random.sample(list(listed), min(len(listed), self.random.randint(0, most)))
+
+    def scenario(self) -> Json:
+        random = self.random
+        options = self.found.setdefault("options", {})
+        for key, values in (("preferencePolicy", ("Respect", "Ignore")), ("minValuesPolicy", ("Strict", "BestEffort"))):
+            if self.chance(0.25):
+                options[key] = random.choice(values)
+        if self.chance(0.3):
+            options["spotToSpotConsolidation"] = self.chance(0.5)
+        self.found["disrupt"] = bool(self.of("Node")) and self.chance(0.85)
+        for one in self.some(self.found["instanceTypes"], 3):
+            self.change_type(one)
+        for one in self.some(self.found["nodePools"], 2):
+            self.change_pool(one)
+        self.change_machines()
+        if self.chance(0.3):
+            self.add_storage()
+        self.add_pods()
+        for one in self.some(self.of("Pod"), 8):
+            self.change_pod(one)
+        self.add_others()
+        random.shuffle(self.objects)
+        return self.found
+
+    # What the cloud sells and NodePools
+
+    def change_type(self, sold: Json) -> None:
+        random, offerings = self.random, sold["offerings"]
+        match random.randrange(5):
+            case 0:
+                for one in self.some(offerings, len(offerings)):
+                    one["available"] = not one.get("available", True)
+            case 1:
+                for one in self.some(offerings, len(offerings)):
+                    one["price"] = round(one["price"] * random.choice([0, 0.5, 1.5, 3]), 6)
+            case 2:
+                sold["overhead"] = {"cpu": random.choice(["0", "500m", "99"]), "memory": "1Gi"}
+            case 3:
+                sold["capacity"]["hugepages-2Mi"] = random.choice(["512Mi", "1000Gi"])
+            case _:
+                identity = f"res-{random.randint(0, 2)}"
+                slots = random.choice([0, 1, 3])
+                reserved = {"zone": random.choice(ZONES), "capacityType": "reserved", "price": 0.0001}
+                offerings.append({**reserved, "reservationID": identity, "reservationCapacity": slots})
+
+    def change_pool(self, pool: Json) -> None:
+        random, spec = self.random, pool["spec"]
+        inner = spec["template"]["spec"]
+        match random.randrange(8):
+            case 0:
+                spec["weight"] = random.randint(1, 100)
+            case 1:
+                limits = ({"cpu": "30"}, {"nodes": "4"}, {"memory": "100Gi", "nodes": "9"}, {"example.com/gpu": "1"})
+                spec["limits"] = random.choice(limits)
+            case 2:
+                effect = random.choice(["NoSchedule", "NoExecute", "PreferNoSchedule"])
+                inner["taints"] = [{"key": "dedicated", "value": random.choice(["a", "b"]), "effect": effect}]
+            case 3:
+                self.narrow_pool(inner)
+            case 4:
+                policies = ("WhenEmpty", "WhenEmptyOrUnderutilized", "Balanced")
+                spec["disruption"]["consolidationPolicy"] = random.choice(policies)
+            case 5:
+                spec["disruption"]["consolidateAfter"] = random.choice(["0s", "10m", "2h", "Never"])
+            case 6:
+                spec["disruption"]["budgets"] = [self.budget() for _ in range(random.randint(0, 3))]
+            case _:
+                labels = spec["template"].setdefault("metadata", {}).setdefault("labels", {})
+                labels["tier"] = random.choice(["gold", "iron"])
+
+    def narrow_pool(self, inner: Json) -> None:
+        random = self.random
+        known = {one["key"] for one in inner.get("requirements") or ()}
+        wanted: Json = random.choice(
+            [
+                {"key": "karpenter.kwok.sh/instance-cpu", "operator": "Gte", "values": ["4"]},
+                {"key": "karpenter.kwok.sh/instance-cpu", "operator": "Lte", "values": ["16"]},
+                {"key": "karpenter.kwok.sh/instance-family", "operator": "Exists", "minValues": random.randint(1, 4)},
+                {"key": ZONE, "operator": "NotIn", "values": [random.choice(ZONES)], "minValues": 2},
+                {"key": CAPACITY, "operator": "In", "values": random.sample(["spot", "on-demand", "reserved"], 2)},
+                {"key": "rack", "operator": "In", "values": ["r1", "r2", "r3"]},
+                {"key": "rack", "operator": "NotIn", "values": ["r1"]},
+                {"key": "rack", "operator": "DoesNotExist"},
+                {"key": "beta.kubernetes.io/arch", "operator": "In", "values": ["amd64", "arm64"]},
+            ]
+        )
+        if wanted["key"] not in known and not (wanted["key"].startswith("beta") and "kubernetes.io/arch" in known):
+            inner.setdefault("requirements", []).append(wanted)
+
+    def budget(self) -> Json:
+        random = self.random
+        found: Json = {"nodes": random.choice(["0", "1", "2", "5%", "34%", "60%", "100%"])}
+        if self.chance(0.4):
+            found["reasons"] = random.sample(["Empty", "Underutilized", "Drifted"], random.randint(1, 2))
+        if self.chance(0.4):
+            found["schedule"] = random.choice(["0 9 * * mon-fri", "*/5 * * * *", "@daily", "0 12 15 1 *", "0 12 * * *"])
+            found["duration"] = random.choice(["1m", "30m", "12h"])
+        return found
+
+    # Machines
+
+    def change_machines(self) -> None:
+        claims = {one["status"]["providerID"]: one for one in self.of("NodeClaim")}
+        for node in self.some(self.of("Node"), 3):
+            claim = claims.get(node["spec"]["providerID"])
+            if claim is not None:
+                self.change_machine(node, claim)
+
+    def change_machine(self, node: Json, claim: Json) -> None:
+        changes = (
+            *(self.terminate, self.begin, self.disown, self.cordon, self.strip, self.rename_type),
+            *(self.fall_silent, self.settle, self.unregister, self.label, self.reboot),
+        )
+        changes[self.random.randrange(len(changes))](node, claim)
+
+    def terminate(self, _: Json, claim: Json) -> None:
+        claim["metadata"] |= GONE
+
+    def begin(self, node: Json, _: Json) -> None:
+        """The node is there, and nothing of it is known yet."""
+        labels = node["metadata"]["labels"]
+        labels.pop("karpenter.sh/registered", None)
+        labels.pop("karpenter.sh/initialized", None)
+        node["status"]["allocatable"] = {}
+
+    def disown(self, node: Json, claim: Json) -> None:
+        self.objects.remove(claim)
+        labels = node["metadata"]["labels"]
+        for key in [one for one in labels if one.startswith("karpenter.sh/")]:
+            del labels[key]
+
+    def cordon(self, node: Json, _: Json) -> None:
+        taint = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+        node["spec"]["taints"] = [*(node["spec"].get("taints") or ()), taint]
+
+    def strip(self, node: Json, _: Json) -> None:
+        node["metadata"]["labels"].pop(self.random.choice([ZONE, CAPACITY, HOST]), None)
+
+    def rename_type(self, node: Json, _: Json) -> None:
+        node["metadata"]["labels"]["node.kubernetes.io/instance-type"] = "unknown.2x"
+
+    def fall_silent(self, node: Json, _: Json) -> None:
+        node["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
+
+    def settle(self, _: Json, claim: Json) -> None:
+        claim["status"]["lastPodEventTime"] = "2026-01-15T11:55:00Z"
+
+    def label(self, node: Json, _: Json) -> None:
+        labels = node["metadata"]["labels"]
+        labels["rack"] = self.random.choice(["r1", "r2"])
+        labels["tier"] = "gold"
+
+    def reboot(self, _: Json, claim: Json) -> None:
+        state = {"type": "Rebooting", "status": self.random.choice(["True", "False"]), "reason": "x", "message": ""}
+        claim["status"]["conditions"].append({**state, "lastTransitionTime": "2026-01-15T11:00:00Z"})
+
+    def unregister(self, node: Json, claim: Json) -> None:
+        """The machine is on its way: there is no node of it yet."""
+        name = node["metadata"]["name"]
+        self.objects.remove(node)
+        for pod in [one for one in self.of("Pod") if one["spec"].get("nodeName") == name]:
+            self.objects.remove(pod)
+        claim["status"]["conditions"] = claim["status"]["conditions"][:1]
+
+    # Pods
+
+    def add_pods(self) -> None:
+        nodes = [one["metadata"]["name"] for one in self.of("Node")]
+        for _ in range(self.random.choice([0, 0, 1, 3, 6, 16])):
+            bound = self.random.choice(nodes) if nodes and self.chance(0.4) else None
+            pod = self.pod(bound)
+            for _ in range(self.random.choice([0, 1, 1, 2])):
+                self.wish(pod["spec"], pod["metadata"]["labels"]["app"])
+            self.objects.append(pod)
+
+    # What else there is
+
+    def add_storage(self) -> None:
+        random = self.random
+        allowed = [{"matchLabelExpressions": [{"key": ZONE, "values": [zone]}]} for zone in random.sample(ZONES, 2)]
+        late = {"provisioner": "csi.example.com", "volumeBindingMode": "WaitForFirstConsumer"}
+        self.objects += [
+            {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "late"}, **late},
+            {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "zonal"}, **late}
+            | {"allowedTopologies": allowed},
+        ]
+        for number in range(random.randint(1, 4)):
+            name, spec = f"data-{number}", {"storageClassName": random.choice(["late", "zonal", "none"])}
+            meta: Json = {"name": name, "namespace": "default"}
+            if self.chance(0.5):
+                spec["volumeName"] = f"pv-{number}"
+                meta["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
+                # The program's client looks for the volume of a pod in the pod's namespace too.
+                volume = self.volume(f"pv-{number}")
+                of_pod = {**volume, "metadata": {**volume["metadata"], "namespace": "default"}}
+                self.objects += [volume, of_pod]
+            self.objects.append({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": meta, "spec": spec})
+            pod = self.pod(None)
+            pod["metadata"]["namespace"] = "default"
+            pod["spec"]["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": name}}]
+            self.objects.append(pod)
+        for node in self.some(self.of("Node"), 2):
+            drivers = [{"name": "csi.example.com", "nodeID": "n", "allocatable": {"count": random.randint(0, 2)}}]
+            meta = {"name": node["metadata"]["name"]}
+            self.objects.append(
+                {"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": meta, "spec": {"drivers": drivers}}
+            )
+
+    def volume(self, name: str) -> Json:
+        terms = [
+            {"matchExpressions": [{"key": ZONE, "operator": "In", "values": [zone]}]}
+            for zone in self.random.sample(ZONES, self.random.randint(1, 2))
+        ]
+        spec: Json = {"csi": {"driver": "csi.example.com", "volumeHandle": name}}
+        spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
+        return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": spec}
+
+    def add_others(self) -> None:
+        random = self.random
+        for name, team in (("default", "blue"), ("other", "red")):
+            if not any(one["metadata"]["name"] == name for one in self.of("Namespace")):
+                meta = {"name": name, "labels": {"team": team}}
+                self.objects.append({"apiVersion": "v1", "kind": "Namespace", "metadata": meta})
+        if self.chance(0.3):
+            spec: Json = {"selector": {"matchLabels": {"app": random.choice(APPS)}}}
+            spec |= random.choice(
+                [{"maxUnavailable": 0}, {"minAvailable": "100%"}, {"maxUnavailable": 1}, {"minAvailable": 1}]
+            )
+            if self.chance(0.4):
+                spec["unhealthyPodEvictionPolicy"] = "AlwaysAllow"
+            self.objects.append(
+                {
+                    "apiVersion": "policy/v1",
+                    "kind": "PodDisruptionBudget",
+                    "metadata": {"name": "more", "namespace": "default"},
+                    "spec": spec,
+                    "status": {"disruptionsAllowed": random.choice([0, 1, 5])},
+                }
+            )
+        if self.chance(0.25):
+            self.add_daemons()
+
+    def add_daemons(self) -> None:
+        requests = {"cpu": self.random.choice(["10m", "400m"]), "example.com/gpu": "0"}
+        spec: Json = {"containers": [{"name": "c", "image": "x", "resources": {"limits": requests}}]}
+        if self.chance(0.5):
+            self.of_node(spec, {})
+        if self.chance(0.4):
+            spec["tolerations"] = [self.random.choice(TOLERATIONS)]
+        labels = {"ds": "more"}
+        self.objects.append(
+            {
+                "apiVersion": "apps/v1",
+                "kind": "DaemonSet",
+                "metadata": {"name": "more", "namespace": "kube-system", "uid": "more"},
+                "spec": {
+                    "selector": {"matchLabels": labels},
+                    "template": {"metadata": {"labels": labels}, "spec": spec},
+                },
+            }
+        )

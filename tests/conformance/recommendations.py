@@ -1,0 +1,84 @@
+"""Usage histories put to the recommender of the vertical pod autoscaler 1.8.1 and to the engine.
+
+    VPA=$(../shared/oracles/build vpa)/oracle-vpa python -m tests.conformance.recommendations [--seed N] [--count N]
+
+prints scenarios on which the two differ; ``--record`` alone writes the golden anew.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import lzma
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from kschedweb.engine.rightsizing.scenario import recommended
+from tests.conformance.hunt_options import hunt_options
+from tests.conformance.making.histories import Histories
+
+Json = dict[str, Any]
+GOLDEN = Path(__file__).parent / "goldens" / "recommendations.jsonl.xz"
+RECORDED, KEPT = 37, 60  # the golden's seed, and how many scenarios of it
+TIMEOUT = 300
+
+
+def scenarios(seed: int, count: int) -> list[Json]:
+    """``count`` scenarios; number n of a seed is always the same."""
+    return [Histories(Random(f"{seed}/{number}")).scenario(f"drawn-{seed}-{number}") for number in range(count)]
+
+
+def reference(command: Path, asked: list[Json]) -> list[Json]:
+    """The recommender's own answers."""
+    text = "".join(json.dumps(scenario) + "\n" for scenario in asked)
+    done = subprocess.run([command], input=text, capture_output=True, text=True, timeout=TIMEOUT, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def differing(command: Path, asked: list[Json]) -> Iterator[tuple[Json, Json, Json]]:
+    """The scenarios on which the two differ, with the engine's and the recommender's answer."""
+    for scenario, told in zip(asked, reference(command, asked), strict=True):
+        ours = recommended(scenario)
+        if ours != told:
+            yield scenario, ours, told
+
+
+def goldens() -> list[tuple[Json, Json]]:
+    """The kept scenarios, each with the recommender's answer."""
+    with lzma.open(GOLDEN, "rt") as lines:
+        return [(entry["scenario"], entry["answer"]) for entry in map(json.loads, lines)]
+
+
+def recorded(shared: Path) -> list[tuple[Json, Json]]:
+    """The recorded scenarios, each with the recommender's answer."""
+    with gzip.open(shared / "oracles" / "recorded" / "vpa-shared.jsonl.gz", "rt") as lines:
+        return [(entry["scenario"], entry["answer"]) for entry in map(json.loads, lines)]
+
+
+def record(command: Path) -> None:
+    """Write the golden anew."""
+    asked = scenarios(RECORDED, KEPT)
+    with lzma.open(GOLDEN, "wt") as lines:
+        for scenario, told in zip(asked, reference(command, asked), strict=True):
+            lines.write(json.dumps({"scenario": scenario, "answer": told}, sort_keys=True) + "\n")
+
+
+def main() -> None:
+    command = Path(os.environ["VPA"])
+    if "--record" in sys.argv:
+        record(command)
+        return
+    options = hunt_options(["drawn"])
+    found = list(differing(command, scenarios(options.seed, options.count)))
+    print(f"{len(found)} of {options.count} differ (seed {options.seed})")
+    for scenario, ours, theirs in found[: options.most]:
+        print(json.dumps(scenario), f"engine    {json.dumps(ours)}", f"reference {json.dumps(theirs)}", sep="\n")
+
+
+if __name__ == "__main__":
+    main()

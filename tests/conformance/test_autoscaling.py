@@ -1,0 +1,27 @@
+"""The engine on autoscalers against the real controller of 1.37.2, whose answers are kept in goldens/."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conformance.autoscaling import Json, answer, goldens
+
+
+@pytest.mark.parametrize(
+    ("scenario", "expected"), [pytest.param(*golden, id=golden[0]["name"]) for golden in goldens()]
+)
+def test_the_engine_scales_as_the_real_controller_did(scenario: Json, expected: Json) -> None:
+    assert answer(scenario) == expected
+
+
+def test_the_recorded_answers_hold_what_can_become_of_an_autoscaler() -> None:
+    looks = [look for _, expected in goldens() for look in expected.get("looks", [])]
+    said = {
+        condition.split(":")[0].split()[-1] for look in looks for condition in look["conditions"].values() if condition
+    }
+    assert said == {
+        *("SucceededGetScale", "SucceededRescale", "ReadyForNewScale", "ScaleUpStabilized", "ScaleDownStabilized"),
+        *("ValidMetricFound", "FailedGetResourceMetric", "ScalingDisabled"),
+        *("DesiredWithinRange", "TooFewReplicas", "TooManyReplicas", "ScaleUpLimit", "ScaleDownLimit"),
+    }
+    assert sum("order" in expected for _, expected in goldens()) >= 30

@@ -1,0 +1,37 @@
+"""Whom the classic engine evicts, against the recorded answers of kube-scheduler 1.13.0, kept in goldens/."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pytest
+
+from tests.conformance.classic_evictions import RECORDED, engine_answer, recorded, same
+
+pytestmark = pytest.mark.xdist_group("classic-evictions")
+
+
+@cache
+def lines() -> list[dict[str, Any]]:
+    return recorded()
+
+
+@pytest.mark.parametrize("number", range(RECORDED))
+def test_the_engine_evicts_as_the_real_classic_scheduler_would(number: int) -> None:
+    line = lines()[number]
+    ours = engine_answer(line["scenario"])
+    assert same(ours, line["expected"]), (line["scenario"]["name"], ours, line["expected"])
+
+
+def test_the_recorded_answers_have_every_kind_of_end() -> None:
+    pods = [one for line in lines() for one in line["expected"].get("pods", [])]
+    assert len(lines()) == RECORDED
+    assert sum(bool(one.get("evicted")) for one in pods) > 60
+    assert any(len(one.get("evicted", {})) > 1 for one in pods), "several nodes are equal"
+    assert any([] in one.get("evicted", {}).values() for one in pods), "nobody has to go"
+    assert any("" in one.get("cleared", {}) for one in pods), "the pod loses its own node"
+    assert any(set(one.get("cleared", {})) - {""} for one in pods), "others lose their node"
+    assert any(victims["violations"] for one in pods for victims in one.get("candidates", {}).values()), (
+        "a budget would keep some"
+    )

@@ -1,0 +1,37 @@
+"""The engine evicts what the descheduler 0.36.0 evicts, and says what it says: its recorded answers, in goldens/."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from tests.conformance.descheduler import engine_answer, policies, recorded, validated
+
+pytestmark = pytest.mark.xdist_group("descheduler")
+RECORDED, POLICIES = 240, 60
+
+
+@pytest.mark.parametrize("number", range(RECORDED))
+def test_the_engine_evicts_as_the_real_descheduler(number: int) -> None:
+    line = recorded()[number]
+    assert engine_answer(line["scenario"]) == line["expected"]
+
+
+@pytest.mark.parametrize("number", range(POLICIES))
+def test_the_engine_reads_a_policy_as_the_real_descheduler(number: int) -> None:
+    line = policies()[number]
+    assert validated(line["policy"]) == line["expected"], line["name"]
+
+
+def test_the_recorded_answers_hold_every_plugin_and_every_kind_of_end() -> None:
+    assert (len(recorded()), len(policies())) == (RECORDED, POLICIES)
+    answers = [line["expected"] for line in recorded()]
+    evicted = Counter(one["plugin"] for answer in answers for one in answer["evicted"])
+    assert len(evicted) == 10, evicted
+    assert min(evicted.values()) >= 5, evicted
+    said = {one["error"].partition(" ")[0] for answer in answers for one in answer.get("failures", ())}
+    assert {"maximum", "error"} <= said
+    assert any(not answer["ordered"] for answer in answers), "the order is left to chance"
+    assert any(answer.get("skipped") for answer in answers), "too few nodes"
+    assert any(not line["expected"]["valid"] for line in policies())

@@ -1,0 +1,40 @@
+"""The engine on usage histories against the vertical pod autoscaler's recommender 1.8.1: recorded answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kschedweb.engine.rightsizing.scenario import recommended
+from tests.conformance.recommendations import KEPT, Json, goldens, recorded
+
+
+@pytest.mark.parametrize(
+    ("scenario", "expected"), [pytest.param(*golden, id=golden[0]["name"]) for golden in goldens()]
+)
+def test_the_engine_recommends_as_the_recommender_did(scenario: Json, expected: Json) -> None:
+    assert recommended(scenario) == expected
+
+
+def test_the_engine_recommends_as_in_each_recorded_answer(shared: Path) -> None:
+    asked = recorded(shared)
+    assert len(asked) == 120
+    for scenario, expected in asked:
+        assert recommended(scenario) == expected
+
+
+def test_the_kept_answers_hold_what_can_become_of_samples() -> None:
+    answers = [answer for _, expected in goldens() for answer in expected.get("containers", {}).values()]
+    assert len(goldens()) == KEPT
+    assert any(answer["discarded"] for answer in answers)
+    assert any(not answer["cpuSamples"] for answer in answers)
+    assert any(answer["upperBound"]["cpu"] == "100G" for answer in answers)  # one sample says nothing of a bound
+    samples = [
+        sample
+        for scenario, _ in goldens()
+        for instances in scenario["containers"].values()
+        for instance in instances
+        for sample in instance["samples"]
+    ]
+    assert sum("oomMemoryRequest" in sample for sample in samples) > 100
