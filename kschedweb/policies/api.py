@@ -16,17 +16,20 @@ from rest_framework.views import APIView
 from kschedweb.accounts.roles import Action
 from kschedweb.engine.releases import ReleaseError
 from kschedweb.policies import selectors, services
+from kschedweb.policies.beside.api import RevisionProfiles
 from kschedweb.policies.classic.serializers import PROCESS_HELP, ClassicEffectiveSerializer
 from kschedweb.policies.classic.sources import KEY, NAMESPACE, ConfigMapSource
 from kschedweb.policies.conversion.api import PolicyConvert
 from kschedweb.policies.dialect import CheckedText, Kind
 from kschedweb.policies.download import document_response
+from kschedweb.policies.files import with_files
 from kschedweb.policies.filters import PolicyFilter
 from kschedweb.policies.kinds import DIALECTS, PROFILES, check_either
 from kschedweb.policies.models import Policy, Revision
 from kschedweb.policies.revisions.api import (
     RANGE,
     AboutSerializer,
+    ChangeSerializer,
     CheckSerializer,
     DocumentField,
     SaveSerializer,
@@ -163,13 +166,6 @@ class VerdictSerializer(serializers.Serializer[Any]):
     defaulted = serializers.DictField(allow_null=True)
     effective = EffectiveProfileSerializer(many=True, allow_null=True)
     classic = ClassicEffectiveSerializer(allow_null=True)
-
-
-class ChangeSerializer(serializers.Serializer[Any]):
-    where = serializers.CharField(help_text="Profile and extension points; empty for all profiles.")
-    what = serializers.CharField()
-    before = serializers.CharField(help_text="Empty where it was absent.")
-    after = serializers.CharField()
 
 
 class DiffSerializer(serializers.Serializer[Any]):
@@ -325,7 +321,8 @@ class PolicyValidate(APIView):
         Nothing is saved; a refused document is answered with 200 as well.
         """
         data = validated(ValidateSerializer, request.data)
-        return Response(verdict(check_either(data["document"], data.get("process"))))
+        process = with_files(data["document"], data.get("process") or {})
+        return Response(verdict(check_either(data["document"], process)))
 
 
 class PolicySchema(APIView):
@@ -333,12 +330,21 @@ class PolicySchema(APIView):
 
     @extend_schema(
         parameters=[
-            OpenApiParameter("release", str, description="Of kube-scheduler, as 1.35; left out, the current one.")
+            OpenApiParameter("release", str, description="Of kube-scheduler, as 1.35; left out, the current one."),
+            OpenApiParameter("kind", str, enum=list(DIALECTS), description="Of policies; left out, profiles."),
         ],
         responses=OpenApiTypes.OBJECT,
     )
     def get(self, request: ApiRequest) -> Response:
-        """The JSON Schema of the profiles of a release: its plugins, their arguments and its extension points."""
+        """The JSON Schema of the profiles of a release: its plugins, their arguments and its extension points.
+
+        With `kind` that of another kind of policy.
+        """
+        kind = request.query_params.get("kind", "")
+        if kind and kind not in DIALECTS:
+            raise ApplicationError.at("kind", f"Choose one of {', '.join(DIALECTS)}.")
+        if kind not in ("", PROFILES.kind):
+            return Response(DIALECTS[kind].schema({}))
         try:
             return Response(PROFILES.schema({"release": request.query_params.get("release", "")}))
         except ReleaseError as error:
@@ -377,5 +383,6 @@ urlpatterns = [
     path("policies/<slug:name>/revisions/", RevisionList.as_view(), name="revisions"),
     path("policies/<slug:name>/revisions/<int:number>/", RevisionDetail.as_view(), name="revision"),
     path("policies/<slug:name>/revisions/<int:number>/document", RevisionDocument.as_view(), name="revision-document"),
+    path("policies/<slug:name>/revisions/<int:number>/profiles/", RevisionProfiles.as_view(), name="revision-profiles"),
     path("policies/<slug:name>/revisions/<int:number>/restore/", RevisionRestore.as_view(), name="revision-restore"),
 ]

@@ -1,10 +1,10 @@
 from django.apps import AppConfig
 from django.core.exceptions import ImproperlyConfigured
 
-from kschedweb.web import navigation, searching
-from kschedweb.web.navigation import Entry
-
-PAGES = frozenset({"policy", "policy-new", "policy-revisions", "policy-diff", "policy-effective"})
+from kschedweb.web import actions, navigation, searching
+from kschedweb.web.actions import PaletteAction
+from kschedweb.web.navigation import Choice, Entry, Group
+from kschedweb.web.translating import gettext_lazy as _
 
 
 class PoliciesConfig(AppConfig):
@@ -20,8 +20,14 @@ class PoliciesConfig(AppConfig):
         from kschedweb.policies.searches import policies
 
         scope.extend(Scope)
-        navigation.register(navigation.MAIN, Entry("Policies", "sliders-horizontal", "policies", 50, PAGES))
-        searching.register("Policies", 30, policies)
+        navigation.register(
+            Group.POLICIES, Entry(_("Policies"), "sliders-horizontal", "policies", 10, stems=("policy",))
+        )
+        navigation.choosing((Choice.CLUSTER,), "policy")
+        actions.register(
+            PaletteAction(_("New policy"), "plus", "policy-new", "create configuration", action="edit"),
+        )
+        searching.register(_("Policies"), 30, policies)
         try:
             others()
         except PluginError as error:

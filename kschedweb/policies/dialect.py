@@ -6,12 +6,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from django.db import models
 
+from kschedweb.web.translating import gettext_lazy as _
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from kschedweb.engine.config.notes import Conversion
     from kschedweb.engine.documents.marked import Document, MarkedProblem
@@ -19,13 +23,17 @@ if TYPE_CHECKING:
     from kschedweb.web.errors import FieldProblem
 
 Json = dict[str, Any]
+NOTHING_ASKED: Mapping[str, str] = MappingProxyType({})
 
 
 class Kind(models.TextChoices):
     """The kind of all documents of a policy."""
 
-    PROFILES = "profiles", "Profiles (KubeSchedulerConfiguration)"
-    CLASSIC = "classic", "Classic (Policy)"
+    PROFILES = "profiles", _("Profiles (KubeSchedulerConfiguration)")
+    CLASSIC = "classic", _("Classic (Policy)")
+    CRANE = "crane", "crane-scheduler (DynamicSchedulerPolicy)"
+    DESCHEDULER = "descheduler", "Descheduler (DeschedulerPolicy)"
+    KARPENTER = "karpenter", "Karpenter (NodePools)"
 
 
 class CheckedText(Protocol):
@@ -69,9 +77,18 @@ class EditorState(ABC, Generic[Text, Runs]):
     @abstractmethod
     def runs(self) -> Runs | None: ...
 
+    def taking(self, process: Json) -> EditorState[Text, Runs]:
+        """The same editor where kube-scheduler is started by ``process``; only profiles point at files."""
+        return self
+
+    @property
+    def process_fields(self) -> dict[str, str]:
+        """``process`` as the form posts it."""
+        return {}
+
     @property
     def query(self) -> dict[str, str]:
-        """The query of the page's address for what is shown."""
+        """The query of the page's address for what is shown; "" for what is as usual."""
         return {}
 
     def draw(self, panels: Callable[[Any], Mapping[str, object]]) -> bool:
@@ -93,8 +110,12 @@ class Dialect(ABC, Generic[Text, Runs]):
     kind: ClassVar[Kind]
     templates: ClassVar[str]  # the folder of its pages
     file_word: ClassVar[str]  # name of a download
-    has_profiles: ClassVar[bool]  # whether live schedulers, extenders and simulations can run it
+    document_word: ClassVar[str]  # what its documents are, with an article
+    has_profiles: ClassVar[bool]  # whether live schedulers and extenders can run it
     is_convertible: ClassVar[bool]  # whether it can be converted to profiles
+    decides: ClassVar[bool] = True  # whether pods can be placed by it alone
+    use: ClassVar[str] = ""  # what to do with one that places no pod
+    refused: ClassVar[str] = "kube-scheduler would not take this document."
     defaults: ClassVar[str]  # the document for kube-scheduler's defaults
 
     @abstractmethod
@@ -125,6 +146,10 @@ class Dialect(ABC, Generic[Text, Runs]):
         """``process`` on a cluster of ``version``, which decides what ``process`` does not say."""
         return dict(process)
 
+    def settled(self, process: Mapping[str, Any]) -> Json:
+        """``process`` with the release that it means today, as records keep it. Raises ValueError."""
+        return dict(process)
+
     def file_form(self, text: str) -> str:
         """Whether the file with ``text`` is "yaml" or "json"."""
         return "yaml"
@@ -134,9 +159,11 @@ class Dialect(ABC, Generic[Text, Runs]):
         """The JSON Schema of the documents, for completion in the editor. Raises ReleaseError."""
 
     @abstractmethod
-    def opened(self, text: str, process: Mapping[str, Any], profile: int = 0) -> EditorState[Text, Runs]:
-        """The editor for a saved document."""
+    def opened(
+        self, text: str, process: Mapping[str, Any], asked: Mapping[str, str] = NOTHING_ASKED
+    ) -> EditorState[Text, Runs]:
+        """The editor for a saved document; ``asked`` is the query of the page's address, which says what is shown."""
 
     @abstractmethod
     def posted(self, fields: Mapping[str, str], process: Mapping[str, Any]) -> EditorState[Text, Runs]:
-        """The editor for posted fields; ``process`` is the saved one."""
+        """The editor for posted fields; ``process`` is the saved one. Without "base" the form's own are left out."""

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from kschedweb.engine.config.specs import PluginRef
 
 
+ORDER = "order"  # what changes where the same plugins are called in another order
+
+
 @dataclass(frozen=True)
 class PolicyChange:
     """One difference: ``where`` (profile, extension point or field), the value before and after."""
@@ -29,11 +32,13 @@ def changes(old: Loaded | None, new: Loaded | None) -> list[PolicyChange]:
     """Differences in behaviour between ``old`` and ``new``; empty if one of them is invalid."""
     if old is None or new is None or old.configuration is None or new.configuration is None:
         return []
-    found = [
-        PolicyChange("", path, _word(before), _word(after))
-        for path, before, after in _leaves(_top(old.configuration.document), _top(new.configuration.document))
-    ]
+    found = leaf_changes(_top(old.configuration.document), _top(new.configuration.document))
     return [*found, *_profile_changes(old.configuration, new.configuration)]
+
+
+def leaf_changes(old: dict[str, Any], new: dict[str, Any]) -> list[PolicyChange]:
+    """The leaves at which the two differ."""
+    return [PolicyChange("", path, _word(before), _word(after)) for path, before, after in _leaves(old, new)]
 
 
 def _top(defaulted: dict[str, Any]) -> dict[str, Any]:
@@ -50,19 +55,20 @@ def _profile_changes(old: Configuration, new: Configuration) -> Iterator[PolicyC
         if former is None:
             yield PolicyChange(name, "profile", "", name)
             continue
-        if former.percentage_of_nodes_to_score != profile.percentage_of_nodes_to_score:
-            yield PolicyChange(
-                name,
-                "percentageOfNodesToScore",
-                _word(former.percentage_of_nodes_to_score),
-                _word(profile.percentage_of_nodes_to_score),
-            )
-        yield from _plugin_changes(name, former, profile)
-        # Arguments of a plugin that is added or removed are not listed separately.
-        for plugin in sorted(former.args.keys() & profile.args.keys()):
-            for path, was, now in _leaves(former.args[plugin], profile.args[plugin]):
-                what = plugin if path in _TELLING else f"{plugin} {path}"
-                yield PolicyChange(name, what, _word(was), _word(now))
+        yield from profile_changes(name, former, profile)
+
+
+def profile_changes(name: str, former: Profile, profile: Profile) -> Iterator[PolicyChange]:
+    """What ``profile`` does otherwise than ``former``; ``name`` says in each difference where it is."""
+    if former.percentage_of_nodes_to_score != profile.percentage_of_nodes_to_score:
+        before, after = former.percentage_of_nodes_to_score, profile.percentage_of_nodes_to_score
+        yield PolicyChange(name, "percentageOfNodesToScore", _word(before), _word(after))
+    yield from _plugin_changes(name, former, profile)
+    # Arguments of a plugin that is added or removed are not listed separately.
+    for plugin in sorted(former.args.keys() & profile.args.keys()):
+        for path, was, now in _leaves(former.args[plugin], profile.args[plugin]):
+            what = plugin if path in _TELLING else f"{plugin} {path}"
+            yield PolicyChange(name, what, _word(was), _word(now))
 
 
 # Fields whose values need no label.
@@ -76,7 +82,7 @@ def _plugin_changes(name: str, old: Profile, new: Profile) -> Iterator[PolicyCha
         for change in _point_changes(old.points[point], new.points[point], point):
             points.setdefault(change, []).append(point)
     for (what, before, after), where in points.items():
-        yield PolicyChange(f"{name} · {', '.join(where)}", what, before, after)
+        yield PolicyChange(" · ".join(filter(None, [name, ", ".join(where)])), what, before, after)
 
 
 def _point_changes(
@@ -92,7 +98,7 @@ def _point_changes(
     kept_before = [name for name in before if name in after]
     kept_after = [name for name in after if name in before]
     if kept_before != kept_after:
-        yield "order", ", ".join(kept_before), ", ".join(kept_after)
+        yield ORDER, ", ".join(kept_before), ", ".join(kept_after)
 
 
 def _leaves(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from django_filters import ChoiceFilter
+
+from kschedweb.policies.dialect import Kind
 from kschedweb.policies.models import Policy
 from kschedweb.policies.revisions.filters import DocumentFilter
+from kschedweb.web.translating import gettext_lazy as _
 
 
 class PolicyFilter(DocumentFilter):
+    kind = ChoiceFilter(choices=Kind.choices, label=_("Kind"))
+
     class Meta:
         model = Policy
         fields = ["kind"]

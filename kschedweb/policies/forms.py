@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext
 
 from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.services import CONNECTED
@@ -15,6 +16,7 @@ from kschedweb.policies.models import Policy
 from kschedweb.policies.selectors import DEFAULT_POLICY, policy_list, revision_get
 from kschedweb.policies.services import NAME_HELP
 from kschedweb.web.errors import ApplicationError
+from kschedweb.web.translating import gettext_lazy as _
 
 
 class PolicyCreateForm(forms.Form):
@@ -26,45 +28,53 @@ class PolicyCreateForm(forms.Form):
         Policy.objects.none(),
         to_field_name="name",
         required=False,
-        label="Start from a copy of",
-        help_text="Its newest revision.",
+        label=_("Start from a copy of"),
+        help_text=_("Its newest revision."),
+        empty_label=_("None: from what is given below"),
     )
     file = forms.FileField(
         required=False,
-        label="Or upload a file",
-        help_text="A KubeSchedulerConfiguration (v1, or a version before it, which is converted) or a classic Policy, "
-        "YAML or JSON, up to 1 MiB.",
+        label=_("Or upload a file"),
+        help_text=_(
+            "A KubeSchedulerConfiguration (v1, or a version before it, which is converted), a classic Policy, "
+            "crane-scheduler's DynamicSchedulerPolicy, a DeschedulerPolicy or a document of kind Karpenter, YAML or "
+            "JSON, up to 1 MiB."
+        ),
     )
     document = forms.CharField(
         required=False,
         strip=False,
-        label="Or paste it",
+        label=_("Or paste it"),
         widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"}),
     )
     source_name = forms.CharField(
         max_length=253,
         required=False,
-        label="Name of the ConfigMap",
-        help_text="It is read once, now, with the credentials of the cluster, which need the right to get it.",
+        label=_("Name of the ConfigMap"),
+        help_text=_("It is read once, with the credentials of the cluster. They need the right to get it."),
     )
     source_cluster = forms.ModelChoiceField(
-        Cluster.objects.none(), to_field_name="name", required=False, label="Cluster"
+        Cluster.objects.none(),
+        to_field_name="name",
+        required=False,
+        label=_("Cluster"),
+        empty_label=_("Choose a cluster"),
     )
-    source_namespace = forms.CharField(max_length=63, required=False, initial=NAMESPACE, label="Namespace")
-    source_key = forms.CharField(max_length=253, required=False, initial=KEY, label="Key")
+    source_namespace = forms.CharField(max_length=63, required=False, initial=NAMESPACE, label=_("Namespace"))
+    source_key = forms.CharField(max_length=253, required=False, initial=KEY, label=_("Key"))
     version = forms.ChoiceField(
         choices=[(V1_13, V1_13), (V1_9, V1_9)],
         required=False,
-        label="Version",
-        help_text="Leave it as it is for a KubeSchedulerConfiguration.",
+        label=_("Version"),
+        help_text=_("Counts for a classic Policy only."),
     )
     gates = forms.MultipleChoiceField(
         choices=[(gate, gate) for gate in sorted(GATES)],
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        label="Switched on in it",
+        label=_("Feature gates that are on"),
     )
-    comment = forms.CharField(max_length=500, required=False, label="Comment on revision 1")
+    comment = forms.CharField(max_length=500, required=False, label=_("Comment on revision 1"))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -95,22 +105,22 @@ class PolicyCreateForm(forms.Form):
         if data.get("source_name"):
             self._read(data, given=bool(data.get("file") or pasted))
         elif data.get("file") and pasted:
-            self.add_error("document", "There is a file as well: give one of them.")
+            self.add_error("document", gettext("A file is given as well. Give only one of the two."))
         elif data.get("file") or pasted:
             data["text"] = data["file"] or data["document"]
         elif data.get("copy_of"):
             copied = revision_get(data["copy_of"])
             data["text"], data["process"] = copied.document, copied.process
         else:
-            self.add_error("copy_of", "Choose a policy, upload a file, or paste a document.")
+            self.add_error("copy_of", gettext("Choose a policy, upload a file, or paste a document."))
         return data
 
     def _read(self, data: dict[str, Any], *, given: bool) -> None:
         """Read the ConfigMap, unless there is also another document."""
         if given:
-            self.add_error("source_name", "There is a file or a text as well: give one of them.")
+            self.add_error("source_name", gettext("A file or a text is given as well. Give only one of them."))
         elif not data.get("source_cluster"):
-            self.add_error("source_cluster", "Choose the cluster that has the ConfigMap.")
+            self.add_error("source_cluster", gettext("Choose the cluster that has the ConfigMap."))
         else:
             source = ConfigMapSource(
                 data["source_cluster"].name,

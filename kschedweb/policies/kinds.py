@@ -5,28 +5,51 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils.translation import gettext
+
+from kschedweb.engine.autoscaling.document import KIND as KARPENTER_KIND
+from kschedweb.engine.autoscaling.offers.labels import GROUP as KARPENTER_GROUP
 from kschedweb.engine.documents.marked import Document, DocumentError, MarkedProblem, parse
+from kschedweb.engine.plugins.dynamic.policyfile import GROUP, KIND
+from kschedweb.engine.rebalancing.document import GROUP as DESCHEDULER_GROUP
+from kschedweb.engine.rebalancing.document import KIND as DESCHEDULER_KIND
+from kschedweb.engine.releases.classic.policy import is_policy
 from kschedweb.engine.releases.older import readable
 from kschedweb.policies.classic.dialect import Classic
-from kschedweb.policies.classic.validation import MISSPELT
+from kschedweb.policies.crane.dialect import Crane
+from kschedweb.policies.descheduler.dialect import OfDescheduler
 from kschedweb.policies.dialect import CheckedText, Dialect
+from kschedweb.policies.karpenter.dialect import OfKarpenter
 from kschedweb.policies.profiles import Profiles
 
-PROFILES, CLASSIC = Profiles(), Classic()
-DIALECTS: dict[str, Dialect[Any, Any]] = {one.kind: one for one in (PROFILES, CLASSIC)}
+PROFILES, CLASSIC, CRANE = Profiles(), Classic(), Crane()
+DESCHEDULER, KARPENTER = OfDescheduler(), OfKarpenter()
+DIALECTS: dict[str, Dialect[Any, Any]] = {one.kind: one for one in (PROFILES, CLASSIC, CRANE, DESCHEDULER, KARPENTER)}
+DECIDING = tuple(kind for kind, one in DIALECTS.items() if one.decides)
 WITH_PROFILES = tuple(kind for kind, one in DIALECTS.items() if one.has_profiles)
 CONVERTIBLE = tuple(kind for kind, one in DIALECTS.items() if one.is_convertible)
-
-CLASSIC_FIELDS = frozenset({*MISSPELT, *MISSPELT.values()})
 
 
 def dialect_of(data: Any) -> Dialect[Any, Any]:
     """The dialect by ``kind``, or by fields if that is missing; data that is not an object counts as profiles."""
     if not isinstance(data, dict):
         return PROFILES
-    said = data.get("kind")
-    is_classic = said == "Policy" if said else bool(CLASSIC_FIELDS & data.keys())
-    return CLASSIC if is_classic else PROFILES
+    if data.get("kind") == KIND or str(data.get("apiVersion")).startswith(f"{GROUP}/"):
+        return CRANE
+    if data.get("kind") == DESCHEDULER_KIND or str(data.get("apiVersion")).startswith(f"{DESCHEDULER_GROUP}/"):
+        return DESCHEDULER
+    if data.get("kind") == KARPENTER_KIND or str(data.get("apiVersion")).startswith(f"{KARPENTER_GROUP}/"):
+        return KARPENTER
+    return CLASSIC if is_policy(data) else PROFILES
+
+
+def process_of_text(text: str) -> dict[str, Any]:
+    """The start options of an unsaved document; empty for one of profiles, which say their release themselves."""
+    try:
+        dialect = dialect_of(parse(readable(text)).data)
+    except DocumentError:
+        return {}
+    return CLASSIC.settled({}) if dialect is CLASSIC else {}
 
 
 def check_either(text: str, process: Mapping[str, Any] | None = None) -> CheckedText:
@@ -44,8 +67,9 @@ def other_kind(document: Document, kind: str, name: str) -> MarkedProblem | None
     dialect = dialect_of(document.data)
     if dialect.kind == kind:
         return None
-    is_classic = dialect is CLASSIC
-    made, wanted = ("a classic Policy", "profiles") if is_classic else ("not a classic Policy", "a classic policy")
-    said = f"The document is {made}, but {name} is {wanted}, and stays so: make another policy of it."
+    said = gettext(
+        "The document is %(document_word)s, but %(name)s holds %(document_word2)s. A policy "
+        "keeps its kind: create another policy for this document."
+    ) % {"document_word": dialect.document_word, "name": name, "document_word2": DIALECTS[kind].document_word}
     line, column, end = document.place(("kind",))
     return MarkedProblem(said, "kind", line, column, end, ("kind",))

@@ -13,12 +13,12 @@ from kschedweb.policies.kinds import DIALECTS
 
 
 class Policy(models.Model):
-    """A named KubeSchedulerConfiguration or classic Policy; its documents are its revisions."""
+    """A named document of one kind; its texts are its revisions."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.SlugField(max_length=63, unique=True)
     description = models.CharField(max_length=500, blank=True)
-    kind = models.CharField(max_length=10, choices=Kind, default=Kind.PROFILES, db_default=Kind.PROFILES)
+    kind = models.CharField(max_length=16, choices=Kind, default=Kind.PROFILES, db_default=Kind.PROFILES)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 

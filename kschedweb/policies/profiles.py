@@ -2,6 +2,7 @@
 
 ``process`` names the release that the policy is written for ("release", as "1.36"), and the feature gates that are
 turned on or off there ("featureGates"); empty for the release that documents mean which say nothing, and its own gates.
+"files" are the texts of the files that arguments point at, by path, as they were when the revision was saved.
 """
 
 from __future__ import annotations
@@ -13,17 +14,19 @@ from kschedweb.engine import config
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.releases import json_schema, load, minor
 from kschedweb.policies import diff
-from kschedweb.policies.dialect import Dialect, Json, Kind
+from kschedweb.policies.dialect import NOTHING_ASKED, Dialect, Json, Kind
 from kschedweb.policies.diff import PolicyChange
 from kschedweb.policies.editing import editor
 from kschedweb.policies.editing.editor import Editor
-from kschedweb.policies.validation import PROCESS, Checked, check, release_of
+from kschedweb.policies.editing.sections import Showing
+from kschedweb.policies.validation import PROCESS, Checked, check, release_of, settled
 
 
 class Profiles(Dialect[Checked, Configuration]):
     kind = Kind.PROFILES
     templates = "policies"
     file_word = "YAML"
+    document_word = "a KubeSchedulerConfiguration"
     has_profiles = True
     is_convertible = False
     defaults = config.default_document()
@@ -70,11 +73,14 @@ class Profiles(Dialect[Checked, Configuration]):
         release = process.get("release") or minor(version)
         return {**process, "release": release} if release else dict(process)
 
+    def settled(self, process: Mapping[str, Any]) -> Json:
+        return settled(process)
+
     def schema(self, process: Mapping[str, Any]) -> Json:
         return json_schema(release_of(process))
 
-    def opened(self, text: str, process: Mapping[str, Any], profile: int = 0) -> Editor:
-        return editor.opened(text, profile, process)
+    def opened(self, text: str, process: Mapping[str, Any], asked: Mapping[str, str] = NOTHING_ASKED) -> Editor:
+        return editor.opened(text, editor.profile_of(asked), process, Showing.of(asked))
 
     def posted(self, fields: Mapping[str, str], process: Mapping[str, Any]) -> Editor:
         return editor.posted(fields, process)

@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlencode
 
 from django.utils.functional import cached_property
 
 from kschedweb.clusters.scope import ClusterScope, cluster_scope_of, named
+from kschedweb.clusters.selectors import snapshot_current
 from kschedweb.policies.models import Policy, Revision
 from kschedweb.policies.selectors import DEFAULT_POLICY
+from kschedweb.web.navigation import Choice
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
+    from kschedweb.clusters.models import Snapshot
+
 # Pages that only make sense for profiles.
 TAKES_PROFILES = frozenset(
     {
-        "capacity-answer",
-        "capacity-drain",
-        "capacity-fit",
         "capacity-gangs",
-        "capacity-nodes",
-        "gate",
+        "descheduling",
         "pod-group",
         "pod-groups",
-        "watermark-policies",
+        "load-aware",
     }
 )
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """The revision and the snapshot that a page shows, and whether each is the latest."""
+
+    revision: Revision
+    last: bool
+    snapshot: Snapshot
+    newest: bool
 
 
 class Scope(ClusterScope):
@@ -36,13 +47,17 @@ class Scope(ClusterScope):
     @cached_property
     def policies(self) -> list[Policy]:
         """The policies to choose from: some pages do not support classic ones."""
-        return [one for one in self._every_policy if not self._takes_profiles or one.dialect.has_profiles]
+        needs = "has_profiles" if self._takes_profiles else "decides"
+        return [one for one in self._every_policy if getattr(one.dialect, needs)]
 
     @cached_property
     def policy(self) -> Policy | None:
-        asked = self.request.GET.get("policy", "")
-        if asked:
-            found = next((policy for policy in self._every_policy if policy.name == asked), None)
+        if in_path := self.in_path("policy", "policies"):
+            return next((policy for policy in self._every_policy if policy.name == in_path), None)
+        if asked := self.request.GET.get("policy", ""):
+            # Pages of profiles refuse any other policy, with a word about it; the rest take all that place pods.
+            offered = self._every_policy if self._takes_profiles else self.policies
+            found = next((policy for policy in offered if policy.name == asked), None)
             self.remember("policy", found)
             return found
         remembered = self.remembered("policy")
@@ -55,8 +70,7 @@ class Scope(ClusterScope):
 
     @property
     def _takes_profiles(self) -> bool:
-        match = self.request.resolver_match
-        return match is not None and match.url_name in TAKES_PROFILES
+        return self.page in TAKES_PROFILES
 
     @cached_property
     def revision(self) -> Revision | None:
@@ -71,25 +85,50 @@ class Scope(ClusterScope):
 
     @cached_property
     def query(self) -> str:
-        """The choices as a query string, "" or with its "?", for links of the frame."""
-        chosen = {
-            "cluster": self.cluster.name if self.cluster and self.request.GET.get("cluster") else "",
-            "namespace": self.namespace,
-        }
+        """The choices as a query string, "" or with its "?", for links of the frame.
+
+        They name the cluster that the page shows, wherever it is from: another tab may choose another one meanwhile.
+        """
+        chosen = {"cluster": self.cluster_shown, "namespace": self.namespace}
+        policy, revision = self.request.GET.get("policy", ""), self.request.GET.get("revision", "")
         # Pages for profiles only would refuse a classic policy; the others remember it.
-        if self.policy and self.policy.dialect.has_profiles:
-            asked = self.request.GET.get("revision", "")
-            chosen["policy"] = self.request.GET.get("policy", "")
-            chosen["revision"] = asked if asked and self.revision else ""
+        if policy and self.policy and self.policy.dialect.has_profiles:
+            chosen |= {"policy": policy, "revision": revision if revision and self.revision else ""}
         text = urlencode({name: value for name, value in chosen.items() if value})
         return f"?{text}" if text else ""
 
     @cached_property
     def decision_query(self) -> str:
-        """The policy and revision in the address as a query, for links to decisions."""
+        """The policy, revision and snapshot in the address as a query, for links to decisions."""
         asked = {name: self.request.GET.get(name, "") for name in ("policy", "revision")}
-        text = urlencode({name: value for name, value in asked.items() if value})
+        text = urlencode({name: value for name, value in (asked | {"snapshot": self.pinned}).items() if value})
         return f"?{text}" if text else ""
+
+    @property
+    def pins(self) -> str:
+        """The parameters with which a link goes on showing what the page shows now, as a query without its "?"."""
+        found: dict[str, object] = {}
+        if self.takes(Choice.CLUSTER) and self.cluster:
+            found |= {"cluster": self.cluster.name}
+        if self.takes(Choice.POLICY) and self.revision:
+            found |= {"policy": self.revision.policy.name, "revision": self.revision.number}
+        if self.takes(Choice.SNAPSHOT) and self.snapshot:
+            found |= {"snapshot": self.snapshot.pk}
+        return urlencode(found)
+
+    @cached_property
+    def resolved(self) -> Resolved | None:
+        """What the address of the page led to; ``None`` on pages that show one thing only."""
+        if (
+            not (self.takes(Choice.SNAPSHOT) and self.takes(Choice.POLICY))
+            or self.snapshot is None
+            or self.cluster is None
+            or self.revision is None
+        ):
+            return None
+        newest = snapshot_current(self.cluster) if self.pinned else self.snapshot
+        last = self.revision.policy.revisions.first() if self.request.GET.get("revision") else self.revision
+        return Resolved(self.revision, last == self.revision, self.snapshot, newest == self.snapshot)
 
 
 def scope_of(request: HttpRequest) -> Scope:

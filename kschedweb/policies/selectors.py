@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from django.http import Http404
 
+from kschedweb.policies.dialect import Kind
 from kschedweb.policies.kinds import DIALECTS
 from kschedweb.policies.models import Policy, Revision
 from kschedweb.policies.revisions.selectors import numbered, with_newest
@@ -54,22 +55,51 @@ def profiles_only(revision: Revision, path: str = "") -> Revision:
     """``revision``; raises ``Unprocessable`` at the field ``path`` if it is a classic one."""
     if not revision.policy.dialect.has_profiles:
         said = (
-            f"{revision.policy.name} is a classic policy, which only decisions and comparisons with profiles take: "
+            f"{revision.policy.name} is a classic policy, which runs no groups of pods, plugins or live schedulers: "
             "convert it into a KubeSchedulerConfiguration, and use that policy here."
         )
+        if not revision.policy.dialect.decides:
+            said = _decides_nothing(revision)
         raise Unprocessable.at(path, said) if path else Unprocessable(said)
     return revision
+
+
+def deciding_only(revision: Revision, path: str = "") -> Revision:
+    """``revision``; raises ``Unprocessable`` at the field ``path`` if pods cannot be placed by it alone."""
+    if not revision.policy.dialect.decides:
+        said = _decides_nothing(revision)
+        raise Unprocessable.at(path, said) if path else Unprocessable(said)
+    return revision
+
+
+def _decides_nothing(revision: Revision) -> str:
+    dialect = revision.policy.dialect
+    return f"{revision.policy.name} holds {dialect.document_word}, which places no pod by itself: {dialect.use}."
+
+
+def descheduling_only(revision: Revision, path: str = "") -> Revision:
+    """``revision``; raises ``Unprocessable`` at the field ``path`` if it holds no DeschedulerPolicy."""
+    if revision.policy.kind != Kind.DESCHEDULER:
+        dialect = revision.policy.dialect
+        said = f"{revision.policy.name} holds {dialect.document_word}: choose a policy that holds a DeschedulerPolicy."
+        raise Unprocessable.at(path, said) if path else Unprocessable(said)
+    return revision
+
+
+def descheduler_policies() -> list[Policy]:
+    """The policies that hold a DeschedulerPolicy, by name."""
+    return list(Policy.objects.filter(kind=Kind.DESCHEDULER).order_by("name"))
 
 
 def classic_only(revision: Revision, path: str = "") -> Revision:
     """``revision``; raises ``Unprocessable`` at the field ``path`` if it is not a classic one."""
     if not revision.policy.dialect.is_convertible:
-        said = f"{revision.policy.name} is a policy of profiles: choose a classic one (kind: Policy)."
+        said = f"{revision.policy.name} holds {revision.policy.dialect.document_word}: choose a classic Policy."
         raise Unprocessable.at(path, said) if path else Unprocessable(said)
     return revision
 
 
-def runs(revision: Revision, version: str = "", gates: Mapping[str, bool] | None = None) -> Configuration | Algorithm:
+def runs(revision: Revision, version: str = "", gates: Mapping[str, bool] | None = None) -> Configuration:
     """What the engine runs for ``revision``; cached, since a revision never changes.
 
     ``version`` is that of the cluster ("v1.35.4"), which decides where the policy names no release.
@@ -83,7 +113,7 @@ def runs(revision: Revision, version: str = "", gates: Mapping[str, bool] | None
 
 def configuration(revision: Revision, version: str = "", gates: Mapping[str, bool] | None = None) -> Configuration:
     """As ``runs``; raises ``Unprocessable`` for a classic revision."""
-    return cast("Configuration", runs(profiles_only(revision), version, gates))
+    return runs(profiles_only(revision), version, gates)
 
 
 def algorithm(revision: Revision) -> Algorithm:
@@ -92,9 +122,9 @@ def algorithm(revision: Revision) -> Algorithm:
 
 
 @lru_cache(maxsize=128)
-def _runs(_pk: int, kind: str, document: str, process: str) -> Configuration | Algorithm:
+def _runs(_pk: int, kind: str, document: str, process: str) -> Configuration:
     # Saved documents were valid, but a later engine may raise ValueError.
-    found: Configuration | Algorithm = DIALECTS[kind].load(document, json.loads(process))
+    found: Configuration = DIALECTS[kind].load(document, json.loads(process))
     return found
 
 

@@ -12,6 +12,8 @@ from django.db.models import ProtectedError
 from kschedweb.accounts import audit
 from kschedweb.engine import config
 from kschedweb.engine.documents.marked import kept
+from kschedweb.policies.dialect import Dialect
+from kschedweb.policies.files import with_files
 from kschedweb.policies.kinds import DIALECTS, check_either, other_kind
 from kschedweb.policies.models import Policy, Revision
 from kschedweb.policies.older import as_v1
@@ -31,7 +33,7 @@ RESERVED = frozenset({"new", "validate"})
 
 
 class InvalidDocument(revisions.InvalidDocument):
-    said = "kube-scheduler would not take this document."
+    said = Dialect.refused
 
 
 class Content(NamedTuple):
@@ -52,18 +54,23 @@ class Content(NamedTuple):
         return Content(self.kind, self.v1, self.process) if self.v1 else None
 
 
-def content_checked(document: str, process: Mapping[str, Any] | None = None, policy: Policy | None = None) -> Content:
+def content_checked(
+    document: str, process: Mapping[str, Any] | None = None, policy: Policy | None = None, *, renew: bool = True
+) -> Content:
     """``document`` and ``process`` as they are stored; raises :class:`InvalidDocument` with problems at lines.
 
-    If there is a ``policy``, both must be of its kind.
+    If there is a ``policy``, both must be of its kind. With ``renew`` the files that arguments point at are the
+    newest that are stored, otherwise those of ``process``.
     """
     text, given = kept(document), dict(process or {})
+    if renew:
+        given = with_files(text, given)
     checked = check_either(text, given)
     strange = policy and checked.document and other_kind(checked.document, policy.kind, policy.name)
     if strange:
         raise InvalidDocument([strange], strange.message)
     if not checked.valid:
-        raise InvalidDocument(checked.errors)
+        raise InvalidDocument(checked.errors, DIALECTS[checked.kind].refused)
     if checked.secrets:
         raise InvalidDocument(checked.secrets, "The document holds a private key or a token.")
     dialect = DIALECTS[checked.kind]
@@ -92,10 +99,10 @@ def policy_create(
     if not NAME.fullmatch(name) or name in RESERVED:
         problem: FieldProblem = {"path": "name", "message": NAME_HELP}
         if name in RESERVED:
-            problem["message"] = f"“{name}” is kept for a page of its own: choose another name."
+            problem["message"] = f"“{name}” is reserved. Choose another name."
         raise ApplicationError("The name cannot be used.", errors=[problem])
     content = content_checked(document, process)
-    taken: FieldProblem = {"path": "name", "message": f"There is a policy named {name} already."}
+    taken: FieldProblem = {"path": "name", "message": f"A policy named {name} exists already."}
     with conflict_where(Policy.objects.filter(name=name), Conflict("The name is taken.", errors=[taken])):
         policy = Policy.objects.create(name=name, description=description, kind=content.kind, created_by=author)
     first = Revision.objects.create(
@@ -142,7 +149,8 @@ def revision_restore(*, policy: Policy, number: int, author: User | None, expect
     old = policy.revisions.filter(number=number).first()
     if old is None:
         raise NotFound(f"Policy {policy.name} has no revision {number}.")
-    revision = _next(newest, content_checked(old.document, old.process, policy), f"Restored revision {number}", author)
+    content = content_checked(old.document, old.process, policy, renew=False)
+    revision = _next(newest, content, f"Restored revision {number}", author)
     if revision is newest:
         return newest
     audit.record(author, "policy.restored", policy, policy.name, revision=revision.number, restored=number)
@@ -188,7 +196,7 @@ def policy_describe(*, policy: Policy, description: str, author: User | None) ->
 def policy_delete(*, policy: Policy, author: User | None) -> None:
     """Delete ``policy`` with all its revisions; raises ``Conflict`` for the policy `default` and for one in use."""
     if policy.name == DEFAULT_POLICY:
-        raise Conflict("The policy “default” is always there: it cannot be deleted.")
+        raise Conflict("The policy “default” cannot be deleted: pages fall back on it.")
     audit.record(author, "policy.deleted", policy, policy.name, revisions=policy.revisions.count())
     try:
         with transaction.atomic():

@@ -12,7 +12,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kschedweb.engine.documents.marked import Document, DocumentError, MarkedProblem, Path, parse
+from kschedweb.engine.objects.access import ObjectError
 from kschedweb.engine.releases import ReleaseError, load, released
+from kschedweb.engine.releases.classic import classic_release, edition_of
 from kschedweb.engine.releases.older import readable
 from kschedweb.policies.dialect import Kind
 from kschedweb.policies.editing.switches import as_dict, as_list
@@ -30,8 +32,10 @@ _NEXT = re.compile(rf", (?=(?:{_PATH}): (?:{_TYPES}))")
 _LEADING_PATH = re.compile(rf"^({_PATH}): ")
 LINE = re.compile(r"\bline (\d+)")
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+_QUOTED_STEP = re.compile(r"\['([^']*)'\]|([^.\[\]]+)|\[(\d+)\]")
 
-PROCESS = ("release", "featureGates")
+PROCESS = ("release", "featureGates", "files")
+VERSION = "version"  # in the process of a classic kube-scheduler, and no other
 UNNAMED = "1.36"
 """The release of runs, searches and verdicts that were stored before they named one."""
 NOTHING_SAID: Mapping[str, Any] = MappingProxyType({})
@@ -73,21 +77,36 @@ class Checked:
 
 
 def release_of(process: Mapping[str, Any]) -> Release:
-    """The release that ``process`` names, with its feature gates. Raises ReleaseError."""
+    """The release of profiles that ``process`` names, with its feature gates. Raises ReleaseError."""
     if unknown := sorted(process.keys() - set(PROCESS)):
-        raise ReleaseError(f"{unknown[0]}: is not known; there are {' and '.join(PROCESS)}")
-    return released(process.get("release") or "", process.get("featureGates") or {})
+        raise ReleaseError(f"{unknown[0]}: is not known; there are {', '.join(PROCESS)}")
+    return released(process.get("release") or "", process.get("featureGates") or {}, process.get("files") or {})
+
+
+def _classic(process: Mapping[str, Any]) -> Release:
+    try:
+        return classic_release(edition_of(dict(process)))
+    except ObjectError as error:
+        said = str(error)
+        raise ReleaseError(said.replace(VERSION, "release", 1) if said.startswith(VERSION) else said) from None
 
 
 def release_asked(process: Mapping[str, Any], release: str, gates: Mapping[str, bool] = NOTHING_SAID) -> Release:
-    """The release that is asked for, else that of ``process``; its ``gates`` likewise. Raises ReleaseError."""
+    """The release that is asked for, else that of ``process``; its ``gates`` likewise. Raises ReleaseError.
+
+    The files are always those of ``process``: they are the policy's.
+    """
+    if VERSION in process:
+        asked: dict[str, Any] = {VERSION: release} if release else {}
+        asked |= {"gates": [name for name, on in gates.items() if on]} if gates else {}
+        return _classic({**process, **asked})
     given = {name: value for name, value in (("release", release), ("featureGates", gates)) if value}
-    return release_of(given if release else {**process, **given})
+    return release_of({"files": process.get("files"), **given} if release else {**process, **given})
 
 
 def release_of_record(process: Mapping[str, Any]) -> Release:
-    """The release that a stored run, search or verdict was made as."""
-    return release_of({"release": UNNAMED, **process})
+    """The release, of either kind of policy, that a stored run, search or verdict was made as."""
+    return _classic(process) if VERSION in process else release_of({"release": UNNAMED, **process})
 
 
 def settled(process: Mapping[str, Any]) -> dict[str, Any]:
@@ -97,7 +116,10 @@ def settled(process: Mapping[str, Any]) -> dict[str, Any]:
 
 def process_of(release: Release) -> dict[str, Any]:
     """The process that names ``release``: the reverse of ``release_of``."""
-    return {"release": release.name, **({"featureGates": dict(release.switched)} if release.switched else {})}
+    if release.process:
+        return dict(release.process)
+    said = {"release": release.name, "featureGates": dict(release.switched), "files": dict(release.files)}
+    return {name: value for name, value in said.items() if value}
 
 
 def check(text: str, process: Mapping[str, Any] = NOTHING_SAID) -> Checked:
@@ -120,6 +142,11 @@ def check(text: str, process: Mapping[str, Any] = NOTHING_SAID) -> Checked:
 def steps(path: str) -> Path:
     """``profiles[0].plugins.Enabled`` -> ``("profiles", 0, "plugins", "enabled")``."""
     return tuple(int(index) if index else name[:1].lower() + name[1:] for name, index in _STEP.findall(path))
+
+
+def steps_of(path: str) -> Path:
+    """As :func:`steps`, of a document whose fields may begin with a capital letter, or stand in quotes."""
+    return tuple(int(index) if index else name or quoted for quoted, name, index in _QUOTED_STEP.findall(path))
 
 
 def written(path: Path) -> str:

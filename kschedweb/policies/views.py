@@ -11,17 +11,21 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may
+from kschedweb.engine.documents.marked import normalised
 from kschedweb.engine.releases import ReleaseError, minor, upgrade
 from kschedweb.policies import selectors, services
 from kschedweb.policies.download import document_response
 from kschedweb.policies.editing import editor, panels
+from kschedweb.policies.files import pinned, with_files
 from kschedweb.policies.filters import PolicyFilter
 from kschedweb.policies.forms import PolicyCreateForm
 from kschedweb.policies.kinds import DIALECTS, PROFILES
+from kschedweb.policies.revisions.history import History, State
 from kschedweb.policies.revisions.views import (
     UNTRIED,
     Attempt,
@@ -37,6 +41,8 @@ from kschedweb.web.errors import ApplicationError
 from kschedweb.web.pages import add_errors, part
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from django.http.response import HttpResponseBase
 
     from kschedweb.accounts.typing import PageRequest
@@ -84,8 +90,14 @@ def policy_new(request: PageRequest) -> HttpResponse:
             add_errors(form, error)
         else:
             converted = policy.revisions.count() > 1
-            said = " Revision 1 is the document as it was given, revision 2 what it becomes in v1." if converted else ""
-            messages.success(request, f"Policy {policy.name} is made.{said}")
+            said = (
+                gettext(" Revision 1 is the document as you gave it, revision 2 is what it becomes in v1.")
+                if converted
+                else ""
+            )
+            messages.success(
+                request, gettext("Policy %(policy)s created.%(said)s") % {"policy": policy.name, "said": said}
+            )
             return redirect("policy", policy.name)
     return render(request, "policies/new.html", {"form": form, "problems": problems}, status=status)
 
@@ -98,14 +110,15 @@ def policy(request: PageRequest, name: str) -> HttpResponseBase:
         return _edited(request, name)
     found = selectors.policy_get(name)
     revision = selectors.revision_get(found, number_of(request, "revision"))
-    return _editor_page(request, found, revision, _opened(request, revision))
+    shown = _opened(request, revision)
+    return _editor_page(request, found, revision, shown, History(shown.process_fields))
 
 
 @requires(Action.EDIT)
 def _edited(request: PageRequest, name: str) -> HttpResponse:
     found = selectors.policy_get(name)
     newest = selectors.revision_get(found)
-    shown = posted(request, newest)
+    shown, history = worked_on(request, newest)
 
     def store(document: str, comment: str, expected: int) -> int:
         return services.revision_save(
@@ -119,7 +132,7 @@ def _edited(request: PageRequest, name: str) -> HttpResponse:
 
     attempt = tried(request, shown, newest.number, store)
     if attempt is not None:
-        return _editor_page(request, found, newest, shown, attempt)
+        return _editor_page(request, found, newest, shown, history, attempt)
     return redirect(_editor_address(request, found, shown))
 
 
@@ -129,7 +142,7 @@ def policy_preview(request: PageRequest, name: str) -> HttpResponse:
     """Parts of the editor after a change of form or YAML, for htmx."""
     found = selectors.policy_get(name)
     saved = selectors.revision_get(found)
-    context = _editor_context(request, found, saved, posted(request, saved))
+    context = _editor_context(request, found, saved, *worked_on(request, saved))
     return render(request, f"{found.dialect.templates}/_preview.html", context)
 
 
@@ -171,7 +184,12 @@ def policy_diff(request: PageRequest, name: str) -> HttpResponse:
     found = selectors.policy_get(name)
     old, new, context = compared(request, partial(selectors.revision_get, found), found.newest)
     context |= _about(request, found)
-    context |= line_diff(old.document, new.document, f"{found.name} revision {old.number}", f"revision {new.number}")
+    context |= line_diff(
+        old.document,
+        new.document,
+        gettext("%(found)s revision %(old)s") % {"found": found.name, "old": old.number},
+        gettext("revision %(new)s") % {"new": new.number},
+    )
     context["differs"] |= old.process != new.process
     context["changes"] = selectors.revision_changes(old, new)
     return render(request, "policies/diff.html", context)
@@ -184,6 +202,7 @@ def policy_effective(request: PageRequest, name: str) -> HttpResponse:
     revision = selectors.revision_get(found, number_of(request, "revision"))
     shown = _opened(request, revision)
     context = {**_about(request, found), "revision": revision, "editor": shown, **shown.explained()}
+    context["kept_for_beside"] = {name: value for name, value in request.GET.items() if name != "beside"}
     return render(request, f"{found.dialect.templates}/effective.html", context)
 
 
@@ -202,7 +221,7 @@ def policy_delete(request: PageRequest, name: str) -> HttpResponse:
     if request.method != "POST":
         return render(request, "policies/delete.html", _about(request, found))
     services.policy_delete(policy=found, author=request.user)
-    messages.success(request, f"Policy {name} is deleted.")
+    messages.success(request, gettext("Policy %(name)s deleted.") % {"name": name})
     return redirect("policies")
 
 
@@ -212,19 +231,43 @@ def policy_delete(request: PageRequest, name: str) -> HttpResponse:
 def policy_schema(request: PageRequest) -> HttpResponse:
     dialect, release = DIALECTS.get(request.GET.get("kind", ""), PROFILES), request.GET.get("release", "")
     try:
-        return schema_response(dialect.schema({"release": release}))
+        return schema_response(dialect.schema({"release": release} if release else {}))
     except ReleaseError as error:
         raise Http404(str(error)) from None
 
 
 def _opened(request: PageRequest, revision: Revision) -> EditorState[Any, Any]:
-    profile = number_of(request, "profile") or 0
-    return revision.policy.dialect.opened(revision.document, revision.process, profile)
+    number_of(request, "profile")
+    return revision.policy.dialect.opened(revision.document, revision.process, request.GET.dict())
 
 
 def posted(request: PageRequest, saved: Revision) -> EditorState[Any, Any]:
-    """The editor for posted fields."""
-    return saved.policy.dialect.posted(request.POST.dict(), saved.process)
+    """The editor for posted fields, with the newest of the files that its document points at."""
+    return _of_fields(request.POST.dict(), saved)
+
+
+def _of_fields(fields: Mapping[str, str], saved: Revision) -> EditorState[Any, Any]:
+    shown = saved.policy.dialect.posted(fields, saved.process)
+    process = with_files(shown.document, shown.process)
+    return shown if process == shown.process else shown.taking(process)
+
+
+def worked_on(request: PageRequest, saved: Revision) -> tuple[EditorState[Any, Any], History]:
+    """The editor for posted fields, after undo or redo where that was pressed, and what can be undone now."""
+    shown, fields = posted(request, saved), request.POST.dict()
+    now, is_readable = State(shown.document, shown.process_fields), shown.checked.document is not None
+    history = History.read(fields.get("history", ""), now.process)
+    goes_back = bool({"undo", "redo"} & fields.keys())
+    if is_readable or goes_back:  # until it can be read, a text is what becomes of the form's base
+        history = history.then(normalised(fields.get("base", now.document)), now)
+    if not goes_back:
+        return shown, history
+    wanted, history = history.undone(now) if "undo" in fields else history.redone(now)
+    kept = {name: value for name, value in fields.items() if name.partition(".")[0] not in ("base", "process")}
+    if not is_readable:
+        kept["base"] = wanted.document  # the fields hold what could not be written into the text
+    shown = _of_fields({**kept, **wanted.process, "document": wanted.document}, saved)
+    return shown, history.then(wanted.document, State(shown.document, shown.process_fields))
 
 
 def _editor_page(
@@ -232,28 +275,47 @@ def _editor_page(
     policy: Policy,
     revision: Revision,
     shown: EditorState[Any, Any],
+    history: History,
     attempt: Attempt = UNTRIED,
 ) -> HttpResponse:
     newest = selectors.revision_get(policy)
-    context = _editor_context(request, policy, newest, shown) | attempt.context(policy.newest) | {"revision": revision}
+    context = (
+        _editor_context(request, policy, newest, shown, history)
+        | attempt.context(policy.newest)
+        | {"revision": revision}
+    )
     context["deviations"] = policy.dialect.deviations(revision.checked())
     context |= _upgrade(request, revision) if policy.dialect.has_profiles else {}
     if attempt.conflict is not None:
         context |= {"newest": newest, "expected": newest.number}
-        context |= line_diff(newest.document, shown.document, f"revision {newest.number}", "yours")
+        context |= line_diff(
+            newest.document, shown.document, gettext("revision %(newest)s") % {"newest": newest.number}, "yours"
+        )
     return render(request, f"{policy.dialect.templates}/edit.html", context, status=attempt.status)
 
 
 def _editor_context(
-    request: PageRequest, policy: Policy, saved: Revision, shown: EditorState[Any, Any]
+    request: PageRequest, policy: Policy, saved: Revision, shown: EditorState[Any, Any], history: History
 ) -> dict[str, Any]:
     return {
-        **_about(request, policy),
-        "editor": shown,
+        **editor_parts(request, policy, shown, history),
         **shown.previewed(),
         "has_panels": shown.draw(partial(panels.panels, saved=saved, posted=request.POST.dict())),
         "is_changed": (shown.document, shown.process) != (saved.document, saved.process),
         "changes": selectors.changes_since(saved, shown.checked),
+    }
+
+
+def editor_parts(
+    request: PageRequest, policy: Policy, shown: EditorState[Any, Any], history: History
+) -> dict[str, Any]:
+    """The context of the form and the text of a document."""
+    return {
+        **_about(request, policy),
+        "editor": shown,
+        "history": history,
+        "said": gettext("Undone.") if "undo" in request.POST else gettext("Redone.") if "redo" in request.POST else "",
+        "files": pinned(shown.process),
     }
 
 
@@ -276,7 +338,7 @@ def _upgrade(request: PageRequest, revision: Revision) -> dict[str, Any]:
 
 def _editor_address(request: PageRequest, policy: Policy, shown: EditorState[Any, Any]) -> str:
     query = {key: value for key, value in request.GET.items() if key in ("cluster", "namespace")}
-    query |= shown.query
+    query |= {key: value for key, value in shown.query.items() if value}
     return reverse("policy", args=[policy.name]) + (f"?{urlencode(query)}" if query else "")
 
 

@@ -178,7 +178,7 @@ def test_an_extender_that_no_live_scheduler_may_ask_is_noted_and_saved_all_the_s
     verdict = api.post(f"{POLICIES}validate/", {"document": asking}).json()
     assert (verdict["valid"], verdict["notes"]) == (True, [note])
     page = client_as("viewer").get("/policies/default/").content.decode()
-    assert "It may be saved, but no live scheduler can run it:" in page
+    assert "It can be saved, but no live scheduler can run it:" in page
     settings.EXTENDER_ALLOWLIST = ["10.8.0.1"]
     assert api.post(f"{POLICIES}validate/", {"document": asking}).json()["notes"] == []
     assert "no live scheduler can run it" not in client_as("viewer").get("/policies/default/").content.decode()

@@ -44,13 +44,13 @@ def test_the_page_says_what_became_of_each_rule(client: Client, old: str) -> Non
         assert rule["name"] in shown
     assert "key: retiring" in shown
     assert 'href="/classic/GeneralPredicates/"' in shown
-    assert 'href="/moves/?classic=old@1"' in shown
+    assert 'href="/migration/?classic=old@1"' in shown
 
 
 def test_the_download_is_what_kube_scheduler_takes(client: Client, old: str) -> None:
     answer = client.get(f"{PAGE}download/?revision=1")
     assert answer["Content-Disposition"] == 'attachment; filename="old-1-profile.yaml"'
-    assert answer.content.decode().startswith(f"# Made of the classic policy old, revision 1.\n# {SUMMARY}\n")
+    assert answer.content.decode().startswith(f"# Converted from the classic policy old, revision 1.\n# {SUMMARY}\n")
     assert load(answer.content.decode()).valid
 
 
@@ -58,14 +58,14 @@ def test_a_policy_is_made_of_it_that_says_where_it_comes_from(client: Client, ol
     answer = client.post(PAGE, {"name": "new-one"})
     assert (answer.status_code, answer["Location"]) == (302, "/policies/new-one/")
     made = selectors.revision_get(selectors.policy_get("new-one"))
-    assert (made.policy.kind, made.comment) == (Kind.PROFILES, "Made of old, revision 1")
+    assert (made.policy.kind, made.comment) == (Kind.PROFILES, "Converted from old, revision 1")
     weights = {one.name: one.weight for one in selectors.configuration(made).profiles[0].points["score"]}
     assert (weights["PodTopologySpread"], weights["NodeAffinity"]) == (2, 2)
 
 
 @pytest.mark.parametrize(
     ("name", "status", "said"),
-    [("default", 409, "a policy named default already"), ("Not Good", 400, "Lower-case letters")],
+    [("default", 409, "A policy named default exists already"), ("Not Good", 400, "Lower-case letters")],
 )
 def test_a_name_that_cannot_be_used_is_told_beside_the_field(
     client: Client, old: str, name: str, status: int, said: str
@@ -91,7 +91,7 @@ def test_a_policy_of_profiles_is_not_converted(client: Client, api_as: Callable[
         api_as("viewer").post("/api/v1/policies/default/convert/"),
     ):
         assert answer.status_code == 422
-        assert "of profiles already" in html_of(answer)
+        assert "has profiles already" in html_of(answer)
 
 
 def test_how_it_was_started_counts(client: Client, editor: User) -> None:

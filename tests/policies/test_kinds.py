@@ -72,7 +72,7 @@ class TestClassicPolicy:
     def test_is_told_apart_where_profiles_are_needed(self, old: Policy) -> None:
         with pytest.raises(Unprocessable, match=r"old is a classic policy.*convert it"):
             selectors.configuration(selectors.revision_get(old))
-        with pytest.raises(Unprocessable, match="default is a policy of profiles"):
+        with pytest.raises(Unprocessable, match="default holds a KubeSchedulerConfiguration"):
             selectors.algorithm(selectors.revision_get(selectors.policy_get("default")))
 
     def test_cannot_become_one_of_profiles(self, old: Policy, editor: User) -> None:
@@ -80,7 +80,7 @@ class TestClassicPolicy:
         with pytest.raises(services.InvalidDocument) as refused:
             services.revision_save(policy=old, document=document, author=editor, expected=1)
         assert refused.value.problems[0].line == 3
-        assert "old is a classic policy, and stays so" in refused.value.detail
+        assert "old holds a classic Policy. A policy keeps its kind" in refused.value.detail
         assert old.revisions.count() == 1
 
     def test_one_of_profiles_cannot_become_classic(self, editor: User) -> None:
@@ -117,7 +117,7 @@ class TestClassicPolicy:
     @pytest.mark.parametrize(
         ("process", "said"),
         [
-            ({"version": "1.9"}, "process.version: is not known; there are release and featureGates"),
+            ({"version": "1.9"}, "process.version: is not known; there are release, featureGates, files"),
             ({"release": "newest"}, "process.release: must be one of 1.34, 1.35, 1.36, 1.37"),
             ({"featureGates": {"Nope": True}}, "process.featureGates: unrecognized feature gate: Nope"),
             ({"featureGates": ["Nope"]}, "process.featureGates: must be names with true or false"),

@@ -9,11 +9,18 @@ import pytest
 
 from kschedweb.engine.config import Release
 from kschedweb.engine.documents.marked import parse
-from kschedweb.policies.editing import form
+from kschedweb.policies.editing import writing
 from kschedweb.policies.validation import check
 from tests.policies.editing.test_form import DETAILED, PLAIN, as_posted, shown
 
 FIT = "args.NodeResourcesFit.scoringStrategy"
+EXTENDER = {
+    "extenders.0.urlPrefix": "https://gpus.example.com",
+    "extenders.0.filterVerb": "filter",
+    "extenders.0.prioritizeVerb": "prioritize",
+    "extenders.0.weight": "3",
+    "extenders.0.managedResources.0.name": "example.com/gpu",
+}
 RATIO = f"{FIT}.requestedToCapacityRatio.shape"
 
 
@@ -28,6 +35,14 @@ RATIO = f"{FIT}.requestedToCapacityRatio.shape"
         {"profile.percentageOfNodesToScore": "30", "general.parallelism": "4"},
         {"args.InterPodAffinity.hardPodAffinityWeight": "101"},
         {"args.DefaultPreemption.minCandidateNodesPercentage": "x"},
+        {"order.score": "ImageLocality NodeAffinity"},
+        EXTENDER,
+        EXTENDER | {"extenders.0.weight": "0"},
+        EXTENDER | {"extenders.0.weight": "1.5"},
+        EXTENDER | {"extenders.0.httpTimeout": "soon"},
+        EXTENDER | {"extenders.0.managedResources.0.name": "cpu"},
+        EXTENDER | {"extenders.0.tlsConfig.caData": "aGk="},
+        EXTENDER | {"extenders.0.tlsConfig.insecure": "true", "extenders.0.ignorable": "true"},
     ],
     ids=str,
 )
@@ -35,10 +50,11 @@ def test_the_verdict_is_kube_scheduler_s(
     oracle: Callable[[str, str], Any], real_release: Release, text: str, changes: dict[str, str]
 ) -> None:
     sent = as_posted(shown(text)) | changes
-    changed = form.apply(text, text, sent, 0)
+    changed = writing.apply(text, text, sent, 0)
     mine, theirs = check(changed, {"release": real_release.name}), oracle("validate", changed)
     assert mine.valid == theirs["valid"]
     assert mine.loaded is not None
+    assert mine.loaded.errors == theirs.get("errors", [])
     assert (mine.loaded.defaulted or None) == (theirs.get("defaulted") or None)
     assert [item for item in changed.splitlines() if "#" in item][:1] == ["# Ours."]
     assert parse(changed).data["kind"] == "KubeSchedulerConfiguration"
@@ -48,6 +64,6 @@ def test_switched_off_plugins_are_off(oracle: Callable[[str, str], Any]) -> None
     sent = as_posted(shown(PLAIN))
     for point in ("preFilter", "filter", "preScore", "score"):
         del sent[f"on.NodeAffinity.{point}"]
-    changed = form.apply(PLAIN, PLAIN, sent, 0)
+    changed = writing.apply(PLAIN, PLAIN, sent, 0)
     plugins = oracle("validate", changed)["defaulted"]["profiles"][0]["plugins"]
     assert "NodeAffinity" not in {plugin["name"] for plugin in plugins["multiPoint"]["enabled"]}

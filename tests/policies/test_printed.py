@@ -49,7 +49,7 @@ def test_the_page_of_a_new_policy_takes_it(one: Printed, client: Client, editor:
     client.force_login(editor)
     answer = client.post("/policies/new/", {"name": "printed", "document": one.text}, follow=True)
     assert answer.status_code == 200
-    assert "revision 2 what it becomes in v1" in answer.content.decode()
+    assert "revision 2 is what it becomes in v1" in answer.content.decode()
     holds_both(selectors.policy_get("printed"), one)
 
 

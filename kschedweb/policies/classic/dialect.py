@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from kschedweb.engine.releases.classic import Algorithm, Registry, edition_of, load_policy, process_of
+from kschedweb.engine.releases.classic import Algorithm, Registry, classic_release, edition_of, load_policy, process_of
 from kschedweb.policies.classic import diff, editor
 from kschedweb.policies.classic.editor import ClassicEditor
 from kschedweb.policies.classic.effective import effective
 from kschedweb.policies.classic.schema import classic_schema
 from kschedweb.policies.classic.validation import ClassicChecked, check_classic
-from kschedweb.policies.dialect import Dialect, Json, Kind
+from kschedweb.policies.dialect import NOTHING_ASKED, Dialect, Json, Kind
 from kschedweb.policies.diff import PolicyChange
 
 
@@ -20,6 +20,7 @@ class Classic(Dialect[ClassicChecked, Algorithm]):
     kind = Kind.CLASSIC
     templates = "policies/classic"
     file_word = "File"
+    document_word = "a classic Policy"
     has_profiles = False
     is_convertible = True
     defaults = "kind: Policy\napiVersion: v1\n"
@@ -47,6 +48,12 @@ class Classic(Dialect[ClassicChecked, Algorithm]):
     def kept(self, process: Mapping[str, Any]) -> Json:
         return process_of(edition_of(dict(process)))
 
+    def started(self, process: Mapping[str, Any], version: str) -> Json:
+        return self.settled(process)
+
+    def settled(self, process: Mapping[str, Any]) -> Json:
+        return dict(classic_release(edition_of(dict(process))).process)
+
     def file_form(self, text: str) -> str:
         # Most are JSON, and kube-scheduler of that time decides by the file name.
         return "json" if text.lstrip().startswith("{") else "yaml"
@@ -54,7 +61,7 @@ class Classic(Dialect[ClassicChecked, Algorithm]):
     def schema(self, process: Mapping[str, Any]) -> Json:
         return classic_schema()
 
-    def opened(self, text: str, process: Mapping[str, Any], profile: int = 0) -> ClassicEditor:
+    def opened(self, text: str, process: Mapping[str, Any], asked: Mapping[str, str] = NOTHING_ASKED) -> ClassicEditor:
         return editor.opened(text, process)
 
     def posted(self, fields: Mapping[str, str], process: Mapping[str, Any]) -> ClassicEditor:

@@ -39,6 +39,11 @@ class ClassicEditor(EditorState[ClassicChecked, Algorithm]):
         return self.checked.algorithm
 
     @property
+    def process_fields(self) -> dict[str, str]:
+        fields = {one.name: one.value for one in self.form.process}
+        return {"process": "shown", **fields, **{f"process.gate.{gate}": "on" for gate, on, _ in self.form.gates if on}}
+
+    @property
     def effective(self) -> Effective | None:
         return effective(self.checked)
 
@@ -62,7 +67,7 @@ def posted(fields: Mapping[str, str], saved: Mapping[str, Any]) -> ClassicEditor
     edition = form.edition_shown(process)
     key = next((key for key in LISTS if fields.get("add") == key), "")
     try:
-        if "process" in fields:
+        if "base" in fields:
             document = writing.apply(document, base, fields, edition)
         if key:
             kind, name = fields.get(f"new.{key}.kind", ""), fields.get(f"new.{key}.name", "")
@@ -88,7 +93,7 @@ def _plain(process: dict[str, Any]) -> dict[str, Any]:
 def _unreadable(document: str, base: str, fields: Mapping[str, str], process: dict[str, Any]) -> ClassicEditor:
     """The editor for invalid text; the form keeps its fields until they can be written into a valid document."""
     try:
-        shown = writing.apply(base, base, fields, form.edition_shown(process)) if "process" in fields else base
+        shown = writing.apply(base, base, fields, form.edition_shown(process)) if "base" in fields else base
         data = parse(shown).data
     except DocumentError:
         base, data = "", {}

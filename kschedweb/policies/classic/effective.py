@@ -96,13 +96,12 @@ def settings_of(algorithm: Algorithm, policy: Policy) -> list[Setting]:
     edition = algorithm.edition
     hard = policy.hard_pod_affinity_weight or edition.hard_pod_affinity_weight
     every = policy.always_check_all
-    percentage = edition.percentage
     return [
         Setting("version", edition.version, edition.version == EDITION.version),
         Setting("gates", ", ".join(sorted(edition.gates)) or "none", not edition.gates),
         Setting("alwaysCheckAllPredicates", "true" if every else "false", not every),
         Setting("hardPodAffinitySymmetricWeight", str(hard), hard == EDITION.hard_pod_affinity_weight),
-        Setting("percentageOfNodesToScore", str(percentage), percentage == EDITION.percentage),
+        Setting("percentageOfNodesToScore", str(edition.share), edition.percentage == EDITION.percentage),
         Setting("KUBE_MAX_PD_VOLS", str(edition.max_volumes or "by kind"), edition.max_volumes is None),
         Setting("extenders", str(len(algorithm.extenders)), not algorithm.extenders),
     ]

@@ -26,6 +26,7 @@ from kschedweb.policies.classic.lists import (
 from kschedweb.policies.classic.schema import ARGUMENTS, GENERAL, KINDS
 from kschedweb.policies.editing import arguments
 from kschedweb.policies.editing.arguments import ABSENT, Field
+from kschedweb.policies.editing.plain import Place, place
 from kschedweb.policies.editing.switches import as_dict
 
 if TYPE_CHECKING:
@@ -169,12 +170,14 @@ def _process_fields(process: Mapping[str, Any]) -> list[Field]:
             "number",
             "process.percentageOfNodesToScore",
             "percentageOfNodesToScore",
-            "From 0 to 100. Feasible nodes are looked for among so many percent of them, where they are 100 or more.",
+            "From 0 to 100: the search ends once so many percent of the nodes are feasible, where there are 100 or "
+            "more. 1.9 always looks at all.",
             value=_number(process.get("percentageOfNodesToScore")),
-            default=str(EDITION.percentage),
+            default=str(EDITION.share),
             minimum=0,
             maximum=100,
             path=("process", "percentageOfNodesToScore"),
+            schema={"type": "integer", "minimum": 0, "maximum": 100},
         ),
         Field(
             "number",
@@ -185,6 +188,7 @@ def _process_fields(process: Mapping[str, Any]) -> list[Field]:
             default="by kind",
             minimum=1,
             path=("process", "maxVolumes"),
+            schema={"type": "integer", "minimum": 1},
         ),
     ]
 
@@ -197,8 +201,8 @@ def _section(key: str, values: dict[str, Any], edition: Edition) -> Section:
     items = listed(values, key)
     named = known(key, edition)
     places: dict[str, int] = {}
-    for place, one in enumerate(items or ()):
-        places.setdefault(name_of(one), place)
+    for index, one in enumerate(items or ()):
+        places.setdefault(name_of(one), index)
     base: Path = (spelt(values, key),)
     rows = [
         _row(key, name, named.get(name, 1 if key != PREDICATES else 0), items, places.get(name), base, edition)
@@ -239,6 +243,7 @@ def _row(
             default=str(weight),
             minimum=1,
             path=(*path, "weight") if path else (),
+            schema={"type": "integer", "minimum": 1},
         )
     kind = kind or (SHAPED.get(name, "") if place is not None else "")
     if kind:
@@ -255,11 +260,19 @@ def _argument_field(name: str, kind: str, value: Any, default: Any, path: Path) 
     return found
 
 
-def _places(form: ClassicForm, values: dict[str, Any]) -> Iterator[tuple[Path, list[MarkedProblem]]]:
-    """The parts of the form that can show problems, each with its path."""
+def _place(form: ClassicForm, values: dict[str, Any], problems: list[MarkedProblem]) -> None:
+    """Put each problem at the part whose path is the longest prefix of its path."""
+    fields = [
+        *form.process,
+        *form.general,
+        *(one for section in form.sections for row in section.rows for one in row.fields),
+    ]
+    place(problems, fields, _others(form, values))
+
+
+def _others(form: ClassicForm, values: dict[str, Any]) -> Iterator[Place]:
+    """The parts of the form that show problems and are no fields."""
     yield ("process",), form.process_problems
-    for one in (*form.process, *form.general):
-        yield one.path, one.problems
     for section in form.sections:
         base = spelt(values, section.key)
         yield (base,), section.problems
@@ -268,13 +281,3 @@ def _places(form: ClassicForm, values: dict[str, Any]) -> Iterator[tuple[Path, l
             indices.setdefault(name_of(item), []).append(index)
         for row in section.rows:
             yield from (((base, index), row.problems) for index in indices.get(row.name, ()))
-            yield from ((one.path, one.problems) for one in row.fields if one.path)
-
-
-def _place(form: ClassicForm, values: dict[str, Any], problems: list[MarkedProblem]) -> None:
-    """Put each problem at the part whose path is the longest prefix of its path."""
-    places = list(_places(form, values))
-    for problem in problems:
-        hits = [place for place in places if problem.keys and problem.keys[: len(place[0])] == place[0]]
-        if hits:
-            max(hits, key=lambda place: len(place[0]))[1].append(problem)

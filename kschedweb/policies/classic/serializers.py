@@ -8,7 +8,8 @@ from rest_framework import serializers
 
 PROCESS_HELP = (
     "How kube-scheduler is started. A classic one: `version`, `gates`, `maxVolumes`, `percentageOfNodesToScore`. "
-    "For profiles: `release` (as 1.37) and `featureGates` (name: true or false)."
+    "For profiles: `release` (as 1.37), `featureGates` (name: true or false), and `files`: the texts of files that "
+    "arguments such as policyConfigPath point at, by path. A stored policy of the file's name wins."
 )
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def conversion(revision: Revision) -> Conversion:
     """The conversion of ``revision``; raises ``Unprocessable`` if it is not classic, or cannot be converted."""
     if not revision.policy.dialect.is_convertible:
-        raise Unprocessable(f"{revision.policy.name} is of profiles already: only a classic policy is converted.")
+        raise Unprocessable(f"{revision.policy.name} has profiles already. Only a classic policy can be converted.")
     loaded = load_policy(revision.document)
     if loaded.policy is None:
         raise ValueError("; ".join(loaded.errors))
@@ -31,5 +31,7 @@ def conversion(revision: Revision) -> Conversion:
 
 def document(revision: Revision, made: Conversion) -> str:
     """The YAML of ``made``, with a comment that names the converted revision."""
-    head = f"# Made of the classic policy {revision.policy.name}, revision {revision.number}.\n# {made.summary}\n"
+    head = (
+        f"# Converted from the classic policy {revision.policy.name}, revision {revision.number}.\n# {made.summary}\n"
+    )
     return head + as_yaml(made.document)

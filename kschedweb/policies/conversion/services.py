@@ -15,5 +15,5 @@ if TYPE_CHECKING:
 def profile_create(*, revision: Revision, name: str, author: User | None) -> Policy:
     """Create the policy ``name`` from the classic ``revision``, which its first comment names."""
     text = selectors.document(revision, selectors.conversion(revision))
-    made_of = f"Made of {revision.policy.name}, revision {revision.number}"
+    made_of = f"Converted from {revision.policy.name}, revision {revision.number}"
     return policy_create(name=name, document=text, comment=made_of, author=author)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_safe
 
 from kschedweb.accounts.permissions import requires
@@ -48,7 +49,11 @@ def _kept(request: PageRequest, revision: Revision) -> HttpResponse:
             status = error.status
             add_errors(form, error)
         else:
-            messages.success(request, f"Policy {made.name} is made of {revision.policy.name}.")
+            messages.success(
+                request,
+                gettext("Policy %(made)s created from %(policy)s.")
+                % {"made": made.name, "policy": revision.policy.name},
+            )
             return redirect("policy", made.name)
     return _page(request, revision, form, status)
 

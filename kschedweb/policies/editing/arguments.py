@@ -31,7 +31,7 @@ _IDENTIFYING = frozenset({"apiVersion", "kind"})
 class Field:
     """An input, or a group or table of inputs; ``value`` and ``default`` are the shown texts."""
 
-    kind: str  # number, boolean, choice, text, lines, yaml, table, group
+    kind: str  # number, boolean, choice, text, long (text of several lines), lines, yaml, table, group
     name: str
     label: str
     help: str = ""
@@ -46,6 +46,7 @@ class Field:
     path: Path = ()
     problems: list[MarkedProblem] = field(default_factory=list)
     slider: Slider | None = None
+    schema: Schema = field(default_factory=dict, repr=False)
 
     @property
     def id(self) -> str:
@@ -68,6 +69,13 @@ class Field:
     def has_values(self) -> bool:
         return any(item.value for item in self.walk())
 
+    @property
+    def differs(self) -> bool:
+        """Whether a value is given that is not the default."""
+        if self.kind == "group":
+            return any(item.differs for item in self.fields)
+        return bool(self.value) and self.value != self.default
+
     def walk(self) -> list[Field]:
         """This field and all below it."""
         below = [*self.fields, *(cell for row in self.rows for cell in row)]
@@ -88,6 +96,7 @@ def form_field(schema: Schema, name: str, label: str, value: Any, default: Any, 
         minimum=schema.get("minimum"),
         maximum=schema.get("maximum"),
         path=path,
+        schema=schema,
     )
     if kind == "group":
         below, below_default = as_dict(value), as_dict(default)
@@ -98,6 +107,7 @@ def form_field(schema: Schema, name: str, label: str, value: Any, default: Any, 
             for key, item in _properties(schema).items()
         ]
     elif kind == "table":
+        shown.value = _text(kind, value)
         shown.rows = _rows(schema, name, as_list(value), path)
     else:
         shown.value = _text(kind, value)
@@ -167,7 +177,7 @@ def _kind(schema: Schema) -> str:
     if isinstance(kind, list):
         kind = next((name for name in kind if name != "null"), None)
     if kind == "string":
-        return "choice" if schema.get("enum") else "text"
+        return "choice" if schema.get("enum") else "long" if schema.get("contentEncoding") else "text"
     if kind == "array":
         item = schema.get("items", {})
         return "lines" if _kind(item) in ("text", "choice") else "table" if _is_flat(item) else "yaml"

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+
+from django.utils.translation import gettext
 
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.documents.marked import DocumentError, MarkedProblem, as_yaml, normalised, parse
 from kschedweb.engine.releases import CURRENT, RELEASES, ReleaseError, read_gates, write_gates
 from kschedweb.engine.releases.older import is_old
+from kschedweb.policies.beside.selectors import beside
 from kschedweb.policies.dialect import EditorState
-from kschedweb.policies.editing import form
+from kschedweb.policies.editing import extenders, form, writing
 from kschedweb.policies.editing.arguments import Field, leaves
+from kschedweb.policies.editing.sections import BY_PLUGIN, USUAL, Showing
 from kschedweb.policies.editing.switches import default_points
 from kschedweb.policies.editing.tables import Tables, tables
 from kschedweb.policies.older import as_v1
@@ -41,13 +45,14 @@ class EffectiveArgument:
 
 @dataclass
 class Editor(EditorState[Checked, Configuration]):
-    """The editor. ``base`` is the document from which the form was filled; see ``form.apply``."""
+    """The editor. ``base`` is the document from which the form was filled; see ``writing.apply``."""
 
     document: str
     base: str
     checked: Checked
     form: ProfileForm
     process: dict[str, Any] = field(default_factory=dict)
+    showing: Showing = field(default_factory=Showing)
 
     @property
     def problems(self) -> list[MarkedProblem]:
@@ -68,18 +73,18 @@ class Editor(EditorState[Checked, Configuration]):
             Field(
                 "choice",
                 "process.release",
-                "Release of kube-scheduler",
+                gettext("Release of kube-scheduler"),
                 value=self.process.get("release", ""),
-                default=f"the cluster's, else {CURRENT.name}",
+                default=gettext("the cluster's, else %(release)s") % {"release": CURRENT.name},
                 choices=list(dict.fromkeys([*RELEASES, *filter(None, [self.process.get("release")])])),
-                help="The release that this policy is written for.",
+                help=gettext("The release that this policy is written for."),
             ),
             Field(
                 "text",
                 "process.featureGates",
-                "Feature gates",
+                gettext("Feature gates"),
                 value=self.gates,
-                help="As kube-scheduler takes them: Name=true,Other=false. Empty for those of the release.",
+                help=gettext("As for kube-scheduler's flag: Name=true,Other=false. Leave empty for the release's own."),
             ),
         ]
         for one in fields:
@@ -90,9 +95,19 @@ class Editor(EditorState[Checked, Configuration]):
     def runs(self) -> Configuration | None:
         return self.checked.loaded.configuration if self.checked.loaded else None
 
+    def taking(self, process: dict[str, Any]) -> Editor:
+        if self.checked.document is None:
+            return self
+        found = opened(self.document, self.form.index, process, self.showing)
+        return replace(found, base=self.base) if self.base != self.document else found
+
+    @property
+    def process_fields(self) -> dict[str, str]:
+        return {"process.release": self.process.get("release", ""), "process.featureGates": self.gates}
+
     @property
     def query(self) -> dict[str, str]:
-        return {"profile": str(self.form.index)} if self.form.index else {}
+        return {"profile": str(self.form.index or ""), **self.showing.query}
 
     def draw(self, panels: Callable[[Editor], Mapping[str, object]]) -> bool:
         drawn = panels(self)
@@ -101,14 +116,19 @@ class Editor(EditorState[Checked, Configuration]):
         return bool(drawn)
 
     def previewed(self) -> dict[str, Any]:
-        return {"points": effective_points(self), "arguments": effective_arguments(self)}
+        return {
+            "points": effective_points(self),
+            "arguments": effective_arguments(self),
+            "beside": beside(self.runs, self.form.index, self.showing.beside),
+        }
 
     def explained(self) -> dict[str, Any]:
         return {**self.previewed(), "defaulted": as_yaml(self.runs.document) if self.runs else ""}
 
     @property
     def state(self) -> dict[str, Any]:
-        return state(self.document, self.problems, self.checked.warnings) | {"release": self.process.get("release", "")}
+        more = {"release": self.process.get("release", ""), "query": self.query}
+        return state(self.document, self.problems, self.checked.warnings) | more
 
 
 def state(document: str, errors: list[MarkedProblem], warnings: list[MarkedProblem]) -> dict[str, Any]:
@@ -120,14 +140,22 @@ def state(document: str, errors: list[MarkedProblem], warnings: list[MarkedProbl
     }
 
 
-def opened(document: str, profile: int = 0, process: Mapping[str, Any] = NOTHING_SAID) -> Editor:
+def opened(
+    document: str, profile: int = 0, process: Mapping[str, Any] = NOTHING_SAID, showing: Showing = USUAL
+) -> Editor:
     """The editor for a saved document and its ``process`` (the release and its feature gates)."""
     checked = check(document, process)
     data = checked.document.data if checked.document else {}
     if checked.conversion:
         data = checked.conversion.document  # which is what the form can show, and change
-    shown = form.build(data, profile, checked.errors, offered(process))
-    return Editor(document, document, checked, shown, dict(process))
+    shown = form.build(data, profile, [*checked.errors, *checked.secrets], offered(process))
+    showing.narrow(shown.plugins, shown.sections)
+    return Editor(document, document, checked, shown, dict(process), showing)
+
+
+def profile_of(asked: Mapping[str, str]) -> int:
+    """The profile, by its place in the document, that posted fields or the query of an address name."""
+    return _index(asked.get("profile", ""))
 
 
 def offered(process: Mapping[str, Any]) -> Tables:
@@ -147,7 +175,7 @@ def posted(fields: Mapping[str, str], saved: Mapping[str, Any] = NOTHING_SAID) -
     of = offered(_process(fields, saved, "base"))
     document = normalised(fields.get("document", ""))
     base = normalised(fields.get("base", document))
-    profile = _index(fields.get("profile", ""))
+    profile = profile_of(fields)
     shows_form = "profile" in fields and "base" in fields
     old, before = document, _as_v1(document, process)
     if before:
@@ -155,14 +183,24 @@ def posted(fields: Mapping[str, str], saved: Mapping[str, Any] = NOTHING_SAID) -
     base = _as_v1(base, process) or base
     try:
         if shows_form:
-            document = form.apply(document, base, fields, profile, of)
+            document = writing.apply(document, base, fields, profile, of)
         document, profile = _pressed(document, fields, profile, of)
         document = old if document == before else document
     except DocumentError:
         return _unreadable(document, base, fields, profile, process, of)
-    if "show_profile" in fields:
-        profile = _index(fields["show_profile"])
-    return opened(document, profile, process)
+    profile, showing = _shown(fields, profile)
+    return opened(document, profile, process, showing)
+
+
+def _shown(fields: Mapping[str, str], profile: int) -> tuple[int, Showing]:
+    """The profile to show, and what of it, after a button that shows another one or a plugin."""
+    showing = Showing.of(fields)
+    if plugin := fields.get("show_plugin"):
+        showing = replace(showing, find=plugin, by=BY_PLUGIN)
+    if "show_profile" not in fields:
+        return profile, showing
+    chosen = _index(fields["show_profile"])
+    return chosen, replace(showing, beside=profile) if showing.beside == chosen else showing
 
 
 def _as_v1(document: str, process: Mapping[str, Any]) -> str:
@@ -185,7 +223,7 @@ def _process(fields: Mapping[str, str], saved: Mapping[str, Any], of: str = "pro
         gates: Any = read_gates(written)
     except ReleaseError:
         gates = written  # which is told when it is checked
-    given = {"release": fields[f"{of}.release"], "featureGates": gates}
+    given = {"release": fields[f"{of}.release"], "featureGates": gates, "files": saved.get("files")}
     return {name: value for name, value in given.items() if value}
 
 
@@ -230,13 +268,17 @@ def effective_arguments(editor: Editor) -> list[EffectiveArgument]:
 def _pressed(document: str, fields: Mapping[str, str], profile: int, of: Tables) -> tuple[str, int]:
     """Apply a button that changes the document."""
     if "add_profile" in fields:
-        document = form.add_profile(document)
+        document = writing.add_profile(document)
         data = parse(document).data
         return document, len(data["profiles"]) - 1
     if "remove_profile" in fields:
-        return form.remove_profile(document, profile), 0
+        return writing.remove_profile(document, profile), 0
+    if point := fields.get("move"):
+        return writing.move(document, profile, point, of), profile
+    if (index := fields.get("remove_extender", "")).isdecimal():
+        return extenders.remove(document, _index(index)), profile
     if fields.get("reset"):
-        return form.reset(document, profile, fields["reset"], of), profile
+        return writing.reset(document, profile, fields["reset"], of), profile
     return document, profile
 
 
@@ -245,12 +287,13 @@ def _unreadable(
 ) -> Editor:
     """The editor for invalid YAML; the form keeps its fields until they can be written into a valid document."""
     try:
-        shown = form.apply(base, base, fields, profile, of) if "profile" in fields and "base" in fields else base
+        shown = writing.apply(base, base, fields, profile, of) if "profile" in fields and "base" in fields else base
         data = parse(shown).data
     except DocumentError:
         base, data = "", {}
-    built = form.build(data, profile, [], offered(process))
-    return Editor(document, base, check(document, process), built, dict(process))
+    built, showing = form.build(data, profile, [], offered(process)), Showing.of(fields)
+    showing.narrow(built.plugins, built.sections)
+    return Editor(document, base, check(document, process), built, dict(process), showing)
 
 
 def _index(text: str) -> int:

@@ -55,6 +55,13 @@ class CheckSerializer(serializers.Serializer[Any]):
     document = DocumentField(allow_blank=True)
 
 
+class ChangeSerializer(serializers.Serializer[Any]):
+    where = serializers.CharField(help_text="Profile and extension points; empty for all profiles.")
+    what = serializers.CharField()
+    before = serializers.CharField(help_text="Empty where it was absent.")
+    after = serializers.CharField()
+
+
 def saved_as(serializer: type[serializers.BaseSerializer[Any]]) -> dict[int, Any]:
     """The answers of what saves a revision."""
     return {201: serializer, 200: OpenApiResponse(serializer, "Nothing differed.")}

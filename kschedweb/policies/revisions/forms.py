@@ -6,6 +6,8 @@ from typing import Any
 
 from django import forms
 
+from kschedweb.web.translating import gettext_lazy as _
+
 _LARGEST = 2**31 - 1
 
 
@@ -20,7 +22,7 @@ class DiffForm(forms.Form):
     """The two revisions to compare; by default the newest and the one before it."""
 
     to = forms.IntegerField(min_value=1, max_value=_LARGEST, required=False)
-    view = forms.ChoiceField(choices=[("split", "Side by side"), ("unified", "Unified")], required=False)
+    view = forms.ChoiceField(choices=[("split", _("Side by side")), ("unified", _("Unified"))], required=False)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

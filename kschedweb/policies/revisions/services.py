@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from django.db.models import Model, QuerySet
+from django.utils.translation import gettext
 
 from kschedweb.web.errors import NotFound, PreconditionFailed, Unprocessable
 
@@ -35,12 +36,17 @@ def newest_locked(kept: Model, revisions: QuerySet[Saved], expected: int) -> Sav
     model: Any = type(kept)
     if not model.objects.select_for_update().filter(pk=kept.pk).exists():
         kind = str(model._meta.verbose_name).capitalize()
-        raise NotFound(f"{kind} {kept} was deleted in the meantime. Nothing was saved.")
+        raise NotFound(
+            gettext("%(kind)s %(kept)s was deleted in the meantime. Nothing was saved.") % {"kind": kind, "kept": kept}
+        )
     newest: Any = revisions.order_by("-number").first()
     assert newest is not None  # everything is created with a revision
     if newest.number != expected:
         raise PreconditionFailed(
-            f"Revision {newest.number} was saved in the meantime: you edited revision {expected}. Nothing was saved."
+            gettext(
+                "Revision %(newest)s was saved in the meantime: you edited revision %(expected)s. Nothing was saved."
+            )
+            % {"newest": newest.number, "expected": expected}
         )
     found: Saved = newest
     return found

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from django.contrib import messages
 from django.http import Http404, JsonResponse
+from django.utils.translation import gettext
 
 from kschedweb.policies.revisions import lines
 from kschedweb.policies.revisions.forms import DiffForm, SaveForm
@@ -75,9 +76,12 @@ def tried(request: HttpRequest, shown: _Editor, newest: int, store: Callable[[st
     except ApplicationError as error:
         return Attempt(save, refused=error, status=error.status)
     if number == newest:
-        messages.info(request, f"Nothing differs from revision {newest}: no revision was made.")
+        messages.info(
+            request,
+            gettext("Nothing changed since revision %(newest)s, so no revision was saved.") % {"newest": newest},
+        )
     else:
-        messages.success(request, f"Saved as revision {number}.")
+        messages.success(request, gettext("Saved as revision %(number)s.") % {"number": number})
     return None
 
 
@@ -92,9 +96,16 @@ def restored(request: HttpRequest, number: int, store: Callable[[int], int]) -> 
     before = save.cleaned_data["expected"]
     newest = store(before)
     if newest == before:
-        messages.info(request, f"Revision {number} says what revision {newest} says: no revision was made.")
+        messages.info(
+            request,
+            gettext("Revision %(number)s is the same as revision %(newest)s, so no revision was saved.")
+            % {"number": number, "newest": newest},
+        )
     else:
-        messages.success(request, f"Revision {number} is restored: the newest is revision {newest}.")
+        messages.success(
+            request,
+            gettext("Revision %(number)s restored as revision %(newest)s.") % {"number": number, "newest": newest},
+        )
 
 
 def compared(
@@ -112,8 +123,8 @@ def compared(
         {
             "old": old,
             "new": new,
-            "old_title": f"Revision {old.number}",
-            "new_title": f"Revision {new.number}",
+            "old_title": gettext("Revision %(old)s") % {"old": old.number},
+            "new_title": gettext("Revision %(new)s") % {"new": new.number},
             "view": asked.cleaned_data["view"] or "split",
             "numbers": range(newest, 0, -1),
         },

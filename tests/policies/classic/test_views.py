@@ -190,4 +190,4 @@ def test_a_config_map_needs_a_connected_cluster(client: Client) -> None:
     assert "Choose the cluster that has the ConfigMap." in str(answer.context["form"].errors)
     both = client.post("/policies/new/", {"name": "mine", "source_name": "old", "document": "{}", "version": "1.13"})
     assert both.status_code == 422
-    assert "There is a file or a text as well" in str(both.context["form"].errors)
+    assert "A file or a text is given as well" in str(both.context["form"].errors)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kschedweb.engine.config.schema import EXTENSION_POINTS
 from kschedweb.engine.releases import CURRENT, load
-from kschedweb.policies.editing.switches import effective, with_plugin
+from kschedweb.policies.editing.switches import effective, with_order, with_plugin
 from kschedweb.policies.editing.tables import tables
 from tests.support import tiers
 
@@ -49,7 +49,7 @@ def test_the_merge_is_the_engine_s(plugins: dict[str, Any]) -> None:
     points = configuration.profiles[0].points
     mine = effective(plugins)
     for point in EXTENSION_POINTS:
-        assert {plugin.name for plugin in points[point]} == mine[point].keys()
+        assert [plugin.name for plugin in points[point]] == list(mine[point])
     assert {plugin.name: plugin.weight for plugin in points["score"]} == mine["score"]
 
 
@@ -117,3 +117,49 @@ def test_malformed_plugins_count_as_none() -> None:
     ]
     for plugins in shapes:
         assert effective(plugins) == DEFAULT
+
+
+@settings(max_examples=tiers.count(80, 3000), deadline=None)
+@given(plugins=plugin_sets(), point=st.sampled_from(EXTENSION_POINTS), data=st.data())
+def test_plugins_are_called_in_the_order_that_they_are_given(
+    plugins: dict[str, Any], point: str, data: st.DataObject
+) -> None:
+    before = effective(plugins)
+    order = data.draw(st.permutations(list(before[point])))
+    changed = with_order(plugins, point, order)
+    after = effective(changed)
+    assert list(after[point]) == order
+    assert after[point] == before[point] or point != "score"  # elsewhere weights mean nothing
+    assert all(list(after[other].items()) == list(before[other].items()) for other in after if other != point)
+    assert with_order(changed, point, order) == changed
+    was, is_now = (load({**HEADER, "profiles": [{"plugins": each}]}).configuration for each in (plugins, changed))
+    if was is not None:
+        assert is_now is not None
+        assert [(each.name, each.weight) for each in is_now.profiles[0].points[point]] == [
+            (name, before[point][name] if point == "score" else 0) for name in order
+        ]
+
+
+def test_the_first_of_an_order_is_one_entry_with_its_weight() -> None:
+    order = list(DEFAULT["score"])
+    moved = [order[1], order[0], *order[2:]]
+    assert moved[:2] == ["NodeAffinity", "TaintToleration"]
+    assert with_order({}, "score", moved) == {"score": {"enabled": [{"name": "NodeAffinity", "weight": 2}]}}
+    back = with_order(with_order({}, "score", moved), "score", order)
+    assert back == {}
+
+
+def test_a_plugin_of_its_own_point_comes_before_the_others_only_where_all_are_named() -> None:
+    plugins = {"score": {"enabled": [{"name": "TargetLoadPacking", "weight": 4}]}}
+    names = list(effective(plugins)["score"])
+    changed = with_order(plugins, "score", ["TargetLoadPacking", *names[:-1]])
+    assert changed["score"]["disabled"] == [{"name": "*"}]
+    assert changed["score"]["enabled"][:2] == [
+        {"name": "TargetLoadPacking", "weight": 4},
+        {"name": "TaintToleration", "weight": 3},
+    ]
+
+
+def test_names_that_do_not_run_are_no_part_of_an_order() -> None:
+    order = ["ImageLocality", "nobody", "ImageLocality"]
+    assert next(iter(effective(with_order({}, "score", order))["score"])) == "ImageLocality"

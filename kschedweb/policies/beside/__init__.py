@@ -1,0 +1,1 @@
+"""Two profiles of a document side by side."""

@@ -1,0 +1,1 @@
+"""Policy files of crane-scheduler: DynamicSchedulerPolicy, which the arguments of its plugin Dynamic point at."""

@@ -1,0 +1,1 @@
+"""DeschedulerPolicy documents: which pods the descheduler evicts. Nothing is placed by one."""

@@ -1,0 +1,144 @@
+"""DeschedulerPolicy documents as policies: read, edited, compared, kept apart from policies that place pods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kschedweb.decisions.selectors import policy_choices
+from kschedweb.policies import services
+from kschedweb.policies.descheduler import editor
+from kschedweb.policies.descheduler.validation import check_descheduler
+from kschedweb.policies.kinds import DESCHEDULER, check_either
+from kschedweb.policies.models import Policy
+from kschedweb.policies.selectors import descheduling_only, policy_get, revision_get
+from kschedweb.web.errors import Unprocessable
+
+if TYPE_CHECKING:
+    from django.test import Client
+    from rest_framework.test import APIClient
+
+    from kschedweb.accounts.models import User
+
+POLICY = """\
+apiVersion: descheduler/v1alpha2
+kind: DeschedulerPolicy
+maxNoOfPodsToEvictTotal: 50 # a cycle
+profiles:
+  - name: spare
+    pluginConfig:
+      - name: DefaultEvictor
+        args:
+          nodeFit: true
+      - name: HighNodeUtilization
+        args:
+          thresholds:
+            cpu: 30
+    plugins:
+      balance:
+        enabled: [HighNodeUtilization]
+"""
+
+
+def test_it_is_known_by_its_kind_and_read_without_an_error() -> None:
+    checked = check_either(POLICY)
+    assert (checked.kind, checked.valid, checked.errors, checked.warnings) == ("descheduler", True, [], [])
+    assert check_either(DESCHEDULER.defaults).valid
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "said"),
+    [
+        ("v1alpha2", "v1alpha1", 1, "descheduler/v1alpha1 is not read. Write descheduler/v1alpha2"),
+        ("nodeFit", "nodeFitting", 9, 'unknown field "nodeFitting"'),
+        ("nodeFit: true", "nodeFit: please", 9, "cannot unmarshal string into Go struct field"),
+        ("cpu: 30", "cpu: 130", 11, "in profile spare: cpu threshold not in [0, 100] range"),
+        ("- name: HighNodeUtilization", "- name: HighNode", 10, "plugin HighNode in pluginConfig not registered"),
+        ("[HighNodeUtilization]", "[DefaultEvictor]", 16, "extension point of non-existing plugins"),
+        ("kind: DeschedulerPolicy", "kind: Deschedule", 2, 'no kind "Deschedule" is registered'),
+        ("maxNoOfPodsToEvictTotal: 50", "maxNoOfPodsToEvictTotal: -1", 3, "cannot unmarshal number -1"),
+        ("maxNoOfPodsToEvictTotal: 50", 'nodeSelector: "a in"', 3, "unable to parse requirement"),
+        ("nodeFit: true", "priorityThreshold: {value: 2000000001}", 9, "priority threshold can't be greater than"),
+    ],
+)
+def test_what_the_descheduler_refuses_is_told_in_its_words_at_its_line(
+    old: str, new: str, line: int, said: str
+) -> None:
+    [problem] = check_either(POLICY.replace(old, new)).errors
+    assert (said in problem.message, problem.line) == (True, line), problem
+
+
+def test_a_priority_class_is_looked_up_in_a_cluster_not_here() -> None:
+    assert check_either(POLICY.replace("nodeFit: true", "priorityThreshold: {name: own}")).valid
+
+
+def test_a_policy_that_evicts_nothing_is_warned_of() -> None:
+    [warning] = check_either(POLICY.replace("enabled: [HighNodeUtilization]", "disabled: []")).warnings
+    assert (warning.line, "no pod is ever evicted" in warning.message) == (4, True)
+
+
+def posted(shown: editor.DeschedulerEditor, **changes: str) -> dict[str, str]:
+    sent = {one.name: one.value for one in shown.fields} | changes
+    return {"document": shown.document, "base": shown.base, **sent}
+
+
+def test_the_form_edits_limits_and_leaves_the_rest_of_the_text() -> None:
+    shown = editor.opened(POLICY)
+    assert editor.posted(posted(shown)).document == POLICY
+    edited = editor.posted(posted(shown, maxNoOfPodsToEvictTotal="60", maxNoOfPodsToEvictPerNode="5"))
+    assert "maxNoOfPodsToEvictTotal: 60 # a cycle" in edited.document
+    assert edited.runs is not None
+    assert (edited.runs.limits.total, edited.runs.limits.node) == (60, 5)
+    wrong = editor.posted(posted(shown, maxNoOfPodsToEvictTotal="many"))
+    assert [one.path for one in wrong.problems] == ["maxNoOfPodsToEvictTotal"]
+    assert editor.posted({"document": "a: [", "base": POLICY}).problems
+
+
+def test_what_runs_is_told_with_its_arguments() -> None:
+    running = editor.opened(POLICY).running
+    assert [(one.plugin, one.point) for one in running] == [("DefaultEvictor", ""), ("HighNodeUtilization", "balance")]
+    assert ("thresholds.cpu", "30") in running[1].arguments
+
+
+@pytest.fixture
+def spare(editor: User) -> Policy:
+    services.policy_create(name="spare", document=POLICY, author=editor)
+    return policy_get("spare")
+
+
+@pytest.mark.django_db
+class TestAsAPolicy:
+    def test_it_places_no_pod(self, spare: Policy) -> None:
+        assert "spare@1" not in dict(policy_choices())
+        assert descheduling_only(revision_get(spare)).number == 1
+        with pytest.raises(Unprocessable, match="default holds a KubeSchedulerConfiguration"):
+            descheduling_only(revision_get(policy_get("default")))
+
+    def test_its_pages(self, spare: Policy, client_as: Callable[[str], Client]) -> None:
+        client = client_as("editor")
+        page = client.get("/policies/spare/")
+        assert page.status_code == 200
+        assert "HighNodeUtilization" in page.content.decode()
+        assert client.get("/policies/spare/effective/").status_code == 200
+
+    def test_a_revision_is_compared_with_the_one_before(self, spare: Policy, editor: User) -> None:
+        changed = POLICY.replace("cpu: 30", "cpu: 40")
+        services.revision_save(policy=spare, document=changed, author=editor, expected=1)
+        [change] = DESCHEDULER.changes(check_descheduler(POLICY), check_descheduler(changed))
+        assert (change.what, change.before, change.after) == (
+            "profiles.spare.HighNodeUtilization.thresholds.cpu",
+            "30",
+            "40",
+        )
+
+    def test_rest_takes_and_refuses_it(self, api_as: Callable[[str], APIClient]) -> None:
+        api = api_as("editor")
+        made = api.post("/api/v1/policies/", {"name": "spare", "document": POLICY}, format="json")
+        assert (made.status_code, made.data["kind"]) == (201, "descheduler")
+        wrong = POLICY.replace("v1alpha2", "v1alpha1")
+        refused = api.post("/api/v1/policies/", {"name": "old", "document": wrong}, format="json")
+        assert refused.status_code == 422
+        assert refused.data["detail"].startswith("The descheduler would not start with this document.")
+        assert DESCHEDULER.schema({})["title"] == "DeschedulerPolicy"

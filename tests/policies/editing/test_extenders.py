@@ -1,0 +1,137 @@
+"""Extenders are added, changed and removed in the form, and their errors stand beside their fields."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kschedweb.engine.documents.marked import parse
+from kschedweb.policies.editing import editor, extenders, writing
+from kschedweb.policies.editing.tables import tables
+from kschedweb.policies.validation import check
+from tests.policies.editing.test_form import PLAIN, as_posted, fields_of, shown
+
+TWO = (
+    PLAIN
+    + """\
+extenders:
+  # Knows licences.
+  - urlPrefix: https://licences.example.com/scheduler # ours
+    filterVerb: filter
+    prioritizeVerb: prioritize
+    weight: 4
+    managedResources:
+      - name: example.com/licence
+        ignoredByScheduler: true
+  # Knows GPUs.
+  - urlPrefix: https://gpus.example.com
+    bindVerb: bind
+    tlsConfig: {serverName: gpus} # inside
+"""
+)
+
+
+def changed(text: str, **more: str) -> str:
+    return writing.apply(text, text, as_posted(shown(text)) | more, 0)
+
+
+def named(values: dict[str, str]) -> dict[str, str]:
+    return {f"extenders.{name}": value for name, value in values.items()}
+
+
+def test_an_untouched_form_leaves_extenders_alone() -> None:
+    assert changed(TWO) == TWO
+
+
+def test_every_field_of_an_extender_is_in_the_form() -> None:
+    schema: Any = tables().properties("KubeSchedulerConfiguration")["extenders"]["items"]
+    first = extenders.build(parse(TWO).data, tables())[0]
+    assert {one.label for one in first.group.fields} == schema["properties"].keys()
+    tls = next(one for one in first.group.fields if one.label == "tlsConfig")
+    assert {one.label for one in tls.fields} == schema["properties"]["tlsConfig"]["properties"].keys()
+
+
+def test_a_field_is_one_line_of_the_text() -> None:
+    assert changed(TWO, **named({"0.weight": "9"})) == TWO.replace("weight: 4", "weight: 9")
+    assert changed(TWO, **named({"1.tlsConfig.serverName": "cards"})) == TWO.replace("gpus} #", '"cards"} #')
+    assert changed(TWO, **named({"0.filterVerb": ""})) == TWO.replace("    filterVerb: filter\n", "")
+
+
+def test_the_blank_one_adds_an_extender() -> None:
+    blank = extenders.build(parse(TWO).data, tables())[-1]
+    assert (blank.index, blank.is_new, blank.title) == (2, True, "")
+    given = named({"2.urlPrefix": "https://third.example.com", "2.filterVerb": "filter", "2.ignorable": "true"})
+    text = changed(TWO, **given)
+    assert text == TWO + ("  - urlPrefix: https://third.example.com\n    filterVerb: filter\n    ignorable: true\n")
+    assert check(text).valid
+    first = changed(PLAIN, **named({"0.urlPrefix": "https://a"}))
+    assert first == PLAIN + "extenders:\n  - urlPrefix: https://a\n"
+
+
+def test_removing_takes_its_lines_only() -> None:
+    one = extenders.remove(TWO, 1)
+    assert parse(one).data["extenders"] == parse(TWO).data["extenders"][:1]
+    assert "# Knows licences." in one
+    assert "# ours" in one
+    assert "extenders" not in parse(extenders.remove(one, 0)).data
+    assert extenders.remove(TWO, 7) == TWO
+
+
+def test_an_extender_that_moved_in_the_yaml_keeps_what_the_form_changes() -> None:
+    moved = TWO.replace("extenders:\n", "extenders:\n  - urlPrefix: https://new.example.com\n")
+    sent = as_posted(shown(TWO)) | named({"1.bindVerb": "take"})
+    text = writing.apply(moved, TWO, sent, 0)
+    assert [one.get("bindVerb") for one in parse(text).data["extenders"]] == [None, None, "take"]
+
+
+def test_what_the_form_does_not_know_stays() -> None:
+    text = TWO.replace("    bindVerb: bind\n", "    bindVerb: bind\n    later: 1\n")
+    assert "later: 1" in changed(text, **named({"1.bindVerb": "take"}))
+
+
+@pytest.mark.parametrize(
+    ("given", "name", "words", "plain"),
+    [
+        ({"0.weight": "0"}, "0.weight", "must have a positive weight applied to it", "Must be at least 1 where"),
+        ({"0.weight": "many"}, "0.weight", "cannot unmarshal string", "Must be a whole number."),
+        (
+            {"0.managedResources.0.name": "cpu"},
+            "0.managedResources.0.name",
+            "is an invalid extended resource name",
+            "Must be the name of an extended resource",
+        ),
+        ({"0.httpTimeout": "soon"}, "0.httpTimeout", "invalid duration", "Must be a duration"),
+        ({"1.tlsConfig.caData": "§"}, "1.tlsConfig.caData", "illegal base64 data", "Must be text in base64."),
+        ({"1.tlsConfig.caData": "aGk="}, "1.tlsConfig.caData", "unable to parse bytes as PEM", "Must be a PEM block"),
+        ({"1.tlsConfig.keyData": "aGk="}, "1.tlsConfig.keyData", "a private key cannot be saved here", ""),
+    ],
+)
+def test_an_error_stands_beside_its_field_and_what_was_typed_stays(
+    given: dict[str, str], name: str, words: str, plain: str
+) -> None:
+    found = editor.posted({**as_posted(shown(TWO)), **named(given), "document": TWO, "base": TWO, "profile": "0"})
+    [field] = [one for one in fields_of(found.form) if one.problems]
+    assert field.name == f"extenders.{name}"
+    assert field.value == given[name]
+    assert words in field.problems[0].message
+    assert field.problems[0].plain.startswith(plain)
+
+
+def test_two_that_bind_are_told_at_the_extenders() -> None:
+    found = editor.posted(
+        {**as_posted(shown(TWO)), **named({"0.bindVerb": "bind"}), "document": TWO, "base": TWO, "profile": "0"}
+    )
+    [problem] = found.form.extender_problems
+    assert "only one extender can implement bind" in problem.message
+    assert problem.plain == "Leave bindVerb in one extender only."
+
+
+def test_only_so_many_are_fields() -> None:
+    many = PLAIN + "extenders:\n" + "".join(f"  - urlPrefix: https://e{number}\n" for number in range(23))
+    built = shown(many)
+    assert (len(built.extenders), built.extenders_left_out) == (extenders.LIMIT, 3)
+    assert changed(many) == many
+    edited = parse(changed(many, **named({"4.filterVerb": "f"}))).data["extenders"]
+    assert len(edited) == 23
+    assert edited[4]["filterVerb"] == "f"
