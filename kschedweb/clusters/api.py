@@ -143,7 +143,7 @@ class NodeSerializer(serializers.ModelSerializer[NodeRow]):
 
     class Meta:
         model = NodeRow
-        exclude = ("id", "snapshot")
+        exclude = ("id", "snapshot", "labels")
 
 
 class PodSerializer(serializers.ModelSerializer[PodRow]):

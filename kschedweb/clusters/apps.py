@@ -2,8 +2,10 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from kschedweb.web import health, navigation, retention, searching
-from kschedweb.web.navigation import Entry
+from kschedweb.web import actions, doctor, health, navigation, retention, searching
+from kschedweb.web.actions import PaletteAction
+from kschedweb.web.navigation import Entry, Group
+from kschedweb.web.translating import gettext_lazy as _
 
 
 class ClustersConfig(AppConfig):
@@ -12,18 +14,26 @@ class ClustersConfig(AppConfig):
 
     def ready(self) -> None:
         from kschedweb.clusters.connecting.credentials import credentials_check
+        from kschedweb.clusters.examining import allowlists_examine, keys_examine
         from kschedweb.clusters.importing.uploads import uploads_forget
         from kschedweb.clusters.searches import clusters
 
-        _refuse_what_cannot_work()
-        pages = frozenset({"cluster", "cluster-connect", "cluster-import"})
-        navigation.register(navigation.MAIN, Entry("Clusters", "boxes", "clusters", 20, pages))
-        searching.register("Clusters", 20, clusters)
+        refuse_what_cannot_work()
+        navigation.register(Group.ADMIN, Entry(_("Clusters"), "boxes", "clusters", 10, stems=("cluster",)))
+        actions.register(
+            PaletteAction(
+                _("Connect a cluster"), "link", "cluster-connect", "add kubeconfig token", action="administer"
+            ),
+            PaletteAction(_("Import a cluster"), "upload", "cluster-import", "files yaml json", action="edit"),
+        )
+        searching.register(_("Clusters"), 20, clusters)
+        doctor.register("keys", keys_examine)
+        doctor.register("allowlists", allowlists_examine)
         health.register("credentials", credentials_check)
         retention.register_cleaning("clusters.Upload", uploads_forget)
 
 
-def _refuse_what_cannot_work() -> None:
+def refuse_what_cannot_work() -> None:
     """Stop the start if the allowlist or a key is invalid."""
     from kschedweb.clusters.connecting import addresses, credentials
     from kschedweb.web.errors import ApplicationError

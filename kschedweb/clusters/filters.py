@@ -6,15 +6,18 @@ import django_filters
 from django.db.models import Q, QuerySet
 
 from kschedweb.clusters.models import NodeRow, PodRow
+from kschedweb.web.translating import gettext_lazy as _
+
+NO_ZONE = "-"  # no label has this value
 
 
 class NodeFilter(django_filters.FilterSet):  # type: ignore[misc]
-    search = django_filters.CharFilter(method="by_search", label="Name or instance type holds", max_length=253)
-    zone = django_filters.CharFilter(field_name="zone", label="Zone", max_length=253)
-    instance_type = django_filters.CharFilter(field_name="instance_type", label="Instance type", max_length=253)
-    ready = django_filters.BooleanFilter(field_name="ready", label="Ready")
-    unschedulable = django_filters.BooleanFilter(field_name="unschedulable", label="Cordoned")
-    tainted = django_filters.BooleanFilter(method="by_tainted", label="Tainted")
+    search = django_filters.CharFilter(method="by_search", label=_("Name or instance type contains"), max_length=253)
+    zone = django_filters.CharFilter(method="by_zone", label=_("Zone, - for none"), max_length=253)
+    instance_type = django_filters.CharFilter(field_name="instance_type", label=_("Instance type"), max_length=253)
+    ready = django_filters.BooleanFilter(field_name="ready", label=_("Ready"))
+    unschedulable = django_filters.BooleanFilter(field_name="unschedulable", label=_("Cordoned"))
+    tainted = django_filters.BooleanFilter(method="by_tainted", label=_("Tainted"))
     ordering = django_filters.OrderingFilter(
         fields=(
             ("name", "name"),
@@ -26,7 +29,7 @@ class NodeFilter(django_filters.FilterSet):  # type: ignore[misc]
             ("cpu_allocatable", "cpu_allocatable"),
             ("memory_allocatable", "memory_allocatable"),
         ),
-        label="Order",
+        label=_("Order"),
     )
 
     class Meta:
@@ -36,18 +39,21 @@ class NodeFilter(django_filters.FilterSet):  # type: ignore[misc]
     def by_search(self, rows: QuerySet[NodeRow], name: str, value: str) -> QuerySet[NodeRow]:
         return rows.filter(Q(name__icontains=value) | Q(instance_type__icontains=value))
 
+    def by_zone(self, rows: QuerySet[NodeRow], name: str, value: str) -> QuerySet[NodeRow]:
+        return rows.filter(zone="" if value == NO_ZONE else value)
+
     def by_tainted(self, rows: QuerySet[NodeRow], name: str, value: bool) -> QuerySet[NodeRow]:
         return rows.exclude(taints=[]) if value else rows.filter(taints=[])
 
 
 class PodFilter(django_filters.FilterSet):  # type: ignore[misc]
-    search = django_filters.CharFilter(method="by_search", label="Name, owner or message holds", max_length=253)
-    namespace = django_filters.CharFilter(field_name="namespace", label="Namespace", max_length=63)
-    node = django_filters.CharFilter(field_name="node", label="Node", max_length=253)
-    scheduler = django_filters.CharFilter(field_name="scheduler_name", label="Scheduler", max_length=253)
-    group = django_filters.CharFilter(field_name="pod_group", label="Group", max_length=253)
-    pending = django_filters.BooleanFilter(field_name="pending", label="Pending")
-    gated = django_filters.BooleanFilter(field_name="gated", label="Gated")
+    search = django_filters.CharFilter(method="by_search", label=_("Name, owner or message contains"), max_length=253)
+    namespace = django_filters.CharFilter(field_name="namespace", label=_("Namespace"), max_length=63)
+    node = django_filters.CharFilter(field_name="node", label=_("Node"), max_length=253)
+    scheduler = django_filters.CharFilter(field_name="scheduler_name", label=_("Scheduler"), max_length=253)
+    group = django_filters.CharFilter(field_name="pod_group", label=_("Group"), max_length=253)
+    pending = django_filters.BooleanFilter(field_name="pending", label=_("Pending"))
+    gated = django_filters.BooleanFilter(field_name="gated", label=_("Gated"))
     ordering = django_filters.OrderingFilter(
         fields=(
             ("pending", "pending"),
@@ -59,7 +65,7 @@ class PodFilter(django_filters.FilterSet):  # type: ignore[misc]
             ("memory_request", "memory"),
             ("created_at", "created"),
         ),
-        label="Order",
+        label=_("Order"),
     )
 
     class Meta:

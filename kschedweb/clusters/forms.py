@@ -54,7 +54,7 @@ class CredentialsForm(forms.Form):
         label="Token",
         required=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
-        help_text="As kubectl create token prints it. To list and watch is all it needs to be allowed.",
+        help_text="As kubectl create token prints it. It needs only the verbs list and watch.",
     )
     ca = ca_field("the one that is stored")
     kubeconfig = forms.CharField(
@@ -151,7 +151,7 @@ class ImportForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 8, "spellcheck": "false"}),
     )
     replace = forms.BooleanField(
-        label="Replace what was imported under this name before",
+        label="Replace the earlier import of this name",
         required=False,
         help_text="The earlier snapshots are kept beside it, up to five.",
     )

@@ -55,6 +55,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("Deployment", "apps", "v1", "deployments", True, "pods are shown under their replica set only"),
     Kind("CloneSet", "apps.kruise.io", "v1alpha1", "clonesets", True, "what pods of clone sets use is not known", optional=True),
     Kind("PodDisruptionBudget", "policy", "v1", "poddisruptionbudgets", True, "preemption does not know which pods are protected"),
+    Kind("HorizontalPodAutoscaler", "autoscaling", "v2", "horizontalpodautoscalers", True, "scenarios do not scale workloads as the cluster does", optional=True),
     Kind("PriorityClass", "scheduling.k8s.io", "v1", "priorityclasses", False, "priorities of pods to come are unknown"),
     Kind("PodGroup", "scheduling.k8s.io", "v1beta1", "podgroups", True, "pods that name a group wait for it", optional=True),
     Kind("RuntimeClass", "node.k8s.io", "v1", "runtimeclasses", False, "overheads of pods to come are unknown"),
@@ -94,7 +95,7 @@ def reduce(item: dict[str, object]) -> dict[str, object]:
 
 
 # Kinds that only matter for pods that do not exist yet.
-NOT_NEEDED = frozenset({"PriorityClass", "RuntimeClass"})
+NOT_NEEDED = frozenset({"PriorityClass", "RuntimeClass", "HorizontalPodAutoscaler"})
 
 
 def kinds_watched() -> set[str]:

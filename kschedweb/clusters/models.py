@@ -16,6 +16,7 @@ class Source(models.TextChoices):
     KUBECONFIG = "kubeconfig", "Kubeconfig"
     TOKEN = "token", "Server and token"
     IN_CLUSTER = "in-cluster", "The cluster kschedweb runs in"
+    SANDBOX = "sandbox", "Sandbox"
 
 
 class Cluster(models.Model):
@@ -141,6 +142,7 @@ class NodeRow(models.Model):
     cpu_share = models.IntegerField(default=0)
     memory_share = models.IntegerField(default=0)
     extended = models.JSONField(default=dict)  # {"nvidia.com/gpu": [requested, allocatable]}
+    labels = models.JSONField(null=True)  # null in snapshots of before this was kept
 
     class Meta:
         ordering = ("name", "id")

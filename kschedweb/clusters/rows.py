@@ -96,6 +96,7 @@ def node_row(snapshot: Snapshot, engine: EngineSnapshot, node: Node, pods: int) 
             for name, amount in node.allocatable.items()
             if name not in BASIC and (amount or requested.get(name))
         },
+        labels=dict(labels),
     )
 
 

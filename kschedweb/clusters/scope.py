@@ -9,19 +9,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from django.core.cache import cache
+from django.http import Http404
 from django.utils.functional import cached_property
 
 from kschedweb.clusters.models import Cluster, PodRow, Snapshot
-from kschedweb.clusters.selectors import snapshot_current
+from kschedweb.clusters.selectors import snapshot_current, snapshot_get
+from kschedweb.web.navigation import Choice, choices_of
 
 if TYPE_CHECKING:
     from django.db.models import Model
     from django.http import HttpRequest
 
 Item = TypeVar("Item", bound="Model")
-
-# Pages whose address has the cluster's name as "name".
-NAMED = frozenset({"cluster", "watermark-source", "watermark-source-change", "annotations"})
 
 
 @dataclass
@@ -37,21 +36,61 @@ class ClusterScope:
     @cached_property
     def cluster(self) -> Cluster | None:
         """The named cluster; by default the last chosen one, or the first. ``None`` for an unknown name."""
-        match = self.request.resolver_match
-        in_path = match.kwargs.get("cluster", "") if match else ""
-        if not in_path and match and match.url_name in NAMED:
-            in_path = match.kwargs.get("name", "")
-        asked = in_path or self.request.GET.get("cluster", "")
-        if asked:
+        if asked := self.addressed("cluster", "clusters"):
             found = next((cluster for cluster in self.clusters if cluster.name == asked), None)
             self.remember("cluster", found)
             return found
         return named(self.clusters, self.remembered("cluster"))
 
+    @property
+    def page(self) -> str:
+        """The URL name of the page, "" for an address that is none."""
+        match = self.request.resolver_match
+        return (match.url_name or "") if match else ""
+
+    def in_path(self, choice: str, folder: str) -> str:
+        """The name of what ``choice`` is about in the path: an argument of its name, or what stands in ``folder``."""
+        match = self.request.resolver_match
+        if match is None:
+            return ""
+        if match.route.startswith(f"{folder}/<slug:name>/"):
+            return str(match.kwargs["name"])
+        return str(match.kwargs.get(choice, ""))
+
+    def addressed(self, choice: str, folder: str) -> str:
+        """The same for the whole address: what its path names, or else its parameter ``choice``."""
+        return self.in_path(choice, folder) or self.request.GET.get(choice, "")
+
     @cached_property
     def snapshot(self) -> Snapshot | None:
-        """The newest complete snapshot of the cluster, without its content."""
-        return None if self.cluster is None else snapshot_current(self.cluster)
+        """The complete snapshot that the page shows, without its content; ``None`` for an unknown one.
+
+        It is the newest one, unless the address names another and the page can show it.
+        """
+        try:
+            return self.snapshot_asked()
+        except Http404:  # The page says so; the frame around its error does without.
+            return None
+
+    def snapshot_asked(self) -> Snapshot | None:
+        """As ``snapshot``; raises ``Http404`` if the cluster has none of the name in the address."""
+        if self.cluster is None:
+            return None
+        return snapshot_get(self.cluster, self.pinned) if self.pinned else snapshot_current(self.cluster)
+
+    @property
+    def pinned(self) -> str:
+        """The snapshot that the address names, "" on pages that show the newest one only."""
+        return self.request.GET.get("snapshot", "") if self.takes(Choice.SNAPSHOT) else ""
+
+    def takes(self, choice: Choice) -> bool:
+        return choice in choices_of(self.page)
+
+    @property
+    def cluster_shown(self) -> str:
+        """The name of the cluster that the page is about, "" for none."""
+        shows = self.takes(Choice.CLUSTER) or self.addressed("cluster", "clusters")
+        return self.cluster.name if shows and self.cluster else ""
 
     @cached_property
     def namespace(self) -> str:

@@ -53,7 +53,8 @@ def snapshot_get(cluster: Cluster, id: str | UUID) -> Snapshot:
     try:
         return snapshot_list(cluster).get(pk=UUID(str(id)))
     except (ValueError, Snapshot.DoesNotExist):
-        raise Http404(f"Cluster {cluster.name} has no snapshot {id}.") from None
+        text = f"Cluster {cluster.name} has no snapshot {id}. Only the newest are kept: without it you see the latest."
+        raise Http404(text) from None
 
 
 def snapshot_objects(snapshot: Snapshot) -> list[dict[str, Any]]:
@@ -68,6 +69,20 @@ def node_rows(snapshot: Snapshot) -> QuerySet[NodeRow]:
 def pod_rows(snapshot: Snapshot) -> QuerySet[PodRow]:
     """The pods of ``snapshot``, pending ones first."""
     return PodRow.objects.filter(snapshot=snapshot)
+
+
+def workload_named(owner: str) -> str:
+    """The workload of pods with the controller ``owner``, both as Kind/name; a ReplicaSet counts as its Deployment."""
+    kind, _, name = owner.partition("/")
+    if kind == "ReplicaSet" and "-" in name:
+        return f"Deployment/{name.rpartition('-')[0]}"
+    return owner
+
+
+def pending_keys(snapshot: Snapshot, most: int) -> list[str]:
+    """The first ``most`` pending pods of ``snapshot``, "namespace/name"."""
+    pods = pod_rows(snapshot).filter(pending=True).values_list("namespace", "name")[:most]
+    return [f"{space}/{name}" for space, name in pods]
 
 
 def permissions_missing(cluster: Cluster) -> list[dict[str, Any]]:

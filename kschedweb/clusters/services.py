@@ -39,7 +39,7 @@ Json = dict[str, Any]
 
 NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 RESERVED = frozenset({"connect", "import", "load-demo"})  # addresses of pages
-CONNECTED = frozenset({Source.KUBECONFIG, Source.TOKEN, Source.IN_CLUSTER})
+CONNECTED = frozenset({Source.KUBECONFIG, Source.TOKEN, Source.IN_CLUSTER, Source.SANDBOX})
 STORED = (Source.KUBECONFIG, Source.TOKEN)  # their credentials are stored here
 CONNECT_PATIENCE = 25.0  # seconds; a person waits for the answer
 
@@ -300,6 +300,23 @@ def demo_load(*, user: User | None = None, name: str = "demo", seed: int = demo.
         demo_loaded.send(Cluster, cluster=cluster, objects=objects)
         audit.record(user, "cluster.demo-loaded", cluster, name, seed=seed)
     return cluster
+
+
+def sandbox_connect(*, name: str = "sandbox") -> tuple[Cluster, bool]:
+    """The cluster that stands for the site's sandbox, made where it is missing, and whether it was.
+
+    Raises ``Conflict`` where another cluster has the name.
+    """
+    server = sources.sandbox_secret().server
+    existing = Cluster.objects.filter(name=name).first()
+    if existing is not None:
+        if existing.source != Source.SANDBOX:
+            raise Conflict(f"There is already a cluster {name}, which is not the sandbox.")
+        Cluster.objects.filter(pk=existing.pk).update(server=server)
+        return existing, False
+    version, permissions = _tried(Source.SANDBOX, sources.sandbox_secret())
+    made = Cluster(name=name, source=Source.SANDBOX, server=server, server_version=version, permissions=permissions)
+    return cluster_create(made), True
 
 
 def cluster_create(cluster: Cluster) -> Cluster:

@@ -6,3 +6,5 @@ from django.dispatch import Signal
 
 # Sent within the transaction that loads the demo: ``cluster``, and ``objects``, the raw objects of its snapshot.
 demo_loaded = Signal()
+# Sent when a snapshot is complete: ``snapshot``.
+snapshot_stored = Signal()

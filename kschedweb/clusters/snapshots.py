@@ -18,6 +18,7 @@ from django.utils import timezone
 from kschedweb.clusters import storage
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
 from kschedweb.clusters.rows import MOST_PROBLEMS, Rows, pod_row, rows_of
+from kschedweb.clusters.signals import snapshot_stored
 from kschedweb.web.errors import Conflict
 
 Json = dict[str, Any]
@@ -88,6 +89,7 @@ class Prepared:
                     self._lock()  # raises if the cluster was deleted in the meantime
             raise
         self._forget_older()
+        snapshot_stored.send(Snapshot, snapshot=self.snapshot)
         return self.snapshot
 
     def _lock(self) -> None:

@@ -150,7 +150,7 @@ def delete(request: PageRequest, name: str) -> HttpResponse:
     if request.method == "POST":
         if request.POST.get("name", "").strip() == found.name:
             services.cluster_delete(user=request.user, cluster=found)
-            messages.success(request, f"Cluster {name} is deleted, with its snapshots and credentials.")
+            messages.success(request, f"Cluster {name} deleted, with its snapshots and credentials.")
             return redirect("clusters")
         wrong = True
     return render(
@@ -172,7 +172,7 @@ def credentials(request: PageRequest, name: str) -> HttpResponse:
         except ApplicationError as error:
             add_errors(form, error)
         else:
-            messages.success(request, f"The credentials of {found.name} are replaced. Nothing had to be stopped.")
+            messages.success(request, f"Credentials of {found.name} replaced. Nothing had to be stopped.")
             return redirect("cluster", found.name)
     context = {"form": form, "cluster": found}
     return render(request, "clusters/cluster_credentials.html", context, status=400 if form.errors else 200)

@@ -12,6 +12,7 @@ from pytest_django import Settings
 
 from kschedweb.clusters import services
 from kschedweb.clusters.connecting.sources import secret_of
+from kschedweb.clusters.kinds import KINDS
 from kschedweb.clusters.models import Cluster, Source
 from tests.clusters.conftest import OddServer, node, pod
 from tests.support.html import elements, html_of, levels
@@ -137,7 +138,7 @@ def test_connecting_leads_to_the_cluster_with_its_permissions(
         page = client_as("admin").post("/clusters/connect/", given, follow=True)
     assert levels(page) == ["success"]
     assert page.context["job"].state == "queued"
-    assert len(page.context["missing"]) == 50
+    assert len(page.context["missing"]) == 2 * len(KINDS)
     assert elements(page, "#main a[href=#permissions]")
     assert "there is nothing to schedule to" in html_of(page)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from kschedweb.clusters.connecting.client import Client
-from kschedweb.clusters.connecting.sources import endpoint_of, in_cluster_secret, secret_of
+from kschedweb.clusters.connecting.sources import OWN, endpoint_of, in_cluster_secret, secret_of
 from kschedweb.clusters.models import Credential, Source
 from kschedweb.web.errors import ApplicationError
 
@@ -66,8 +66,6 @@ class Opener:
 
     def renew(self, cluster: Cluster) -> None:
         """Switch to replaced credentials. Queries the database."""
-        if self._rotates:
-            return
         sealed = sealed_at(cluster)
         if sealed == self._sealed:
             return
@@ -109,7 +107,7 @@ def opener(cluster: Cluster) -> Opener:
 def renew(cluster: Cluster) -> None:
     """Switch to replaced credentials if this process has an opener of ``cluster``."""
     known = _openers.get(cluster.pk)
-    if known is None:
+    if known is None or cluster.source in OWN:
         return
     try:
         known.renew(cluster)

@@ -1,4 +1,4 @@
-"""Sources of a cluster's secret: a kubeconfig, a server with a token, or kschedweb's own pod."""
+"""Sources of a cluster's secret: a kubeconfig, a server with a token, kschedweb's own pod, or its sandbox."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ import os
 import ssl
 from pathlib import Path
 
+from django.conf import settings
+
 from kschedweb.clusters.connecting.addresses import Endpoint, endpoint_check
 from kschedweb.clusters.connecting.credentials import Secret, credential_open
 from kschedweb.clusters.models import Cluster, Source
 from kschedweb.web.errors import ApplicationError
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+# Their address and credentials come from the operator's environment, not from a person.
+OWN = frozenset({Source.IN_CLUSTER, Source.SANDBOX})
 
 
 def in_cluster_available() -> bool:
@@ -32,6 +36,13 @@ def in_cluster_secret() -> Secret:
         )
     except (OSError, UnicodeError):
         raise ApplicationError("The service account of this pod cannot be read.", status=503) from None
+
+
+def sandbox_secret() -> Secret:
+    """The secret of this site's sandbox."""
+    if not settings.SANDBOX_SERVER:
+        raise ApplicationError("The sandbox does not run here: start the site with KSCHEDWEB_SANDBOX=true.", status=503)
+    return Secret(server=settings.SANDBOX_SERVER, token=settings.SANDBOX_TOKEN)
 
 
 def token_secret(server: str, token: str, ca: str = "") -> Secret:
@@ -56,12 +67,11 @@ def ca_check(ca: str) -> None:
 
 def secret_of(cluster: Cluster) -> Secret:
     """The current secret of ``cluster``."""
+    if cluster.source == Source.SANDBOX:
+        return sandbox_secret()
     return in_cluster_secret() if cluster.source == Source.IN_CLUSTER else credential_open(cluster)
 
 
 def endpoint_of(source: str, secret: Secret) -> Endpoint:
-    """The checked endpoint of ``secret``.
-
-    The address of kschedweb's own cluster comes from the operator's environment, not from a user.
-    """
-    return endpoint_check(secret.server, trusted=source == Source.IN_CLUSTER)
+    """The checked endpoint of ``secret``. The sandbox listens on this machine alone, so that it needs no https."""
+    return endpoint_check(secret.server, trusted=source in OWN, open=source == Source.SANDBOX)

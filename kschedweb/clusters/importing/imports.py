@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -15,7 +16,10 @@ from kschedweb.clusters.importing.documents import DocumentError, Limits, docume
 from kschedweb.clusters.importing.streams import JsonCursor, decoded
 from kschedweb.clusters.kinds import BY_NAME, reduce
 from kschedweb.clusters.rows import MOST_PROBLEMS, object_problem
-from kschedweb.engine.objects.oddities import oddities
+from kschedweb.engine.controllers.admission import AdmissionError, classed
+from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.refusals import Refusal, refusals
+from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.web.errors import ApplicationError
 
 Json = dict[str, Any]
@@ -25,6 +29,7 @@ LEAST_VALUES, BYTES_A_VALUE = 1_000_000, 12  # values that are always allowed, a
 MOST_OBJECTS = 200_000
 PIECE = 256 * 1024  # bytes read at a time
 NAME = re.compile(r"[a-z0-9]([-a-z0-9.:]{0,251}[a-z0-9])?")
+MAP_KEY = re.compile(r"\['([^']*)'\]")
 NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 # The keys of a simulator's export, and the kind of the objects under each.
@@ -99,6 +104,7 @@ def files_read(files: Iterable[tuple[str, Content]], *, limit: int, heard: Heard
             raise ImportFailed(
                 message, errors=[{"path": name or "text", "message": error.detail}], status=error.status
             ) from None
+    _give_classes(result)
     if not any(item["kind"] in ("Node", "Pod") for item in result.objects):
         first = f" The first thing left out: {_first(result)}." if result.problems else ""
         raise ImportFailed(
@@ -106,6 +112,28 @@ def files_read(files: Iterable[tuple[str, Content]], *, limit: int, heard: Heard
             f"or an export of kube-scheduler-simulator.{first}"
         )
     return result
+
+
+def _give_classes(result: Import) -> None:
+    """Give pods that no API server admitted what their RuntimeClass says; a remark tells of each."""
+    classes = ClusterObjects()
+    for item in result.objects:
+        if item["kind"] == "RuntimeClass":
+            with suppress(ObjectError):  # what names it is told that it is not there
+                classes.add(item)
+    for place, item in enumerate(result.objects):
+        spec = item.get("spec") or {}
+        if item["kind"] != "Pod" or spec.get("priority") is not None:
+            continue
+        name = f"RuntimeClass {spec.get('runtimeClassName')}"
+        try:
+            given = classed(item, classes)
+        except AdmissionError as refused:
+            result.remark(_reference(item), f"{str(refused).partition(': ')[2]}; it is kept as it stands")
+        else:
+            if given is not item:
+                result.remark(_reference(item), f"gets overhead, node selector and tolerations of {name}")
+                result.objects[place] = given
 
 
 def _pieces(content: Content) -> Iterable[bytes]:
@@ -279,14 +307,22 @@ def _take(item: Json, result: Import, seen: set[tuple[str, str, str]]) -> None:
     if key in seen:
         result.problem(name, "is there twice; the first is kept")
         return
+    refused = refusals(item)
     if problem := object_problem(item):
-        result.problem(name, problem["reason"])
+        result.problem(name, problem["reason"] + _same(problem["reason"], refused))
         return
     seen.add(key)
-    for said in oddities(item):
-        result.remark(name, f"{said}; it is kept as it stands")
+    for one in refused:
+        result.remark(name, f"{one.text}; it is kept as it stands")
     item["apiVersion"] = item.get("apiVersion") or kind.api_version
     result.objects.append(reduce(item))
+
+
+def _same(reason: str, refused: Iterable[Refusal]) -> str:
+    """What an API server says of the field that ``reason`` begins with."""
+    path = reason.partition(": ")[0]
+    found = next((one for one in refused if MAP_KEY.sub(r".\1", one.path) == path), None)
+    return f" ({found.text})" if found else ""
 
 
 def _unfit(item: Json) -> str:

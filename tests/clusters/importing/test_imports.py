@@ -168,17 +168,58 @@ def test_the_limit_is_for_all_files_together() -> None:
 
 
 def test_what_an_api_server_would_refuse_is_kept_and_said() -> None:
-    odd = pod("odd", tolerations=[{"operator": "Sometimes"}], topologySpreadConstraints=[{"maxSkew": -1}])
+    spread = {"maxSkew": -1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
+    odd = pod("odd", tolerations=[{"key": "a", "operator": "Sometimes"}], topologySpreadConstraints=[spread])
+    odd["spec"]["containers"] = [{"name": "main", "image": "app:1"}]
     result = read(node(), odd)
     assert names(result) == ["Node node-1", "Pod odd"]
     assert result.left_out == 0
-    assert [problem["reason"].partition(":")[0] for problem in result.problems] == [
-        "spec.tolerations[0].operator",
-        "spec.topologySpreadConstraints[0].maxSkew",
+    skew = "spec.topologySpreadConstraints[0].maxSkew: Invalid value: -1: must be greater than zero"
+    operator = 'spec.tolerations[0].operator: Unsupported value: "Sometimes": supported values: "Equal", "Exists"'
+    assert [problem["reason"] for problem in result.problems] == [
+        f'Pod "odd" is invalid: {said}; it is kept as it stands' for said in (skew, operator)
     ]
 
 
 def test_a_negative_quantity_is_left_out_with_its_field() -> None:
     result = read(node(), pod("debt", containers=[{"resources": {"requests": {"cpu": "-500m"}}}]))
-    said = "spec.containers[0].resources.requests.cpu: must not be negative, is -500m"
-    assert reasons(result) == {"Pod default/debt": said}
+    field, path = "spec.containers[0].resources.requests.cpu", "spec.containers[0].resources.requests[cpu]"
+    theirs = f'Pod "debt" is invalid: {path}: Invalid value: "-500m": must be greater than or equal to 0'
+    assert reasons(result) == {"Pod default/debt": f"{field}: must not be negative, is -500m ({theirs})"}
+
+
+RUNS = {"containers": [{"name": "main", "image": "main"}]}
+
+
+def runtime_class(**fields: Any) -> dict[str, Any]:
+    kind = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass"}
+    return {**kind, "metadata": {"name": "heavy"}, "handler": "h", **fields}
+
+
+def test_a_pod_gets_the_overhead_of_its_runtime_class_wherever_that_stands() -> None:
+    bare = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"runtimeClassName": "heavy", **RUNS}}
+    result = read(bare, runtime_class(overhead={"podFixed": {"cpu": "250m"}}))
+    assert result.objects[0]["spec"]["overhead"] == {"cpu": "250m"}
+    assert reasons(result) == {
+        "Pod default/p": "gets overhead, node selector and tolerations of RuntimeClass heavy",
+    }
+
+
+def test_a_pod_whose_runtime_class_is_missing_or_differs_is_told() -> None:
+    spec = {**RUNS, "runtimeClassName": "heavy", "overhead": {"cpu": "1"}}
+    bare = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
+    alone = reasons(read(bare))["Pod default/p"]
+    assert alone == 'pod rejected: RuntimeClass "heavy" not found; it is kept as it stands'
+    result = read(bare, runtime_class(overhead={"podFixed": {"cpu": "250m"}}))
+    assert reasons(result)["Pod default/p"].startswith(
+        "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+    )
+    assert result.objects[0]["spec"]["overhead"] == {"cpu": "1"}
+
+
+def test_a_pod_that_an_api_server_admitted_stays_as_it_is() -> None:
+    spec = {**RUNS, "runtimeClassName": "heavy", "priority": 0}
+    stored = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
+    result = read(stored, runtime_class(overhead={"podFixed": {"cpu": "250m"}}))
+    assert result.objects[0]["spec"] == spec
+    assert not result.problems

@@ -1,0 +1,21 @@
+"""The price table of a cluster."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+from kschedweb.clusters.models import Cluster
+
+
+class PriceSheet(models.Model):
+    """The table as a person wrote it; ``text`` is "" where there is none (again).
+
+    ``version`` counts the changes. The row stays when the table is deleted, so that no version comes twice.
+    """
+
+    cluster = models.OneToOneField(Cluster, primary_key=True, on_delete=models.CASCADE, related_name="prices")
+    text = models.TextField(blank=True)
+    version = models.PositiveIntegerField(default=0)
+    changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    changed_at = models.DateTimeField(null=True)
