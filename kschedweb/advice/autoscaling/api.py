@@ -1,0 +1,229 @@
+"""REST: what Karpenter would do with a cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.http import Http404
+from django.urls import path
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kschedweb.accounts.roles import Action
+from kschedweb.advice.autoscaling import selectors, services, words
+from kschedweb.advice.autoscaling.models import Question
+from kschedweb.advice.autoscaling.services import Asked
+from kschedweb.decisions.selectors import snapshot_asked
+from kschedweb.jobs.inquiries import NotNow
+from kschedweb.policies.karpenter import selectors as karpenters
+from kschedweb.web.errors import ApplicationError
+from kschedweb.web.rest import IdempotencyMixin, accepted, validated
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from kschedweb.accounts.typing import ApiRequest
+
+Json = dict[str, Any]
+
+
+class AutoscalingRequestSerializer(serializers.Serializer[Any]):
+    cluster = serializers.SlugField(max_length=63)
+    snapshot = serializers.UUIDField(required=False, help_text="The cluster's newest without one.")
+    policy = serializers.CharField(
+        max_length=80,
+        required=False,
+        default="",
+        allow_blank=True,
+        help_text="A policy of kind Karpenter, `name` or `name@revision`. Without one: a NodePool without requirements "
+        "and the ready instance types, whose prices are invented.",
+    )
+    pool = serializers.CharField(
+        max_length=253,
+        required=False,
+        default="",
+        allow_blank=True,
+        help_text="The NodePool of which nodes without one count. Without one they are told as not Karpenter's.",
+    )
+
+
+class OfferSerializer(serializers.Serializer[Any]):
+    instance_type = serializers.CharField(source="instanceType")
+    zone = serializers.CharField()
+    capacity_type = serializers.CharField(source="capacityType")
+    price = serializers.FloatField(help_text="An hour, in the currency of the instance types.")
+
+
+class LaunchSerializer(serializers.Serializer[Any]):
+    """A node that Karpenter would launch: as the first of its offers, which is the cheapest of those that fit."""
+
+    node_pool = serializers.CharField(source="nodePool")
+    pods = serializers.ListField(child=serializers.CharField())
+    requests = serializers.DictField(child=serializers.CharField(), help_text="Of its pods and daemons, as quantities.")
+    offers = OfferSerializer(many=True)
+    fitting = serializers.IntegerField(help_text="How many offers fit; the cheapest are listed.")
+
+
+class UnplacedSerializer(serializers.Serializer[Any]):
+    pod = serializers.CharField()
+    why = serializers.CharField(help_text="In Karpenter's words.")
+
+
+class ConsideredSerializer(serializers.Serializer[Any]):
+    instance_type = serializers.CharField(source="instanceType")
+    price = serializers.FloatField(allow_null=True, help_text="An hour, at worst.")
+
+
+class AloneSerializer(serializers.Serializer[Any]):
+    """What comes of trying to do without just this node."""
+
+    moves = serializers.DictField(child=serializers.ListField(child=serializers.CharField()))
+    unplaced = UnplacedSerializer(many=True)
+    new_nodes = serializers.IntegerField(source="newNodes")
+    considered = ConsideredSerializer(many=True)
+    decision = serializers.CharField(required=False)
+    savings = serializers.FloatField(required=False, help_text="An hour.")
+    replacement_price = serializers.FloatField(source="replacementPrice", required=False)
+    replacement = serializers.SerializerMethodField()
+
+    @extend_schema_field(serializers.ListField(child=serializers.CharField()))
+    def get_replacement(self, alone: Json) -> list[str]:
+        """The instance types of the node that would come in its place, the cheapest first."""
+        found: list[str] = alone.get("replacement", {}).get("instanceTypes", [])
+        return found
+
+
+class AutoscalingNodeSerializer(serializers.Serializer[Any]):
+    node = serializers.CharField()
+    node_pool = serializers.CharField(source="nodePool", allow_blank=True)
+    verdict = serializers.ChoiceField(choices=words.VERDICTS)
+    why = serializers.CharField(help_text="In Karpenter's words where it has any.")
+    instance_type = serializers.CharField(source="instanceType", allow_blank=True)
+    zone = serializers.CharField(allow_blank=True)
+    capacity_type = serializers.CharField(source="capacityType", allow_blank=True)
+    price = serializers.FloatField(allow_null=True, help_text="An hour; null where it is not known.")
+    pods = serializers.ListField(child=serializers.CharField())
+    alone = AloneSerializer(required=False)
+
+
+class CommandSerializer(serializers.Serializer[Any]):
+    """What Karpenter would start first."""
+
+    decision = serializers.CharField()
+    reason = serializers.CharField()
+    type = serializers.CharField()
+    candidates = serializers.ListField(child=serializers.CharField(), help_text="The nodes that go.")
+    savings = serializers.FloatField(help_text="An hour.")
+
+
+class SumSerializer(serializers.Serializer[Any]):
+    nodes = serializers.IntegerField()
+    price = serializers.FloatField(help_text="An hour, of the nodes whose price is known.")
+    unpriced = serializers.IntegerField(help_text="Nodes whose price is not known.")
+
+
+class NodePoolSerializer(serializers.Serializer[Any]):
+    node_pool = serializers.CharField(source="nodePool")
+    weight = serializers.IntegerField()
+    instance_types = serializers.ListField(source="instanceTypes", child=serializers.CharField())
+    why = serializers.CharField(required=False, help_text="Why no node can come of it.")
+
+
+class AutoscalingSerializer(serializers.Serializer[Any]):
+    """What Karpenter would do."""
+
+    answer = serializers.SerializerMethodField()
+    node_pools = NodePoolSerializer(source="nodePools", many=True)
+    new_nodes = LaunchSerializer(source="newNodes", many=True)
+    existing = serializers.DictField(
+        child=serializers.ListField(child=serializers.CharField()), help_text="Pods that wait, by the node they fit on."
+    )
+    helpless = serializers.SerializerMethodField()
+    not_provisionable = serializers.ListField(
+        source="notProvisionable", child=serializers.CharField(), help_text="Pods at which Karpenter does not look."
+    )
+    command = CommandSerializer(allow_null=True)
+    nodes = AutoscalingNodeSerializer(many=True)
+    before = SumSerializer()
+    after = SumSerializer()
+    invented = serializers.BooleanField(help_text="Whether the prices are those of the ready instance types.")
+    notes = serializers.ListField(child=serializers.CharField())
+
+    def get_answer(self, found: Json) -> str:
+        """One sentence."""
+        return words.sentence(found)
+
+    @extend_schema_field(UnplacedSerializer(many=True))
+    def get_helpless(self, found: Json) -> list[Json]:
+        """Pods that Karpenter has no node for."""
+        return [{"pod": pod, "why": why} for pod, why in found["podErrors"].items()]
+
+
+class AutoscalingQuestionSerializer(serializers.ModelSerializer[Question]):
+    """A question that a job answers; `found` is null until it has."""
+
+    state = serializers.CharField(read_only=True)
+    job = serializers.UUIDField(source="job_id", allow_null=True, read_only=True)
+    found = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Question
+        fields = ("id", "state", "job", "about", "policy", "pool", "created_at", "ended_at", "found")
+        read_only_fields = fields
+
+    @extend_schema_field(AutoscalingSerializer(allow_null=True))
+    def get_found(self, question: Question) -> Json | None:
+        found = selectors.answer_of(question)
+        return None if found is None else dict(AutoscalingSerializer(found).data)
+
+
+class AutoscalingView(IdempotencyMixin, APIView):
+    """What Karpenter would do."""
+
+    action_required = Action.VIEW
+
+    @extend_schema(
+        operation_id="autoscaling",
+        request=AutoscalingRequestSerializer,
+        responses={200: AutoscalingSerializer, 202: AutoscalingQuestionSerializer},
+    )
+    def post(self, request: ApiRequest) -> Response:
+        """Which nodes Karpenter would launch and which it would take away, and why.
+
+        200 with the answer where it is quick to find; else 202, and a job works it out. Nothing happens in the cluster.
+        """
+        data = validated(AutoscalingRequestSerializer, request.data)
+        snapshot = snapshot_asked(data["cluster"], str(data.get("snapshot") or ""))
+        try:
+            revision = karpenters.revision_named(data["policy"]) if data["policy"] else None
+        except Http404:
+            raise ApplicationError.at("policy", f"There is no policy {data['policy']}.") from None
+        asked = Asked(snapshot, revision, data["pool"])
+        try:
+            found = services.answer_at_once(asked=asked)
+        except NotNow:
+            question = services.question_ask(user=request.user, asked=asked)
+            body = AutoscalingQuestionSerializer(question).data
+            answer = accepted(request, body, "api:autoscaling-answer", question.pk)
+            answer["Retry-After"] = "2"
+            return answer
+        return Response(AutoscalingSerializer(found).data)
+
+
+class AnswerView(APIView):
+    """A question that a job answers."""
+
+    action_required = Action.VIEW
+
+    @extend_schema(operation_id="autoscaling_answer", responses=AutoscalingQuestionSerializer)
+    def get(self, request: ApiRequest, id: UUID) -> Response:
+        """How far it is, and its answer once there is one."""
+        return Response(AutoscalingQuestionSerializer(selectors.question_get(id)).data)
+
+
+urlpatterns = [
+    path("autoscaling/", AutoscalingView.as_view(), name="autoscaling"),
+    path("autoscaling/<uuid:id>/", AnswerView.as_view(), name="autoscaling-answer"),
+]

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+from kschedweb.web import actions, navigation
+from kschedweb.web.actions import PaletteAction
+from kschedweb.web.navigation import Choice, Entry, Group
+from kschedweb.web.retention import RetentionRule, register
+
+
+class AutoscalingConfig(AppConfig):
+    name = "kschedweb.advice.autoscaling"
+
+    def ready(self) -> None:
+        from kschedweb.jobs.retention import ANSWERED
+
+        navigation.register(
+            Group.CLUSTER, Entry("Autoscaling", "server", "autoscaling", 60, frozenset({"autoscaling-answer"}))
+        )
+        navigation.choosing((Choice.CLUSTER, Choice.SNAPSHOT), "autoscaling", "autoscaling-answer")
+        actions.register(
+            PaletteAction(
+                "What would Karpenter do now?", "server", "autoscaling", "nodepool consolidate node scale", place=36
+            )
+        )
+        register(RetentionRule("autoscaling.Question", "created_at", "answers", ANSWERED))

@@ -1,0 +1,79 @@
+"""The forms of the autoscaling page: what is asked, and which of the nodes are shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from kschedweb.advice.autoscaling import words
+from kschedweb.policies.karpenter import selectors as karpenters
+
+ORDERS = {
+    "": "as they would go",
+    "savings": "most saved first",
+    "price": "dearest first",
+    "pods": "fewest pods first",
+    "node": "by name",
+}
+
+
+class AskForm(forms.Form):
+    """``nodepools`` is "" for the ready ones."""
+
+    nodepools = forms.ChoiceField(label="NodePools", required=False)
+    pool = forms.CharField(
+        max_length=253,
+        required=False,
+        label="Count all nodes as of NodePool",
+        help_text="For a cluster that does not run Karpenter: its nodes count as nodes of this NodePool. Empty: only "
+        "nodes with the label karpenter.sh/nodepool can go.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["nodepools"]
+        assert isinstance(field, forms.ChoiceField)
+        known = karpenters.choices()
+        asked = self.data.get("nodepools") or ""
+        older = [] if not asked or asked in dict(known) else [(asked, asked)]
+        field.choices = [("", words.READY_LABEL.capitalize()), *known, *older]
+
+
+class NodesForm(forms.Form):
+    """Which nodes are shown, in which order."""
+
+    verdict = forms.ChoiceField(
+        choices=[("", "Any"), *((one, one) for one in words.VERDICTS)], required=False, label="Verdict"
+    )
+    why = forms.CharField(max_length=300, required=False, label="Reason")
+    of = forms.CharField(max_length=253, required=False, label="NodePool")
+    search = forms.CharField(max_length=253, required=False, label="Node")
+    order = forms.ChoiceField(choices=list(ORDERS.items()), required=False, label="Order")
+
+    def chosen(self, nodes: list[words.Json]) -> list[words.Json]:
+        """The nodes that match, in order."""
+        data = self.cleaned_data if self.is_valid() else {}
+        found = [one for one in nodes if _matches(one, data)]
+        match data.get("order"):
+            case "savings":
+                found.sort(key=lambda one: -(words.savings(one) or 0.0))
+            case "price":
+                found.sort(key=lambda one: -(one["price"] or 0.0))
+            case "pods":
+                found.sort(key=lambda one: len(one["pods"]))
+            case "node":
+                found.sort(key=lambda one: str(one["node"]))
+            case _:
+                found.sort(key=lambda one: (words.VERDICTS.index(one["verdict"]), -one.get("savingsRatio", 0.0)))
+        return found
+
+
+def _matches(node: words.Json, data: dict[str, Any]) -> bool:
+    verdict, why, pool, part = (data.get(name) or "" for name in ("verdict", "why", "of", "search"))
+    return (
+        (not verdict or node["verdict"] == verdict)
+        and (not why or why in (words.reason(node), node["why"]))
+        and (not pool or node["nodePool"] == pool)
+        and part.lower() in str(node["node"]).lower()
+    )

@@ -1,0 +1,137 @@
+"""The page about what Karpenter would do now, and answers of jobs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from django.core.paginator import Paginator
+from django.http import Http404
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_safe
+
+from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.roles import Action, may_change
+from kschedweb.advice.autoscaling import selectors, services, words
+from kschedweb.advice.autoscaling.forms import AskForm, NodesForm
+from kschedweb.advice.autoscaling.services import Asked
+from kschedweb.jobs.inquiries import NotNow
+from kschedweb.jobs.models import ENDED
+from kschedweb.policies.karpenter import selectors as karpenters
+from kschedweb.policies.scope import scope_of
+from kschedweb.web.errors import ApplicationError
+from kschedweb.web.exports import FORMATS, export
+from kschedweb.web.heavy import heavy
+from kschedweb.web.pages import add_errors
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.http.response import HttpResponseBase
+
+    from kschedweb.accounts.typing import PageRequest
+    from kschedweb.advice.autoscaling.models import Question
+    from kschedweb.clusters.models import Snapshot
+
+PAGE_SIZE, MOST_LISTED = 50, 100
+KEPT = ("snapshot", "nodepools", "pool")
+
+
+@heavy
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.VIEW)
+def autoscaling(request: PageRequest) -> HttpResponseBase:
+    """What Karpenter would do with a cluster: a GET answers quick questions, a POST starts a job for the others."""
+    snapshot = scope_of(request).snapshot_asked()
+    if snapshot is None:
+        return render(request, "dashboard/nothing.html", {"noun": "autoscaling"})
+    form = AskForm(request.POST if request.method == "POST" else request.GET)
+    context: dict[str, Any] = {"form": form, "asks_at": request.path, "kept": _kept(request, snapshot)}
+    if not form.is_valid():
+        return render(request, "advice/autoscaling/page.html", context, status=400)
+    try:
+        asked = _asked(snapshot, form.cleaned_data)
+        context["pools"] = [one.name for one in karpenters.karpenter_of(asked.revision).pools]
+        if request.method == "POST":
+            return redirect("autoscaling-answer", services.question_ask(user=request.user, asked=asked).pk)
+        found = services.answer_at_once(asked=asked)
+    except NotNow:
+        return render(request, "advice/autoscaling/page.html", context | {"later": True})
+    except ApplicationError as error:
+        add_errors(form, error)
+        return render(request, "advice/autoscaling/page.html", context, status=error.status)
+    return _shown(request, snapshot.cluster.name, found, context | {"policy": words.label(asked.revision)})
+
+
+@require_safe
+@requires(Action.VIEW)
+def answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
+    """The answer of a job, or its progress."""
+    question = selectors.question_get(question_id)
+    scope = scope_of(request)
+    scope.snapshot = snapshot = question.snapshot
+    scope.cluster = snapshot.cluster if snapshot else None
+    found = selectors.answer_of(question)
+    if found is None:
+        return _waits(request, question)
+    named = f"{question.revision.policy.name}@{question.revision.number}" if question.revision else ""
+    context: dict[str, Any] = {"question": question, "policy": question.policy, "asks_at": reverse("autoscaling")}
+    context["form"] = AskForm({"nodepools": named, "pool": question.pool})
+    context["kept"] = _about(snapshot)
+    response = _shown(request, snapshot.cluster.name if snapshot else "autoscaling", found, context)
+    if request.htmx:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+def _asked(snapshot: Snapshot, data: dict[str, Any]) -> Asked:
+    named = data["nodepools"]
+    try:
+        revision = karpenters.revision_named(named, "nodepools") if named else None
+    except Http404:
+        raise ApplicationError.at("nodepools", f"There is no policy {named[:80]}.") from None
+    return Asked(snapshot, revision, data["pool"])
+
+
+def _about(snapshot: Snapshot | None) -> list[tuple[str, str]]:
+    return [("cluster", snapshot.cluster.name), ("snapshot", str(snapshot.pk))] if snapshot else []
+
+
+def _kept(request: PageRequest, snapshot: Snapshot) -> list[tuple[str, str]]:
+    pinned = [("snapshot", request.GET["snapshot"])] if request.GET.get("snapshot") else []
+    return [("cluster", snapshot.cluster.name), *pinned]
+
+
+def _shown(request: PageRequest, name: str, found: words.Json, context: dict[str, Any]) -> HttpResponseBase:
+    """The page with its answer, or its nodes as a file (?format=)."""
+    filters = NodesForm(request.GET)
+    nodes = filters.chosen(found["nodes"])
+    if (file := request.GET.get("format")) in FORMATS:
+        return export(file, f"{name}-autoscaling", words.NODES_HEAD, map(words.row, nodes))
+    asked = [*context["kept"], *((key, context["form"].data.get(key) or "") for key in ("nodepools", "pool"))]
+    context |= {
+        "found": found,
+        "answer": words.sentence(found),
+        "filters": filters,
+        "query": urlencode([(key, value) for key, value in asked if value]),
+        "asked": [(key, value) for key, value in asked if value],
+        "reasons": words.reasons(found["nodes"])[:MOST_LISTED],
+        "unowned": sum(one["why"] == words.UNOWNED for one in found["nodes"]),
+        "helpless": list(found["podErrors"].items())[:MOST_LISTED],
+        "placed": sum(map(len, found["existing"].values())),
+        "new_nodes": Paginator(found["newNodes"], PAGE_SIZE).get_page(request.GET.get("new")),
+        "page": Paginator(nodes, PAGE_SIZE).get_page(request.GET.get("page")),
+    }
+    return render(request, "advice/autoscaling/page.html", context)
+
+
+def _waits(request: PageRequest, question: Question) -> HttpResponseBase:
+    """The progress of the job; for htmx only the part that changes."""
+    job = question.job
+    context: dict[str, Any] = {"question": question, "job": job, "ended": job is None or job.state in ENDED}
+    context["address"] = reverse("autoscaling-answer", args=[question.pk])
+    context["again"] = f"{reverse('autoscaling')}?{urlencode(_about(question.snapshot))}"
+    context["may_cancel"] = job is not None and may_change(request.user, job)
+    part = request.htmx and not context["ended"]
+    return render(request, "parts/waits.html" if part else "advice/autoscaling/waiting.html", context)

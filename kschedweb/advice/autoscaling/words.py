@@ -1,0 +1,112 @@
+"""Answers in one sentence, and the rows of their tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kschedweb.web.units import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kschedweb.policies.models import Revision
+
+Json = dict[str, Any]
+READY_LABEL = "ready NodePool and instance types"
+GOES, COULD_GO, STAYS = "goes", "could go", "stays"
+VERDICTS = (GOES, COULD_GO, STAYS)
+NODES_HEAD = (
+    "node",
+    "node_pool",
+    "verdict",
+    "why",
+    "instance_type",
+    "zone",
+    "capacity_type",
+    "price",
+    "pods",
+    "savings",
+)
+UNOWNED = "Node isn't managed by karpenter"
+MOST_TOLD = 160  # characters of a reason by which nodes are grouped
+
+
+def label(revision: Revision | None) -> str:
+    """Such as "nodepools, revision 3"."""
+    return READY_LABEL if revision is None else f"{revision.policy.name}, revision {revision.number}"
+
+
+def sentence(found: Json) -> str:
+    """What Karpenter would do."""
+    new, command, helpless = found["newNodes"], found["command"], found["podErrors"]
+    parts = []
+    if new:
+        pods = sum(len(one["pods"]) for one in new)
+        parts.append(f"launch {counted(len(new), 'nodes')} for {counted(pods, 'pods')}")
+    if command is not None:
+        gone = counted(len(command["candidates"]), "nodes")
+        into = " and put a cheaper one in their place" if command.get("replacements") else ""
+        parts.append(f"take {gone} away{into}")
+    if parts:
+        return f"Karpenter would {' and '.join(parts)}: {money(found)}"
+    if helpless:
+        return f"Karpenter has no node for {counted(len(helpless), 'pods')}, and takes none away"
+    return "Karpenter would leave the cluster as it is"
+
+
+def money(found: Json) -> str:
+    """The change of the money an hour of nodes whose price is known; else that of the number of nodes."""
+    before, after = found["before"], found["after"]
+    if before["unpriced"] == before["nodes"]:
+        return f"{after['nodes']:,} nodes instead of {before['nodes']:,}"
+    return f"{amount(after['price'])} an hour instead of {amount(before['price'])}"
+
+
+def amount(price: float) -> str:
+    """An amount in the currency of the instance types, which is never named."""
+    return f"{price:,.2f}" if price >= 1 else f"{price:,.4f}".rstrip("0").rstrip(".")
+
+
+def reasons(nodes: Sequence[Json]) -> list[tuple[str, str, int]]:
+    """The verdicts with their reasons and the number of nodes, those that go first, then the most frequent."""
+    counts: dict[tuple[str, str], int] = {}
+    for one in nodes:
+        key = one["verdict"], reason(one)
+        counts[key] = counts.get(key, 0) + 1
+    order = sorted(counts.items(), key=lambda item: (VERDICTS.index(item[0][0]), -item[1], item[0][1]))
+    return [(verdict, why, count) for (verdict, why), count in order]
+
+
+def reason(node: Json) -> str:
+    """Why, without what is particular to one node: the pods that it names."""
+    why = str(node["why"])
+    head, arrow, _ = why.partition(" => ")
+    if arrow:
+        head, comma, _ = head.partition(", ")
+        return f"{head}, …" if comma else head
+    return why.partition(" (Pod=")[0][:MOST_TOLD]
+
+
+def savings(node: Json) -> float | None:
+    """What it saves an hour to do without just this node; ``None`` where it cannot go."""
+    if node["verdict"] == STAYS:
+        return None
+    alone = node.get("alone")
+    found = node["price"] if alone is None else alone.get("savings")
+    return None if found is None else float(found)
+
+
+def row(node: Json) -> tuple[object, ...]:
+    """The cells of a node under NODES_HEAD."""
+    return (
+        node["node"],
+        node["nodePool"],
+        node["verdict"],
+        node["why"],
+        node["instanceType"],
+        node["zone"],
+        node["capacityType"],
+        node["price"],
+        len(node["pods"]),
+        savings(node),
+    )

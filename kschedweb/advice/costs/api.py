@@ -1,0 +1,152 @@
+"""REST: what a cluster costs, and which of its nodes have no price."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.urls import path
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kschedweb.accounts.roles import Action
+from kschedweb.advice.costs import billing, selectors, words
+from kschedweb.advice.costs.billing import MONTH
+from kschedweb.clusters.prices.selectors import table_of
+from kschedweb.clusters.selectors import cluster_get, snapshot_current, snapshot_get
+from kschedweb.web.errors import ApplicationError, NotFound
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.typing import ApiRequest
+    from kschedweb.clusters.models import Cluster, Snapshot
+
+UNITS = ("money", "node-hours")
+ORDERINGS = sorted([*billing.ORDERS, *(f"-{name}" for name in billing.ORDERS)])
+
+
+class CostLineSerializer(serializers.Serializer[Any]):
+    """What some nodes or pods cost an hour, in the answer's `unit`."""
+
+    name = serializers.CharField(allow_blank=True)
+    count = serializers.IntegerField(help_text="Nodes, or pods.")
+    hour = serializers.FloatField(help_text="Of nodes their price, of pods what they request of it.")
+    month = serializers.FloatField(help_text=f"{MONTH} hours.")
+    requested = serializers.FloatField(help_text="What pods request of it.")
+    used = serializers.FloatField(allow_null=True, help_text="What is really used; `null` where no use is known.")
+    idle = serializers.FloatField(
+        allow_null=True, help_text="Of nodes what is not used, of pods what they request and do not use."
+    )
+    idle_share = serializers.FloatField(allow_null=True, help_text="`idle` in percent of that whose use is known.")
+    unpriced = serializers.IntegerField(help_text="Nodes without a price, or pods on such nodes: in no amount.")
+
+
+class CostSerializer(serializers.Serializer[Any]):
+    """What an hour of a snapshot costs."""
+
+    cluster = serializers.CharField()
+    snapshot = serializers.UUIDField()
+    unit = serializers.CharField(help_text="The currency of the price table; `node-hours` where there is none.")
+    note = serializers.CharField(allow_blank=True, help_text="The note of the price table.")
+    total = CostLineSerializer()
+    by = serializers.ChoiceField(choices=list(words.GROUPS))
+    groups = CostLineSerializer(many=True)
+
+
+class UnpricedSerializer(serializers.Serializer[Any]):
+    """Nodes of one kind that no price matches."""
+
+    instance_type = serializers.CharField(source="type", allow_blank=True)
+    capacity_type = serializers.CharField(allow_blank=True)
+    count = serializers.IntegerField()
+    names = serializers.ListField(child=serializers.CharField(), help_text="The first of them.")
+
+
+class UnpricedListSerializer(serializers.Serializer[Any]):
+    cluster = serializers.CharField()
+    snapshot = serializers.UUIDField()
+    groups = UnpricedSerializer(many=True)
+
+
+SNAPSHOT = OpenApiParameter("snapshot", str, description="Id of a snapshot; the newest one without it.")
+
+
+class CostView(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(
+        operation_id="cost",
+        parameters=[
+            SNAPSHOT,
+            OpenApiParameter(
+                "by", str, enum=list(words.GROUPS), default="type", description="What groups are made of."
+            ),
+            OpenApiParameter(
+                "unit", str, enum=UNITS, default="money", description="`node-hours` counts each node as 1."
+            ),
+            OpenApiParameter("ordering", str, enum=ORDERINGS, default="-hour", description="By which value."),
+        ],
+        responses=CostSerializer,
+    )
+    def get(self, request: ApiRequest, name: str) -> Response:
+        """What an hour of a snapshot costs: in all, and by instance type, node pool, namespace or workload.
+
+        Without a price table the unit is node-hours.
+        """
+        by = _choice(request, "by", tuple(words.GROUPS), "type")
+        unit = _choice(request, "unit", UNITS, "money")
+        ordering = _choice(request, "ordering", ORDERINGS, "-hour")
+        cluster, snapshot = _asked(request, name)
+        at = snapshot.taken_at.timestamp() if request.query_params.get("snapshot") else None
+        bill = selectors.bill_of(snapshot, table_of(cluster) if unit == "money" else None, at)
+        return Response(
+            {
+                "cluster": cluster.name,
+                "snapshot": snapshot.pk,
+                "unit": bill.unit,
+                "note": bill.note,
+                "total": _line(bill.total),
+                "by": by,
+                "groups": [_line(line) for line in billing.arranged(bill.by(by), ordering)],
+            }
+        )
+
+
+class UnpricedView(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(operation_id="cost_unpriced", parameters=[SNAPSHOT], responses=UnpricedListSerializer)
+    def get(self, request: ApiRequest, name: str) -> Response:
+        """The nodes that no entry of the price table matches, by instance type; the largest group first."""
+        cluster, snapshot = _asked(request, name)
+        groups = selectors.unpriced(snapshot, table_of(cluster))
+        answer = {"cluster": cluster.name, "snapshot": snapshot.pk, "groups": groups}
+        return Response(UnpricedListSerializer(answer).data)
+
+
+def _asked(request: ApiRequest, name: str) -> tuple[Cluster, Snapshot]:
+    cluster = cluster_get(name)
+    pinned = request.query_params.get("snapshot", "")
+    snapshot = snapshot_get(cluster, pinned) if pinned else snapshot_current(cluster)
+    if snapshot is None:
+        raise NotFound(f"Cluster {name} has not been read yet: refresh it first.")
+    return cluster, snapshot
+
+
+def _choice(request: ApiRequest, name: str, known: tuple[str, ...] | list[str], default: str) -> str:
+    found = request.query_params.get(name, default)
+    if found not in known:
+        raise ApplicationError.at(name, f"Must be one of {', '.join(known)}.")
+    return found
+
+
+def _line(line: billing.Line) -> dict[str, Any]:
+    names = ("name", "count", "hour", "month", "requested", "used", "idle", "idle_share", "unpriced")
+    values = {name: getattr(line, name) for name in names}
+    return {name: None if value != value else value for name, value in values.items()}
+
+
+urlpatterns = [
+    path("clusters/<slug:name>/cost/", CostView.as_view(), name="cost"),
+    path("clusters/<slug:name>/cost/unpriced/", UnpricedView.as_view(), name="cost-unpriced"),
+]

@@ -1,0 +1,58 @@
+"""The chart of the Cost page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import plotly.graph_objects as go
+
+from kschedweb.web.figures import ABOVE, Chart, figure
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kschedweb.advice.costs.billing import Line
+
+MOST_BARS = 15
+
+
+def bars(lines: Sequence[Line], unit: str, *, of_nodes: bool) -> Chart | None:
+    """The first lines of the table's order: what is used, what is idle, and the rest, whose use is not known."""
+    shown = [line for line in lines if line.priced][:MOST_BARS]
+    if not shown:
+        return None
+    places = list(range(len(shown)))
+    labels = [line.name or "(none)" for line in shown]
+    parts = (
+        ("used", [line.used if line.known else 0.0 for line in shown]),
+        ("not used" if of_nodes else "requested, not used", [line.idle if line.known else 0.0 for line in shown]),
+        ("use not known", [line.hour - line.of for line in shown]),
+    )
+    made = figure(
+        [
+            go.Bar(
+                orientation="h",
+                name=name,
+                y=places,
+                x=[round(amount, 6) for amount in amounts],
+                customdata=[[label] for label in labels],
+                hovertemplate=f"%{{customdata[0]}}<br>{name}: %{{x}} {unit}<extra></extra>",
+            )
+            for name, amounts in parts
+            if any(amounts)
+        ],
+        go.Layout(
+            height=110 + 26 * len(shown),
+            barmode="stack",
+            legend=ABOVE,
+            xaxis={"title": {"text": f"{unit} an hour"}, "rangemode": "tozero"},
+            yaxis={
+                "autorange": "reversed",
+                "automargin": True,
+                "tickvals": places,
+                "ticktext": [label if len(label) <= 30 else f"{label[:29]}…" for label in labels],
+            },
+            margin={"t": 40},
+        ),
+    )
+    return Chart(made, f"The first {len(shown)} of the table's order, which has the same numbers.", [], [])

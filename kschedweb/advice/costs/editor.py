@@ -1,0 +1,166 @@
+"""The editor of a price table: its YAML, and its rows as a form; both are the same document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kschedweb.clusters.prices.validation import Checked, check
+from kschedweb.engine.documents.json_schema import DIALECT, Schemas
+from kschedweb.engine.documents.marked import DocumentError, MarkedProblem, normalised, parse
+from kschedweb.engine.pricing.table import DOCUMENT, KIND, VERSION
+from kschedweb.policies.editing import arguments
+from kschedweb.policies.editing.arguments import ABSENT, Field
+from kschedweb.policies.editing.editor import state
+from kschedweb.policies.editing.edits import rewrite
+from kschedweb.policies.editing.plain import place
+from kschedweb.policies.editing.switches import as_dict, as_list
+
+NEW = f"apiVersion: {VERSION}\nkind: {KIND}\ncurrency: EUR\nprices: []\n"
+LISTS = ("prices", "commitments")
+LABELS = {
+    "currency": "Currency",
+    "note": "Note",
+    "perNode": "Fee for each node, an hour",
+    "prices": "Prices",
+    "commitments": "Commitments",
+    "weights": "Division between CPU and memory",
+    "instanceType": "Instance type",
+    "capacityType": "Capacity type",
+    "labels": "Labels (key=value, …)",
+    "price": "Price an hour",
+    "nodes": "Nodes",
+    "discount": "Discount (%)",
+    "cpu": "CPU",
+    "memory": "Memory",
+}
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of a price table, for completion in the editor."""
+    return {"$schema": DIALECT, "title": KIND, **Schemas().struct(DOCUMENT)}
+
+
+def _form_schema() -> dict[str, Any]:
+    """The schema of the form, in which the labels of a row are one text."""
+    found = json_schema()
+    for name in LISTS:
+        properties = found["properties"][name]["items"]["properties"]
+        properties["labels"] = {"type": "string", "description": properties["labels"]["description"]}
+        properties["capacityType"]["type"] = "string"
+    return {"type": "object", "properties": found["properties"]}
+
+
+SCHEMA = _form_schema()
+
+
+@dataclass
+class PricesEditor:
+    """The editor; ``base`` is the document from which the form was filled."""
+
+    document: str
+    base: str
+    checked: Checked
+    fields: list[Field]
+
+    @property
+    def problems(self) -> list[MarkedProblem]:
+        """The problems in the order of lines."""
+        return sorted(self.checked.problems, key=lambda problem: (problem.line, problem.column))
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The state for the page's script."""
+        return state(self.document, self.problems, [])
+
+
+def opened(document: str) -> PricesEditor:
+    """The editor for a document."""
+    checked = check(document)
+    return PricesEditor(document, document, checked, _fields(checked.data, checked.problems))
+
+
+def posted(fields: Mapping[str, str]) -> PricesEditor:
+    """The editor for posted fields and YAML: what differs from the form's base is written into the YAML."""
+    document = normalised(fields.get("document", ""))
+    base = normalised(fields.get("base", document))
+    try:
+        return opened(_applied(document, base, fields) if "base" in fields else document)
+    except DocumentError:
+        return _unreadable(document, base, fields)
+
+
+def with_row(document: str, instance_type: str, capacity_type: str) -> PricesEditor:
+    """The editor with another row, whose price is still to be said."""
+    try:
+        data = as_dict(parse(document or NEW).data)
+    except DocumentError:
+        return opened(document)
+    row = {"instanceType": instance_type, "capacityType": capacity_type, "price": None}
+    prices = [*as_list(data.get("prices")), {name: value for name, value in row.items() if value != ""}]
+    return opened(rewrite(document or NEW, {**data, "prices": prices}))
+
+
+def _applied(document: str, base: str, fields: Mapping[str, str]) -> str:
+    """``document`` with the changes of the form. Raises DocumentError if one of the two is not YAML."""
+    data, shown = as_dict(parse(document).data), _as_form(as_dict(parse(base).data))
+    old, new = arguments.shown_value(SCHEMA, shown), arguments.read(SCHEMA, "prices", fields)
+    target = arguments.overlay(old, new, _as_form(data))
+    target = _from_form({} if target is ABSENT else target)
+    return document if target == data else rewrite(document, target)
+
+
+def _unreadable(document: str, base: str, fields: Mapping[str, str]) -> PricesEditor:
+    """The editor for text that is no YAML; the form keeps its fields until they can be written into one that is."""
+    try:
+        data = parse(_applied(base, base, fields) if "base" in fields else base).data
+    except DocumentError:
+        base, data = "", {}
+    return PricesEditor(document, base, check(document), _fields(as_dict(data), []))
+
+
+def _fields(data: dict[str, Any], problems: list[MarkedProblem]) -> list[Field]:
+    """The fields of the form, with ``problems`` at their cells."""
+    group = arguments.form_field(SCHEMA, "prices", "", _as_form(data), ABSENT, ())
+    place(problems, group.walk())
+    for one in group.walk():
+        one.label = LABELS.get(one.label, one.label)
+        one.problems = [replace(problem, plain="") for problem in one.problems]  # they are plain words as they are
+    return group.fields
+
+
+def _as_form(data: dict[str, Any]) -> dict[str, Any]:
+    """``data`` with the labels of rows as text, where text can say them."""
+    return _rows(data, _labels_text)
+
+
+def _from_form(data: dict[str, Any]) -> dict[str, Any]:
+    return _rows(data, _labels_read)
+
+
+def _rows(data: dict[str, Any], change: Any) -> dict[str, Any]:
+    found = deepcopy(data)
+    for name in LISTS:
+        for row in as_list(found.get(name)):
+            if isinstance(row, dict) and "labels" in row:
+                row["labels"] = change(row["labels"])
+    return found
+
+
+def _labels_text(labels: Any) -> Any:
+    if not isinstance(labels, dict):
+        return labels
+    text = ", ".join(f"{key}={value}" for key, value in labels.items())
+    return text if _labels_read(text) == labels else labels
+
+
+def _labels_read(text: Any) -> Any:
+    """``a=1, b=2`` as a mapping; unchanged if it is something else."""
+    if not isinstance(text, str):
+        return text
+    pairs = [part.partition("=") for part in text.split(",")]
+    if not all(key.strip() and sign for key, sign, _ in pairs):
+        return text
+    return {key.strip(): value.strip() for key, _, value in pairs}

@@ -1,0 +1,34 @@
+"""What comes with the editor of prices beside its document."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django import forms
+
+from kschedweb.engine.documents.marked import SIZE_LIMIT
+from kschedweb.web.errors import ApplicationError, TooLarge
+
+if TYPE_CHECKING:
+    from django.core.files.uploadedfile import UploadedFile
+
+
+class ExpectedForm(forms.Form):
+    """The version that was edited."""
+
+    version = forms.IntegerField(min_value=0, max_value=2**31 - 1)
+
+    def expected(self, newest: int) -> int:
+        return int(self.cleaned_data["version"]) if self.is_valid() else newest
+
+
+def uploaded(file: UploadedFile | None) -> str:
+    """The text of an uploaded table. Raises ``ApplicationError``."""
+    if file is None:
+        raise ApplicationError("Choose a file first.")
+    if (file.size or 0) > SIZE_LIMIT:
+        raise TooLarge("The file is larger than 1 MiB, which is the most that is taken.")
+    try:
+        return file.read().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ApplicationError("The file is not text in UTF-8.") from None

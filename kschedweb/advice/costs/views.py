@@ -1,0 +1,200 @@
+"""The pages of what a cluster costs: its bill, and the editor of its price table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
+
+from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.roles import Action, may
+from kschedweb.advice.costs import billing, charts, editor, selectors, words
+from kschedweb.advice.costs.examples import examples
+from kschedweb.advice.costs.forms import ExpectedForm, uploaded
+from kschedweb.advice.costs.ground import nodes_of
+from kschedweb.clusters.prices import services
+from kschedweb.clusters.prices.selectors import sheet_get, table_in, table_of
+from kschedweb.clusters.scope import cluster_scope_of
+from kschedweb.clusters.selectors import cluster_get, snapshot_current
+from kschedweb.policies.download import yaml_response
+from kschedweb.policies.revisions.views import line_diff, schema_response
+from kschedweb.web.errors import ApplicationError, PreconditionFailed
+from kschedweb.web.exports import FORMATS, export
+from kschedweb.web.pages import part
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse
+    from django.http.response import HttpResponseBase
+
+    from kschedweb.accounts.typing import PageRequest
+    from kschedweb.advice.costs.editor import PricesEditor
+    from kschedweb.clusters.models import Cluster
+    from kschedweb.clusters.prices.models import PriceSheet
+
+PAGE_SIZE = 50
+HEAD = ("name", "count", "hour", "month", "requested", "used", "idle", "unpriced", "unit")
+OTHER_UNIT = "node-hours"
+
+
+@require_safe
+@requires(Action.VIEW)
+def costs(request: HttpRequest) -> HttpResponseBase:
+    """What the snapshot costs, by nodes, namespaces or workloads."""
+    scope = cluster_scope_of(request)
+    snapshot = scope.snapshot_asked()
+    if snapshot is None or scope.cluster is None:
+        return render(request, "dashboard/nothing.html", {"noun": "costs"})
+    table = table_of(scope.cluster)
+    counted = table if request.GET.get("unit") != OTHER_UNIT else None
+    bill = selectors.bill_of(snapshot, counted, snapshot.taken_at.timestamp() if scope.pinned else None)
+    by = request.GET.get("by", "type")
+    by = by if by in words.GROUPS else "type"
+    lines = billing.arranged(bill.by(by), request.GET.get("ordering", ""))
+    if (form := request.GET.get("format")) in FORMATS:
+        rows = (_row(line, bill.unit) for line in lines)
+        return export(form, f"{scope.cluster.name}-cost-by-{by}", HEAD, rows)
+    of_nodes = by in words.OF_NODES
+    context = {
+        "bill": bill,
+        "has_table": table is not None,
+        "title": words.heading(bill, scope.cluster.name),
+        "by": by,
+        "groups": words.GROUPS,
+        "of_nodes": of_nodes,
+        "listing": "cost-nodes" if of_nodes else "cost-pods",
+        "chart": charts.bars(lines, bill.unit, of_nodes=of_nodes),
+        "page": Paginator(lines, PAGE_SIZE).get_page(request.GET.get("page")),
+        "shared": urlencode({"cluster": scope.cluster.name}),
+        "other_unit": OTHER_UNIT,
+    }
+    return render(request, "advice/costs/costs.html", context)
+
+
+def _row(line: billing.Line, unit: str) -> list[object]:
+    amounts = (line.hour, line.month, line.requested, line.used, line.idle)
+    numbers = [round(one, 6) if one == one else None for one in amounts]
+    return [line.name, line.count, *numbers, line.unpriced, unit]
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.VIEW)
+def prices(request: PageRequest) -> HttpResponseBase:
+    """The price table as form and YAML. Each of its buttons is a POST, so it works without JavaScript."""
+    cluster = cluster_scope_of(request).cluster
+    if cluster is None:
+        return render(request, "dashboard/nothing.html", {"noun": "prices"})
+    if request.method == "POST":
+        return _posted(request, cluster)
+    sheet = sheet_get(cluster)
+    shown = editor.opened(sheet.text or editor.NEW)
+    return render(request, "advice/costs/prices.html", _context(request, cluster, sheet, shown))
+
+
+@requires(Action.EDIT)
+def _posted(request: PageRequest, cluster: Cluster) -> HttpResponse:
+    expected = ExpectedForm(request.POST).expected(sheet_get(cluster).version)
+    if "delete" in request.POST:
+        return _deleted(request, cluster, expected)
+    shown = editor.posted(request.POST.dict())
+    if "save" in request.POST:
+        return _saved(request, cluster, shown, expected)
+    context: dict[str, Any] = {"expected": expected}
+    status = 200
+    if "example" in request.POST and (snapshot := snapshot_current(cluster)):
+        shown = editor.opened(examples(nodes_of(snapshot)))
+    elif "add" in request.POST:
+        kind, _, capacity = request.POST["add"].partition(" ")
+        shown = editor.with_row(shown.document, kind, capacity)
+    elif "upload" in request.POST:
+        try:
+            shown = editor.opened(uploaded(request.FILES.get("file")))
+        except ApplicationError as error:
+            context["file_error"], status = error.detail, error.status
+    return _editor_page(request, cluster, shown, context, status)
+
+
+def _saved(request: PageRequest, cluster: Cluster, shown: PricesEditor, expected: int) -> HttpResponse:
+    """Save what is shown; what is refused is shown with the reason, and nothing is lost."""
+    try:
+        saved = services.prices_save(user=request.user, cluster=cluster, text=shown.document, expected=expected)
+    except PreconditionFailed as error:
+        sheet = sheet_get(cluster)
+        context: dict[str, Any] = {"conflict": error, "expected": sheet.version}
+        context |= line_diff(sheet.text, shown.document, f"version {sheet.version}", "yours")
+        return _editor_page(request, cluster, shown, context, error.status)
+    except ApplicationError as error:
+        return _editor_page(request, cluster, shown, {"refused": error, "expected": expected}, error.status)
+    messages.success(request, f"Saved as version {saved.version}." if saved.version > expected else "Nothing changed.")
+    return redirect(_address(cluster))
+
+
+def _editor_page(
+    request: PageRequest, cluster: Cluster, shown: PricesEditor, context: dict[str, Any], status: int
+) -> HttpResponse:
+    page = _context(request, cluster, sheet_get(cluster), shown) | context
+    return render(request, "advice/costs/prices.html", page, status=status)
+
+
+def _deleted(request: PageRequest, cluster: Cluster, expected: int) -> HttpResponse:
+    try:
+        services.prices_delete(user=request.user, cluster=cluster, expected=expected)
+    except ApplicationError as error:
+        messages.error(request, error.detail)
+    else:
+        messages.success(request, f"The prices of {cluster.name} are deleted. Costs are in node-hours now.")
+    return redirect(_address(cluster))
+
+
+@require_POST
+@requires(Action.EDIT)
+@part
+def prices_preview(request: PageRequest, cluster: str) -> HttpResponse:
+    """Parts of the editor after a change of form or YAML, for htmx."""
+    found = cluster_get(cluster)
+    shown = editor.posted(request.POST.dict())
+    return render(request, "advice/costs/_preview.html", _context(request, found, sheet_get(found), shown))
+
+
+@require_GET
+@requires(Action.VIEW)
+@part
+def prices_schema(request: HttpRequest) -> HttpResponse:
+    return schema_response(editor.json_schema())
+
+
+@require_safe
+@requires(Action.VIEW)
+@part
+def prices_download(request: HttpRequest, cluster: str) -> HttpResponse:
+    """The table as it was saved."""
+    sheet = sheet_get(cluster_get(cluster))
+    if not sheet.text:
+        raise Http404(f"Cluster {cluster} has no price table.")
+    return yaml_response(sheet.text, f"{cluster}-prices")
+
+
+def _context(request: PageRequest, cluster: Cluster, sheet: PriceSheet, shown: PricesEditor) -> dict[str, Any]:
+    snapshot = snapshot_current(cluster)
+    table = shown.checked.table or table_in(sheet)
+    lacking = selectors.unpriced(snapshot, table) if snapshot else []
+    return {
+        "cluster": cluster,
+        "sheet": sheet,
+        "editor": shown,
+        "expected": sheet.version,
+        "may_change": may(request.user.role, Action.EDIT),
+        "lacking": lacking,
+        "without": sum(one.count for one in lacking),
+        "nodes": len(nodes_of(snapshot).names) if snapshot else 0,
+        "shared": urlencode({"cluster": cluster.name}),
+    }
+
+
+def _address(cluster: Cluster) -> str:
+    return reverse("costs-prices", query={"cluster": cluster.name})

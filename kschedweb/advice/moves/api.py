@@ -1,0 +1,88 @@
+"""REST: what a cycle of the descheduler would evict, and where those pods would land."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.urls import path
+from drf_spectacular.utils import extend_schema
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kschedweb.accounts.roles import Action
+from kschedweb.advice.moves import selectors, services
+from kschedweb.advice.moves.questions import Asked, of_document, of_revision, starting
+from kschedweb.advice.moves.serializers import (
+    DeschedulingQuestionSerializer,
+    DeschedulingRequestSerializer,
+    DeschedulingSerializer,
+)
+from kschedweb.decisions.selectors import profiles_asked, snapshot_asked
+from kschedweb.jobs.inquiries import NotNow
+from kschedweb.policies.selectors import policy_get, revision_get
+from kschedweb.web.errors import ApplicationError
+from kschedweb.web.rest import IdempotencyMixin, accepted, validated
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from kschedweb.accounts.typing import ApiRequest
+
+
+class MovesView(IdempotencyMixin, APIView):
+    """What the descheduler would evict."""
+
+    action_required = Action.VIEW
+
+    @extend_schema(
+        operation_id="descheduling",
+        request=DeschedulingRequestSerializer,
+        responses={200: DeschedulingSerializer, 202: DeschedulingQuestionSerializer},
+    )
+    def post(self, request: ApiRequest) -> Response:
+        """Run a cycle of the descheduler dry, and place what it evicts as kube-scheduler would; nothing is evicted.
+
+        200 with the answer where it is quick to find; else 202, and a job works it out. 409 while another question of
+        the same person is worked on.
+        """
+        data = validated(DeschedulingRequestSerializer, request.data)
+        snapshot = snapshot_asked(data["cluster"], str(data.get("snapshot") or ""))
+        revision = profiles_asked(data["policy"], str(data.get("revision") or ""))
+        asked = _asked(data)
+        about: dict[str, Any] = {"user": request.user, "snapshot": snapshot, "revision": revision, "asked": asked}
+        try:
+            found = services.answer_at_once(**about)
+        except NotNow:
+            made = services.question_ask(**about)
+            answer = accepted(request, DeschedulingQuestionSerializer(made).data, "api:descheduling-answer", made.pk)
+            answer["Retry-After"] = "2"
+            return answer
+        told = {"snapshot": snapshot.pk, "policy": revision.policy.name, "revision": revision.number}
+        return Response({**told, "descheduler": asked.label, **found})
+
+
+class MovesAnswerView(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(operation_id="descheduling_answer", responses=DeschedulingQuestionSerializer)
+    def get(self, request: ApiRequest, id: UUID) -> Response:
+        """What a job found; ask again until `state` is `succeeded`, `failed` or `cancelled`. Kept for 90 days."""
+        return Response(DeschedulingQuestionSerializer(selectors.question_get(id)).data)
+
+
+def _asked(data: dict[str, Any]) -> Asked:
+    rounds, every = data["rounds"], 60.0 * data["minutes"]
+    if data["document"] and data["descheduler"]:
+        raise ApplicationError.at("document", "Name a policy or send a document, not both.")
+    if data["document"]:
+        return of_document(data["document"], rounds, every)
+    if not data["descheduler"]:
+        return starting(rounds, every)
+    policy = policy_get(data["descheduler"])
+    return of_revision(revision_get(policy, data.get("descheduler_revision")), rounds, every)
+
+
+urlpatterns = [
+    path("descheduling/", MovesView.as_view(), name="descheduling"),
+    path("descheduling/dry-runs/<uuid:id>/", MovesAnswerView.as_view(), name="descheduling-answer"),
+]

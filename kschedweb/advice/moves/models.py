@@ -1,0 +1,25 @@
+"""Dry runs of the descheduler that are too slow for a request; a job answers them."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from kschedweb.clusters.models import Snapshot
+from kschedweb.jobs.models import Inquiry
+from kschedweb.policies.models import Revision
+
+
+class Question(Inquiry):
+    """One dry run. Its answer, ``content`` and ``sentence``, never changes.
+
+    Labels remain when the objects that they name are deleted.
+    """
+
+    asked = models.JSONField()  # questions.py reads it
+    snapshot = models.ForeignKey(Snapshot, null=True, on_delete=models.SET_NULL, related_name="+")
+    about = models.CharField(max_length=300)  # the snapshot in words
+    revision = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")
+    policy = models.CharField(max_length=120)  # the revision of the scheduler's policy in words
+    engine = models.CharField(max_length=20_000, blank=True)  # the version that answered, with all gates
+    sentence = models.TextField(blank=True)
+    content = models.BinaryField(null=True)  # JSON, compressed

@@ -1,0 +1,17 @@
+"""The demo cluster, stored, and nothing known of it yet."""
+
+from __future__ import annotations
+
+import pytest
+
+from kschedweb.advice.autoscaling import services
+from tests.decisions.conftest import demo, demo_objects, no_cluster, stored, stored_demo
+
+__all__ = ["demo", "demo_objects", "no_cluster", "stored", "stored_demo"]
+
+
+@pytest.fixture(autouse=True)
+def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is known, and a busy machine makes no job of a quick question."""
+    services.forget()
+    monkeypatch.setattr(services, "AT_ONCE_SECONDS", 600.0)

@@ -1,0 +1,164 @@
+"""Dry runs of the descheduler on the page and over REST: answers, files, fights, jobs and errors."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from kschedweb.accounts.models import User
+from kschedweb.advice.moves import tasks
+from kschedweb.advice.moves.models import Question
+from kschedweb.clusters.models import Snapshot
+from kschedweb.policies import services as policies
+from tests.support.html import elements, html_of
+
+pytestmark = pytest.mark.django_db
+
+# Of the demo, whose nodes request 20 to 90 percent of their CPU: the descheduler empties the emptiest.
+SPARE = """\
+apiVersion: descheduler/v1alpha2
+kind: DeschedulerPolicy
+profiles:
+  - name: spare
+    pluginConfig:
+      - name: HighNodeUtilization
+        args: {thresholds: {cpu: 50}}
+    plugins: {balance: {enabled: [HighNodeUtilization]}}
+"""
+API = "/api/v1/descheduling/"
+
+
+@pytest.fixture
+def spare(editor: User) -> str:
+    return policies.policy_create(name="spare", document=SPARE, author=editor).name
+
+
+def ask(client: Any, **asked: object) -> Any:
+    return client.get(f"/descheduling/?{urlencode({'cluster': 'demo', **asked})}")
+
+
+def test_a_page_without_a_question_shows_its_form(client_as: Callable[..., Any], demo: Snapshot) -> None:
+    page = ask(client_as("viewer"))
+    assert page.status_code == 200
+    assert "found" not in page.context
+    assert elements(page, "form.capacity-form")
+
+
+def test_without_a_cluster_nothing_can_be_asked(client_as: Callable[..., Any], no_cluster: None) -> None:
+    assert client_as("viewer").get("/descheduling/").status_code == 200
+
+
+def test_the_page_tells_who_goes_where_they_land_and_who_fights(
+    client_as: Callable[..., Any], demo: Snapshot, spare: str
+) -> None:
+    client = client_as("viewer")
+    page = ask(client, descheduler="spare@1", rounds=3)
+    found = page.context["found"]
+    assert found["evicted"] == len(found["landings"]) > 0
+    assert sum(found["counts"].values()) == found["evicted"]
+    assert found["answer"].startswith(f"The descheduler would evict {found['evicted']:,} pods: ")
+    assert found["answer"] in html_of(page)
+    assert len(elements(page, "tr[data-fate]")) == min(found["evicted"], 50)
+    assert {one["plugin"] for one in found["fights"]} == {"HighNodeUtilization"}
+    assert "TaintToleration" in {one["scorer"] for one in found["fights"]}
+    assert elements(page, "[data-fight]")
+    assert ("Nodes with work", "nodes") in [(what, unit) for what, unit, _, _ in page.context["gains"]]
+    one = ask(client, descheduler="spare@1", rounds=3, plugin="HighNodeUtilization")
+    assert one.context["page"].paginator.count == found["evicted"]
+
+
+def test_files_of_an_answer(client_as: Callable[..., Any], demo: Snapshot, spare: str) -> None:
+    client, asked = client_as("viewer"), {"descheduler": "spare@1", "rounds": 1}
+    found = json.loads(ask(client, **asked, format="json").content)
+    lines = b"".join(ask(client, **asked, format="csv").streaming_content).decode().splitlines()
+    assert lines[0] == "pod,workload,node,plugin,profile,fate,target,message"
+    assert len(lines) == 1 + found["evicted"]
+    script = ask(client, **asked, format="kubectl").content.decode()
+    assert subprocess.run(["sh", "-n"], input=script, text=True, check=True).returncode == 0
+    commands = [shlex.split(line) for line in script.splitlines() if line.startswith("echo")]
+    assert len(commands) == found["evicted"]
+    for words, landing in zip(commands, found["landings"], strict=True):
+        body = json.loads(words[1])
+        assert body["kind"] == "Eviction"
+        namespace, name = body["metadata"]["namespace"], body["metadata"]["name"]
+        assert f"{namespace}/{name}" == landing["pod"]
+        assert words[3:] == ["kubectl", "create", "--raw", f"/api/v1/namespaces/{namespace}/pods/{name}/eviction",
+                             "-f", "-"]  # fmt: skip
+
+
+def test_a_slow_question_is_answered_by_a_job(
+    client_as: Callable[..., Any], demo: Snapshot, spare: str, slow: None
+) -> None:
+    client = client_as("viewer")
+    asked = {"descheduler": "spare@1", "rounds": "2"}
+    assert ask(client, **asked).context["later"]
+    sent = client.post("/descheduling/?cluster=demo", asked)
+    question = Question.objects.get()
+    assert sent.url == f"/descheduling/dry-runs/{question.pk}/"
+    waits = client.get(sent.url)
+    assert (waits.status_code, waits.context["ended"]) == (200, False)
+    refused = client.post("/descheduling/?cluster=demo", {**asked, "rounds": "3"})
+    assert refused.status_code == 409
+    tasks.answer(str(question.job_id))
+    page = client.get(sent.url)
+    assert page.context["found"]["evicted"] > 0
+    assert len(page.context["found"]["rounds"]) == 2
+    question.refresh_from_db()
+    assert (question.sentence, bool(question.engine)) == (page.context["found"]["answer"], True)
+    again = ask(client, descheduler="spare@1", rounds=2)
+    assert again.context["later"], "what a job found is its own answer"
+
+
+def test_bad_input_is_told_beside_its_field(client_as: Callable[..., Any], demo: Snapshot) -> None:
+    client = client_as("viewer")
+    page = ask(client, descheduler="none@1")
+    assert (page.status_code, "descheduler" in page.context["form"].errors) == (400, True)
+    assert ask(client, rounds=0, ask=1).status_code == 400
+    missing = SPARE.replace("- name: HighNodeUtilization", "- name: DefaultEvictor\n        args: "
+                            "{priorityThreshold: {name: gone}}\n      - name: HighNodeUtilization")  # fmt: skip
+    policies.policy_create(name="classes", document=missing, author=None)
+    page = ask(client, descheduler="classes@1")
+    assert page.status_code == 422
+    assert 'priorityclasses.scheduling.k8s.io "gone" not found' in html_of(page).replace("&quot;", '"')
+
+
+class TestRest:
+    def test_the_answer_is_that_of_the_page(
+        self, api_as: Callable[..., Any], client_as: Callable[..., Any], demo: Snapshot, spare: str
+    ) -> None:
+        asked = {"cluster": "demo", "descheduler": "spare", "rounds": 2, "minutes": 10}
+        told = api_as("viewer").post(API, asked, format="json")
+        assert told.status_code == 200
+        page = ask(client_as("viewer"), descheduler="spare@1", rounds=2, minutes=10)
+        assert {name: told.data[name] for name in page.context["found"]} == page.context["found"]
+        assert (told.data["policy"], told.data["descheduler"]) == ("default", "spare, revision 1")
+
+    def test_a_document_that_is_not_saved(self, api_as: Callable[..., Any], demo: Snapshot, spare: str) -> None:
+        api = api_as("viewer")
+        told = api.post(API, {"cluster": "demo", "document": SPARE, "rounds": 1}, format="json")
+        assert told.data["evicted"] > 0
+        old = SPARE.replace("v1alpha2", "v1alpha1")
+        refused = api.post(API, {"cluster": "demo", "document": old}, format="json")
+        assert refused.status_code == 400
+        assert "line 1: descheduler/v1alpha1 is not read" in refused.data["errors"][0]["message"]
+        both = api.post(API, {"cluster": "demo", "document": SPARE, "descheduler": "spare"}, format="json")
+        assert both.status_code == 400
+        wrong = api.post(API, {"cluster": "demo", "descheduler": "default"}, format="json")
+        assert wrong.status_code == 422
+
+    def test_a_job_answers_what_takes_long(
+        self, api_as: Callable[..., Any], demo: Snapshot, spare: str, slow: None
+    ) -> None:
+        api = api_as("viewer")
+        told = api.post(API, {"cluster": "demo", "descheduler": "spare"}, format="json")
+        assert told.status_code == 202
+        assert api.get(told["Location"]).data["moves"] is None
+        tasks.answer(str(Question.objects.get().job_id))
+        answered = api.get(told["Location"]).data
+        assert (answered["state"], answered["moves"]["evicted"] > 0) == ("succeeded", True)
