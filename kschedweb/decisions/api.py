@@ -12,18 +12,16 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.decisions import services
+from kschedweb.decisions import services, told
 from kschedweb.decisions.asked import PARAMETERS, AnsweredSerializer, Asked
-from kschedweb.decisions.groups.words import by_itself
-from kschedweb.decisions.kinds import decider
-from kschedweb.decisions.load_aware.api import InForceSerializer, in_force
-from kschedweb.engine import Explanation
+from kschedweb.decisions.inquiring.api import DecisionQuestionSerializer, waiting
+from kschedweb.decisions.inquiring.deciding import decision_ask
+from kschedweb.decisions.inquiring.selectors import answer_of
+from kschedweb.decisions.load_aware.api import InForceSerializer
 from kschedweb.web.heavy import heavy
 
 if TYPE_CHECKING:
-    from rest_framework.request import Request
-
-    from kschedweb.decisions.presentation import Presentation
+    from kschedweb.accounts.typing import ApiRequest
 
 
 class StatusSerializer(serializers.Serializer[Any]):
@@ -57,8 +55,8 @@ class ClassicDecisionSerializer(serializers.Serializer[Any]):
     """What only the decision of a classic policy has."""
 
     version = serializers.CharField(help_text="Which kube-scheduler it is: 1.13 or 1.9.")
-    alwaysCheckAllPredicates = serializers.BooleanField()
-    neverAsked = serializers.ListField(
+    always_check_all_predicates = serializers.BooleanField()
+    never_asked = serializers.ListField(
         child=serializers.CharField(), help_text="Predicates of the policy that the fixed order does not have."
     )
     priorities = serializers.DictField(child=PrioritySerializer(), required=False)
@@ -68,7 +66,7 @@ class CandidateSerializer(serializers.Serializer[Any]):
     """The pods that would be evicted from a node, the most important first."""
 
     pods = serializers.ListField(child=serializers.CharField(), allow_null=True)
-    pdbViolations = serializers.IntegerField(help_text="How many of them a disruption budget would keep.")
+    pdb_violations = serializers.IntegerField(help_text="How many of them a disruption budget would keep.")
 
 
 class PreemptionSerializer(serializers.Serializer[Any]):
@@ -78,6 +76,17 @@ class PreemptionSerializer(serializers.Serializer[Any]):
     node = serializers.CharField()
 
 
+class VerdictGroupSerializer(serializers.Serializer[Any]):
+    """Rejected nodes with the same verdict, as the page groups them."""
+
+    plugin = serializers.CharField()
+    code = serializers.CharField(allow_blank=True)
+    reasons = serializers.ListField(child=serializers.CharField(), help_text="In the scheduler's words.")
+    words = serializers.CharField(allow_blank=True, help_text="In plain words, to follow a number of nodes.")
+    count = serializers.IntegerField(help_text="Number of nodes.")
+    nodes = serializers.ListField(child=serializers.CharField())
+
+
 class DecisionSerializer(AnsweredSerializer):
     """Every filter's verdict and every score on every node, for one pod.
 
@@ -85,78 +94,66 @@ class DecisionSerializer(AnsweredSerializer):
     and ``classic`` is there.
     """
 
-    boundTo = serializers.CharField(help_text="The pod's node; it is explained as if it were not bound. '' if pending.")
+    bound_to = serializers.CharField(help_text="The pod's node, '' if pending; it is explained as if not bound.")
     warnings = serializers.ListField(child=serializers.CharField())
     watermarks = InForceSerializer()
     pod = serializers.CharField()
-    preEnqueue = StatusSerializer(required=False)
-    preFilter = StatusSerializer(required=False)
-    preFilterNodes = serializers.ListField(child=serializers.CharField(), required=False)
+    pre_enqueue = StatusSerializer(required=False)
+    pre_filter = StatusSerializer(required=False)
+    pre_filter_nodes = serializers.ListField(child=serializers.CharField(), required=False)
     rejected = serializers.DictField(child=StatusSerializer())
     filters = serializers.DictField(child=serializers.DictField(child=StatusSerializer()))
     feasible = serializers.ListField(child=serializers.CharField(), allow_null=True)
     scores = serializers.DictField(child=ScoreSerializer(), required=False)
-    skippedScorePlugins = serializers.ListField(child=serializers.CharField(), required=False)
+    skipped_score_plugins = serializers.ListField(child=serializers.CharField(), required=False)
     total = serializers.DictField(child=serializers.IntegerField(), required=False)
+    maximum = serializers.IntegerField(help_text="The highest total that the weights allow, in points.")
+    ranks = serializers.DictField(
+        child=serializers.IntegerField(),
+        help_text="Rank of each feasible node, from 1; equal totals share one.",
+    )
+    shares = serializers.DictField(
+        child=serializers.FloatField(),
+        help_text="Total of each feasible node as a share of `maximum`, 0 to 1. Compare policies by shares and ranks: "
+        "their totals have no common scale.",
+    )
+    verdicts = VerdictGroupSerializer(many=True, help_text="Rejected nodes by verdict, the nearest to fitting first.")
     best = serializers.ListField(child=serializers.CharField(), required=False)
     chosen = serializers.CharField(required=False)
     message = serializers.CharField(required=False, help_text="Without PostFilter's part.")
-    postFilter = serializers.CharField(required=False, help_text="PostFilter's part of the message.")
+    post_filter = serializers.CharField(required=False, help_text="PostFilter's part of the message.")
     asks = serializers.DictField(
         child=serializers.DictField(), required=False, help_text="What Permit plugins would ask of people, by plugin."
     )
     preemption = PreemptionSerializer(required=False)
-    extendersNotAsked = serializers.ListField(child=serializers.CharField(), required=False)
+    extenders_not_asked = serializers.ListField(child=serializers.CharField(), required=False)
     classic = ClassicDecisionSerializer(required=False)
 
 
 @method_decorator(heavy, name="dispatch")
 class DecisionView(APIView):
-    """Why a pod of a snapshot goes where it goes under a policy."""
+    """Why a pod of a snapshot goes where it goes under a policy.
+
+    Of a cluster that is too large to be read here and now a job finds it: 202, and the answer once the job has ended.
+    """
 
     action_required = Action.VIEW
 
     @extend_schema(
         operation_id="decision_retrieve",
-        responses=DecisionSerializer,
+        responses={200: DecisionSerializer, 202: DecisionQuestionSerializer},
         parameters=PARAMETERS,
     )
-    def get(self, request: Request, name: str, namespace: str, pod: str) -> Response:
+    def get(self, request: ApiRequest, name: str, namespace: str, pod: str) -> Response:
         asked = Asked.of(request, name)
-        snapshot, revision, decides = asked.snapshot, asked.revision, decider(asked.revision)
-        case = services.case(snapshot, f"{namespace}/{pod}", revision)
-        explanation = services.with_room(snapshot, case.pod.key, revision)
-        answer = Explanation.to_dict(explanation) | decides.told(case)
-        if explanation.post_filter:
-            answer["postFilter"] = explanation.post_filter
-        if not case.explanation.pre_enqueue.ok:
-            answer["preEnqueue"] = case.explanation.pre_enqueue.to_dict()
-        return Response(
-            {
-                **asked.about,
-                "release": decides.release(case),
-                "boundTo": case.bound_to,
-                "warnings": warnings(decides.present(case)),
-                "watermarks": in_force(snapshot),
-                **answer,
-            }
-        )
-
-
-def warnings(decision: Presentation) -> list[str]:
-    """Warnings for readers of the decision."""
-    case, found = decision.case, []
-    if case.bound_to:
-        found.append(f"The pod is bound to {case.bound_to}; it is explained as if it were not bound.")
-    if not case.explanation.pre_enqueue.ok:
-        found.append(f"The pod is not in the scheduling queue: {case.explanation.pre_enqueue.message}")
-    if missing := decision.missing():
-        found.append(f"Not evaluated by this version: {', '.join(missing)}.")
-    found += filter(None, [by_itself(case)])
-    found += decision.notes()
-    if case.snapshot.problems:
-        found.append(f"{len(case.snapshot.problems)} objects of the snapshot could not be understood and are left out.")
-    return found
+        snapshot, revision, key = asked.snapshot, asked.revision, f"{namespace}/{pod}"
+        if not services.at_hand(snapshot, revision):
+            about: dict[str, Any] = {"snapshot": snapshot, "revision": revision, "pod": key}
+            question = decision_ask(user=request.user, **about)
+            if (answered := answer_of(question)) is None:
+                return waiting(request, question)
+            return Response(answered["answer"])
+        return Response(told.decision(snapshot, services.case(snapshot, key, revision), revision))
 
 
 urlpatterns = [

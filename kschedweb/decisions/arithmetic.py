@@ -9,13 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from django.utils.translation import gettext
 
 from kschedweb.decisions.parts import Arithmetic, Step
 from kschedweb.decisions.presenters import presenter
+from kschedweb.web.units import counted
 
 if TYPE_CHECKING:
     from kschedweb.decisions.case import Case
-    from kschedweb.decisions.matrix import Matrix
+    from kschedweb.decisions.matrix.matrix import Matrix
     from kschedweb.engine.framework.explanation import ScoreColumn
 
 
@@ -28,12 +30,12 @@ def explain(matrix: Matrix, case: Case, node: int, plugin: str) -> Arithmetic:
     column, index = found
     raw, final = int(column.raw[index]), int(column.normalized[index])
     tells = presenter(plugin)
-    result = Arithmetic(name, plugin, tells.about)
+    result = Arithmetic(name, plugin, str(tells.about))
     tells.work(case, node, result)
-    result.steps.append(Step("Raw score", "as the plugin answered", str(raw)))
+    result.steps.append(Step(gettext("Raw score"), gettext("from the plugin"), str(raw)))
     formula = tells.normalization(column.raw.tolist(), raw)
-    result.steps.append(Step("Normalised over the feasible nodes", formula, str(final)))
-    result.steps.append(Step("Weight", f"{final} × {column.weight}", str(final * column.weight)))
+    result.steps.append(Step(gettext("Normalised over the feasible nodes"), formula, str(final)))
+    result.steps.append(Step(gettext("Weight"), f"{final} × {column.weight}", str(final * column.weight)))
     result.steps.append(place(matrix, node))
     return result
 
@@ -42,10 +44,10 @@ def scored(matrix: Matrix, node: int, plugin: str) -> tuple[ScoreColumn, int] | 
     """The plugin's column and the node's place in it, or the reason why there is none."""
     column = next((item for item in matrix.explanation.scores if item.plugin == plugin), None)
     if column is None:
-        return f"{plugin} scored no node for this pod."
+        return gettext("%(plugin)s scored no node for this pod.") % {"plugin": plugin}
     index = matrix.places.get(node)
     if index is None:
-        return f"{matrix.explanation.nodes[node]} was rejected, so it has no score."
+        return gettext("%(nodes)s was rejected, so it has no score.") % {"nodes": matrix.explanation.nodes[node]}
     return column, index
 
 
@@ -55,11 +57,18 @@ def place(matrix: Matrix, node: int) -> Step:
     parts = " + ".join(f"{cell.plugin} {cell.weighted}" for cell in row.cells)
     totals = np.sort(matrix.explanation.total)[::-1]
     if row.margin:
-        place = f"{row.behind} behind the best"
+        place = gettext("%(behind)s behind the best") % {"behind": row.behind}
     elif len(totals) == 1:
-        place = "the only feasible node"
+        place = gettext("the only feasible node")
     elif totals[1] == totals[0]:
-        place = f"shared with {int((totals == totals[0]).sum()) - 1} more"
+        place = gettext("shared with %(other_nodes)s") % {
+            "other_nodes": counted(int((totals == totals[0]).sum()) - 1, "other nodes")
+        }
     else:
-        place = f"{int(totals[0] - totals[1])} ahead of the next"
-    return Step(f"Total, rank {row.rank} of {len(totals)}", f"{parts}; {place}", str(row.total))
+        place = gettext("%(int)s ahead of the next") % {"int": int(totals[0] - totals[1])}
+    assert row.place is not None
+    return Step(
+        gettext("Total, rank %(rank)s of %(totals)s") % {"rank": row.place.rank, "totals": len(totals)},
+        f"{parts}; {place}",
+        str(row.place.total),
+    )

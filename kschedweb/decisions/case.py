@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from kschedweb.engine import Explanation, Pod, Scheduler
 from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.releases.classic import ClassicExplanation, ClassicScheduler, ClassicSnapshot
+from kschedweb.engine.releases.classic.objects import as_of_then
 
 
 @dataclass(frozen=True)
@@ -14,7 +15,8 @@ class Case:
     """One pod against one snapshot under one policy.
 
     ``snapshot`` is the cluster as the scheduler finds it: a bound pod is removed from its node, ``bound_to`` ("" for a
-    pending pod). ``scheduler`` runs over ``snapshot``.
+    pending pod). ``scheduler`` runs over ``snapshot``. ``tried`` is true for a try of a run, false for what would
+    happen now.
     """
 
     snapshot: EngineSnapshot
@@ -22,6 +24,7 @@ class Case:
     scheduler: Scheduler
     explanation: Explanation
     bound_to: str
+    tried: bool = False
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,15 @@ class ClassicCase:
     scheduler: ClassicScheduler
     explanation: ClassicExplanation
     bound_to: str
+    tried: bool = False
 
 
 AnyCase = Case | ClassicCase
+
+
+def case_of(snapshot: EngineSnapshot, pod: Pod, scheduler: Scheduler, explanation: Explanation) -> AnyCase:
+    """The case of a pod of a run that ``scheduler`` explained over ``snapshot``."""
+    if not isinstance(scheduler, ClassicScheduler):
+        return Case(snapshot, pod, scheduler, explanation, "", tried=True)
+    assert isinstance(explanation, ClassicExplanation)
+    return ClassicCase(scheduler.snapshot, as_of_then(pod), scheduler, explanation, "", tried=True)

@@ -26,10 +26,22 @@ Decides = TypeVar("Decides", bound="Scheduler | ClassicScheduler")  # the engine
 Decided = TypeVar("Decided")
 
 
+class CycleFails(Unprocessable):
+    """The scheduling cycle of a pod fails; ``why`` is kube-scheduler's error, which does not name the pod."""
+
+    def __init__(self, pod_key: str, why: str) -> None:
+        super().__init__(f"The scheduling cycle of {pod_key} fails: {why}")
+        self.why = why
+
+
 class Decider(ABC, Generic[Runs, Decides, Decided]):
     @abstractmethod
     def version(self, snapshot: Snapshot) -> tuple[Hashable, ...]:
         """A value that changes with what an answer depends on beside snapshot, pod and policy."""
+
+    @abstractmethod
+    def has_read(self, snapshot: Snapshot, runs: Runs) -> bool:
+        """Whether this process has read what ``scheduler`` reads."""
 
     @abstractmethod
     def scheduler(self, snapshot: Snapshot, runs: Runs) -> Decides:
@@ -42,7 +54,7 @@ class Decider(ABC, Generic[Runs, Decides, Decided]):
     def case(self, scheduler: Decides, pod_key: str) -> Decided:
         """The decision about a pod; a bound pod is removed from its node first.
 
-        Raises NotFound if the snapshot has no such pod, Unprocessable if the scheduling cycle fails.
+        Raises NotFound if the snapshot has no such pod, CycleFails if the scheduling cycle fails.
         """
         pod = self.pod(scheduler.snapshot, pod_key)
         bound_to = pod.node_name
@@ -51,7 +63,7 @@ class Decider(ABC, Generic[Runs, Decides, Decided]):
         try:
             return self._explained(scheduler, pod, bound_to)
         except CycleError as error:
-            raise Unprocessable(f"The scheduling cycle of {pod_key} fails: {error}") from None
+            raise CycleFails(pod_key, str(error)) from None
 
     @staticmethod
     def pod(known: EngineSnapshot, pod_key: str) -> Pod:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kschedweb.decisions.parts import Arithmetic
     from kschedweb.decisions.words import Reading, RejectionReason, Shortage
     from kschedweb.engine import Status
+    from kschedweb.engine.state.columns import Ints
 
 
 class Decision(Presentation):
@@ -43,6 +44,15 @@ class Decision(Presentation):
     def devices(self, node: int) -> DevicesOnNode | None:
         told = inspected(self.case, node)
         return None if told is None else tables(self.case.snapshot.names[node], told)
+
+    def kinds(self, plugin: str) -> Ints | None:
+        return presenter(plugin).kinds(self.case.snapshot, self.case.pod)
+
+    def in_group(self, key: str, node: int, count: int) -> str:
+        status = self.explanation.verdict_at(node)
+        assert status is not None
+        of_kind = presenter(status.plugin).of_kind(self.case.snapshot, self.case.pod, node)
+        return of_kind or super().in_group(key, node, count)
 
     def summary(self, reason: RejectionReason) -> str:
         return presenter(reason.plugin).in_short(self.case.pod, reason.text, reason.about)

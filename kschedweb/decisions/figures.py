@@ -1,95 +1,122 @@
-"""Charts as plain Plotly dicts. The page adds the colours of its theme (charts.ts)."""
+"""The chart of a decision's scores."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
+import plotly.graph_objects as go
+from django.utils.translation import gettext
 
-from kschedweb.web.figures import Chart
+from kschedweb.web.figures import Chart, figure
 
 if TYPE_CHECKING:
-    from kschedweb.decisions.matrix import Matrix
+    from kschedweb.decisions.matrix.columns import Columns
 
 MOST_COLUMNS = 60
 
 
-def scores(decision: Matrix) -> Chart | None:
-    """A chart of each plugin's weighted score on each feasible node, best first; many nodes are binned by total.
+def scores(decision: Columns) -> Chart | None:
+    """A chart of how far each plugin's weighted scores are from their median, best node first.
 
-    ``None`` if nothing was scored.
+    Plugins that give all feasible nodes the same are left out. Many nodes are binned by total. ``None`` if nothing
+    tells the nodes apart.
     """
-    found = decision.explanation
-    if not found.scores or len(found.feasible) < 2:
+    found, spread = decision.explanation, decision.spread
+    if len(found.feasible) < 2 or not spread.differing:
         return None
-    weighted = np.array([column.weighted[decision.order] for column in found.scores], dtype=np.float64)
     names = [found.nodes[node] for node in found.feasible[decision.order].tolist()]
-    totals = found.total[decision.order]
-    plugins = [column.plugin for column in found.scores]
-    drawn = _drawn(decision, weighted)
+    totals, plugins = found.total[decision.order], [found.scores[at].plugin for at in spread.differing]
+    weighted = np.array([found.scores[at].weighted[decision.order] for at in spread.differing], dtype=np.float64)
+    apart = np.array([spread.deviations(at)[decision.order] for at in spread.differing])
     bins = np.array_split(np.arange(len(names)), min(MOST_COLUMNS, len(names)))
     labels = [_label(names, part) for part in bins]
-    sums = np.add.reduceat(weighted, [int(part[0]) for part in bins], axis=1)
-    z = np.round(sums / [len(part) for part in bins], 1)
+    means, apart = np.round(_means(weighted, bins), 1), _means(apart, bins)
     total = [_span(totals[part]) for part in bins]
-    figure = {
-        "data": [
-            {
-                "type": "heatmap",
-                "x": list(range(1, len(bins) + 1)),
-                "y": [plugins[row] for row in drawn],
-                "z": z[drawn].tolist(),
-                "customdata": [[[label, span] for label, span in zip(labels, total, strict=True)]] * len(drawn),
-                "hovertemplate": "%{y}<br>%{customdata[0]}<br>weighted %{z}<br>total %{customdata[1]}<extra></extra>",
-                "colorscale": "Cividis",
-                "colorbar": {"title": {"text": "weighted"}, "thickness": 12},
-                "xgap": 1 if len(bins) <= 30 else 0,
-                "ygap": 1,
-            }
+    said = [
+        [[label, span, _signed(away), mean] for label, span, away, mean in zip(labels, total, *pair, strict=True)]
+        for pair in zip(apart.tolist(), means.tolist(), strict=True)
+    ]
+    in_groups = "" if len(bins) == len(names) else gettext(" in %(bins)s groups") % {"bins": len(bins)}
+    made = figure(
+        [
+            go.Heatmap(
+                x=list(range(1, len(bins) + 1)),
+                y=plugins,
+                z=np.round(spread.scaled(apart), 3).tolist(),
+                zmin=-1,
+                zmax=1,
+                meta={"scale": "diverging"},
+                customdata=said,
+                hovertemplate="%{y}<br>%{customdata[0]}<br>%{customdata[3]} points, %{customdata[2]} from the median"
+                "<br>total %{customdata[1]}<extra></extra>",
+                colorbar=_scale(spread.largest),
+                xgap=1 if len(bins) <= 30 else 0,
+                ygap=1,
+            )
         ],
-        "layout": {
-            "height": 150 + 30 * len(drawn),
-            "xaxis": {
-                "title": {
-                    "text": "nodes, best first"
-                    if len(bins) == len(names)
-                    else f"nodes in {len(bins)} groups, best first"
-                }
-            },
-            "yaxis": {"autorange": "reversed", "automargin": True},
-        },
+        go.Layout(
+            height=150 + 30 * len(plugins),
+            xaxis={"title": {"text": gettext("nodes%(in_groups)s, best first") % {"in_groups": in_groups}}},
+            yaxis={"autorange": "reversed", "automargin": True},
+        ),
+    )
+    rows = [[label, span, *means[:, at].tolist()] for at, (label, span) in enumerate(zip(labels, total, strict=True))]
+    return Chart(
+        made, _summary(decision, names, totals, weighted, plugins), [gettext("Nodes"), gettext("Total"), *plugins], rows
+    )
+
+
+def _means(values: np.ndarray, bins: list[np.ndarray]) -> np.ndarray:
+    sums: np.ndarray = np.add.reduceat(values, [int(part[0]) for part in bins], axis=1)
+    return sums / [len(part) for part in bins]
+
+
+def _scale(largest: float) -> dict[str, object]:
+    """The scale of colours, in points: it goes by square roots (``Spread.scaled``)."""
+    marks = [-1, -0.5, 0, 0.5, 1]
+    texts = [_signed(np.sign(mark) * mark * mark * largest) for mark in marks]
+    return {
+        "title": {"text": gettext("points from<br>the median")},
+        "thickness": 12,
+        "tickvals": marks,
+        "ticktext": texts,
     }
-    rows = [[label, span, *z[:, index].tolist()] for index, (label, span) in enumerate(zip(labels, total, strict=True))]
-    return Chart(figure, _summary(decision, names, totals, weighted, plugins), ["Nodes", "Total", *plugins], rows)
 
 
-def _summary(decision: Matrix, names: list[str], totals: np.ndarray, weighted: np.ndarray, plugins: list[str]) -> str:
+def _signed(points: float) -> str:
+    text = f"{abs(points):.1f}".removesuffix(".0")
+    return text if text == "0" else f"{'−' if points < 0 else '+'}{text}"
+
+
+def _summary(decision: Columns, names: list[str], totals: np.ndarray, weighted: np.ndarray, plugins: list[str]) -> str:
     spread = weighted.max(axis=1) - weighted.min(axis=1)
     most = int(spread.argmax())
-    text = (
-        f"{len(names)} feasible nodes have totals from {int(totals.min())} to {int(totals.max())} of {decision.ceiling}"
-    )
-    if spread[most] == 0:
-        return f"{text}; every plugin gives all of them the same."
     low, high = int(weighted[most].min()), int(weighted[most].max())
-    left_out = [plugins[row] for row in sorted(set(range(len(plugins))) - set(_drawn(decision, weighted)))]
-    alike = f" The same for all, and not drawn: {', '.join(left_out)}." if left_out else ""
-    return f"{text}; {plugins[most]} tells them apart most, from {low} to {high}.{alike}"
-
-
-def _drawn(decision: Matrix, weighted: np.ndarray) -> list[int]:
-    """The rows that are drawn: of a classic policy, where one may weigh 10,000 times another, those that tell nodes
-    apart.
-    """
-    apart: list[int] = np.flatnonzero(weighted.max(axis=1) > weighted.min(axis=1)).tolist()
-    return apart if apart and decision.shows_differences_only else list(range(len(weighted)))
+    return gettext(
+        "%(names)s feasible nodes have totals from %(int)s to %(int2)s of %(ceiling)s. "
+        "%(plugins)s differs most, from %(low)s to %(high)s points."
+    ) % {
+        "names": f"{len(names):,}",
+        "int": f"{int(totals.min()):,}",
+        "int2": f"{int(totals.max()):,}",
+        "ceiling": f"{decision.ceiling:,}",
+        "plugins": plugins[most],
+        "low": low,
+        "high": high,
+    }
 
 
 def _label(names: list[str], part: np.ndarray) -> str:
     first, last = int(part[0]), int(part[-1])
     if first == last:
         return names[first]
-    return f"places {first + 1} to {last + 1} ({names[first]} … {names[last]})"
+    return gettext("places %(value)s to %(value2)s (%(names)s … %(names2)s)") % {
+        "value": f"{first + 1:,}",
+        "value2": f"{last + 1:,}",
+        "names": names[first],
+        "names2": names[last],
+    }
 
 
 def _span(values: np.ndarray) -> str:

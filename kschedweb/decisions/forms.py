@@ -22,14 +22,16 @@ def _percent(label: str, help_text: str, initial: float, maximum: int = 100, ste
 class ConditionsForm(forms.Form):
     """The row of nodes for score curves; the defaults are those of ``Conditions``."""
 
-    pod = _percent("Pod", "Requests, limit and use of the pod, percent of a node.", Conditions.pod)
-    average = _percent("Average", "Mean use of the cluster, percent of allocatable.", Conditions.average)
-    lowest = _percent("Lowest", "Where the row of nodes begins, percent.", Conditions.lowest, maximum=90, step="1")
-    deviation = _percent("Deviation", "Standard deviation of each node's use, percent points.", Conditions.deviation)
-    requested = _percent("Requested", "What pods on each node request, percent of a node.", Conditions.requested)
+    pod = _percent("Pod (% of a node)", "Requests, limit and use of the pod.", Conditions.pod)
+    average = _percent("Average use (%)", "Mean use of the cluster, of allocatable.", Conditions.average)
+    lowest = _percent(
+        "X axis starts at (% used)", "Use of the first node of the row.", Conditions.lowest, maximum=90, step="1"
+    )
+    deviation = _percent("Deviation (% points)", "Standard deviation of each node's use.", Conditions.deviation)
+    requested = _percent("Requested (% of a node)", "What the pods on each node request.", Conditions.requested)
     moving = forms.ChoiceField(
-        label="What differs along the row",
-        help_text="The other figures of each node are at the average.",
+        label="What changes along the X axis",
+        help_text="All other figures of a node stay at the average.",
         choices=list(MOVING.items()),
         required=False,
     )

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
+from django.utils.translation import gettext
+
 if TYPE_CHECKING:
     from kschedweb.decisions.words import Reading
     from kschedweb.engine import Status
@@ -24,6 +26,11 @@ class Stage:
     kind: str = "filter"
 
     @property
+    def counts(self) -> tuple[str, str]:
+        """The nodes that remain and those that it rejects ("" for none), as text."""
+        return f"{self.left:,}", f"−{self.lost:,}" if self.lost else ""
+
+    @property
     def left_width(self) -> str:
         return _width(self.left, self.total)
 
@@ -33,30 +40,59 @@ class Stage:
 
 
 class Cell(NamedTuple):
-    """One plugin's score on one node; ``tint`` 0 (least) to 6 (most) of what the plugin could add."""
+    """One plugin's score on one node; ``step`` -3 (far below the plugin's median) to 3 (far above it)."""
 
     plugin: str
     raw: int
     normalized: int
     weight: int
     weighted: int
-    tint: int
+    step: int
+
+
+@dataclass(frozen=True)
+class Place:
+    """A feasible node's place under a policy: its rank among ``of`` nodes, its total, and the highest possible one."""
+
+    rank: int
+    of: int
+    total: int
+    ceiling: int
+
+    @property
+    def share(self) -> float:
+        """The total as a share of the highest possible one, 0 to 1."""
+        return self.total / self.ceiling if self.ceiling else 0.0
+
+    @property
+    def percent(self) -> str:
+        return f"{100 * self.share:.1f} %"
+
+    @property
+    def words(self) -> str:
+        return gettext("rank %(rank)s of %(of)s, %(percent)s of the maximum") % {
+            "rank": f"{self.rank:,}",
+            "of": f"{self.of:,}",
+            "percent": self.percent,
+        }
 
 
 @dataclass(frozen=True)
 class NodeRow:
-    """One node of the matrix. Rejected nodes have a ``status`` and a ``reading``, feasible ones ``cells``."""
+    """One node of the matrix. Rejected nodes have a ``status`` and a ``reading``, feasible ones a ``place`` and cells.
+
+    ``other`` is its place under the other policy of a comparison, which chose it if ``other_chosen``.
+    """
 
     node: str
-    rank: int = 0
-    total: int = 0
+    place: Place | None = None
     margin: int = 0
     chosen: bool = False
     cells: tuple[Cell, ...] = ()
     status: Status | None = None
     reading: Reading | None = None
-    other: int | None = None
-    difference: int | None = None
+    other: Place | None = None
+    other_chosen: bool = False
 
     @property
     def link(self) -> str:
@@ -67,6 +103,71 @@ class NodeRow:
     def behind(self) -> int:
         """The distance from the highest total."""
         return -self.margin
+
+
+@dataclass(frozen=True)
+class VerdictGroup:
+    """Rejected nodes with the same verdict: ``nodes`` are their positions, ``names`` the first of their names.
+
+    ``key`` names the group in addresses. ``words`` are plain ones, which follow a count of nodes; "" if the message
+    says it all. A single node has its ``reading``.
+    """
+
+    key: str
+    plugin: str
+    code: str
+    reasons: tuple[str, ...]
+    words: str
+    nodes: tuple[int, ...]
+    names: tuple[str, ...]
+    reading: Reading | None = None
+
+    @property
+    def count(self) -> int:
+        return len(self.nodes)
+
+    @property
+    def message(self) -> str:
+        return ", ".join(self.reasons)
+
+    @property
+    def hidden(self) -> int:
+        """How many nodes are not named."""
+        return len(self.nodes) - len(self.names)
+
+
+class Cost(NamedTuple):
+    """The points that a plugin gives a node, those that it gives the node it is compared with, and the difference."""
+
+    plugin: str
+    points: int
+    beside: int
+
+    @property
+    def difference(self) -> int:
+        return self.points - self.beside
+
+    @property
+    def distance(self) -> int:
+        return abs(self.difference)
+
+
+@dataclass(frozen=True)
+class Against:
+    """A feasible node against ``node``: the winner, or the runner-up if it is the winner itself.
+
+    ``ahead`` is its lead in points, negative if it is behind. ``costs`` are the plugins that tell the two apart, what
+    costs it most first; ``gains`` those that give it more.
+    """
+
+    node: str
+    ahead: int
+    costs: tuple[Cost, ...]
+    gains: tuple[Cost, ...]
+
+    @property
+    def behind(self) -> int:
+        return -self.ahead
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,17 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from django.utils.translation import gettext, gettext_noop
 
 from kschedweb.decisions import words
-from kschedweb.decisions.matrix import Matrix
+from kschedweb.decisions.matrix.matrix import Matrix
 from kschedweb.decisions.parts import Arithmetic, Headline, Miss
+from kschedweb.decisions.titles import FITS, STUCK, Standing
 from kschedweb.engine.framework.explanation import FEASIBLE
 from kschedweb.engine.framework.status import Code
 from kschedweb.engine.plugins.humanapproval import words as waiting
 from kschedweb.web.units import amount
+from kschedweb.web.units import counted as counted_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,8 +27,11 @@ if TYPE_CHECKING:
     from kschedweb.engine import Explanation, Status
     from kschedweb.engine.releases.classic import Algorithm
 
-UNKNOWN = "The scheduler's answer hangs on what is not simulated here, so none is given."
-TIED = "kube-scheduler takes one of the nodes with the highest total; the first in its order is shown."
+UNKNOWN = gettext_noop("The answer depends on something that is not simulated here, so none is given.")
+UNSCORED = gettext_noop("Nothing scores nodes under this policy, so every node scores 1.")
+TIED = gettext_noop(
+    "kube-scheduler picks one of the nodes with the highest total at random; the first in its order is shown."
+)
 
 
 class Presentation(Matrix, ABC):
@@ -86,7 +92,12 @@ class Presentation(Matrix, ABC):
         assert status is not None
         reading, lacking, name = self.read(node, status), self.shortages(node), found.nodes[node]
         if status.plugin in self.fits and lacking and len(lacking) == len(status.reasons):
-            return Miss(name, reading, f"{name} lacks only {' and '.join(map(str, lacking))}")
+            return Miss(
+                name,
+                reading,
+                gettext("%(name)s lacks only %(listed)s")
+                % {"name": name, "listed": words.listed([str(one) for one in lacking])},
+            )
         text = reading.text if name in reading.text else f"{name}: {reading.text}"
         return Miss(name, reading, text)
 
@@ -102,7 +113,12 @@ class Presentation(Matrix, ABC):
         if self.waiting:
             return self._held(name)
         if (unknown := self.explanation.unsimulated()) is not None:
-            return Headline(f"{name} cannot be judged: {unknown.about[0]}", "amber", [UNKNOWN], unknown.message)
+            return Headline(
+                gettext("%(name)s cannot be judged: %(about)s") % {"name": name, "about": unknown.about[0]},
+                "amber",
+                [gettext(UNKNOWN)],
+                unknown.message,
+            )
         if self.explanation.chosen is None:
             return self._unschedulable(name)
         return self._scheduled(name)
@@ -110,94 +126,136 @@ class Presentation(Matrix, ABC):
     def _held(self, name: str) -> Headline:
         status = self.explanation.pre_enqueue
         if status.plugin == "SchedulingGates":
-            details = f"A gated pod is not scheduled until its gates are removed. {self._without_gates()}"
-            return Headline(f"{name} is gated: {status.message}", "amber", [details], status.message)
-        details = f"{status.plugin} keeps it out of the queue until that has changed."
-        return Headline(f"{name} is not tried: {status.message}", "amber", [details], status.message)
+            details = gettext("A gated pod is not scheduled until its gates are removed. %(without_gates)s") % {
+                "without_gates": self._without_gates()
+            }
+            return Headline(
+                gettext("%(name)s is gated: %(message)s") % {"name": name, "message": status.message},
+                "amber",
+                [details],
+                status.message,
+            )
+        details = gettext("%(plugin)s keeps it out of the queue until that changes.") % {"plugin": status.plugin}
+        return Headline(
+            gettext("%(name)s is not tried: %(message)s") % {"name": name, "message": status.message},
+            "amber",
+            [details],
+            status.message,
+        )
 
     def _without_gates(self) -> str:
         chosen = self.explanation.chosen
         if chosen is None:
-            return "Without them it would fit nowhere."
-        return f"Without them it would go to {self.explanation.nodes[chosen]}, as shown below."
+            return gettext("Without them, it would fit nowhere.")
+        return gettext("Without them, it would go to %(nodes)s, as shown below.") % {
+            "nodes": self.explanation.nodes[chosen]
+        }
+
+    @property
+    def standing(self) -> Standing:
+        """Where the pod is, against where it would go."""
+        if not self.case.bound_to:
+            return Standing.TRIED if self.case.tried else Standing.PENDING
+        return Standing.HERE if self.case.bound_to == self.explanation.node else Standing.ELSEWHERE
 
     def _unschedulable(self, name: str) -> Headline:
-        found = self.explanation
-        reasons, total = self.reasons(), len(found.nodes)
-        bound = f" It runs on {self.case.bound_to} now, but would not be placed again." if self.case.bound_to else ""
-        verb = "would not fit" if self.case.bound_to else "is pending"
-        details = [bound.strip()] if bound else []
-        details += self.notes()
+        title = STUCK[self.standing].format(pod=name, bound=self.case.bound_to, why=self._why())
+        return Headline(title, "red", [*self._as_if_unbound(), *self.notes()], self.explanation.message)
+
+    def _why(self) -> str:
+        """Why no node is feasible."""
+        found, reasons = self.explanation, self.reasons()
         if found.pre_filter is not None:
-            return Headline(f"{name} {verb}: {found.pre_filter.message}", "red", details, found.message)
+            return found.pre_filter.message
         if not reasons and found.pre_filter_nodes is not None:
-            named = ", ".join(found.pre_filter_nodes[:3])
-            title = f"{name} {verb}: it may only run on {named}, and the cluster has no such node"
-            return Headline(title, "red", details, found.message)
+            return gettext("it may only run on %(listed)s, and the cluster has no such node") % {
+                "listed": ", ".join(found.pre_filter_nodes[:3])
+            }
         if not reasons:
-            return Headline(f"{name} {verb}: {found.message or 'there are no nodes'}", "red", details, found.message)
+            return found.message or gettext("there are no nodes")
         if len(reasons) == 1:
-            title = f"{name} {verb}: {self._none(reasons[0][0])}"
-        else:
-            listed = [f"{number} {self._counted(reason, number)}" for reason, number in reasons[:3]]
-            left = len(reasons) - 3
-            more = "" if left < 1 else "; and one more reason" if left == 1 else f"; and {left} more reasons"
-            title = f"{name} {verb}: of {total} nodes, {'; '.join(listed)}{more}"
-        return Headline(title, "red", details, found.message)
+            return self._none(reasons[0][0])
+        listed = [
+            gettext("%(number)s %(what)s") % {"number": f"{number:,}", "what": self._counted(reason, number)}
+            for reason, number in reasons[:3]
+        ]
+        left = len(reasons) - 3
+        more = (
+            ""
+            if left < 1
+            else gettext("; and 1 more reason")
+            if left == 1
+            else gettext("; and %(left)s more reasons") % {"left": left}
+        )
+        return gettext("of %(nodes)s nodes, %(listed)s%(more)s") % {
+            "nodes": f"{len(found.nodes):,}",
+            "listed": "; ".join(listed),
+            "more": more,
+        }
+
+    def _as_if_unbound(self) -> list[str]:
+        if not self.case.bound_to:
+            return []
+        return [
+            gettext("Explained as if it were not on %(bound_to)s yet, in the cluster as the snapshot has it.")
+            % {"bound_to": self.case.bound_to}
+        ]
 
     def _scheduled(self, name: str) -> Headline:
-        found = self.explanation
-        assert found.chosen is not None
-        node, top = found.nodes[found.chosen], int(found.total.max())
-        details = []
-        if self.case.bound_to:
-            where = "the same node" if self.case.bound_to == node else f"{node}, not {self.case.bound_to}"
-            details.append(
-                f"It is bound to {self.case.bound_to}; this explains it as if it were not bound yet, "
-                f"in the cluster as it is now, and the choice would be {where}."
-            )
+        found, says = self.explanation, FITS[self.standing]
+        top = int(found.total.max())
+        details = self._as_if_unbound()
         details += [held(asked) for asked in found.asks.values()] + self.notes()
+        if found.unscored:
+            details.append(gettext(UNSCORED))
+        about: dict[str, object] = {"pod": name, "bound": self.case.bound_to, "node": found.node}
+        about |= {"total": top, "maximum": self.ceiling}
         if len(found.feasible) == 1:
-            return Headline(f"{name} goes to {node}, the only node that can run it", "blue", details)
+            return Headline(says.only.format(**about), "blue", details)
         if len(found.best) > 1:
-            others = "1 other node" if len(found.best) == 2 else f"{len(found.best) - 1} other nodes"
-            details.append(self.tied)
-            title = f"{name} goes to {node}: {top} of {self.ceiling}, shared with {others}"
-            return Headline(title, "blue", details)
-        second = int(self.order[1])
-        margin = top - int(found.total[second])
-        behind = found.nodes[int(found.feasible[second])]
-        decided = self.decided_by(int(self.order[0]), second)
-        return Headline(
-            f"{name} goes to {node}: {top} of {self.ceiling}, {margin} ahead of {behind}; {decided} decided",
-            "blue",
-            details,
-        )
+            details.append(gettext(self.tied))
+            others = counted_nodes(len(found.best) - 1, "other nodes")
+            return Headline(says.shared.format(**about, others=others), "blue", details)
+        first, second = self.order[:2].tolist()
+        about |= {"margin": top - int(found.total[second]), "second": found.nodes[int(found.feasible[second])]}
+        return Headline(says.ahead.format(**about, plugin=self.decided_by(first, second)), "blue", details)
 
     def reasons(self) -> list[tuple[words.RejectionReason, int]]:
         """Why nodes were rejected, with the number of nodes for each reason."""
         return histogram(self.explanation)
 
+    def in_group(self, key: str, node: int, count: int) -> str:
+        status = self.explanation.verdict_at(node)
+        assert status is not None
+        said = [self._counted(words.RejectionReason(status.plugin, *told), count) for told in status.told]
+        return "; ".join(dict.fromkeys(said))
+
     def _none(self, reason: words.RejectionReason) -> str:
         """The sentence for a reason that keeps the pod from every node."""
         if reason.plugin in self.fits and (asked := self.case.pod.requests.get(reason.about, 0)):
-            return f"no node has {amount(asked, reason.about)}{words.of(reason.about)} free"
-        return f"every node {self.summary(reason)}"
+            return gettext("no node has %(asked)s%(of)s free") % {
+                "asked": amount(asked, reason.about),
+                "of": words.of(reason.about),
+            }
+        return gettext("every node %(summary)s") % {"summary": self.summary(reason)}
 
     def _counted(self, reason: words.RejectionReason, number: int) -> str:
         text = self.summary(reason)
         if number == 1:
             return text
-        verb, _, rest = text.partition(" ")
+        verb, space, rest = text.partition(" ")
+        # Other languages than English have one form.
         plural = {"has": "have", "is": "are", "does": "do", "lacks": "lack", "would": "would"}.get(verb, verb)
-        return f"{plural} {rest}"
+        return f"{plural}{space}{rest}"
 
 
 def held(asked: dict[str, Any]) -> str:
     """A few sentences that say that the pod would wait for people, and why."""
-    because = f", because {'; '.join(asked['why'])}" if asked["why"] else ""
-    after = "bound all the same" if asked["onTimeout"] == "Allow" else "rejected"
-    text = f"Before it is bound it would be {waiting(asked)}{because}. Without an answer it is then {after}."
+    because = gettext(", because %(listed)s") % {"listed": "; ".join(asked["why"])} if asked["why"] else ""
+    after = gettext("bound anyway") if asked["onTimeout"] == "Allow" else gettext("rejected")
+    text = gettext(
+        "Before it is bound, it would be %(waiting)s%(because)s. Without an answer it would be %(after)s."
+    ) % {"waiting": waiting(asked), "because": because, "after": after}
     return f"{text} {asked['reason']}" if asked["reason"] else text
 
 

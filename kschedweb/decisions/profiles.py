@@ -23,6 +23,9 @@ class ProfilesDecider(Decider[Configuration, Scheduler, Case]):
     def version(self, snapshot: Snapshot) -> tuple[Hashable, ...]:
         return snapshots.version(snapshot)
 
+    def has_read(self, snapshot: Snapshot, runs: Configuration) -> bool:
+        return snapshots.has_read(snapshot, runs.release.counting)
+
     def scheduler(self, snapshot: Snapshot, runs: Configuration) -> Scheduler:
         return Scheduler(snapshots.engine_snapshot(snapshot, runs.release.counting), runs)
 

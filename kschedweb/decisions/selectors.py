@@ -10,9 +10,9 @@ from django.db.models.functions import Concat
 from kschedweb.clusters.models import PodRow
 from kschedweb.clusters.selectors import cluster_get, snapshot_current, snapshot_get
 from kschedweb.engine.releases.classic.describing import described
-from kschedweb.policies.kinds import CONVERTIBLE, WITH_PROFILES
+from kschedweb.policies.kinds import CONVERTIBLE, DECIDING
 from kschedweb.policies.models import Revision
-from kschedweb.policies.selectors import algorithm, policy_get, profiles_only, revision_get
+from kschedweb.policies.selectors import algorithm, deciding_only, policy_get, profiles_only, revision_get
 from kschedweb.web.errors import NotFound
 
 if TYPE_CHECKING:
@@ -34,29 +34,32 @@ def snapshot_asked(cluster: str, snapshot: str = "") -> Snapshot:
     return current
 
 
-def revision_asked(policy: str, number: str = "") -> Revision:
-    """Revision ``number`` of ``policy``, or the newest if ``number`` is empty. Raises Http404 or NotFound."""
+def revision_asked(policy: str, number: str = "", path: str = "") -> Revision:
+    """Revision ``number`` of ``policy``, or the newest if ``number`` is empty.
+
+    Raises Http404 or NotFound, and Unprocessable at the field ``path`` for a policy that places no pod by itself.
+    """
     if "\0" in policy:  # PostgreSQL refuses it in any text.
         raise NotFound("There is no policy of this name.")
     if number and not (number.isascii() and number.isdecimal() and len(number) < 10):
         raise NotFound(f"{number!r} is not the number of a revision.")
-    return revision_get(policy_get(policy), int(number) if number else None)
+    return deciding_only(revision_get(policy_get(policy), int(number) if number else None), path)
 
 
-def revision_named(text: str) -> Revision:
-    """The revision that ``text`` names as "policy" or "policy@number". Raises Http404 or NotFound."""
+def revision_named(text: str, path: str = "") -> Revision:
+    """The revision that ``text`` names as "policy" or "policy@number". Raises as ``revision_asked``."""
     policy, _, number = text.partition("@")
-    return revision_asked(policy, number)
+    return revision_asked(policy, number, path)
 
 
 def profiles_asked(policy: str, number: str = "", path: str = "policy") -> Revision:
     """As ``revision_asked``; raises Unprocessable at the field ``path`` for a classic policy."""
-    return profiles_only(revision_asked(policy, number), path)
+    return profiles_only(revision_asked(policy, number, path), path)
 
 
 def profiles_named(text: str, path: str = "policy") -> Revision:
     """As ``revision_named``; raises Unprocessable at the field ``path`` for a classic policy."""
-    return profiles_only(revision_named(text), path)
+    return profiles_only(revision_named(text, path), path)
 
 
 def neighbours(snapshot: Snapshot, namespace: str, pod: str) -> tuple[PodRow | None, PodRow | None]:
@@ -68,13 +71,13 @@ def neighbours(snapshot: Snapshot, namespace: str, pod: str) -> tuple[PodRow | N
 
 
 def revisions_to_compare(kinds: Iterable[str] | None = None) -> QuerySet[Revision]:
-    """The newest revision of each policy, or of each of ``kinds``, for a chooser."""
-    listed = Revision.objects.filter(**({} if kinds is None else {"policy__kind__in": kinds}))
+    """The newest revision of each policy of ``kinds``, by default of all that place pods, for a chooser."""
+    listed = Revision.objects.filter(policy__kind__in=DECIDING if kinds is None else kinds)
     return listed.select_related("policy").defer("document").order_by("policy__name", "-number")[:200]
 
 
-def policy_choices(kinds: Iterable[str] = WITH_PROFILES) -> list[tuple[str, str]]:
-    """The newest revisions of ``kinds`` as choices of a form: (``name@revision``, label)."""
+def policy_choices(kinds: Iterable[str] | None = None) -> list[tuple[str, str]]:
+    """The newest revisions, or those of ``kinds``, as choices of a form: (``name@revision``, label)."""
     return [
         (f"{one.policy.name}@{one.number}", f"{one.policy.name}, revision {one.number}")
         for one in revisions_to_compare(kinds)

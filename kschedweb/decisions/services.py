@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import partial
 from threading import Lock, RLock
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlencode
 from weakref import WeakValueDictionary
 
 from kschedweb.decisions import snapshots
+from kschedweb.decisions.decider import CycleFails
 from kschedweb.decisions.kinds import PROFILES, decider
+from kschedweb.decisions.pending.outcomes import DecisionSummary, kept
+from kschedweb.decisions.pending.outcomes import forget as forget_kept
 from kschedweb.decisions.presentation import last_reasons
 from kschedweb.engine import Explanation, Scheduler
 from kschedweb.policies.selectors import runs
@@ -33,15 +36,7 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 
-@dataclass(frozen=True)
-class DecisionSummary:
-    """The short form for lists; ``node`` is "" if the pod fits nowhere, and then ``message`` says why."""
-
-    node: str
-    feasible: int
-    message: str
-    reasons: tuple[str, ...] = ()
-
+LISTED_AT_ONCE = 4_000_000  # bytes of objects that a list reads for its pending pods, once a process: some 0.3 s
 
 _locks: WeakValueDictionary[UUID, RLock] = WeakValueDictionary()
 _lock = Lock()
@@ -76,6 +71,27 @@ def case(snapshot: Snapshot, pod_key: str, revision: Revision) -> AnyCase:
     with alone(snapshot):
         found: AnyCase = _cases.get((*decides.version(snapshot), revision.pk, pod_key), make)
         return found
+
+
+def at_hand(snapshot: Snapshot, revision: Revision, most: int | None = None) -> bool:
+    """Whether a request may ask what ``revision`` decides: this process has read the cluster for it, or it is small.
+
+    A small one has at most ``most`` bytes, and no more than a request may read.
+    """
+    if snapshot.size <= min(snapshots.READ_AT_ONCE, snapshots.READ_AT_ONCE if most is None else most):
+        return True
+    return decider(revision).has_read(snapshot, runs(revision, snapshot.cluster.server_version))
+
+
+def about(snapshot: Snapshot, revision: Revision) -> dict[str, Any]:
+    """What an answer is about, as ``asked.AboutSerializer``, in JSON."""
+    return {"snapshot": str(snapshot.pk), "policy": revision.policy.name, "revision": revision.number}
+
+
+def address(path: str, snapshot: Snapshot, revision: Revision, **query: object) -> str:
+    """The page at ``path`` about this snapshot and revision, whatever is the newest; empty values are left out."""
+    named = {"policy": revision.policy.name, "revision": revision.number, "snapshot": snapshot.pk, **query}
+    return f"{path}?{urlencode({name: value for name, value in named.items() if value})}"
 
 
 def scheduler_of(snapshot: Snapshot, revision: Revision) -> Any:
@@ -120,19 +136,32 @@ def side_case(snapshot: Snapshot, pod_key: str, side: ScoringSide) -> Case:
 
 
 def outcomes(
-    snapshot: Snapshot, revision: Revision, pod_keys: Iterable[str], *, seconds: float = 10.0
+    snapshot: Snapshot,
+    revision: Revision,
+    pod_keys: Iterable[str],
+    *,
+    seconds: float = 10.0,
+    most: int | None = None,
 ) -> dict[str, DecisionSummary]:
-    """The decision about each pod; stops after ``seconds``, but the first pod is always there."""
-    found: dict[str, DecisionSummary] = {}
+    """The decision about each pod, as a job kept it or as it is now found; the latter stops after ``seconds``.
+
+    The first pod that was not kept is always found, except in a cluster that is not ``at_hand``.
+    """
+    known_before, keys = kept(snapshot, revision), list(pod_keys)
+    found = {key: known_before[key] for key in keys if key in known_before}
+    if len(found) == len(keys) or not at_hand(snapshot, revision, most):
+        return found
     version = decider(revision).version(snapshot)
     begun = 0.0
-    for key in pod_keys:
+    for key in keys:
+        if key in found:
+            continue
         kept_under = (*version, revision.pk, key)
         known = _outcomes.peek(kept_under)
         if known is None:
             if begun and monotonic() - begun > seconds:
                 continue
-            known = _outcome(snapshot, revision, key)
+            known = outcome(snapshot, revision, key)
             # The time of reading the snapshot does not count: it happens once.
             begun = begun or monotonic()
             _outcomes.put(kept_under, known)
@@ -155,13 +184,17 @@ def forget() -> None:
 
 def forget_answers() -> None:
     """Clear what depends on policies, not the engine's snapshots; for tests that share a snapshot."""
+    forget_kept()
     for cache in (_schedulers, _cases, _rooms, _outcomes):
         cache.clear()
 
 
-def _outcome(snapshot: Snapshot, revision: Revision, pod_key: str) -> DecisionSummary:
+def outcome(snapshot: Snapshot, revision: Revision, pod_key: str) -> DecisionSummary:
+    """The decision about one pod, which nothing keeps."""
     try:
         explanation = explain(snapshot, pod_key, revision)
+    except CycleFails as error:
+        return DecisionSummary("", 0, error.detail, (error.why,))
     except (NotFound, Unprocessable) as error:
         return DecisionSummary("", 0, error.detail, (error.detail,))
     held = explanation.pre_enqueue

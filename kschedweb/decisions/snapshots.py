@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from kschedweb.clusters.models import Snapshot
 
+READ_AT_ONCE = 60_000_000  # bytes of objects that a request may read, once a process: some 5 s of one core
+
 _bases: LRU[EngineSnapshot] = LRU(4)
 _snapshots: LRU[EngineSnapshot] = LRU(8)
 _classics: LRU[ClassicSnapshot] = LRU(4)
@@ -24,6 +26,21 @@ _classics: LRU[ClassicSnapshot] = LRU(4)
 def version(snapshot: Snapshot) -> tuple[Hashable, ...]:
     """A version of the figures for ``snapshot``, on which answers depend; figures of its time may still come in."""
     return (snapshot.pk, utilisation.version(snapshot))
+
+
+def at_hand(snapshot: Snapshot) -> bool:
+    """Whether a request may ask for ``engine_snapshot``: it is small, or this process has read it already."""
+    return snapshot.size <= READ_AT_ONCE or has_read(snapshot)
+
+
+def has_read(snapshot: Snapshot, counting: Counting = COUNTING) -> bool:
+    """Whether this process has read ``engine_snapshot`` already."""
+    return (snapshot.pk, counting) in _bases.cached()
+
+
+def has_read_classic(snapshot: Snapshot) -> bool:
+    """As ``has_read``, for ``classic_snapshot``."""
+    return snapshot.pk in _classics.cached()
 
 
 def engine_snapshot(snapshot: Snapshot, counting: Counting = COUNTING) -> EngineSnapshot:

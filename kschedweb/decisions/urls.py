@@ -8,16 +8,22 @@ from kschedweb.decisions import views
 from kschedweb.decisions.classic import views as classic_views
 from kschedweb.decisions.editing import views as editing_views
 from kschedweb.decisions.groups import views as group_views
+from kschedweb.decisions.inquiring import views as inquiring_views
 from kschedweb.decisions.load_aware import views as load_views
+from kschedweb.decisions.together import views as together_views
+from kschedweb.web.moved import moved
 
 urlpatterns = [
     path("decision/<slug:cluster>/<str:namespace>/<str:pod>/", views.decision, name="decision"),
     path("decision/<slug:cluster>/<str:namespace>/<str:pod>/nodes/", views.node_names, name="decision-nodes"),
+    path("clusters/<slug:cluster>/together/", together_views.page, name="decisions-together"),
+    path("decisions/questions/<uuid:question_id>/", inquiring_views.answer, name="decision-answer"),
     path("clusters/<slug:cluster>/podgroups/", group_views.everything, name="pod-groups"),
     path("clusters/<slug:cluster>/podgroups/<str:namespace>/<path:group>/", group_views.one, name="pod-group"),
     path("policies/<slug:name>/edit/effect/", editing_views.policy_effect, name="policy-effect"),
     path("classic/", classic_views.everything, name="classic"),
     path("classic/<str:name>/", classic_views.one, name="classic-entry"),
-    path("watermarks/policies/", load_views.policies, name="watermark-policies"),
-    path("watermarks/policies/pods/", load_views.pod_names, name="watermark-policies-pods"),
+    path("load-aware/", load_views.policies, name="load-aware"),
+    path("load-aware/pods/", load_views.pod_names, name="load-aware-pods"),
+    moved("watermarks/policies/", "load-aware"),
 ]

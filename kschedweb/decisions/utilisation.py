@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -78,3 +78,9 @@ def in_force(engine: EngineSnapshot, snapshot: Snapshot) -> InForce:
 def known(engine: EngineSnapshot, snapshot: Snapshot) -> InForce | None:
     """As ``in_force``, but ``None`` if nothing is known."""
     return in_force(engine, snapshot) if engine.watermarks is not None else None
+
+
+def told(found: InForce) -> dict[str, Any]:
+    """``found`` for REST."""
+    ages = {"youngest": found.youngest, "oldest": found.oldest}
+    return {"origin": found.source, "nodes": found.nodes, **ages, "late": found.late}

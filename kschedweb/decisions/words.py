@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from django.utils.translation import gettext
+
 from kschedweb.web.units import amount
 
 
@@ -49,5 +51,5 @@ def of(resource: str) -> str:
 def listed(items: list[str]) -> str:
     items = list(dict.fromkeys(items))
     if len(items) < 2:
-        return items[0] if items else "something"
-    return f"{', '.join(items[:-1])} and {items[-1]}"
+        return items[0] if items else gettext("something")
+    return gettext("%(items)s and %(last)s") % {"items": ", ".join(items[:-1]), "last": items[-1]}

@@ -78,6 +78,8 @@ crane_texts = st.dictionaries(
 )
 share = st.one_of(st.none(), st.floats(0, 130), st.integers(0, 100).map(float))
 
+curve = st.lists(st.one_of(st.just(math.nan), st.floats(0, 4)), min_size=24, max_size=24).map(np.array)
+
 
 @st.composite
 def container(draw: st.DrawFn) -> Json:
@@ -128,7 +130,8 @@ def watermarks(draw: st.DrawFn, names: list[str]) -> Watermarks:
     if draw(st.booleans()):
         use = {key: draw(st.floats(0, 4)) for key in ("15m", "1h", "1d") if draw(st.booleans())}
         workloads["d/Deployment/web"] = {"cpu": use, "memory": {"15m": float(draw(st.integers(0, 8 * GIB)))}}
-    return Watermarks(names, NOW - np.array(ages), figures, workloads, "a test")
+    curves = draw(st.dictionaries(st.just("d/Deployment/web"), curve, max_size=1))
+    return Watermarks(names, NOW - np.array(ages), figures, workloads, "a test", curves=curves)
 
 
 def decided(snapshot: EngineSnapshot, asked: Pod, side: ScoringSide) -> Decision:

@@ -13,11 +13,15 @@ from kschedweb.clusters.models import Snapshot
 from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.config import Release
 from kschedweb.policies.models import Revision
+from kschedweb.web.rest import snake_case
 
 from .conftest import HEAD, MOST, RATIO, Json
 
 ADDRESS = "/api/v1/clusters/demo/pods/{}/decision/"
-OURS = ("snapshot", "policy", "revision", "release", "boundTo", "warnings", "watermarks", "preEnqueue", "postFilter")
+OURS = (
+    "snapshot", "policy", "revision", "release", "bound_to", "warnings", "watermarks", "pre_enqueue", "post_filter",
+    "maximum", "ranks", "shares", "verdicts",
+)  # fmt: skip
 
 
 def scheduler_part(answer: Json) -> Json:
@@ -66,20 +70,49 @@ def test_the_answer_equals_the_real_schedulers(
     for wanted in expected["pods"]:
         answer = api_as("viewer").get(ADDRESS.format(wanted["pod"]), {"policy": "asked"})
         assert answer.status_code == 200
-        assert comparable(scheduler_part(answer.json())) == comparable(scheduler_part(wanted))
+        assert comparable(scheduler_part(answer.json())) == comparable(scheduler_part(snake_case(wanted)))
 
 
 def test_it_says_which_snapshot_and_revision_were_asked(demo: Snapshot, api_as: Callable[[str], Any]) -> None:
     answer = api_as("viewer").get(ADDRESS.format("ml/notebook")).json()
     assert (answer["snapshot"], answer["policy"], answer["revision"]) == (str(demo.pk), "default", 1)
-    assert answer["boundTo"] == ""
+    assert answer["bound_to"] == ""
+
+
+def test_ranks_and_shares_hold_policies_of_different_scales_together(
+    demo: Snapshot, classic: Callable[..., Revision], api_as: Callable[[str], Any]
+) -> None:
+    classic(priorities=[{"name": "LeastRequestedPriority", "weight": 2}])
+    for name, maximum in (("default", 900), ("old", 20)):
+        answer = api_as("viewer").get(ADDRESS.format("ml/notebook"), {"policy": name}).json()
+        totals = answer["total"]
+        assert answer["maximum"] == maximum
+        assert answer["shares"] == {node: round(total / maximum, 6) for node, total in totals.items()}
+        assert answer["ranks"] == {
+            node: 1 + sum(other > total for other in totals.values()) for node, total in totals.items()
+        }
+
+
+def test_equal_verdicts_are_told_as_groups_with_what_tells_them_apart(
+    demo: Snapshot, api_as: Callable[[str], Any]
+) -> None:
+    answer = api_as("viewer").get(ADDRESS.format("analytics/cube-builder")).json()
+    groups = answer["verdicts"]
+    assert sorted(node for group in groups for node in group["nodes"]) == sorted(answer["rejected"])
+    for group in groups:
+        assert group["count"] == len(group["nodes"])
+        told = {json.dumps(answer["rejected"][node], sort_keys=True) for node in group["nodes"]}
+        assert told == {json.dumps({key: group[key] for key in ("plugin", "code", "reasons")}, sort_keys=True)}
+    tainted = [group["words"] for group in groups if group["plugin"] == "TaintToleration"]
+    assert "untolerated taint {dedicated=database:NoSchedule}" in tainted
+    assert len(set(tainted)) == len(tainted) > 1
 
 
 def test_a_bound_pod_comes_with_a_warning(demo: Snapshot, api_as: Callable[[str], Any]) -> None:
     pod = demo.pods.filter(pending=False).exclude(node="").first()
     assert pod is not None
     answer = api_as("viewer").get(ADDRESS.format(f"{pod.namespace}/{pod.name}")).json()
-    assert answer["boundTo"] == pod.node
+    assert answer["bound_to"] == pod.node
     assert any("as if it were not bound" in warning for warning in answer["warnings"])
 
 
@@ -96,9 +129,9 @@ def test_extenders_of_a_policy_are_named_and_not_asked(
     chosen = [answer for answer in answers if "chosen" in answer]
     assert chosen
     for answer in answers:
-        warned = f"Not evaluated by this version: extender {url}." in answer["warnings"]
+        warned = f"Not evaluated here: extender {url}." in answer["warnings"]
         assert warned == ("chosen" in answer)
-        assert answer.get("extendersNotAsked", []) == ([url] if warned else [])
+        assert answer.get("extenders_not_asked", []) == ([url] if warned else [])
 
 
 @pytest.mark.parametrize(

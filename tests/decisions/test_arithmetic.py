@@ -85,7 +85,9 @@ def test_total_rank_and_margin_end_the_steps(demo: Snapshot, revision: Revision)
     decision = Decision(services.case(demo, "ml/notebook", revision))
     best, second = (int(decision.explanation.feasible[index]) for index in decision.order[:2])
     first = arithmetic.explain(decision, decision.case, best, "NodeResourcesFit").steps[-1]
-    margin = int(decision.explanation.total.max()) - decision.rows([second])[0].total
+    behind = decision.rows([second])[0].place
+    assert behind is not None
+    margin = int(decision.explanation.total.max()) - behind.total
     assert first.label.startswith("Total, rank 1 of ")
     assert first.result == str(int(decision.explanation.total.max()))
     assert f"{margin} ahead of the next" in first.formula

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import plotly.graph_objects as go
 import pytest
+from django.test import Client
+from rest_framework.test import APIClient
 
 from kschedweb.clusters.models import PodRow, Snapshot
 from kschedweb.decisions import figures, services
 from kschedweb.decisions.case import Case
 from kschedweb.decisions.decision import Decision
+from kschedweb.decisions.kinds import decider
+from kschedweb.decisions.presentation import UNSCORED
 from kschedweb.decisions.snapshots import engine_snapshot
 from kschedweb.engine import Scheduler
 from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.framework.explanation import FEASIBLE
 from kschedweb.engine.releases import load
 from kschedweb.policies.models import Revision
+from tests.support.html import html_of
 
 from .conftest import HEAD
 
@@ -48,16 +55,46 @@ def test_choosing_a_bar_shows_exactly_its_nodes(decisions: list[Decision]) -> No
                 assert len(decision.positions(stage.key)) == stage.lost
 
 
+@pytest.mark.parametrize("version", ["1.37", "1.13", "1.9"])
+def test_where_nothing_scores_nodes_each_of_them_scores_1(
+    version: str,
+    demo: Snapshot,
+    policy: Callable[..., Revision],
+    classic: Callable[..., Revision],
+    api_as: Callable[[str], APIClient],
+    client_as: Callable[[str], Client],
+) -> None:
+    nothing = f"{HEAD}profiles:\n- plugins: {{score: {{disabled: [{{name: '*'}}]}}}}\n"
+    if version == "1.37":
+        revision = policy("nothing", nothing)
+    else:
+        revision = classic("nothing", {"version": version}, predicates=[{"name": "HostName"}], priorities=[])
+    shown = (
+        (pod, decider(revision).present(services.case(demo, f"{pod.namespace}/{pod.name}", revision)))
+        for pod in PodRow.objects.filter(snapshot=demo)
+    )
+    pod, found = next((pod, one) for pod, one in shown if len(one.explanation.feasible) > 1)
+    assert {row.place and row.place.total for row in found.rows(found.positions("feasible"))} == {1}
+    assert (found.ceiling, UNSCORED in found.answer().details) == (1, True)
+    asked = f"demo/{pod.namespace}/{pod.name}/?policy=nothing"
+    answer = api_as("viewer").get(f"/api/v1/clusters/demo/pods/{pod.namespace}/{pod.name}/decision/?policy=nothing")
+    assert set(answer.json()["total"].values()) == {1}
+    assert UNSCORED in html_of(client_as("viewer").get(f"/decision/{asked}"))
+
+
 def test_a_row_adds_up_and_the_best_comes_first(decisions: list[Decision]) -> None:
     scored = 0
     for decision in decisions:
         rows = decision.rows(decision.positions("feasible"))
-        assert [row.total for row in rows] == sorted((row.total for row in rows), reverse=True)
-        for row in rows:
-            assert row.total == sum(cell.weighted for cell in row.cells)
-            assert row.behind == rows[0].total - row.total
-            assert row.rank == 1 + sum(other.total > row.total for other in rows)
-            assert all(0 <= cell.tint <= 6 for cell in row.cells)
+        totals = [row.place.total for row in rows if row.place]
+        assert len(totals) == len(rows)
+        assert totals == sorted(totals, reverse=True)
+        for row, total in zip(rows, totals, strict=True):
+            assert row.place is not None
+            assert total == sum(cell.weighted for cell in row.cells)
+            assert row.behind == totals[0] - total
+            assert row.place.rank == 1 + sum(other > total for other in totals)
+            assert row.place.share == total / decision.ceiling
             scored += 1
         if rows:
             assert rows[0].chosen
@@ -82,8 +119,9 @@ def test_the_title_of_a_pod_that_fits_names_the_winner_and_its_lead(demo: Snapsh
     decision = Decision(services.case(demo, "ml/notebook", revision))
     best, second = decision.rows(decision.positions("feasible"))[:2]
     title = decision.answer().title
-    assert title.startswith(f"notebook goes to {best.node}: {best.total} of {decision.ceiling}")
-    assert f"{best.total - second.total} ahead of {second.node}" in title
+    assert best.place is not None
+    assert title.startswith(f"notebook would fit now on {best.node}: {best.place.total} of {decision.ceiling}")
+    assert f"{second.behind} ahead of {second.node}" in title
 
 
 def test_the_title_of_a_pending_pod_counts_its_reasons_in_plain_words(demo: Snapshot, revision: Revision) -> None:
@@ -123,7 +161,9 @@ def test_the_figure_is_valid_plotly_and_has_the_numbers_of_its_table(decisions: 
         drawn += 1
         go.Figure(chart.figure)
         trace = chart.figure["data"][0]
-        assert [list(column) for column in zip(*trace["z"], strict=True)] == [row[2:] for row in chart.rows]
+        told = [[point[3] for point in line] for line in trace["customdata"]]
+        assert [list(column) for column in zip(*told, strict=True)] == [row[2:] for row in chart.rows]
+        assert all(-1 <= value <= 1 for line in trace["z"] for value in line)
         assert len(chart.rows) <= figures.MOST_COLUMNS
         assert chart.summary.endswith(".")
     assert drawn >= 5
@@ -132,6 +172,7 @@ def test_the_figure_is_valid_plotly_and_has_the_numbers_of_its_table(decisions: 
 def test_many_nodes_are_binned_and_every_node_is_in_one_bin(stored, demo_objects, revision: Revision) -> None:  # type: ignore[no-untyped-def]
     node = next(item for item in demo_objects if item["kind"] == "Node" and item["metadata"]["name"] == "general-a-1")
     many = [{**node, "metadata": {**node["metadata"], "name": f"n-{number}"}} for number in range(300)]
+    many[0] = {**many[0], "spec": {"taints": [{"key": "old", "effect": "PreferNoSchedule"}]}}
     pod = next(item for item in demo_objects if item["kind"] == "Pod" and item["metadata"]["name"] == "web-preview")
     snapshot = stored([*many, pod], "many")
     chart = figures.scores(Decision(services.case(snapshot, "shop/web-preview", revision)))
@@ -214,4 +255,4 @@ def test_a_pod_whose_claim_is_missing_is_not_tried() -> None:
     decision = decision_of(a_node("a"), resourceClaims=[{"name": "d", "resourceClaimName": "gpu-0"}])
     answer = decision.answer()
     assert answer.title == 'web is not tried: could not find ResourceClaim "default/gpu-0"'
-    assert answer.details == ["DynamicResources keeps it out of the queue until that has changed."]
+    assert answer.details == ["DynamicResources keeps it out of the queue until that changes."]

@@ -48,12 +48,12 @@ def test_rest_gives_the_candidates_and_the_words(cluster: Snapshot, api_as: Call
     answer = api_as("viewer").get("/api/v1/clusters/demo/pods/default/high/decision/").json()
     assert answer["preemption"] == {
         "candidates": {
-            "a": {"pods": ["default/cheap"], "pdbViolations": 0},
-            "c": {"pods": ["default/dear", "default/guarded"], "pdbViolations": 1},
+            "a": {"pods": ["default/cheap"], "pdb_violations": 0},
+            "c": {"pods": ["default/dear", "default/guarded"], "pdb_violations": 1},
         },
         "node": "a",
     }
     assert answer["message"] == "0/3 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu."
     humble = api_as("viewer").get("/api/v1/clusters/demo/pods/default/humble/decision/").json()
-    assert humble["postFilter"].endswith("preemption: not eligible due to preemptionPolicy=Never.")
+    assert humble["post_filter"].endswith("preemption: not eligible due to preemptionPolicy=Never.")
     assert "preemption" not in humble

@@ -58,7 +58,10 @@ def test_a_pod_of_another_scheduler_cannot_be_decided(demo: Snapshot, policy: Ca
     other = policy("other", f"{HEAD}profiles:\n- schedulerName: batch\n")
     with pytest.raises(Unprocessable, match='profile not found for scheduler name "default-scheduler"'):
         services.explain(demo, "ml/notebook", other)
-    assert "profile not found" in services.outcomes(demo, other, ["ml/notebook"])["ml/notebook"].message
+    outcome = services.outcomes(demo, other, ["ml/notebook"])["ml/notebook"]
+    assert "The scheduling cycle of ml/notebook fails" in outcome.message
+    # The overview counts pods by their reason: it is the same for all pods of a scheduler that the policy lacks.
+    assert outcome.reasons == ('profile not found for scheduler name "default-scheduler"',)
 
 
 def test_outcomes_stop_when_their_time_is_up_but_give_the_first(demo: Snapshot, revision: Revision) -> None:

@@ -126,7 +126,7 @@ def test_the_decision_says_where_the_figures_are_from_and_how_old(
     assert answer["watermarks"]["nodes"] == 2
     assert 599 < answer["watermarks"]["oldest"] < 602
     page = html_of(client_as("viewer").get("/decision/demo/d/web-1-x/", {"policy": "water"}))
-    assert "use of 2 of 2 nodes from prometheus, 10 min old then" in page
+    assert "Usage data: 2 of 2 nodes, 10 min old at the snapshot" in page
     asked = {"policy": "water", "node": "warm", "cell": "HheWaterLevelBalance"}
     page = html_of(client_as("viewer").get("/decision/demo/d/web-1-x/", asked))
     for part in (
@@ -135,6 +135,6 @@ def test_the_decision_says_where_the_figures_are_from_and_how_old(
         "10 min",
         "prometheus",
         "level of 2 nodes",
-        "limit;",
+        "its limit, as its workload has no figures",
     ):
         assert part in page

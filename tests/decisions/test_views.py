@@ -60,7 +60,7 @@ def test_the_arithmetic_of_a_cell_is_on_the_page_and_in_the_fragment(viewer_clie
     page = text(viewer_client.get(ADDRESS.format("ml/notebook"), asked))
     headers = {"HX-Request": "true", "HX-Target": "cell"}
     fragment = text(viewer_client.get(ADDRESS.format("ml/notebook"), asked, headers=headers))
-    assert "NodeResourcesFit on gpu-a-2, worked out" in fragment
+    assert "How NodeResourcesFit scores gpu-a-2" in fragment
     assert fragment.strip() in page
 
 
@@ -70,15 +70,22 @@ def test_node_names_are_suggested_by_the_server(viewer_client: Client) -> None:
     assert text(viewer_client.get(ADDRESS.format("ml/notebook") + "nodes/", {"node": ""})).count("<option") == 20
 
 
-def test_another_policy_gives_a_second_total_and_the_difference(
+def test_another_policy_is_compared_by_rank_and_share_both_winners_first(
     viewer_client: Client, policy: Callable[[str, str], Revision]
 ) -> None:
     policy("most", MOST)
     response = viewer_client.get(ADDRESS.format("ml/notebook"), {"against": "most@1"})
-    assert response.context["other"].title in text(response)
-    rows = [row for row in response.context["rows"] if row.cells]
-    assert any(row.difference for row in rows)
-    assert all(row.other - row.total == row.difference for row in rows)
+    comparison, rows = response.context["comparison"], response.context["rows"]
+    assert comparison.title in text(response)
+    assert [winner.node for winner in comparison.winners] == [row.node for row in rows[: len(comparison.winners)]]
+    here, there = (next(row for row in rows if getattr(row, one)) for one in ("chosen", "other_chosen"))
+    assert (here.place.rank, there.other.rank) == (1, 1)
+    assert all(row.other is not None and 0 <= row.other.share <= 1 for row in rows)
+    assert any(row.other.rank != row.place.rank for row in rows)
+    (table,) = elements(response, "[data-compared]")
+    assert here.place.percent in table.text
+    heads = [head.label for head in response.context["heads"]]
+    assert heads[1:7] == ["Rank", "Total", "Margin", "Share", "Rank under most@1", "Share under most@1"]
 
 
 def test_the_page_takes_any_revision_of_any_policy(

@@ -49,14 +49,14 @@ def read(*objects: Json, at: str = "node-03") -> Reading:
 
 def test_too_little_cpu_says_how_much_is_short() -> None:
     reading = read(node(), pod(on="node-03", name="a", requests={"cpu": "1200m"}), pod(requests={"cpu": "3"}))
-    assert reading.text == "needs 3 CPU, node-03 has 2.8 CPU free of 4 CPU: 200m CPU short"
-    assert reading.remedy == "freeing 200m CPU there, or asking for as much less, would do"
+    assert reading.text == "the pod needs 3 CPU, and node-03 has 2.8 CPU free of 4 CPU: 200m CPU short"
+    assert reading.remedy == "free 200m CPU there, or request that much less"
 
 
 def test_a_node_that_is_too_small_at_all_says_so() -> None:
     reading = read(node(), pod(requests={"memory": "10Gi"}))
-    assert reading.text == "needs 10Gi memory, node-03 has 8Gi memory free of 8Gi: 2Gi memory short"
-    assert "too small at all" in reading.remedy
+    assert reading.text == "the pod needs 10Gi memory, and node-03 has 8Gi memory free of 8Gi: 2Gi memory short"
+    assert reading.remedy == "even empty, this node is too small: request less memory or add larger nodes"
 
 
 def test_no_room_for_another_pod() -> None:
@@ -67,7 +67,7 @@ def test_no_room_for_another_pod() -> None:
 def test_a_taint_is_named_with_what_would_tolerate_it() -> None:
     reading = read(node(taints=[{"key": "gpu", "value": "yes", "effect": "NoSchedule"}]), pod())
     assert "tainted gpu=yes:NoSchedule" in reading.text
-    assert "a toleration of gpu" in reading.remedy
+    assert "add a toleration for gpu" in reading.remedy
 
 
 def test_a_cordoned_node() -> None:
@@ -88,7 +88,7 @@ def test_a_host_port_that_is_taken() -> None:
 @pytest.mark.parametrize(
     ("labels", "said"),
     [
-        ({}, "a label node-03 does not have"),
+        ({}, "a label that node-03 does not have"),
         ({"zone": "a"}, "zone=a would have 2 matching pods and the emptiest place has 0: a skew of 2 over maxSkew 1"),
     ],
 )
@@ -142,7 +142,7 @@ def test_a_limit_of_crane_scheduler_says_which_figure_is_above_it() -> None:
     reading = load_aware("Dynamic", Snapshot.from_objects([raw, pod()]))
     said = "memory (highest 5 minutes of an hour) is above its limit"
     assert reading.text == f"node-03 really uses more than the policy allows: {said}"
-    assert reading.remedy == "less load there, or a higher maxLimitPecent for mem_usage_max_avg_1h, would do"
+    assert reading.remedy == "reduce the load there, or raise maxLimitPecent for mem_usage_max_avg_1h"
 
 
 def test_a_threshold_of_volcano_says_how_much_is_used() -> None:
@@ -152,7 +152,7 @@ def test_a_threshold_of_volcano_says_how_much_is_used() -> None:
     snapshot.watermarks, snapshot.now = Watermarks.read({"nodes": figures}, snapshot.names), 1000.0
     reading = load_aware("VolcanoUsage", snapshot)
     assert reading.text == "node-03 really uses 85.5 % of its CPU, which is above the threshold"
-    assert reading.remedy == "less load there, or a higher thresholds.cpu, would do"
+    assert reading.remedy == "reduce the load there, or raise thresholds.cpu"
 
 
 def test_thresholds_of_koordinator_and_figures_that_are_too_old_for_it() -> None:
@@ -160,11 +160,13 @@ def test_thresholds_of_koordinator_and_figures_that_are_too_old_for_it() -> None
     figures = {"node-03": {"updated": 1000, "cpu": {"5m": 85.5}}}
     snapshot.watermarks, snapshot.now = Watermarks.read({"nodes": figures}, snapshot.names), 1000.0
     reading = load_aware("LoadAwareScheduling", snapshot)
-    assert reading.text.startswith("with the pod, node-03 would be above the threshold for cpu")
-    assert reading.remedy == "less load there, or a higher usageThresholds.cpu, would do"
+    assert reading.text.startswith(
+        "with its use, newer pods and this one, node-03 would be above the threshold for cpu"
+    )
+    assert reading.remedy == "reduce the load there, or raise usageThresholds.cpu"
     snapshot.now = 1180.0
     reading = load_aware("LoadAwareScheduling", snapshot)
-    assert reading.text == "what node-03 uses is 180 s old, which is too old to go by"
+    assert reading.text == "the usage data of node-03 is 180 s old, which is too old to use"
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ class ClassicEntrySerializer(serializers.Serializer[Any]):
     notes = serializers.CharField(source="what.more")
     reasons = serializers.ListField(child=serializers.CharField(), source="what.reasons", help_text="In 1.13's words.")
     argument = serializers.CharField(source="what.argument", help_text="Its kind of argument, '' for none.")
-    argumentExample = serializers.CharField(source="what.shape", help_text="Such an argument, as JSON.")
+    argument_example = serializers.CharField(source="what.shape", help_text="Such an argument, as JSON.")
     runs = serializers.DictField(
         child=serializers.ChoiceField(STANDINGS), source="standings", help_text="When it runs, by version."
     )

@@ -17,7 +17,7 @@ from kschedweb.engine.releases.classic.priorities import node, room, spreading
 
 if TYPE_CHECKING:
     from kschedweb.decisions.case import ClassicCase
-    from kschedweb.decisions.matrix import Matrix
+    from kschedweb.decisions.matrix.matrix import Matrix
 
 WORKED: dict[type, Callable[[ScoreContext], Worked]] = {
     node.Equal: nodes.equal,
@@ -52,7 +52,7 @@ def explain(matrix: Matrix, case: ClassicCase, position: int, priority: str) -> 
     steps = [
         *worked.steps,
         Step("Mapped", "for this node alone", str(mapped)),
-        Step("Reduced over the feasible nodes", worked.reducing or "as it is", str(reduced)),
+        Step("Reduced over the feasible nodes", worked.reducing or "unchanged", str(reduced)),
         Step("Weight", f"{reduced} × {column.weight}", str(reduced * column.weight)),
         place(matrix, position),
     ]

@@ -1,4 +1,4 @@
-"""The decider of classic policies. Their preemption is not simulated."""
+"""The decider of classic policies."""
 
 from __future__ import annotations
 
@@ -24,6 +24,9 @@ class ClassicDecider(Decider[Algorithm, ClassicScheduler, ClassicCase]):
     def version(self, snapshot: Snapshot) -> tuple[Hashable, ...]:
         return (snapshot.pk,)
 
+    def has_read(self, snapshot: Snapshot, runs: Algorithm) -> bool:
+        return snapshots.has_read_classic(snapshot)
+
     def scheduler(self, snapshot: Snapshot, runs: Algorithm) -> ClassicScheduler:
         return ClassicScheduler(snapshots.classic_snapshot(snapshot), runs)
 
@@ -34,13 +37,13 @@ class ClassicDecider(Decider[Algorithm, ClassicScheduler, ClassicCase]):
 
     def _explained(self, scheduler: ClassicScheduler, pod: Pod, bound_to: str) -> ClassicCase:
         pod = as_of_then(pod)
-        return ClassicCase(scheduler.snapshot, pod, scheduler, scheduler.explain(pod, as_run=True), bound_to)
+        return ClassicCase(scheduler.snapshot, pod, scheduler, scheduler.explain(pod), bound_to)
 
     def release(self, case: ClassicCase) -> str:
         return case.scheduler.algorithm.edition.version
 
     def with_victims(self, case: ClassicCase) -> ClassicExplanation:
-        return case.explanation
+        return case.scheduler.explain(case.pod, preemption=True)
 
     def present(self, case: ClassicCase, other: AnyCase | None = None) -> ClassicDecision:
         return ClassicDecision(case, other)

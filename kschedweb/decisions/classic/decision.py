@@ -5,9 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from kschedweb.decisions.classic import arithmetic, words
 from kschedweb.decisions.presentation import Presentation, counted, histogram
 from kschedweb.decisions.words import RejectionReason
+from kschedweb.engine.cycle.attempt import MIN_FEASIBLE
+from kschedweb.engine.framework.handle import BESIDE_NOMINATED
+from kschedweb.engine.releases.classic.catalogue import ALL_NODES
 
 if TYPE_CHECKING:
     from kschedweb.decisions.case import AnyCase, ClassicCase
@@ -23,7 +28,6 @@ class ClassicDecision(Presentation):
 
     case: ClassicCase
     fits = frozenset({"PodFitsResources", "GeneralPredicates"})
-    shows_differences_only = True
 
     def __init__(self, case: ClassicCase, other: AnyCase | None = None) -> None:
         super().__init__(case, other)
@@ -33,14 +37,9 @@ class ClassicDecision(Presentation):
         by_name = decides.edition.old
         first = "the last name" if by_name else "the first in its order"
         self.tied = (
-            "Nodes with the highest total are taken in turn, one after the other from pod to pod: "
-            f"{first} is shown, which comes first after a start."
+            "Nodes with the highest total are chosen in turn from pod to pod; "
+            f"{first} is shown, which is chosen first after a start."
         )
-
-    @property
-    def ceiling(self) -> int:
-        """The highest total that the weights allow; without priorities every node has a total of 1."""
-        return super().ceiling or 1
 
     def missing(self) -> list[str]:
         """The extenders, which pages do not call."""
@@ -56,15 +55,19 @@ class ClassicDecision(Presentation):
         return words.shortages(self.case, node)
 
     def summary(self, reason: RejectionReason) -> str:
-        return words.in_short(self.case, reason)
+        return str(words.in_short(self.case, reason))
 
     def reasons(self) -> list[tuple[RejectionReason, int]]:
         """Why nodes were rejected: the reasons of each node's first predicate, or of all if all run."""
         if not self.all_reasons:
             return histogram(self.explanation)
+        filters, first = self.explanation.filters, self.explanation.rejected_by
+        # Beside pods that were promised a node all predicates are asked at once, and then no more.
+        crowded = bool(filters) and filters[0].plugin == BESIDE_NOMINATED
         listed = [
-            (RejectionReason(column.plugin, *reason), int((column.codes == code).sum()))
-            for column in self.explanation.filters
+            (RejectionReason(column.plugin, *reason), int(np.count_nonzero((column.codes == code) & meant)))
+            for position, column in enumerate(filters)
+            for meant in [first != 0 if crowded and position else True]
             for code, status in enumerate(column.verdicts)
             for reason in status.told
         ]
@@ -74,29 +77,29 @@ class ClassicDecision(Presentation):
         """Every predicate's verdict on a node; those after the first rejection are hypothetical."""
         found, ended = [], False
         for verdict in super().verdicts(node):
-            found.append(replace(verdict, asked=not ended or self.all_reasons))
-            ended = ended or verdict.decisive
+            found.append(replace(verdict, asked=not ended))
+            ended = ended or (verdict.decisive and (not self.all_reasons or verdict.plugin == BESIDE_NOMINATED))
         return found
 
     def notes(self) -> list[str]:
         """Notes on settings of the process that the columns do not show, and on fields of the pod that it ignores."""
         decides, pod = self.case.scheduler.algorithm, self.case.pod
         found = []
-        if decides.edition.percentage and decides.edition.percentage < 100 and len(self.explanation.nodes) >= 100:
+        if decides.edition.share < ALL_NODES and len(self.explanation.nodes) >= MIN_FEASIBLE:
             found.append(
-                f"It was started with percentageOfNodesToScore {decides.edition.percentage}: it scores that part of "
-                "the nodes, and goes on from there with the next pod. Here all are scored."
+                f"It runs with percentageOfNodesToScore {decides.edition.share}: it scores that share of the nodes, "
+                "and continues there with the next pod. Here all nodes are scored."
             )
         if decides.never_asked:
             listed = ", ".join(decides.never_asked)
-            found.append(f"Never asked, since the fixed order of predicates does not have them: {listed}.")
+            found.append(f"Never run, as the fixed order of predicates does not have them: {listed}.")
         if pod.scheduler_name != TODAY:
             found.append(
-                f"The pod asks for the scheduler {pod.scheduler_name}; a Policy does not say whose pods it is for, "
-                "so it is explained as one of them."
+                f"The pod asks for the scheduler {pod.scheduler_name}. A Policy names no scheduler, so the pod is "
+                "explained anyway."
             )
         if pod.gates:
-            found.append("Its scheduling gates did not exist then, so they do not hold it.")
-        if not self.explanation.feasible.size:
-            found.append("Which pods it would have evicted is not simulated.")
+            found.append("Scheduling gates did not exist then, so they do not hold it.")
+        if decides.edition.old and not self.explanation.feasible.size:
+            found.append("It evicts no pods: priorities were off unless a feature gate turned them on.")
         return found

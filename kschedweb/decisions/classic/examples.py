@@ -37,7 +37,7 @@ def example(name: str) -> Example:
     loaded = load_policy(_policy(one))
     assert loaded.policy is not None, loaded.errors
     scheduler = ClassicScheduler(snapshot, Registry(_edition(one)).algorithm(loaded.policy))
-    case = ClassicCase(snapshot, pod, scheduler, scheduler.explain(pod, as_run=True), "")
+    case = ClassicCase(snapshot, pod, scheduler, scheduler.explain(pod), "")
     return Example(said, objects, ClassicDecision(case))
 
 

@@ -42,7 +42,7 @@ GENERAL = {
     then.HOST_PORTS: "has the host port taken",
     then.LABEL_PRESENCE: "does not have the labels the policy asks for",
     then.SERVICE_AFFINITY: "has other labels than the node of the pod's service",
-    then.VOLUME_COUNT: "would have more volumes than it takes",
+    then.VOLUME_COUNT: "would have more volumes than it allows",
     then.MEMORY_PRESSURE: "is short of memory",
     then.DISK_PRESSURE: "is short of disk space",
     then.PID_PRESSURE: "is short of process ids",
@@ -50,7 +50,7 @@ GENERAL = {
     then.NOT_READY: "is not ready",
     then.NO_NETWORK: "has no network",
     then.UNSCHEDULABLE: "is cordoned",
-    then.VOLUME_AFFINITY: "has no way to a volume of the pod",
+    then.VOLUME_AFFINITY: "cannot reach a volume of the pod",
     then.NO_VOLUMES: "has no volume for a claim of the pod",
 }
 CONDITIONS = {
@@ -86,7 +86,7 @@ def in_short(case: ClassicCase, reason: RejectionReason) -> str:
         today = AS_TODAY[text]
         return presenter(today.plugin).in_short(case.pod, text, *today.about)
     if reason.about not in (None, PODS) and not asked(case.pod).requests.get(reason.about):
-        return f"has given away more {reason.about} than there is"
+        return f"has more {reason.about} requested than it has"
     return presenter("NodeResourcesFit").in_short(case.pod, text, reason.about)
 
 
@@ -101,7 +101,7 @@ def reading(case: ClassicCase, node: int, status: Status) -> Reading:
             found.append(presenter(today.plugin).reading(case.snapshot, case.pod, node, today))
         elif reason in CONDITIONS:
             condition, said = CONDITIONS[reason]
-            found.append(Reading(f"{name} {said}", f"its condition {condition} has to change"))
+            found.append(Reading(f"{name} {said}", f"its condition {condition} must change"))
         elif reason in OWN:
             found.append(OWN[reason](case, node, status.plugin))
     if not found:
@@ -115,23 +115,23 @@ def _room(case: ClassicCase, node: int, status: Status) -> Reading:
     if PODS in status.about:
         count, most = case.snapshot.pod_count[node], case.snapshot.pod_limit[node]
         texts.append(f"{name} runs {count} of at most {most} pods")
-        remedies.append("a pod leaving it would make room")
+        remedies.append("remove a pod from it")
     for short in shortages(case, node):
         if short.resource not in status.about:
             continue
         what, has = of(short.resource), amount(short.allocatable, short.resource)
         if not short.asked:
             texts.append(
-                f"{name} has given away {short} more than its {has}{what}, which rejects pods that ask for none"
+                f"pods on {name} request {short} more than its {has}{what}, so it rejects even pods that request none"
             )
         else:
             needs, free = (amount(max(one, 0), short.resource) for one in (short.asked, short.free))
-            texts.append(f"needs {needs}{what}, {name} has {free}{what} free of {has}: {short} short")
+            texts.append(f"the pod needs {needs}{what}, and {name} has {free}{what} free of {has}: {short} short")
         too_small = short.asked > short.allocatable
         remedies.append(
-            f"the node is too small at all: ask for less {short.resource} or add larger nodes"
+            f"even empty, this node is too small: request less {short.resource} or add larger nodes"
             if too_small
-            else f"freeing {short} there would do"
+            else f"free {short} there"
         )
     return Reading("; ".join(texts) or status.message, "; ".join(dict.fromkeys(remedies)))
 
@@ -146,7 +146,7 @@ def _taints(case: ClassicCase, node: int, predicate: str) -> Reading:
     return Reading(
         f"{case.snapshot.names[node]} is tainted {listed([str(taint) for taint in missing])}, and the pod does not "
         f"tolerate {'it' if len(missing) == 1 else 'them'}",
-        f"a toleration of {listed([taint.key for taint in missing])} in the pod, or removing the taint, would do",
+        f"add a toleration for {listed([taint.key for taint in missing])} to the pod, or remove the taint",
     )
 
 
@@ -155,24 +155,24 @@ def _labels(case: ClassicCase, node: int, predicate: str) -> Reading:
     has = case.snapshot.nodes[node].labels
     wrong = listed([label for label in asks.labels if (label in has) != asks.presence])
     if asks.presence:
-        return Reading(f"{name} lacks the label {wrong}, which the policy asks for", "labelling the node would do")
-    return Reading(f"{name} has the label {wrong}, which the policy rules out", "removing the label would do")
+        return Reading(f"{name} lacks the label {wrong}, which the policy asks for", "label the node")
+    return Reading(f"{name} has the label {wrong}, which the policy rules out", "remove the label")
 
 
 def _service(case: ClassicCase, node: int, predicate: str) -> Reading:
     asks, has = _named(case, predicate), case.snapshot.nodes[node].labels
     shown = listed([f"{label}={has[label]}" if label in has else f"no {label}" for label in asks.labels])
     return Reading(
-        f"{case.snapshot.names[node]} has {shown}: not as the pod's nodeSelector, or the node of another pod of its "
-        "service, says",
-        "a node with the same labels would do",
+        f"{case.snapshot.names[node]} has {shown}, which differs from the pod's nodeSelector or from the node of "
+        "another pod of its service",
+        "give the node the same labels",
     )
 
 
 def _disk(case: ClassicCase, node: int, predicate: str) -> Reading:
     return Reading(
         f"another pod on {case.snapshot.names[node]} mounts the same disk, and one of them writes",
-        "a node without that pod would do",
+        "move that pod away",
     )
 
 
@@ -184,18 +184,18 @@ def _zone(case: ClassicCase, node: int, predicate: str) -> Reading:
 
 def _count(case: ClassicCase, node: int, predicate: str) -> Reading:
     return Reading(
-        f"with the pod, {case.snapshot.names[node]} would have more volumes attached than it takes ({predicate})",
-        "a pod with such volumes leaving it would make room",
+        f"with the pod, {case.snapshot.names[node]} would have more volumes attached than it allows ({predicate})",
+        "remove a pod with such volumes from it",
     )
 
 
 def _affinity(case: ClassicCase, node: int, predicate: str) -> Reading:
-    return Reading(f"{case.snapshot.names[node]} has no way to a volume of {_claims(case)}")
+    return Reading(f"{case.snapshot.names[node]} cannot reach a volume of {_claims(case)}")
 
 
 def _unfound(case: ClassicCase, node: int, predicate: str) -> Reading:
     return Reading(
-        f"no volume for {_claims(case)} can be used from {case.snapshot.names[node]}", "a volume there would do"
+        f"no volume for {_claims(case)} can be used from {case.snapshot.names[node]}", "create a volume there"
     )
 
 

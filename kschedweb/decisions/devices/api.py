@@ -13,17 +13,14 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.decisions import services
 from kschedweb.decisions.asked import PARAMETERS, AnsweredSerializer, Asked
-from kschedweb.decisions.case import Case
-from kschedweb.decisions.devices import told
-from kschedweb.decisions.kinds import decider
-from kschedweb.decisions.shown import device_node
-from kschedweb.web.errors import Unprocessable
+from kschedweb.decisions.devices import asking
+from kschedweb.decisions.inquiring.api import DecisionQuestionSerializer, waiting
+from kschedweb.decisions.models import Question
 from kschedweb.web.heavy import heavy
 
 if TYPE_CHECKING:
-    from rest_framework.request import Request
+    from kschedweb.accounts.typing import ApiRequest
 
 
 class DeviceIdSerializer(serializers.Serializer[Any]):
@@ -96,7 +93,7 @@ class DeviceVerdictSerializer(DeviceIdSerializer):
     compared = serializers.DictField(child=serializers.CharField(), help_text="Attributes that constraints compare.")
     passes = serializers.BooleanField(help_text="Whether it can be had for this request alone.")
     chosen = serializers.BooleanField()
-    chosenFor = serializers.ListField(child=serializers.CharField(), help_text="Claim and request, with a space.")
+    chosen_for = serializers.ListField(child=serializers.CharField(), help_text="Claim and request, with a space.")
 
 
 class DeviceRequestSerializer(serializers.Serializer[Any]):
@@ -104,8 +101,8 @@ class DeviceRequestSerializer(serializers.Serializer[Any]):
 
     claim = serializers.CharField()
     request = serializers.CharField(help_text="Its name, or request/alternative.")
-    deviceClass = serializers.CharField()
-    classExists = serializers.BooleanField()
+    device_class = serializers.CharField()
+    class_exists = serializers.BooleanField()
     count = serializers.IntegerField(allow_null=True, help_text="null: all devices that suit.")
     wanted = serializers.IntegerField()
     passing = serializers.IntegerField()
@@ -129,19 +126,19 @@ class DevicesSerializer(AnsweredSerializer):
     unknown = serializers.CharField(allow_blank=True, help_text="What it depends on that is outside the simulation.")
     refusals = DeviceRefusalSerializer(many=True)
     constraints = DeviceConstraintSerializer(many=True)
-    unusablePools = UnusablePoolSerializer(many=True)
+    unusable_pools = UnusablePoolSerializer(many=True)
     requests = DeviceRequestSerializer(many=True)
 
 
 @method_decorator(heavy, name="dispatch")
 class DevicesView(APIView):
-    """Which devices a pod gets on a node, and why others are not for it."""
+    """Which devices a pod gets on a node, and why others are not for it. 202 where a job has to read the cluster."""
 
     action_required = Action.VIEW
 
     @extend_schema(
         operation_id="decision_devices_retrieve",
-        responses=DevicesSerializer,
+        responses={200: DevicesSerializer, 202: DecisionQuestionSerializer},
         parameters=[
             OpenApiParameter(
                 "node",
@@ -151,21 +148,11 @@ class DevicesView(APIView):
             *PARAMETERS,
         ],
     )
-    def get(self, request: Request, name: str, namespace: str, pod: str) -> Response:
+    def get(self, request: ApiRequest, name: str, namespace: str, pod: str) -> Response:
         asked = Asked.of(request, name)
-        decides = decider(asked.revision)
-        case = services.case(asked.snapshot, f"{namespace}/{pod}", asked.revision)
-        shown = decides.present(case)
-        if not isinstance(case, Case):
-            raise Unprocessable.at("policy", "A classic kube-scheduler knows no devices: take a policy with profiles.")
-        named = request.query_params.get("node", "").strip()
-        node = device_node(named, shown, None if case.explanation.feasible.size else shown.nearest_miss())
-        if node is None:
-            problem = f"The snapshot has no node {named[:300]}." if named else "The pod fits nowhere: name a node."
-            raise Unprocessable.at("node", problem)
-        with services.alone(asked.snapshot):
-            found = told.devices(case, node)
-        return Response({**asked.about, "release": decides.release(case), **found})
+        node = request.query_params.get("node", "").strip()
+        found = asking.rest(request.user, asked.snapshot, asked.revision, f"{namespace}/{pod}", node)
+        return waiting(request, found) if isinstance(found, Question) else Response(found)
 
 
 urlpatterns = [

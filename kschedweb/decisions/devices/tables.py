@@ -130,7 +130,7 @@ def _row(device: DeviceVerdict) -> DeviceRow:
     problems = [f"selector {number}: {one.problem}" for number, one in enumerate(device.selectors, 1) if one.problem]
     reasons = [words.objection(one, device) for one in device.objections]
     if not device.chosen:
-        reasons += [f"it is taken for {one}" for one in device.chosen_for]
+        reasons += [f"it is chosen for {one}" for one in device.chosen_for]
     return DeviceRow(
         name, pool, driver, state(device), device.selectors, device.compared, device.holders, (*problems, *reasons)
     )

@@ -37,7 +37,7 @@ def devices(case: Case, node: int) -> Told:
         "unknown": "" if found is None else found.unknown,
         "refusals": [] if found is None else [_refusal(one, found) for one in found.refusals],
         "constraints": [] if found is None else [_constraint(claim, one) for claim, one in found.constraints],
-        "unusablePools": [] if found is None else [{"pool": pool, "state": state} for pool, state in found.unusable],
+        "unusable_pools": [] if found is None else [{"pool": pool, "state": state} for pool, state in found.unusable],
         "requests": [] if found is None else [_request(one) for one in found.choices],
     }
 
@@ -69,8 +69,8 @@ def _request(found: ChoiceInspection) -> Told:
     return {
         "claim": found.claim,
         "request": found.name,
-        "deviceClass": found.device_class,
-        "classExists": found.class_exists,
+        "device_class": found.device_class,
+        "class_exists": found.class_exists,
         "count": found.count,
         "wanted": found.wanted,
         "passing": found.passing,
@@ -90,5 +90,5 @@ def _device(found: DeviceVerdict) -> Told:
         "compared": dict(found.compared),
         "passes": found.passes,
         "chosen": found.chosen,
-        "chosenFor": found.chosen_for,
+        "chosen_for": found.chosen_for,
     }

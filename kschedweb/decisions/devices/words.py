@@ -18,17 +18,20 @@ if TYPE_CHECKING:
 
 FEATURES = {"bindingConditions": "binding conditions", "consumesCounters": "shared counters"}
 OBJECTIONS = {
-    Why.ELSEWHERE: "it is for other nodes",
-    Why.IN_USE: "{} has it",
-    Why.NOT_OFFERED: "the feature for {} is off",
+    Why.ELSEWHERE: "it belongs to other nodes",
+    Why.IN_USE: "{} uses it",
+    Why.NOT_OFFERED: "the feature gate for {} is off",
     Why.TAINTED: "the request does not tolerate its taint {}",
-    Why.ATTRIBUTE: "it has no attribute {}, which a constraint compares",
+    Why.ATTRIBUTE: "it lacks the attribute {}, which a constraint compares",
 }
-SHORT_OF = {Why.COUNTERS: "the counters of its pool do", Why.CAPACITY: "its capacity does"}
+SHORT_OF = {
+    Why.COUNTERS: "the counters of its pool do not suffice: {}",
+    Why.CAPACITY: "its capacity does not suffice: {}",
+}
 READY = {
     BindingState.READY: "",
     BindingState.WAITING: "its devices are not ready yet",
-    BindingState.FAILED: "its devices could not be made ready",
+    BindingState.FAILED: "its devices failed to become ready",
 }
 
 
@@ -40,7 +43,7 @@ def amount(nano: int) -> str:
 def objection(found: Objection, device: DeviceVerdict) -> str:
     """Why the device cannot be had for the request."""
     if found.lacks:
-        return f"{SHORT_OF[found.why]} not suffice: {_lacks(found.lacks)}"
+        return SHORT_OF[found.why].format(_lacks(found.lacks))
     named = listed([FEATURES.get(one, one) for one in found.names] or list(device.holders))
     return OBJECTIONS[found.why].format(named)
 
@@ -64,18 +67,18 @@ def refusal(found: Refusal, told: Inspection) -> str:
     """Why the search on the node finds nothing."""
     if found.constraint is not None:
         asks = constraint(found.constraint)
-        return f"the devices that can be had do not meet a constraint of claim {found.claim}: {asks}"
+        return f"the available devices do not meet a constraint of claim {found.claim}: {asks}"
     of = [one for one in told.choices if (one.claim, one.request) == (found.claim, found.request)]
     if found.why is Refused.TOGETHER:
-        return f"{_request(found)} finds devices, but not at the same time as everything that is asked for before it"
-    needs = listed([f"{wants(one)}, of which {one.passing} can be had" for one in of])
+        return f"{_request(found)} finds devices, but not together with the requests before it"
+    needs = listed([f"{wants(one)}, of which {one.passing} available" for one in of])
     return f"{_request(found)} asks for {needs}"
 
 
 def wants(found: ChoiceInspection) -> str:
     """How many devices a choice asks for."""
     if found.count is None:
-        return f"all devices of class {found.device_class}, which are {found.wanted},"
+        return f"all {found.wanted:,} devices of class {found.device_class}"
     return f"{counted(found.count, 'devices')} of class {found.device_class}"
 
 

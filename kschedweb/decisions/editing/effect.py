@@ -10,18 +10,21 @@ from kschedweb.clusters.selectors import pod_rows
 from kschedweb.decisions import services as playground
 from kschedweb.decisions.kinds import PROFILES
 from kschedweb.engine.cycle.judgement import JudgementReason, why_moved
+from kschedweb.jobs.inquiries import AT_ONCE_SECONDS
 from kschedweb.web.errors import ApplicationError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from django.db.models import QuerySet
 
     from kschedweb.clusters.models import PodRow, Snapshot
     from kschedweb.decisions.decider import Decider
+    from kschedweb.engine import Explanation
     from kschedweb.engine.config import Configuration
     from kschedweb.engine.releases.classic import Algorithm
 
 POD_LIMIT = 50
-SECONDS = 8.0
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,11 @@ class Effect:
     moved: list[Moved] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
 
+    @property
+    def moving(self) -> int:
+        """How many pods would go elsewhere."""
+        return len(self.moved)
+
 
 def effect(
     snapshot: Snapshot,
@@ -53,17 +61,23 @@ def effect(
     rows: QuerySet[PodRow] | None = None,
     limit: int = POD_LIMIT,
     decides: Decider[Any, Any, Any] = PROFILES,
+    seconds: float = AT_ONCE_SECONDS,
+    heard: Callable[[int, int], object] = lambda done, known: None,
 ) -> Effect:
-    """Compare ``before`` and ``after`` on the pods ``rows``, each alone against the cluster without it.
+    """Compare ``before`` and ``after`` on the pods ``rows``, by default all pending ones, gated ones among them.
 
-    Compares at most ``limit`` pods, and stops after ``SECONDS``. ``decides`` is the decider of both.
+    Each pod is asked alone against the cluster without it.
+
+    Compares at most ``limit`` pods, and stops after ``seconds``. ``decides`` is the decider of both; ``heard`` is told
+    how many pods of how many were compared.
     """
-    asked = (pod_rows(snapshot).filter(pending=True) if rows is None else rows).filter(gated=False)
+    asked = pod_rows(snapshot).filter(pending=True) if rows is None else rows
     result = Effect(asked.count())
     begun = monotonic()
     for namespace, name in asked.values_list("namespace", "name")[:limit]:
-        if result.asked and monotonic() - begun > SECONDS:
+        if result.asked and monotonic() - begun > seconds:
             break
+        heard(result.asked, min(result.pods, limit))
         result.asked += 1
         key = f"{namespace}/{name}"
         try:
@@ -72,6 +86,20 @@ def effect(
         except ApplicationError as error:
             result.failed.append(f"{key}: {error.detail}")
             continue
-        if reason := why_moved(old, new):
-            result.moved.append(Moved(namespace, name, old.node, new.node, reason, new.message))
+        if moved := _moved(namespace, name, old, new):
+            result.moved.append(moved)
     return result
+
+
+def _moved(namespace: str, name: str, old: Explanation, new: Explanation) -> Moved | None:
+    """How the pod moves; a pod that is held outside of the queue, such as a gated one, has no node."""
+    held = {side: found.pre_enqueue for side, found in (("old", old), ("new", new)) if not found.pre_enqueue.ok}
+    if not held:
+        reason = why_moved(old, new)
+        return Moved(namespace, name, old.node, new.node, reason, new.message) if reason else None
+    before, after = "" if "old" in held else old.node, "" if "new" in held else new.node
+    if before == after:
+        return None
+    status = next(iter(held.values()))
+    reason = JudgementReason(status.plugin, None, status.message)
+    return Moved(namespace, name, before, after, reason, new.message or status.message)

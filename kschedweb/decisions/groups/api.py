@@ -15,13 +15,15 @@ from rest_framework.views import APIView
 from kschedweb.accounts.roles import Action
 from kschedweb.decisions import selectors
 from kschedweb.decisions.asked import PARAMETERS, SNAPSHOT, AnsweredSerializer, Asked
-from kschedweb.decisions.groups import services, told
+from kschedweb.decisions.groups import asking
 from kschedweb.decisions.groups.standing import State
+from kschedweb.decisions.inquiring.api import DecisionQuestionSerializer, waiting
+from kschedweb.decisions.models import Question
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.heavy import heavy
 
 if TYPE_CHECKING:
-    from rest_framework.request import Request
+    from kschedweb.accounts.typing import ApiRequest
 
 POLICY, ON = "policy", "on"
 
@@ -34,11 +36,11 @@ class PodGroupSerializer(serializers.Serializer[Any]):
     state = serializers.ChoiceField(
         [state.value for state in State],
         help_text="missing: pods name a PodGroup that does not exist. unread: its form is not simulated. empty: no pod "
-        "names it. incomplete: fewer pods than minCount do. pending: some pods have no node. bound: all have one.",
+        "names it. incomplete: fewer pods than min_count do. pending: some pods have no node. bound: all have one.",
     )
     sentence = serializers.CharField(help_text="The same in words.")
-    minCount = serializers.IntegerField(allow_null=True, help_text="null: it is no gang.")
-    topologyKey = serializers.CharField(allow_blank=True, help_text="The label of nodes whose value its pods share.")
+    min_count = serializers.IntegerField(allow_null=True, help_text="null: it is no gang.")
+    topology_key = serializers.CharField(allow_blank=True, help_text="The label of nodes whose value its pods share.")
     priority = serializers.IntegerField(allow_null=True)
     bound = serializers.IntegerField(help_text="Pods on nodes.")
     pending = serializers.IntegerField(help_text="Pods without a node.")
@@ -111,7 +113,7 @@ class GroupRoomSerializer(serializers.Serializer[Any]):
     made = serializers.BooleanField()
     message = serializers.CharField(allow_blank=True)
     victims = serializers.ListField(child=serializers.CharField())
-    pdbViolations = serializers.IntegerField(help_text="How many of them a disruption budget would keep.")
+    pdb_violations = serializers.IntegerField(help_text="How many of them a disruption budget would keep.")
 
 
 class GroupPlacementSerializer(serializers.Serializer[Any]):
@@ -141,15 +143,15 @@ class PodGroupAnswerSerializer(AnsweredSerializer, PodGroupSerializer):
 
     title = serializers.CharField(help_text="The answer in one sentence.")
     details = serializers.ListField(child=serializers.CharField())
-    gatesOff = serializers.ListField(
+    gates_off = serializers.ListField(
         child=serializers.CharField(), help_text="Feature gates that the group needs and the policy leaves off."
     )
-    gatesSwitched = serializers.ListField(
+    gates_switched = serializers.ListField(
         child=serializers.CharField(), help_text="Those that are on here all the same, as `gates=on` asks."
     )
-    boundPods = NodeOfPodSerializer(many=True)
+    bound_pods = NodeOfPodSerializer(many=True)
     blocked = serializers.CharField(allow_blank=True, help_text="Why the blocking pod has no node, in plain words.")
-    freedClaims = serializers.ListField(
+    freed_claims = serializers.ListField(
         child=serializers.CharField(), help_text="ResourceClaims whose devices kube-scheduler would have given back."
     )
     answer = GroupPlacementSerializer(
@@ -159,26 +161,35 @@ class PodGroupAnswerSerializer(AnsweredSerializer, PodGroupSerializer):
 
 @method_decorator(heavy, name="dispatch")
 class PodGroupsView(APIView):
-    """The groups of pods of a snapshot: PodGroups, and what pods name as such."""
+    """The groups of pods of a snapshot: PodGroups, and what pods name as such. 202 where a job has to read them."""
 
     action_required = Action.VIEW
 
-    @extend_schema(operation_id="podgroups_list", responses=PodGroupsSerializer, parameters=[SNAPSHOT])
-    def get(self, request: Request, name: str) -> Response:
+    @extend_schema(
+        operation_id="podgroups_list",
+        responses={200: PodGroupsSerializer, 202: DecisionQuestionSerializer},
+        parameters=[SNAPSHOT],
+    )
+    def get(self, request: ApiRequest, name: str) -> Response:
         snapshot = selectors.snapshot_asked(name, request.query_params.get("snapshot", ""))
-        groups = [told.standing(one) for one in services.listed(snapshot)]
-        return Response({"snapshot": snapshot.pk, "groups": groups})
+        found = asking.listed(request.user, snapshot)
+        if isinstance(found, Question):
+            return waiting(request, found)
+        return Response({"snapshot": snapshot.pk, "groups": found})
 
 
 @method_decorator(heavy, name="dispatch")
 class PodGroupView(APIView):
-    """Whether a group of pods fits now, where each of its pods would go, and what is in the way."""
+    """Whether a group of pods fits now, where each of its pods would go, and what is in the way.
+
+    Where that takes longer than a request may a job finds it: 202, and the answer once the job has ended.
+    """
 
     action_required = Action.VIEW
 
     @extend_schema(
         operation_id="podgroup_retrieve",
-        responses=PodGroupAnswerSerializer,
+        responses={200: PodGroupAnswerSerializer, 202: DecisionQuestionSerializer},
         parameters=[
             *PARAMETERS,
             OpenApiParameter(
@@ -189,14 +200,14 @@ class PodGroupView(APIView):
             ),
         ],
     )
-    def get(self, request: Request, name: str, namespace: str, group: str) -> Response:
+    def get(self, request: ApiRequest, name: str, namespace: str, group: str) -> Response:
         asked = Asked.of(request, name, selectors.profiles_asked)
         gates = request.query_params.get("gates") or POLICY
         if gates not in (POLICY, ON):
             raise ApplicationError.at("gates", f"Must be {POLICY} or {ON}.")
-        case = services.answer(asked.snapshot, f"{namespace}/{group}", asked.revision, switch=gates == ON)
-        release = case.rules.configuration.release.version
-        return Response({**asked.about, "release": release, **told.answer(case)})
+        key = f"{namespace}/{group}"
+        found = asking.rest(request.user, asked.snapshot, asked.revision, key, switch=gates == ON)
+        return waiting(request, found) if isinstance(found, Question) else Response(found)
 
 
 urlpatterns = [

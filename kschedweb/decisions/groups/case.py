@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from time import monotonic
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
     from kschedweb.engine import Explanation
     from kschedweb.engine import Snapshot as EngineSnapshot
     from kschedweb.engine.cycle.groupplacement import DomainTry, GroupPlacement
-
-SECONDS = 20.0  # that the answer about one group may take
+    from kschedweb.jobs.inquiries import Step
 
 
 @dataclass(frozen=True)
@@ -57,38 +55,36 @@ class GroupCase:
         return next((one for one in found.tries if found.placed and one.domain.name == found.domain), found.tries[0])
 
 
-def group_case(engine: EngineSnapshot, standing: Standing, rules: GroupRules) -> GroupCase:
-    """Try the group on a copy of ``engine``.
+def group_case(engine: EngineSnapshot, standing: Standing, rules: GroupRules, step: Step) -> GroupCase:
+    """Try the group on a copy of ``engine``; ``step`` is told of each pod that is tried.
 
-    Raises Unprocessable where kube-scheduler has no profile for its pods, or the answer takes longer than ``SECONDS``.
+    Raises Unprocessable where kube-scheduler has no profile for its pods.
     """
     group, pods = standing.group, standing.pending
     if group is None or not pods or not rules.configuration.release.groups:
         return GroupCase(standing, rules)
     scheduler = Scheduler(engine, rules.configuration)
     try:
-        found = scheduler.explain_group(group, pods, SearchRequest(post_filter=True, watch=_Deadline()))
+        found = scheduler.explain_group(group, pods, SearchRequest(post_filter=True, watch=_Told(step)))
     except CycleError as error:
         raise Unprocessable(f"The scheduling cycle of {standing.key} fails: {error}") from None
     case = GroupCase(standing, rules, found)
     return replace(case, blocked=_blocked(scheduler, case))
 
 
-class _Deadline(Stopwatch):
-    """Ends the search before a pod is tried once the time is over."""
+class _Told(Stopwatch):
+    """Tells ``step`` before a pod is tried, so that it can end the search."""
 
-    def __init__(self) -> None:
+    def __init__(self, step: Step) -> None:
         super().__init__()
-        self._until = monotonic() + SECONDS
+        self._step, self._tried = step, 0
 
     def another(self) -> Stopwatch:
         return self
 
     def start(self) -> None:
-        if monotonic() > self._until:
-            raise Unprocessable(
-                f"It takes longer than {SECONDS:.0f} seconds to try this group, which is given up here."
-            )
+        self._step("Trying pods", self._tried, 0)
+        self._tried += 1
 
 
 def _blocked(scheduler: Scheduler, case: GroupCase) -> str:

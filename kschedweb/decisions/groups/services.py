@@ -10,12 +10,14 @@ from kschedweb.decisions.groups.rules import group_rules
 from kschedweb.decisions.groups.standing import standing, standings
 from kschedweb.decisions.snapshots import engine_snapshot
 from kschedweb.engine.objects.podgroup import GENERIC
+from kschedweb.jobs.inquiries import deadline
 from kschedweb.web.errors import NotFound
 
 if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
     from kschedweb.decisions.groups.rules import GroupRules
     from kschedweb.decisions.groups.standing import Standing
+    from kschedweb.jobs.inquiries import Step
     from kschedweb.policies.models import Revision
 
 
@@ -32,9 +34,12 @@ def rules(snapshot: Snapshot, revision: Revision) -> GroupRules:
     return group_rules(revision, snapshot.cluster.server_version, (GENERIC,), switch=False)
 
 
-def answer(snapshot: Snapshot, key: str, revision: Revision, *, switch: bool = False) -> GroupCase:
+def answer(
+    snapshot: Snapshot, key: str, revision: Revision, *, switch: bool = False, step: Step | None = None
+) -> GroupCase:
     """What would become of the group ``key`` ("namespace/name"); with ``switch`` the gates that it needs are on.
 
+    ``step`` gets the progress; without it NotNow is raised where the answer takes longer than a request may.
     Raises NotFound where there is no such group and no pod names it, and ApplicationError for a classic policy or where
     the scheduling cycle fails.
     """
@@ -45,6 +50,7 @@ def answer(snapshot: Snapshot, key: str, revision: Revision, *, switch: bool = F
         if found is None:
             raise NotFound(f"The snapshot has no PodGroup {key}, and no pod that names it.")
         gates = (GENERIC,) if found.group is None else found.group.gates
-        return group_case(engine, found, group_rules(revision, snapshot.cluster.server_version, gates, switch=switch))
+        needs = group_rules(revision, snapshot.cluster.server_version, gates, switch=switch)
+        return group_case(engine, found, needs, step or deadline())
 
     return services.remembered(snapshot, (revision.pk, "group", key, switch), make)

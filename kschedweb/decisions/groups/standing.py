@@ -86,7 +86,7 @@ class Standing:
             if self.unread:
                 return f"cannot be read: {self.unread}"
             verb = "names" if self.size == 1 else "name"
-            return f"there is no such PodGroup; {counted(self.size, 'pods')} {verb} it"
+            return f"no such PodGroup exists; {counted(self.size, 'pods')} {verb} it"
         if not self.size:
             return "no pod names it"
         of = self.size + self.missing

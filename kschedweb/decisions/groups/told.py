@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.decisions.groups.words import headline
+from kschedweb.web.rest import snake_case
 
 if TYPE_CHECKING:
     from kschedweb.decisions.groups.case import GroupCase
@@ -21,8 +22,8 @@ def standing(found: Standing) -> Told:
         "name": found.name,
         "state": found.state.value,
         "sentence": found.sentence,
-        "minCount": None if group is None else group.min_count,
-        "topologyKey": "" if group is None else group.topology_key,
+        "min_count": None if group is None else group.min_count,
+        "topology_key": "" if group is None else group.topology_key,
         "priority": None if group is None else group.priority,
         "bound": len(found.bound),
         "pending": len(found.pending),
@@ -38,10 +39,14 @@ def answer(case: GroupCase) -> Told:
         **standing(case.standing),
         "title": said.title,
         "details": said.details,
-        "gatesOff": [] if case.rules.switched else list(case.rules.off),
-        "gatesSwitched": list(case.rules.off) if case.rules.switched else [],
-        "boundPods": [{"pod": pod.key, "node": pod.node_name} for pod in case.standing.bound],
+        "gates_off": [] if case.rules.switched else list(case.rules.off),
+        "gates_switched": list(case.rules.off) if case.rules.switched else [],
+        "bound_pods": [{"pod": pod.key, "node": pod.node_name} for pod in case.standing.bound],
         "blocked": case.blocked,
-        "freedClaims": case.freed,
-        "answer": None if case.found is None else case.found.to_dict(),
+        "freed_claims": case.freed,
+        "answer": None if case.found is None else _placement(case.found.to_dict()),
     }
+
+
+def _placement(found: Told) -> Told:
+    return found | ({"room": snake_case(found["room"])} if "room" in found else {})

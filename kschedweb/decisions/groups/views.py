@@ -5,37 +5,41 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from django.core.paginator import Paginator
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
-from kschedweb.decisions.groups import services, tables
-from kschedweb.decisions.groups.words import headline
+from kschedweb.decisions.groups import asking, services
+from kschedweb.decisions.models import Question
 from kschedweb.decisions.views import asked
 from kschedweb.policies.selectors import profiles_only
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.heavy import heavy
 
 if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponse
+    from django.http import HttpResponse
+
+    from kschedweb.accounts.typing import PageRequest
 
 PAGE_SIZE = 100  # groups, or pods of one
-MOST_DOMAINS, MOST_VICTIMS = 100, 200  # on the page; REST has all
 
 
 @heavy
 @require_safe
 @requires(Action.VIEW)
-def everything(request: HttpRequest, cluster: str) -> HttpResponse:
+def everything(request: PageRequest, cluster: str) -> HttpResponse:
     """All groups, each with its state."""
     snapshot, revision = asked(request, cluster)
+    found = asking.listed(request.user, snapshot)
+    if isinstance(found, Question):
+        return redirect("decision-answer", found.pk)
     context = {
         "snapshot": snapshot,
         "revision": profiles_only(revision),
         "cluster_name": cluster,
         "rules": services.rules(snapshot, revision),
-        "page": Paginator(services.listed(snapshot), PAGE_SIZE).get_page(request.GET.get("page")),
+        "page": Paginator(found, PAGE_SIZE).get_page(request.GET.get("page")),
     }
     return render(request, "decisions/groups/list.html", context)
 
@@ -43,7 +47,7 @@ def everything(request: HttpRequest, cluster: str) -> HttpResponse:
 @heavy
 @require_safe
 @requires(Action.VIEW)
-def one(request: HttpRequest, cluster: str, namespace: str, group: str) -> HttpResponse:
+def one(request: PageRequest, cluster: str, namespace: str, group: str) -> HttpResponse:
     """One group: whether it fits, where its pods go, what is in the way."""
     snapshot, revision = asked(request, cluster)
     context = {
@@ -55,25 +59,14 @@ def one(request: HttpRequest, cluster: str, namespace: str, group: str) -> HttpR
         "revisions": revision.policy.revisions.defer("document")[:8],
     }
     try:
-        case = services.answer(snapshot, f"{namespace}/{group}", revision, switch=request.GET.get("gates") == "on")
+        switch = request.GET.get("gates") == "on"
+        found = asking.page(request.user, snapshot, revision, f"{namespace}/{group}", switch=switch)
     except ApplicationError as error:
         if error.status == 404:
             raise
         return render(request, "decisions/groups/failed.html", {**context, "error": error})
-    members, domains = tables.members(case), tables.domains(case)
-    victims = case.found.room.victims if case.found is not None and case.found.room is not None else ()
-    context |= {
-        "case": case,
-        "standing": case.standing,
-        "release": case.rules.configuration.release,
-        "answer": headline(case),
-        "page": Paginator(members, PAGE_SIZE).get_page(request.GET.get("page")),
-        "blocking": next((row for row in members if case.found is not None and row.key == case.found.blocking), None),
-        "domains": domains[:MOST_DOMAINS],
-        "by_domain": len(domains) > 1 or any(one.name for one in domains),
-        "domain_count": len(domains),
-        "scored": any(one.score is not None for one in domains),
-        "room": None if case.found is None else case.found.room,
-        "victims": victims[:MOST_VICTIMS],
-    }
+    if isinstance(found, Question):
+        return redirect("decision-answer", found.pk)
+    page = Paginator(found.members, PAGE_SIZE).get_page(request.GET.get("page"))
+    context |= {"shown": found, "answer": found.answer, "page": page}
     return render(request, "decisions/groups/group.html", context)

@@ -41,10 +41,10 @@ def _alone(case: GroupCase) -> Headline:
     """The scheduler does not know groups, or does not look at them."""
     release, name = case.rules.configuration.release, case.standing.name
     if not case.rules.able:
-        said = f"Groups are scheduled as such by kube-scheduler {listed(able())}: choose a policy that names it."
+        said = f"Only kube-scheduler {listed(able())} schedules groups: choose a policy of that release."
         return Headline(f"{name} is not scheduled as a group by kube-scheduler {release.name}", "amber", [said])
     title = f"{name} is not scheduled as a group: the {gates_named([GENERIC])} is off"
-    return Headline(title, "amber", [f"{case.standing.sentence.capitalize()}. Each pod is placed by itself."])
+    return Headline(title, "amber", [f"{case.standing.sentence.capitalize()}. Each pod is placed alone."])
 
 
 def _held(case: GroupCase, found: GroupPlacement) -> Headline:
@@ -59,7 +59,7 @@ def _held(case: GroupCase, found: GroupPlacement) -> Headline:
     else:
         why, details = f"{held.plugin} keeps it out of the queue", []
     if found.placed:
-        details.append("Without that it would fit, as shown below.")
+        details.append("Otherwise it would fit, as shown below.")
     return Headline(f"{standing.name} is not tried: {why}", "amber", details, held.message)
 
 
@@ -75,9 +75,9 @@ def _fits(case: GroupCase, found: GroupPlacement) -> Headline:
             pods = f"the {counted(len(nodes), 'pods')} without a node {'goes' if len(nodes) == 1 else 'go'}"
         return Headline(f"{standing.name} fits: {pods} to {on}{where}", "blue")
     least = standing.group.least if standing.group is not None else 0
-    details = [f"With {counted(len(standing.bound) + len(nodes), 'pods')} on nodes it has its least number, {least:,}."]
+    details = [f"With {counted(len(standing.bound) + len(nodes), 'pods')} on nodes it reaches its minCount, {least:,}."]
     if case.blocked:
-        details.append(f"The first without a node: {case.blocked}.")
+        details.append(f"The first pod without a node: {case.blocked}.")
     title = (
         f"{standing.name} fits in part: {len(nodes):,} of {counted(len(found.placements), 'pods')} go to {on}{where}"
     )
@@ -91,7 +91,7 @@ def _refused(case: GroupCase, found: GroupPlacement) -> Headline:
     if found.waits_for_room:
         victims = len(found.victims)
         if not victims:
-            return Headline(f"{name} waits for pods that are leaving already", "amber", _why(case), quote)
+            return Headline(f"{name} waits for pods that are already terminating", "amber", _why(case), quote)
         leave = "1 pod has gone" if victims == 1 else f"{victims:,} pods have gone"
         details = [*_why(case), f"kube-scheduler would evict {counted(victims, 'pods')} of lower priority for it."]
         return Headline(f"{name} fits only once {leave}", "amber", details, quote)
@@ -117,7 +117,7 @@ def _why(case: GroupCase) -> list[str]:
         where = f"In {tried.domain.name}: " if tried is not None and tried.domain.name else ""
         said.append(f"{where}{case.blocked}.")
     if case.freed:
-        said.append(f"The devices of {listed(case.freed)} would be given back, and then it would be tried again.")
+        said.append(f"The devices of {listed(case.freed)} would be released, and the group tried again.")
     return said
 
 
@@ -126,7 +126,7 @@ def by_itself(case: AnyCase) -> str:
     if not (isinstance(case, Case) and case.pod.scheduling_group and case.scheduler.configuration.release.groups):
         return ""
     name = case.pod.scheduling_group.partition("/")[2]
-    return f"kube-scheduler places it together with its group {name}; here it is explained by itself."
+    return f"kube-scheduler places it together with its group {name}. Here it is explained alone."
 
 
 def short(key: str, standing: Standing) -> str:

@@ -6,6 +6,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from django.urls import path
+from django.utils.decorators import method_decorator
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
@@ -13,19 +14,23 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.decisions import selectors, utilisation
+from kschedweb.decisions import selectors
 from kschedweb.decisions.asked import REVISION, AboutSerializer, Asked, revision_of
-from kschedweb.decisions.load_aware.contest import contest
+from kschedweb.decisions.inquiring.api import DecisionQuestionSerializer, waiting
+from kschedweb.decisions.load_aware import asking, told
 from kschedweb.decisions.load_aware.row import AGES, MOVING, Conditions, Curve, Given, curve, variations
 from kschedweb.decisions.load_aware.sides import all_sides, side_named
-from kschedweb.decisions.snapshots import engine_snapshot
+from kschedweb.decisions.models import Question
 from kschedweb.engine.documents.marked import SIZE_LIMIT
 from kschedweb.policies.selectors import configuration
 from kschedweb.policies.validation import check
 from kschedweb.web.errors import FieldProblem, NotFound, Unprocessable
+from kschedweb.web.heavy import heavy
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
+
+    from kschedweb.accounts.typing import ApiRequest
 
 
 class ConditionsSerializer(serializers.Serializer[Any]):
@@ -83,7 +88,7 @@ class VariationsRequestSerializer(ConditionsSerializer):
         max_length=SIZE_LIMIT, trim_whitespace=False, help_text="A KubeSchedulerConfiguration v1, YAML or JSON."
     )
     policy = serializers.CharField(max_length=100, help_text="Name of the policy to draw, as HheWaterLevelBalance.")
-    schedulerName = serializers.CharField(max_length=253, default="default-scheduler")
+    scheduler_name = serializers.CharField(max_length=253, default="default-scheduler")
 
 
 class EntrantSerializer(serializers.Serializer[Any]):
@@ -95,7 +100,7 @@ class EntrantSerializer(serializers.Serializer[Any]):
     comparison = serializers.BooleanField()
     winner = serializers.CharField(allow_blank=True, help_text="'' where no node, or every node alike, is chosen.")
     score = serializers.IntegerField(allow_null=True)
-    runnerUp = serializers.CharField(allow_blank=True)
+    runner_up = serializers.CharField(allow_blank=True)
     margin = serializers.IntegerField(allow_null=True)
     words = serializers.CharField()
     scores = serializers.DictField(child=serializers.IntegerField())
@@ -160,7 +165,7 @@ class CurvesView(APIView):
                 {"path": f"document.{error.path}".rstrip("."), "message": error.message} for error in checked.errors
             ]
             raise Unprocessable("The document is not valid.", errors=errors)
-        sides = all_sides(checked.loaded.configuration, said["schedulerName"])
+        sides = all_sides(checked.loaded.configuration, said["scheduler_name"])
         side = side_named(said["policy"], sides)
         if side is None:
             names = ", ".join(side.key for side in sides)
@@ -168,14 +173,15 @@ class CurvesView(APIView):
         return Response(_curves(conditions, variations(side, conditions)))
 
 
+@method_decorator(heavy, name="dispatch")
 class LoadAwareView(APIView):
-    """What every load-aware policy gives to the nodes of a cluster for one pod."""
+    """What every load-aware policy gives to the nodes of a cluster for one pod. 202 where a job has to read them."""
 
     action_required = Action.VIEW
 
     @extend_schema(
         operation_id="load_aware_retrieve",
-        responses=ContestSerializer,
+        responses={200: ContestSerializer, 202: DecisionQuestionSerializer},
         parameters=[
             POLICY,
             REVISION,
@@ -183,28 +189,16 @@ class LoadAwareView(APIView):
             OpenApiParameter("snapshot", OpenApiTypes.UUID, description="The cluster's newest without one."),
         ],
     )
-    def get(self, request: Request, name: str) -> Response:
+    def get(self, request: ApiRequest, name: str) -> Response:
         asked = Asked.of(request, name, selectors.profiles_asked)
         snapshot = asked.snapshot
         pod = request.query_params.get("pod") or selectors.pod_to_begin_with(snapshot)
         if not pod:
             raise NotFound(f"Cluster {name} has no pod that could be placed.")
-        found = contest(snapshot, pod, all_sides(configuration(asked.revision)))
-        return Response(
-            {
-                **asked.about,
-                "pod": pod,
-                "watermarks": in_force(snapshot),
-                "policies": [_entrant(entrant, found.names) for entrant in found.entrants],
-            }
-        )
-
-
-def in_force(snapshot: Any) -> dict[str, Any]:
-    """As ``InForceSerializer``."""
-    found = utilisation.in_force(engine_snapshot(snapshot), snapshot)
-    ages = {"youngest": found.youngest, "oldest": found.oldest}
-    return {"origin": found.source, "nodes": found.nodes, **ages, "late": found.late}
+        found = asking.contest_sought(request.user, snapshot, asked.revision, pod)
+        if isinstance(found, Question):
+            return waiting(request, found)
+        return Response({**asked.about, **told.contest(found)})
 
 
 def _curves(conditions: Conditions, drawn: list[tuple[str, Curve]]) -> dict[str, Any]:
@@ -235,29 +229,6 @@ def _curve(moving: str, drawn: Curve) -> dict[str, Any]:
 
 def _given(given: Given) -> dict[str, Any]:
     return {"score": given.score, "reason": given.reason}
-
-
-def _entrant(entrant: Any, names: list[str]) -> dict[str, Any]:
-    found, runner_up = entrant.explanation, entrant.runner_up
-    scores, rejected = {}, {}
-    if found is not None:
-        scores = {names[node]: int(score) for node, score in zip(found.feasible.tolist(), found.total, strict=True)}
-        for node in (number for number, by in enumerate(found.rejected_by.tolist()) if by != -1):
-            status = found.verdict_at(node)
-            rejected[names[node]] = status.message if status else ""
-    return {
-        "name": entrant.side.key,
-        "plugin": entrant.side.plugin,
-        "title": entrant.side.label,
-        "comparison": entrant.side.reference,
-        "winner": entrant.winner,
-        "score": entrant.top,
-        "runnerUp": runner_up[0] if runner_up else "",
-        "margin": runner_up[1] if runner_up else None,
-        "words": entrant.words,
-        "scores": scores,
-        "rejected": rejected,
-    }
 
 
 urlpatterns = [

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import numpy as np
 
 from kschedweb.decisions import services
 from kschedweb.decisions.decision import Decision
+from kschedweb.decisions.kept import columns, insight
+from kschedweb.decisions.kept.insight import KeptMatrix
 from kschedweb.decisions.snapshots import engine_snapshot
+from kschedweb.decisions.utilisation import InForce, in_force
 from kschedweb.web.errors import ApplicationError, NotFound
+from kschedweb.web.units import counted
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from kschedweb.clusters.models import Snapshot
     from kschedweb.decisions.case import Case
+    from kschedweb.decisions.kept.insight import Insight
     from kschedweb.decisions.load_aware.sides import ScoringSide
+    from kschedweb.decisions.parts import Arithmetic
     from kschedweb.engine import Explanation
 
 USE = (("cpu", "15m"), ("memory", "15m"))
@@ -25,15 +33,25 @@ USE = (("cpu", "15m"), ("memory", "15m"))
 
 @dataclass(frozen=True)
 class Entrant:
-    """The answer of one side; ``case`` is ``None`` if the cycle fails, and ``error`` says why."""
+    """The answer of one side; ``explanation`` is ``None`` if the cycle fails, and ``error`` says why.
+
+    What the arithmetic of scores is told from is the ``case``, or the ``insight`` that was kept of it.
+    """
 
     side: ScoringSide
-    case: Case | None
+    explanation: Explanation | None
+    case: Case | None = None
+    insight: Insight | None = None
     error: str = ""
 
-    @property
-    def explanation(self) -> Explanation | None:
-        return self.case.explanation if self.case else None
+    def arithmetic(self, node: str) -> Arithmetic | None:
+        """How the score of ``node`` comes about; ``None`` for a node that there is not."""
+        if self.case is not None:
+            position = self.case.snapshot.index.get(node)
+            return None if position is None else Decision(self.case).worked(position, self.side.plugin)
+        if self.explanation is None or self.insight is None or node not in self.explanation.nodes:
+            return None
+        return KeptMatrix(self.explanation, self.insight).arithmetic(node, self.side.plugin)
 
     @property
     def winner(self) -> str:
@@ -72,17 +90,17 @@ class Entrant:
         """One sentence that says which node wins, and by how much."""
         found = self.explanation
         if found is None:
-            return f"The cycle fails: {self.error}"
+            return f"The scheduling cycle fails: {self.error}"
         if found.chosen is None:
-            return found.message or found.pre_enqueue.message or "no node"
+            return found.message or found.pre_enqueue.message or "no node fits"
         if self.undecided:
-            return f"All {len(found.feasible)} feasible nodes score {self.top}: it does not decide."
+            return f"all {len(found.feasible):,} feasible nodes score {self.top}, so it does not decide"
         if self.shared > 1:
-            return f"{self.winner} with {self.top}, shared by {self.shared} nodes"
+            return f"{self.winner} scores {self.top}, as do {counted(self.shared - 1, 'other nodes')}"
         runner_up = self.runner_up
         if runner_up is None:
-            return f"{self.winner}, the only node that can run it"
-        return f"{self.winner} with {self.top}, {runner_up[1]} ahead of {runner_up[0]}"
+            return f"{self.winner} is the only node that can run it"
+        return f"{self.winner} scores {self.top}, {runner_up[1]} ahead of {runner_up[0]}"
 
 
 @dataclass(frozen=True)
@@ -120,7 +138,8 @@ class Contest:
     pod: str
     entrants: list[Entrant]
     names: list[str]
-    use: list[np.ndarray]
+    use: list[NDArray[np.float64]]
+    in_force: InForce
 
     def order(self, by: str) -> list[int]:
         """Positions of the nodes, sorted by the score of side ``by``, by "node", else by CPU use, highest first.
@@ -185,18 +204,44 @@ class Contest:
         policies = [entrant for entrant in self.entrants if not entrant.side.reference]
         name = self.pod.partition("/")[2]
         if not self.votes:
-            return f"None of {len(policies)} policies has a favourite node for {name}"
+            return f"None of {len(policies)} policies prefers a node for {name}"
         node, number = self.votes[0]
         if number == len(policies):
             return f"All {number} policies put {name} on {node}"
         others = len(self.votes) - 1
-        rest = "" if not others else f", {others} other node{'s' if others > 1 else ''} by the rest"
-        return f"{node} is chosen for {name} by {number} of {len(policies)} policies{rest}"
+        verb = "chooses" if number == 1 else "choose"
+        chosen = f"{number} of {len(policies)} policies {verb} {node} for {name}"
+        return f"{chosen}; the others choose {counted(others, 'other nodes')}" if others else chosen
 
-    def decision(self, key: str) -> Decision | None:
-        """The decision of the side ``key``, for the arithmetic of its cells."""
+    def arithmetic(self, node: str, key: str) -> Arithmetic | None:
+        """How the score of ``node`` under the side ``key`` comes about; ``None`` where there is no such cell."""
         entrant = next((item for item in self.entrants if item.side.key == key), None)
-        return Decision(entrant.case) if entrant is not None and entrant.case is not None else None
+        return None if entrant is None else entrant.arithmetic(node)
+
+    def kept(self) -> tuple[dict[str, Any], bytes]:
+        """The contest as plain data and bytes, for ``read``."""
+        packed = [
+            b"" if one.case is None else columns.pack(one.case.explanation, insight.of(Decision(one.case)))
+            for one in self.entrants
+        ]
+        entrants = [
+            {"key": one.side.key, "error": one.error, "size": len(bytes_)}
+            for one, bytes_ in zip(self.entrants, packed, strict=True)
+        ]
+        use = [[None if np.isnan(one) else one for one in column.tolist()] for column in self.use]
+        plain = {"pod": self.pod, "entrants": entrants, "names": self.names, "use": use}
+        return plain | {"in_force": asdict(self.in_force)}, b"".join(packed)
+
+    @classmethod
+    def read(cls, data: dict[str, Any], packed: bytes, sides: Sequence[ScoringSide]) -> Contest:
+        """What ``kept`` gave; ``sides`` are those of the same revision."""
+        by_key, rest, entrants = {side.key: side for side in sides}, packed, []
+        for one in data["entrants"]:
+            head, rest = rest[: one["size"]], rest[one["size"] :]
+            found, seen = columns.unpack(head) if head else (None, None)
+            entrants.append(Entrant(by_key[one["key"]], found, insight=seen, error=one["error"]))
+        use = [np.array(column, dtype=np.float64) for column in data["use"]]
+        return cls(data["pod"], entrants, data["names"], use, InForce(**data["in_force"]))
 
 
 def contest(snapshot: Snapshot, pod_key: str, sides: Sequence[ScoringSide]) -> Contest:
@@ -205,12 +250,13 @@ def contest(snapshot: Snapshot, pod_key: str, sides: Sequence[ScoringSide]) -> C
     entrants = []
     for side in sides:
         try:
-            entrants.append(Entrant(side, services.side_case(snapshot, pod_key, side)))
+            case = services.side_case(snapshot, pod_key, side)
+            entrants.append(Entrant(side, case.explanation, case))
         except NotFound:
             raise
         except ApplicationError as error:
-            entrants.append(Entrant(side, None, error.detail))
+            entrants.append(Entrant(side, None, error=error.detail))
     watermarks = engine.watermarks
     unknown = np.full(len(engine), np.nan)
     use = [unknown if watermarks is None else watermarks.column(*key) for key in USE]
-    return Contest(pod_key, entrants, engine.names, use)
+    return Contest(pod_key, entrants, engine.names, use, in_force(engine, snapshot))

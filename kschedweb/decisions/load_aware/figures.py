@@ -1,17 +1,17 @@
-"""Charts of load-aware policies as plain Plotly dicts: score over utilisation."""
+"""Charts of load-aware policies as Plotly figures: score over utilisation."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any
+
+import plotly.graph_objects as go
 
 from kschedweb.decisions.load_aware.row import Conditions, Curve, curve
 from kschedweb.decisions.load_aware.sides import all_sides
-from kschedweb.web.figures import Chart
+from kschedweb.web.figures import ABOVE, Chart, figure, line_style
 
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 TABLE_STEP = 5  # percent
 
 
@@ -19,24 +19,24 @@ def curves(drawn: Sequence[tuple[str, Curve]], *, saved: Sequence[tuple[str, Cur
     """A chart with a line for each label; ``saved`` lines are thin and dotted. Raises ValueError without a line."""
     percents = drawn[0][1].percents
     data = [_trace(index, label, curve) for index, (label, curve) in enumerate(drawn)]
-    data += [_saved(label, curve) for label, curve in saved]
-    figure = {
-        "data": data,
-        "layout": {
-            "height": height,
-            "xaxis": {"title": {"text": "the node's use, % of allocatable"}, "range": [0, 100], "dtick": 10},
-            "yaxis": {"title": {"text": "score"}, "range": [-2, 102], "dtick": 20, "automargin": True},
-            "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
-            "hovermode": "x unified",
-        },
-    }
+    data += [_trace(index, f"{label}, saved", curve, saved=True) for index, (label, curve) in enumerate(saved)]
+    made = figure(
+        data,
+        go.Layout(
+            height=height,
+            xaxis={"title": {"text": "node's use, % of allocatable"}, "range": [0, 100], "dtick": 10},
+            yaxis={"title": {"text": "score"}, "range": [-2, 102], "dtick": 20, "automargin": True},
+            legend=ABOVE,
+            hovermode="x unified",
+        ),
+    )
     every = [*drawn, *((f"{label}, saved", curve) for label, curve in saved)]
     rows: list[list[object]] = [
         [f"{percent} %", *(_cell(curve, index) for _, curve in every)]
         for index, percent in enumerate(percents)
         if percent % TABLE_STEP == 0
     ]
-    return Chart(figure, summary(drawn), ["Use", *(label for label, _ in every)], rows)
+    return Chart(made, summary(drawn), ["Use", *(label for label, _ in every)], rows)
 
 
 def summary(drawn: Sequence[tuple[str, Curve]]) -> str:
@@ -49,34 +49,20 @@ def summary(drawn: Sequence[tuple[str, Curve]]) -> str:
         elif top is None:
             words.append(f"{label} rejects every node")
         elif item.flat:
-            words.append(f"{label} gives {top[0]} throughout")
+            words.append(f"{label} gives {top[0]} at any use")
         else:
-            words.append(f"{label} is highest, {top[0]}, at {top[1]} %")
+            words.append(f"{label} peaks at {top[1]} % with {top[0]}")
     return f"{'; '.join(words)}."
 
 
-def _trace(index: int, label: str, curve: Curve) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": label,
-        "x": list(curve.percents),
-        "y": curve.scores,
-        "line": {"width": 2, "dash": DASHES[index % len(DASHES)]},
-        "hovertemplate": "%{y}",
-    }
-
-
-def _saved(label: str, curve: Curve) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": f"{label}, saved",
-        "x": list(curve.percents),
-        "y": curve.scores,
-        "line": {"width": 1, "dash": "dot"},
-        "hovertemplate": "%{y}",
-    }
+def _trace(index: int, label: str, curve: Curve, saved: bool = False) -> go.Scatter:
+    return go.Scatter(
+        name=label,
+        x=list(curve.percents),
+        y=curve.scores,
+        hovertemplate="%{y}",
+        **line_style(index, len(curve.percents), secondary=saved, width=1 if saved else 2),
+    )
 
 
 def _cell(curve: Curve, index: int) -> int | str:

@@ -94,10 +94,10 @@ class Conditions:
         if not problems and not self.lowest <= self.others <= 100:
             middle = (self.lowest + 100) / 2
             low, high = (AROUND * self.lowest + middle) / (AROUND + 1), (AROUND * 100 + middle) / (AROUND + 1)
-            said = f"With a node at every percent from {self.lowest} the average is from {low:g} to {high:g}."
+            said = f"With a node at every percent from {self.lowest}, the average must be from {low:g} to {high:g}."
             problems.append({"path": "average", "message": said})
         if problems:
-            raise Unprocessable("The row of nodes cannot be made so.", errors=problems)
+            raise Unprocessable("These conditions cannot be met.", errors=problems)
         return self
 
 

@@ -89,7 +89,7 @@ def all_sides(configuration: Configuration | None = None, scheduler: str = DEFAU
         for name in policies(release)
         for form in presenter(name).forms(specs[name].help)
     ]
-    about = f"{specs[REQUESTS].help} It goes by requests, not by use: for comparison."
+    about = f"{specs[REQUESTS].help} It scores by requests, not by use, and is here for comparison."
     label, args = f"{REQUESTS} (requests)", given.get(REQUESTS, {})
     return [*found, ScoringSide(REQUESTS, REQUESTS, label, about, args, reference=True, release=release)]
 

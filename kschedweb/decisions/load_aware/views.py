@@ -7,19 +7,19 @@ from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
-from kschedweb.decisions import arithmetic, selectors, utilisation
+from kschedweb.decisions import selectors
 from kschedweb.decisions.forms import ConditionsForm
 from kschedweb.decisions.load_aware import figures as load_figures
-from kschedweb.decisions.load_aware.contest import Contest, contest
+from kschedweb.decisions.load_aware.asking import contest_sought
 from kschedweb.decisions.load_aware.row import AGE_WORDS, Conditions, Curve, curve
 from kschedweb.decisions.load_aware.sides import ScoringSide, all_sides
-from kschedweb.decisions.snapshots import engine_snapshot
+from kschedweb.decisions.models import Question
 from kschedweb.policies.kinds import WITH_PROFILES
 from kschedweb.policies.scope import scope_of
 from kschedweb.policies.selectors import configuration, profiles_only
@@ -29,9 +29,10 @@ from kschedweb.web.heavy import heavy
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
+    from kschedweb.accounts.typing import PageRequest
     from kschedweb.clusters.models import Snapshot
-    from kschedweb.decisions.snapshots import engine_snapshot
-from kschedweb.policies.models import Revision
+    from kschedweb.decisions.load_aware.contest import Contest
+    from kschedweb.policies.models import Revision
 from kschedweb.web.pages import part
 
 PAGE_SIZE = 50
@@ -43,7 +44,7 @@ CONDITIONS = tuple(ConditionsForm.base_fields)
 @require_safe
 @requires(Action.VIEW)
 @vary_on_headers("HX-Request")
-def policies(request: HttpRequest) -> HttpResponse:
+def policies(request: PageRequest) -> HttpResponse:
     """Score curves of every policy, its scores of the cluster's nodes, and what it does without figures.
 
     htmx requests the same address for the curves alone, or for the arithmetic of one cell.
@@ -54,7 +55,9 @@ def policies(request: HttpRequest) -> HttpResponse:
     asked = {"revision": revision, **_links(request)}
     if part == "curves":
         return render(request, "decisions/curves.html", {**asked, **_curves(request, sides)})
-    found, problem = _contest(request, sides)
+    found, problem = _contest(request, revision)
+    if isinstance(found, Question):
+        return redirect("decision-answer", found.pk)
     if part == "cell":
         return render(request, "decisions/arithmetic.html", _cell(request, found))
     context = {
@@ -121,15 +124,15 @@ def _changed(sides: list[ScoringSide], other: Revision | None, conditions: Condi
     ]
 
 
-def _contest(request: HttpRequest, sides: list[ScoringSide]) -> tuple[Contest | None, str]:
+def _contest(request: PageRequest, revision: Revision) -> tuple[Contest | Question | None, str]:
     """Every side on the cluster's nodes, for the pod in the address or else the first pending one."""
-    snapshot = scope_of(request).snapshot
+    snapshot = scope_of(request).snapshot_asked()
     asked = request.GET.get("pod_name", "").strip()
     key = asked or (selectors.pod_to_begin_with(snapshot) if snapshot else "")
     if snapshot is None or not key:
         return None, ""
     try:
-        return contest(snapshot, key, sides), ""
+        return contest_sought(request.user, snapshot, revision, key), ""
     except NotFound as error:
         return None, error.detail
 
@@ -146,7 +149,7 @@ def _table(request: HttpRequest, found: Contest | None) -> dict[str, Any]:
         "page": page,
         "lines": found.lines(list(page.object_list)),
         "sort": sort,
-        "in_force": utilisation.in_force(engine_snapshot(snapshot), snapshot),
+        "in_force": found.in_force,
         "snapshot": snapshot,
     }
 
@@ -154,12 +157,8 @@ def _table(request: HttpRequest, found: Contest | None) -> dict[str, Any]:
 def _cell(request: HttpRequest, found: Contest | None) -> dict[str, Any]:
     """The arithmetic of the cell that the address names."""
     name, key = request.GET.get("node", "").strip(), request.GET.get("cell", "")
-    decision = found.decision(key) if found else None
-    position = decision.case.snapshot.index.get(name) if decision else None
-    if found is None or decision is None or position is None:
-        return {}
-    plugin = next(entrant.side.plugin for entrant in found.entrants if entrant.side.key == key)
-    return {"arithmetic": arithmetic.explain(decision, decision.case, position, plugin)}
+    worked = found.arithmetic(name, key) if found else None
+    return {} if worked is None else {"arithmetic": worked}
 
 
 def _links(request: HttpRequest) -> dict[str, object]:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from django.utils.translation import gettext
+
 from kschedweb.decisions.words import Reading
 
 if TYPE_CHECKING:
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from kschedweb.decisions.parts import Arithmetic
     from kschedweb.engine import Pod, Status
     from kschedweb.engine import Snapshot as EngineSnapshot
+    from kschedweb.engine.state.columns import Ints
 
 Args = Mapping[str, Any]
 
@@ -47,14 +50,22 @@ class Presenter:
 
     def in_short(self, pod: Pod, reason: str, about: Any) -> str:
         """The words for ``reason`` with the fact ``about``, which follow a count of nodes."""
-        return self.short.get(about, reason)
+        return str(self.short.get(about, reason))
+
+    def kinds(self, snapshot: EngineSnapshot, pod: Pod) -> Ints | None:
+        """A number for each node that tells its equal verdicts apart; ``None`` if their words say all there is."""
+        return None
+
+    def of_kind(self, snapshot: EngineSnapshot, pod: Pod, node: int) -> str:
+        """The words for the verdict on nodes of the kind of the one at a position, which follow "4,690 nodes: "."""
+        return ""
 
     def work(self, case: Case, node: int, result: Arithmetic) -> None:
         """Add to ``result`` the arithmetic of the plugin's raw score on the node at a position."""
 
     def normalization(self, raws: list[int], raw: int) -> str:
         """The normalisation of ``raw``, one of the raw scores, to 0 to 100, as a formula with numbers."""
-        return "already between 0 and 100"
+        return gettext("already between 0 and 100")
 
     def forms(self, help: str) -> list[Form]:
         """The forms in which a load-aware policy is compared with others; ``help`` says in a sentence what it does."""
@@ -68,7 +79,11 @@ class Presenter:
 def by_the_highest(raws: list[int], raw: int) -> str:
     """The words for kube-scheduler's default normalisation."""
     high = max(raws)
-    return "the highest raw score is 0: unchanged" if high <= 0 else f"100 × {raw} ÷ {high} (the highest raw score)"
+    return (
+        gettext("the highest raw score is 0: unchanged")
+        if high <= 0
+        else gettext("100 × %(raw)s ÷ %(high)s (the highest raw score)") % {"raw": raw, "high": high}
+    )
 
 
 def args_of(case: Case, plugin: str) -> dict[str, Any]:

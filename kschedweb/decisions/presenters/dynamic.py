@@ -12,7 +12,7 @@ from kschedweb.decisions.presenters.base import Presenter, instance
 from kschedweb.decisions.presenters.measured import NOTHING, RESOURCES, duration, number
 from kschedweb.decisions.words import Reading
 from kschedweb.engine.framework.interface import Cycle
-from kschedweb.engine.plugins.dynamic import Dynamic, Part, base_scores, whole
+from kschedweb.engine.plugins.dynamic import FACTOR, Dynamic, Part, base_scores, whole
 from kschedweb.engine.state.watermarks.crane import METRICS
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ WINDOWS = {
 
 class Annotated(Presenter):
     about = (
-        "What is left of each metric, weighed, less 10 points for each point of heat. The pod itself does not count. "
+        "The weighted mean of what is left of each metric, less 10 points for each point of heat (articles name 1; "
+        "crane-scheduler's code subtracts 10). The pod itself does not count. "
         "A metric that is missing or no longer valid adds 0, but its weight still counts."
     )
     missing = (
@@ -44,7 +45,7 @@ class Annotated(Presenter):
         (metric,) = status.about
         return Reading(
             f"{snapshot.names[node]} really uses more than the policy allows: {_metric(metric)} is above its limit",
-            f"less load there, or a higher maxLimitPecent for {metric}, would do",
+            f"reduce the load there, or raise maxLimitPecent for {metric}",
         )
 
     def in_short(self, pod: Pod, reason: str, about: Any) -> str:
@@ -65,7 +66,7 @@ class Annotated(Presenter):
         if not any(part.use.valid[node] for part in parts):
             nothing = case.snapshot.watermarks is None and not any(part.use.annotated[node] for part in parts)
             result.notes.append(
-                NOTHING if nothing else "Nothing valid is known of this node: it has nothing left to score."
+                NOTHING if nothing else "No valid figure of this node is known, so nothing is left to score."
             )
         _heat(result, case, plugin, node, base)
 
@@ -108,11 +109,11 @@ def _figure(case: Case, plugin: Dynamic, part: Part, node: int) -> Figure:
 
 def _heat(result: Arithmetic, case: Case, plugin: Dynamic, node: int, base: int) -> None:
     heat = plugin.hot(case.snapshot)[[node]]
-    points = int(whole(heat * 10.0)[0])
+    points = int(whole(heat * float(FACTOR))[0])
     rules = " and ".join(f"1 for each {rule.pods} pods bound in {duration(rule.seconds)}" for rule in plugin.hot_rules)
     result.steps.append(Step("Heat", rules or "no rules", number(float(heat[0]))))
     result.computed = int(plugin.score(Cycle(case.snapshot, case.pod), np.array([node]))[0])
-    formula = f"{base} − {points}, kept within 0 and 100"
+    formula = f"{base} − {FACTOR} × {number(float(heat[0]))} = {base} − {points}, kept within 0 and 100"
     result.steps.append(Step("Score", formula, str(result.computed)))
 
 

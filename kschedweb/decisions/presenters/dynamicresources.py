@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.utils.translation import gettext
+
 from kschedweb.decisions.presenters.base import Presenter, by_the_highest
 from kschedweb.decisions.words import Reading, listed
 from kschedweb.engine.plugins.dynamicresources import NO_ACCESS
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.engine import Pod, Status
@@ -14,20 +17,25 @@ if TYPE_CHECKING:
 
 
 class Devices(Presenter):
-    about = "Prefers nodes whose devices satisfy the higher-priority alternatives of the pod's claims."
-    short = {NO_ACCESS: "has no access to the devices of the pod's claims"}
+    about = _("Prefers nodes whose devices satisfy the higher-priority alternatives of the pod's claims.")
+    short = {NO_ACCESS: _("has no access to the devices of the pod's claims")}
 
     def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:
         name = snapshot.names[node]
         if not status.simulated:
-            return Reading(f"{name}: {status.message}", "a claim that has its devices would be decided as always")
+            return Reading(f"{name}: {status.message}", gettext("a claim that already has its devices can be judged"))
         if NO_ACCESS in status.about:
             claims = listed([item.claim for item in pod.resource_claims if item.claim])
             return Reading(
-                f"the devices of {claims} cannot be used on {name}",
-                "a claim that no other pod uses gives its devices back, so that others can be chosen",
+                gettext("the devices of %(claims)s cannot be used on %(name)s") % {"claims": claims, "name": name},
+                gettext(
+                    "delete the other pods that use the claim: it then gives its devices back, and others can be chosen"
+                ),
             )
-        return Reading(f"{name} cannot give the pod the devices it asks for: {status.message}")
+        return Reading(
+            gettext("%(name)s does not have the devices that the pod asks for: %(message)s")
+            % {"name": name, "message": status.message}
+        )
 
     def normalization(self, raws: list[int], raw: int) -> str:
         return by_the_highest(raws, raw)

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 class WaterLevel(Presenter):
     about = (
         "Up to the cluster's level L the score rises from L to 100, above it it falls from L to 0: "
-        "a pod that uses little goes to a node that is used much, and the other way round."
+        "a small pod goes to a busy node, and a large pod to an idle one."
     )
     missing = (
-        "A node without figures scores 0; with missingMetrics: Idle it is taken for unused. "
+        "A node without figures scores 0; with missingMetrics: Idle it counts as unused. "
         "Figures count until metricsExpiration, which is off by default."
     )
 
@@ -72,15 +72,15 @@ def _inputs(result: Arithmetic, case: Case, plugin: HheWaterLevelBalance, node: 
     if missing := _listed(key for key in plugin.keys if key not in levels.keys):
         result.notes.append(f"No node has figures for {missing}: not counted, the others weigh in proportion.")
     if any(item.stale for item in result.figures):
-        words = "taken to use nothing" if plugin.idle else "not counted"
+        words = "no use at all" if plugin.idle else "not counted"
         result.notes.append(f"Figures older than {duration(plugin.expiration)} count as missing: {words}.")
     unknown = [key for key, own in zip(levels.keys, levels.node[:, node].tolist(), strict=True) if math.isnan(own)]
     if len(unknown) == len(levels.keys):
         result.notes.append("Nothing is known of this node, so it scores 0 (missingMetrics: Zero).")
     elif unknown:
-        result.notes.append(f"Not known of this node, so not counted: {_listed(unknown)}.")
+        result.notes.append(f"Unknown for this node, so not counted: {_listed(unknown)}.")
     if plugin.idle and any(item.value == "no figure" for item in result.figures):
-        result.notes.append(f"What is not known of this node counts as no use at all (missingMetrics: {IDLE}).")
+        result.notes.append(f"Unknown figures of this node count as no use at all (missingMetrics: {IDLE}).")
 
 
 def _listed(keys: Iterable[tuple[str, str]]) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from django.utils.translation import gettext
 
 from kschedweb.decisions.parts import Arithmetic, Step
 from kschedweb.decisions.presenters.base import Presenter, instance
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.plugins.imagelocality import LEAST, ImageLocality, counted, normalized
+from kschedweb.web.translating import gettext_lazy as _
 from kschedweb.web.units import memory
 
 if TYPE_CHECKING:
@@ -17,7 +19,9 @@ if TYPE_CHECKING:
 
 
 class Images(Presenter):
-    about = "Bytes of the pod's images already on the node, each scaled by the share of nodes that have it."
+    about = _(
+        "Adds the sizes of the pod's images that the node already has, each scaled by the share of nodes that have it."
+    )
 
     def work(self, case: Case, node: int, result: Arithmetic) -> None:
         plugin: ImageLocality = instance(case, self.plugin)
@@ -27,17 +31,25 @@ class Images(Presenter):
             if node in holders:
                 part = counted(size, holders, len(snapshot))
                 total += part
-                shown = f"{memory(size)} × {len(holders)} of {len(snapshot)} nodes"
+                shown = gettext("%(size)s × %(holders)s of %(snapshot)s nodes") % {
+                    "size": memory(size),
+                    "holders": len(holders),
+                    "snapshot": len(snapshot),
+                }
                 result.steps.append(Step(image, shown, memory(part)))
             else:
-                result.steps.append(Step(image, "not on the node", "0"))
+                result.steps.append(Step(image, gettext("not on the node"), "0"))
         result.computed = int(plugin.score(Cycle(snapshot, case.pod), np.array([node]))[0])
         most = plugin.most(case.pod)
         if most > LEAST:
             formula = (
                 f"100 × ({memory(min(max(total, LEAST), most))} − {memory(LEAST)}) ÷ ({memory(most)} − {memory(LEAST)})"
             )
-            step = Step("Between the bounds", f"{formula}, after bounding by these two", str(result.computed))
+            step = Step(
+                gettext("Between the bounds"),
+                gettext("%(formula)s, after bounding by these two") % {"formula": formula},
+                str(result.computed),
+            )
             result.steps.append(step)
 
 

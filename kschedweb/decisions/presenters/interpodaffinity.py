@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.utils.translation import gettext
+
 from kschedweb.decisions.parts import Arithmetic, Step
 from kschedweb.decisions.presenters.base import Presenter, instance
 from kschedweb.decisions.words import Reading, listed
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.plugins.interpodaffinity import APART, NEAR, OTHERS, SCORE
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.decisions.case import Case
@@ -20,11 +23,11 @@ if TYPE_CHECKING:
 
 
 class PodAffinity(Presenter):
-    about = "Weights of affinity less those of anti-affinity, of this pod towards pods there and of theirs towards it."
+    about = _("Adds the weights of affinity and subtracts those of anti-affinity, of this pod and of the pods there.")
     short = {
-        NEAR: "has no pod near that this one must run beside",
-        APART: "is near a pod that this one must not run beside",
-        OTHERS: "is near a pod that refuses this one",
+        NEAR: _("has no pod near that this one must run beside"),
+        APART: _("is near a pod that this one must not run beside"),
+        OTHERS: _("is near a pod that refuses this one"),
     }
 
     def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:
@@ -33,13 +36,20 @@ class PodAffinity(Presenter):
         name, labels, affinity = snapshot.names[node], snapshot.nodes[node].labels, pod.pod_affinity
         if NEAR in status.about:
             wanted = [_place(term, labels) for term in affinity.required]
-            return Reading(f"must run beside {listed(wanted)}, and none is there", "starting such a pod there would do")
+            return Reading(
+                gettext("the pod must run beside %(listed)s, and none is there") % {"listed": listed(wanted)},
+                gettext("start such a pod there"),
+            )
         if APART in status.about:
             avoided = [_place(term, labels) for term in affinity.anti_required]
-            return Reading(f"must not run beside {listed(avoided)}, and one is there", "an emptier place would do")
+            return Reading(
+                gettext("the pod must not run beside %(listed)s, and one is there") % {"listed": listed(avoided)},
+                gettext("move that pod away"),
+            )
         return Reading(
-            f"a pod already running in the same place as {name} must not run beside this one (its own anti-affinity)",
-            "a place without that pod would do",
+            gettext("a pod in the same place as %(name)s must not run beside this one, by its own anti-affinity")
+            % {"name": name},
+            gettext("move that pod away"),
         )
 
     def work(self, case: Case, node: int, result: Arithmetic) -> None:
@@ -53,31 +63,39 @@ class PodAffinity(Presenter):
         for key in dict.fromkeys(term.topology_key for term in terms):
             part = int(sums.at_nodes(key)[node])
             result.computed += part
-            place = f"{key}={labels[key]}" if key in labels else f"{key}: the node has no such label"
-            result.steps.append(Step(place, "all terms that hold in this place, with their weights", f"{part:+d}"))
-        result.steps.append(Step("Sum", "over the labels of the node", str(result.computed)))
+            place = (
+                f"{key}={labels[key]}"
+                if key in labels
+                else gettext("%(key)s: the node has no such label") % {"key": key}
+            )
+            result.steps.append(
+                Step(place, gettext("all terms that hold in this place, with their weights"), f"{part:+d}")
+            )
+        result.steps.append(Step(gettext("Sum"), gettext("over the labels of the node"), str(result.computed)))
 
     def normalization(self, raws: list[int], raw: int) -> str:
         low, high = min(raws), max(raws)
-        return f"100 × ({raw} − {low}) ÷ ({high} − {low})" if high > low else "all nodes equal: 0 for all"
+        return f"100 × ({raw} − {low}) ÷ ({high} − {low})" if high > low else gettext("all nodes equal: 0 for all")
 
 
 def _place(term: PodTerm, labels: dict[str, str]) -> str:
     key = term.topology_key
-    where = f"{key}={labels[key]}" if key in labels else f"{key} (a label this node does not have)"
-    return f"pods with {_selector(term.selector)} in {where}"
+    where = (
+        f"{key}={labels[key]}" if key in labels else gettext("%(key)s (a label this node does not have)") % {"key": key}
+    )
+    return gettext("pods with %(selector)s in %(where)s") % {"selector": _selector(term.selector), "where": where}
 
 
 def _selector(selector: Selector) -> str:
     if selector.nothing:
-        return "no labels at all"
+        return gettext("no labels at all")
     texts = [
         f"{item.key}={item.values[0]}"
         if item.operator == "In" and len(item.values) == 1
         else f"{item.key} {item.operator} {', '.join(item.values)}".strip()
         for item in selector.requirements
     ]
-    return listed(texts) if texts else "any labels"
+    return listed(texts) if texts else gettext("any labels")
 
 
 PRESENTER = PodAffinity("InterPodAffinity")

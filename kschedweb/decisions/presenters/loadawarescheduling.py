@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 class LoadAware(Presenter):
     about = (
-        "What is left of each resource, in whole percents, weighed: what the node uses, what pods are expected to use "
-        "that its figures do not show yet, and what the pod is expected to use."
+        "The weighted mean of what is left of each resource, in whole percents, after what the node uses, what newer "
+        "pods are expected to use that its figures do not show yet, and what the pod is expected to use."
     )
     missing = (
-        "A node without figures passes and scores 0. Where they are older than "
-        "nodeMetricExpirationSeconds it is rejected, unless enableScheduleWhenNodeMetricsExpired."
+        "A node without figures passes and scores 0. If they are older than nodeMetricExpirationSeconds it is "
+        "rejected, unless enableScheduleWhenNodeMetricsExpired is set."
     )
-    short = {TOO_OLD: "tells figures of its use that are too old"}
+    short = {TOO_OLD: "has usage data that is too old"}
 
     def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:
         if not status.about:
@@ -47,14 +47,14 @@ class LoadAware(Presenter):
             age = math.nan if watermarks is None else snapshot.now - float(watermarks.updated[node])
             old = "of no known time" if math.isnan(age) else f"{age:.0f} s old"
             return Reading(
-                f"what {name} uses is {old}, which is too old to go by",
-                "newer figures, or enableScheduleWhenNodeMetricsExpired, would do",
+                f"the usage data of {name} is {old}, which is too old to use",
+                "collect newer figures, or set enableScheduleWhenNodeMetricsExpired",
             )
         resource, aggregated = about
         measure = "percentile" if aggregated else "use"
         return Reading(
-            f"with the pod, {name} would be above the threshold for {resource}: its {measure}, newer pods and this one",
-            f"less load there, or a higher usageThresholds.{resource}, would do",
+            f"with its {measure}, newer pods and this one, {name} would be above the threshold for {resource}",
+            f"reduce the load there, or raise usageThresholds.{resource}",
         )
 
     def in_short(self, pod: Pod, reason: str, about: Any) -> str:

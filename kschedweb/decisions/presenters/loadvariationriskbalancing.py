@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Variation(Presenter):
     about = (
         "Half the mean use with the pod's request, half the standard deviation of the use; the riskier resource "
-        "decides. Pods newer than the figures are not added, and old figures count like new ones."
+        "decides. Pods newer than the figures are not added, and old figures count as much as new ones."
     )
     missing = f"A node without figures scores 0; without a deviation that counts as 0. {AS_NEW}"
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 class OverCommitment(Presenter):
     about = (
-        "The risk that limits promise more than there is, and the probability that more is used than is requested; "
-        f"the riskier of CPU and memory decides. {AS_NEW}"
+        "The risk that limits exceed what the node has, and the probability that more is used than requested; the "
+        f"riskier of CPU and memory decides. {AS_NEW}"
     )
     missing = f"A node without figures scores 0; of one resource, the risk of its load is 0. {AS_NEW}"
 

@@ -26,9 +26,9 @@ WORDS = {
     "1d_max": "highest 5-minute mean in one day",
 }
 RESOURCES = {"cpu": "CPU", "memory": "memory"}
-AS_NEW = "Old figures count like new ones."
+AS_NEW = "Old figures count as much as new ones."
 UNKNOWN_CPU = "The CPU use of this node is not known"
-NOTHING = "kschedweb has no figures of this cluster's use for this moment."
+NOTHING = "kschedweb has no usage data of this cluster for this time."
 
 
 def figure(case: Case, node: int, resource: str, key: str, *, stale_after: float = math.inf) -> Figure:
@@ -52,7 +52,7 @@ def used_by_pod(case: Case, resource: str, key: str) -> Figure:
         name = workload_of(pod, case.snapshot.objects)
         return Figure(label, amount(resource, value * (1000 if resource == CPU else 1)), origin=f"pods of {name}")
     limit = pod.limits.get(resource, 0)
-    said = "limit; its workload has no figures" if limit else "no limit, and its workload has no figures: 0"
+    said = "its limit, as its workload has no figures" if limit else "0, as it has no limit and its workload no figures"
     return Figure(label, amount(resource, limit), origin=said)
 
 

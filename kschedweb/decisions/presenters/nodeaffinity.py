@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.utils.translation import gettext, gettext_noop
+
 from kschedweb.decisions.parts import Arithmetic, Step
 from kschedweb.decisions.presenters.base import Presenter, args_of, by_the_highest
 from kschedweb.decisions.words import Reading, listed
 from kschedweb.engine.plugins.nodeaffinity import OWN
 from kschedweb.engine.state.nodematching import matches_term
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.decisions.case import Case
@@ -17,9 +20,12 @@ if TYPE_CHECKING:
     from kschedweb.engine.objects.labels import Requirement
 
 
+LABELS = gettext_noop("give the node these labels, or change the pod's selector")
+
+
 class Affinity(Presenter):
-    about = "Adds the weights of the preferred terms of node affinity that the node matches."
-    short = {OWN: "does not match the pod's node selector or affinity"}
+    about = _("Adds the weights of the preferred terms of node affinity that the node matches.")
+    short = {OWN: _("does not match the pod's node selector or affinity")}
 
     def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:
         labels, name = snapshot.nodes[node].labels, snapshot.names[node]
@@ -29,16 +35,23 @@ class Affinity(Presenter):
             if labels.get(key) != value
         ]
         if wrong:
-            return Reading(f"asks by nodeSelector for {listed(wrong)} of {name}", "a node with these labels would do")
+            return Reading(
+                gettext("the pod's nodeSelector asks %(name)s for %(listed)s")
+                % {"name": name, "listed": listed(wrong)},
+                gettext(LABELS),
+            )
         terms = pod.node_affinity.required or ()
         failing = [_condition(item, labels) for term in terms for item in term.labels if not item.matches(labels)] or [
-            "a term that names nodes by field" if terms else "a term, but the pod lists none"
+            gettext("a term that names nodes by field") if terms else gettext("a term, but the pod lists none")
         ]
-        return Reading(f"asks by node affinity for {listed(failing)} of {name}", "a node with these labels would do")
+        return Reading(
+            gettext("the pod's node affinity asks %(name)s for %(listed)s") % {"name": name, "listed": listed(failing)},
+            gettext(LABELS),
+        )
 
     def work(self, case: Case, node: int, result: Arithmetic) -> None:
         if args_of(case, self.plugin).get("addedAffinity"):
-            result.about += " The profile adds terms of its own, which count as well."
+            result.about += gettext(" The profile adds terms of its own, which count as well.")
             return
         total = 0
         for item in case.pod.node_affinity.preferred or ():
@@ -48,8 +61,10 @@ class Affinity(Presenter):
             text = " and ".join(
                 f"{part.key} {part.operator} {', '.join(part.values)}".strip() for part in item.term.labels
             )
-            said = f"+{item.weight}" if holds else "does not match"
-            result.steps.append(Step(f"Weight {item.weight}", text or "an empty term", said))
+            said = f"+{item.weight}" if holds else gettext("does not match")
+            result.steps.append(
+                Step(gettext("Weight %(weight)s") % {"weight": item.weight}, text or gettext("an empty term"), said)
+            )
             total += item.weight if holds else 0
         result.computed = total
 
@@ -58,7 +73,7 @@ class Affinity(Presenter):
 
 
 def _has(labels: dict[str, str], key: str) -> str:
-    return f"it has {labels[key]}" if key in labels else "it has no such label"
+    return gettext("it has %(labels)s") % {"labels": labels[key]} if key in labels else gettext("it has no such label")
 
 
 def _condition(item: Requirement, labels: dict[str, str]) -> str:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.utils.translation import gettext
+
 from kschedweb.decisions.presenters.base import Presenter
 from kschedweb.decisions.words import Reading
 from kschedweb.engine.plugins.nodename import ANOTHER
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.engine import Pod, Status
@@ -14,10 +17,13 @@ if TYPE_CHECKING:
 
 
 class Named(Presenter):
-    short = {ANOTHER: "is not the one the pod names"}
+    short = {ANOTHER: _("is not the one the pod names")}
 
     def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:
-        return Reading(f"names {pod.node_name} in spec.nodeName, not {snapshot.names[node]}")
+        return Reading(
+            gettext("the pod names %(node_name)s in spec.nodeName, not %(names)s")
+            % {"node_name": pod.node_name, "names": snapshot.names[node]}
+        )
 
 
 PRESENTER = Named("NodeName")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.utils.translation import gettext
+
 from kschedweb.decisions.presenters.base import Presenter
 from kschedweb.decisions.words import Reading, listed
 from kschedweb.engine.plugins.nodeports import TAKEN
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.engine import Pod, Status
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Ports(Presenter):
-    short = {TAKEN: "has the host port taken"}
+    short = {TAKEN: _("has the host port taken")}
 
     def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:
         taken = []
@@ -23,8 +26,9 @@ class Ports(Presenter):
             if any(counts[node] and (ip == at or "0.0.0.0" in (ip, at)) for at, counts in used.items()):  # noqa: S104
                 taken.append(f"{port}/{protocol}")
         return Reading(
-            f"host port {listed(taken)} is taken on {snapshot.names[node]} by another pod",
-            "without hostPort, or with another one, it would fit",
+            gettext("host port %(listed)s is taken on %(names)s by another pod")
+            % {"listed": listed(taken), "names": snapshot.names[node]},
+            gettext("leave out hostPort, or use another one"),
         )
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from django.utils.translation import gettext
 
 from kschedweb.decisions.parts import Arithmetic, Step
 from kschedweb.decisions.presenters.base import Presenter, instance
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.plugins.noderesourcesbalancedallocation import NodeResourcesBalancedAllocation, balance
+from kschedweb.web.translating import gettext_lazy as _
 from kschedweb.web.units import amount
 
 if TYPE_CHECKING:
@@ -17,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class Balance(Presenter):
-    about = (
-        "How equal the shares of the resources are with the pod: 100 is even. Since 1.36 it is the change that counts: "
-        "75 leaves the balance as it is, more brings it closer to even."
+    about = _(
+        "How even the node's resources are used with the pod: 100 is even. Since 1.36 the change "
+        "counts: 75 leaves the balance as it is, and more brings it closer to even."
     )
 
     def work(self, case: Case, node: int, result: Arithmetic) -> None:
@@ -33,15 +35,25 @@ class Balance(Presenter):
                 used = int(snapshot.amounts(snapshot.requested, name)[node])
                 size = int(snapshot.amounts(snapshot.allocatable, name)[node])
                 with_pod = used + case.pod.occupied.get(name, 0)
-                formula = f"{amount(used, name)} → {amount(with_pod, name)} of {amount(size, name)}"
-                result.steps.append(Step(f"Use of {name}", formula, f"{before:.4f} → {after:.4f}"))
+                formula = gettext("%(used)s → %(with_pod)s of %(size)s") % {
+                    "used": amount(used, name),
+                    "with_pod": amount(with_pod, name),
+                    "size": amount(size, name),
+                }
+                result.steps.append(
+                    Step(gettext("Use of %(name)s") % {"name": name}, formula, f"{before:.4f} → {after:.4f}")
+                )
         was, becomes = (int(part[0]) for part in balance(fractions, counted))
-        result.steps.append(Step("Balance", "100 × (1 − standard deviation), rounded down", f"{was} → {becomes}"))
+        result.steps.append(
+            Step(gettext("Balance"), gettext("100 × (1 − standard deviation), rounded down"), f"{was} → {becomes}")
+        )
         result.computed = int(plugin.score(cycle, rows)[0])
         if plugin.by_improvement:
-            result.steps.append(Step("Change", f"50 + (50 + {becomes} − {was}) ÷ 2", str(result.computed)))
+            result.steps.append(Step(gettext("Change"), f"50 + (50 + {becomes} − {was}) ÷ 2", str(result.computed)))
         else:
-            result.steps.append(Step("With the pod", "the balance that comes of it", str(result.computed)))
+            result.steps.append(
+                Step(gettext("With the pod"), gettext("the balance that comes of it"), str(result.computed))
+            )
 
 
 PRESENTER = Balance("NodeResourcesBalancedAllocation")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.utils.translation import gettext
+
 from kschedweb.decisions.presenters.base import Presenter
 from kschedweb.decisions.words import Reading
 from kschedweb.engine.plugins.nodeunschedulable import CORDON
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.engine import Pod, Status
@@ -14,11 +17,14 @@ if TYPE_CHECKING:
 
 
 class Cordoned(Presenter):
-    short = {CORDON: "is cordoned"}
+    short = {CORDON: _("is cordoned")}
 
     def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:
         name = snapshot.names[node]
-        return Reading(f"{name} is cordoned (spec.unschedulable is true)", f"kubectl uncordon {name} would do")
+        return Reading(
+            gettext("%(name)s is cordoned (spec.unschedulable is true)") % {"name": name},
+            gettext("run kubectl uncordon %(name)s") % {"name": name},
+        )
 
 
 PRESENTER = Cordoned("NodeUnschedulable")

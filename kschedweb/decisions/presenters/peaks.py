@@ -22,7 +22,7 @@ POWER_MODEL = {"k0": 470.0, "k1": -90.0, "k2": -0.07}  # watts; the draw flatten
 class Power(Presenter):
     about = (
         "By how much the pod raises the node's power draw k0 + k1 × e^(k2 × use), in femtowatts; least is best. "
-        f"Where nothing is known the rise is 0, which the plugin takes for the cheapest. {AS_NEW}"
+        f"Without figures the rise is 0, which the plugin treats as cheapest. {AS_NEW}"
     )
     missing = f"A node without figures, or that the pod would overload, counts as the cheapest. {AS_NEW}"
 
@@ -31,18 +31,18 @@ class Power(Presenter):
         use, size = cpu_use(result, case, node)
         result.computed = 0
         if math.isnan(use):
-            result.notes.append(f"{UNKNOWN_CPU}, so its rise counts as 0: the plugin takes it for the cheapest.")
+            result.notes.append(f"{UNKNOWN_CPU}, so its rise counts as 0, and the plugin treats it as cheapest.")
             return
         asked, expected = cpu_request(case.pod), float(plugin.uses(case.snapshot, case.pod)[1][node])
         formula = f"100 × ({number(use)} ÷ 100 × {size:.0f} + request {asked}) ÷ {size:.0f}"
         result.steps.append(Step("Use with the pod", formula, f"{number(expected)} %"))
         if expected > 100:
-            said = "The pod would overload the node, so its rise counts as 0: it is taken for the cheapest."
+            said = "The pod would overload the node, so its rise counts as 0, and it is treated as cheapest."
             result.notes.append(said)
             return
         k1, k2 = (float(factor[node]) for factor in plugin.factors(case.snapshot))
         if case.snapshot.names[node] not in plugin.models:
-            said = "nodePowerModel does not name this node, so its rise is 0: it is taken for the cheapest."
+            said = "nodePowerModel does not name this node, so its rise is 0, and it is treated as cheapest."
             result.notes.append(said)
         rise = power_rise(*(np.array([value]) for value in (use, expected, k1, k2)))
         formula = f"{number(k1)} × (e^({k2:g} × {number(expected)}) − e^({k2:g} × {number(use)}))"

@@ -6,12 +6,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+from django.utils.translation import gettext
 
 from kschedweb.decisions.parts import Arithmetic, Step
 from kschedweb.decisions.presenters.base import Presenter, instance
 from kschedweb.decisions.words import Reading, listed
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.plugins.podtopologyspread import LABEL, SKEW, PodTopologySpread, Soft, score_key
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.decisions.case import Case
@@ -21,10 +23,10 @@ if TYPE_CHECKING:
 
 
 class Spread(Presenter):
-    about = "Matching pods in the node's places, each place weighed by how many there are; fewer are better."
+    about = _("Counts matching pods in the node's places, weighted by how many places there are; fewer are better.")
     short = {
-        LABEL: "lacks the label to spread over",
-        SKEW: "would break the pod's topology spread",
+        LABEL: _("lacks the label to spread over"),
+        SKEW: _("would break the pod's topology spread"),
     }
 
     def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:
@@ -32,7 +34,9 @@ class Spread(Presenter):
         hard = [rule.topology_key for rule in pod.spread_constraints if rule.hard]
         if absent := [key for key in hard if key not in labels]:
             return Reading(
-                f"spreads over {listed(absent)}, a label {name} does not have", "labelling the node would do"
+                gettext("the pod spreads over %(listed)s, a label that %(name)s does not have")
+                % {"listed": listed(absent), "name": name},
+                gettext("label the node"),
             )
         for constraint in _hard_constraints(snapshot, pod):
             rule, value = constraint.rule, int(constraint.column.codes[node])
@@ -40,11 +44,24 @@ class Spread(Presenter):
             if skew > rule.max_skew:
                 after = int(constraint.counts[value]) + constraint.selector.matches(pod.labels)
                 return Reading(
-                    f"{rule.topology_key}={labels[rule.topology_key]} would have {after} matching pods and the "
-                    f"emptiest place has {after - skew}: a skew of {skew} over maxSkew {rule.max_skew}",
-                    "a higher maxSkew, ScheduleAnyway, or room in the emptier places would do",
+                    gettext(
+                        "%(topology_key)s=%(labels)s would have %(after)s matching pods and the emptiest place "
+                        "has %(value)s: a skew of %(skew)s over maxSkew %(max_skew)s"
+                    )
+                    % {
+                        "topology_key": rule.topology_key,
+                        "labels": labels[rule.topology_key],
+                        "after": after,
+                        "value": after - skew,
+                        "skew": skew,
+                        "max_skew": rule.max_skew,
+                    },
+                    gettext("raise maxSkew, use ScheduleAnyway, or make room in the emptier places"),
                 )
-        return Reading(f"{name} would make the pods too uneven over {listed(hard)}")
+        return Reading(
+            gettext("on %(name)s the pods would be spread too unevenly over %(listed)s")
+            % {"name": name, "listed": listed(hard)}
+        )
 
     def work(self, case: Case, node: int, result: Arithmetic) -> None:
         plugin: PodTopologySpread = instance(case, self.plugin)
@@ -53,24 +70,33 @@ class Spread(Presenter):
         soft: Soft = cycle.state[score_key(self.plugin)]
         result.computed = int(plugin.score(cycle, np.array([node]))[0])
         if soft.ignored[node]:
-            result.about = "The node lacks a label of a constraint, so it is not scored."
+            result.about = gettext("The node lacks a label of a constraint, so it is not scored.")
             return
         labels = case.snapshot.nodes[node].labels
         for constraint in soft.constraints:
             rule, value = constraint.rule, labels.get(constraint.rule.topology_key)
             if value is None:
-                result.steps.append(Step(rule.topology_key, "the node has no such label", "not counted"))
+                result.steps.append(
+                    Step(rule.topology_key, gettext("the node has no such label"), gettext("not counted"))
+                )
                 continue
             at = node if constraint.by_host else int(constraint.column.codes[node])
-            formula = f"{constraint.counts[at]} matching pods × {constraint.weight:.4f} + maxSkew {rule.max_skew} − 1"
+            formula = gettext("%(counts)s matching pods × %(weight)s + maxSkew %(max_skew)s − 1") % {
+                "counts": constraint.counts[at],
+                "weight": f"{constraint.weight:.4f}",
+                "max_skew": rule.max_skew,
+            }
             result.steps.append(Step(f"{rule.topology_key}={value}", formula, f"{constraint.added[at]:.4f}"))
-        result.steps.append(Step("Sum", "rounded", str(result.computed)))
+        result.steps.append(Step(gettext("Sum"), gettext("rounded"), str(result.computed)))
 
     def normalization(self, raws: list[int], raw: int) -> str:
         high = max(raws)
         if high <= 0:
-            return "no matching pods: 100"
-        return f"100 × ({high} + lowest − {raw}) ÷ {high}; fewer matching pods are better"
+            return gettext("no matching pods: 100 for all")
+        return gettext("100 × (%(high)s + lowest − %(raw)s) ÷ %(high)s; fewer matching pods are better") % {
+            "high": high,
+            "raw": raw,
+        }
 
 
 @lru_cache(maxsize=4)

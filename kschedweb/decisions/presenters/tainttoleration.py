@@ -4,42 +4,71 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+from django.utils.translation import gettext, ngettext
+
 from kschedweb.decisions.parts import Arithmetic, Step
 from kschedweb.decisions.presenters.base import Presenter
 from kschedweb.decisions.words import Reading, listed
 from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE, tolerated
 from kschedweb.engine.plugins.tainttoleration import TAINTED
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.decisions.case import Case
     from kschedweb.engine import Pod, Status
     from kschedweb.engine import Snapshot as EngineSnapshot
+    from kschedweb.engine.objects.taints import Taint
+    from kschedweb.engine.state.columns import Ints
 
 
 class Taints(Presenter):
-    about = "Counts the node's PreferNoSchedule taints that the pod does not tolerate; fewer are better."
-    short = {TAINTED: "has taints the pod does not tolerate"}
+    about = _("Counts the node's PreferNoSchedule taints that the pod does not tolerate; fewer are better.")
+    short = {TAINTED: _("has taints the pod does not tolerate")}
 
     def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:
-        hard = [taint for taint in snapshot.nodes[node].taints if taint.effect in (NO_SCHEDULE, NO_EXECUTE)]
-        missing = [taint for taint in hard if not tolerated(taint, pod.tolerations)]
+        missing = _missing(snapshot.nodes[node].taints, pod)
         return Reading(
-            f"{snapshot.names[node]} is tainted {listed([str(taint) for taint in missing])}, and the pod does not "
-            f"tolerate {'it' if len(missing) == 1 else 'them'}",
-            f"a toleration of {listed([taint.key for taint in missing])} in the pod, or removing the taint, would do",
+            ngettext(
+                "%(node)s is tainted %(taints)s, and the pod does not tolerate it",
+                "%(node)s is tainted %(taints)s, and the pod does not tolerate them",
+                len(missing),
+            )
+            % {"node": snapshot.names[node], "taints": listed([str(taint) for taint in missing])},
+            gettext("add a toleration for %(listed)s to the pod, or remove the taint")
+            % {"listed": listed([taint.key for taint in missing])},
         )
+
+    def kinds(self, snapshot: EngineSnapshot, pod: Pod) -> Ints:
+        codes, sets = snapshot.taint_sets()
+        kinds: dict[tuple[Taint, ...], int] = {}
+        numbers = [kinds.setdefault(_missing(taints, pod), len(kinds)) for taints in sets]
+        return np.array(numbers, dtype=np.int64)[codes]
+
+    def of_kind(self, snapshot: EngineSnapshot, pod: Pod, node: int) -> str:
+        missing = _missing(snapshot.nodes[node].taints, pod)
+        named = gettext("untolerated taint") if len(missing) == 1 else gettext("untolerated taints")
+        return f"{named} {listed([f'{{{taint}}}' for taint in missing])}"
 
     def work(self, case: Case, node: int, result: Arithmetic) -> None:
         soft = [taint for taint in case.snapshot.nodes[node].taints if taint.effect == PREFER_NO_SCHEDULE]
         considered = tuple(item for item in case.pod.tolerations if item.effect in ("", PREFER_NO_SCHEDULE))
         missing = [taint for taint in soft if not tolerated(taint, considered)]
-        result.steps.append(Step("Soft taints", ", ".join(map(str, soft)) or "none", str(len(soft))))
-        result.steps.append(Step("Not tolerated", ", ".join(map(str, missing)) or "none", str(len(missing))))
+        result.steps.append(Step(gettext("Soft taints"), ", ".join(map(str, soft)) or gettext("none"), str(len(soft))))
+        result.steps.append(
+            Step(gettext("Not tolerated"), ", ".join(map(str, missing)) or gettext("none"), str(len(missing)))
+        )
         result.computed = len(missing)
 
     def normalization(self, raws: list[int], raw: int) -> str:
         high = max(raws)
-        return "no feasible node has such taints: 100 for all" if high <= 0 else f"100 − 100 × {raw} ÷ {high}"
+        return gettext("no feasible node has such taints: 100 for all") if high <= 0 else f"100 − 100 × {raw} ÷ {high}"
+
+
+def _missing(taints: tuple[Taint, ...], pod: Pod) -> tuple[Taint, ...]:
+    """The taints among ``taints`` that keep the pod away."""
+    hard = (taint for taint in taints if taint.effect in (NO_SCHEDULE, NO_EXECUTE))
+    return tuple(taint for taint in hard if not tolerated(taint, pod.tolerations))
 
 
 PRESENTER = Taints("TaintToleration")

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 class Usage(Presenter):
     about = (
-        "What is left of CPU and memory, weighed. Pods that started too lately to be in the figures are added by what "
-        "they are expected to use; the pod itself does not count."
+        "The weighted mean of free CPU and memory. Pods that started too recently to be in the figures are added by "
+        "what they are expected to use; the pod itself does not count."
     )
     missing = "A node without figures, or with ones older than 5 minutes, passes and scores 0."
     short = {
@@ -46,7 +46,7 @@ class Usage(Presenter):
         return Reading(
             f"{snapshot.names[node]} really uses {used:.1f} % of its {RESOURCES[resource]}, which is above the "
             "threshold",
-            f"less load there, or a higher thresholds.{'cpu' if resource == CPU else 'mem'}, would do",
+            f"reduce the load there, or raise thresholds.{'cpu' if resource == CPU else 'mem'}",
         )
 
     def work(self, case: Case, node: int, result: Arithmetic) -> None:

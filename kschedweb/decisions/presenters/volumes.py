@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.utils.translation import gettext
+
 from kschedweb.decisions.presenters.base import Presenter
 from kschedweb.decisions.words import Reading, listed
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.engine import Pod, Status
@@ -19,12 +22,17 @@ class Volumes(Presenter):
             for volume in pod.raw.get("spec", {}).get("volumes") or []
             if isinstance(volume, dict) and isinstance(volume.get("persistentVolumeClaim"), dict)
         ]
-        claims = f" (claims {listed(names)})" if names else ""
-        return Reading(f"the pod's volumes{claims} cannot be used from {snapshot.names[node]}: {status.message}")
+        claims = gettext(" (claims %(listed)s)") % {"listed": listed(names)} if names else ""
+        return Reading(
+            gettext("the pod's volumes%(claims)s cannot be used from %(names)s: %(message)s")
+            % {"claims": claims, "names": snapshot.names[node], "message": status.message}
+        )
 
 
 class VolumeBinding(Volumes):
-    about = "Prefers nodes with more free storage for the pod's claims; 0 where no claim waits for a node (since 1.37)."
+    about = _(
+        "Prefers nodes with more free storage for the pod's claims; 0 where no claim waits for a node (since 1.37)."
+    )
 
 
 BINDING = VolumeBinding("VolumeBinding")

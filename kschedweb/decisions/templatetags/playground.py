@@ -20,45 +20,65 @@ if TYPE_CHECKING:
 
 register = template.Library()
 
+# The colours of scores by ``Cell.step``.
+STEPS = {-3: "below-3", -2: "below-2", -1: "below-1", 0: "median", 1: "above-1", 2: "above-2", 3: "above-3"}
+
 
 @register.simple_tag
 def explained(name: str, algorithm: Algorithm | str | None) -> str:
     """``name``, as a link to its page if it is a predicate or priority of ``algorithm``."""
-    known = () if not algorithm or isinstance(algorithm, str) else algorithm.plugins
-    plugin = next((one for one in known if one.name == name), None)
-    if plugin is None:
-        return name
-    return format_html('<a href="{}">{}</a>', reverse("classic-entry", args=[described(plugin).name]), name)
+    address = _page(name, algorithm)
+    return format_html('<a href="{}">{}</a>', address, name) if address else name
 
 
 @register.simple_tag
-def placed(row: NodeRow, query: str, linked: bool, compared: bool) -> SafeString:
+def what_is(name: str, algorithm: Algorithm) -> str:
+    """A link to the page of the priority ``name`` of ``algorithm``, beside its name; "" if it has none."""
+    address = _page(name, algorithm)
+    return format_html('<a href="{}" aria-label="About {}">about</a>', address, name) if address else ""
+
+
+@register.simple_tag
+def placed(row: NodeRow, query: str, linked: bool, compared: str) -> SafeString:
     """The table cells of a feasible node; scores link to their arithmetic if ``linked``.
+
+    ``compared`` names the other policy, "" if there is none.
 
     A page has a thousand such rows, and a loop in the template takes many times as long.
     """
+    place = row.place
+    assert place is not None
     margin = f"−{row.behind}" if row.margin else "0"
-    cells = [_number(row.rank), _number(f"<strong>{row.total}</strong>"), _number(margin)]
+    cells = [_number(place.rank), _number(f"<strong>{place.total}</strong>"), _number(margin)]
     if compared:
-        cells += [_number("✕" if row.other is None else row.other), _number(_difference(row.difference))]
+        cells += [_number(place.percent), elsewhere(row)]
     address = escape(f"?{query}node={row.link}&cell=")
     for cell in row.cells:
         parts = f'{cell.weighted}<span class="parts">{cell.raw} → {cell.normalized} × {cell.weight}</span>'
+        colour = STEPS[cell.step]
         if linked:
-            shown = f'<a class="t{cell.tint}" href="{address}{escape(cell.plugin)}#cell">{parts}</a>'
+            shown = f'<a class="{colour}" href="{address}{escape(cell.plugin)}#cell">{parts}</a>'
         else:
-            shown = f'<span class="t{cell.tint}">{parts}</span>'
+            shown = f'<span class="{colour}">{parts}</span>'
         cells.append(f'<td class="score">{shown}</td>')
     return mark_safe("".join(cells))  # noqa: S308 - numbers, and what was escaped
+
+
+@register.simple_tag
+def elsewhere(row: NodeRow) -> SafeString:
+    """The cells of a node under the other policy: its rank, and its share of the maximum."""
+    if row.other is None:
+        cells = _number('<span class="soft">rejected</span>') + _number("–")
+    else:
+        cells = _number(row.other.rank) + _number(row.other.percent)
+    return mark_safe(cells)  # noqa: S308 - numbers
 
 
 def _number(shown: object) -> str:
     return f'<td class="number">{shown}</td>'
 
 
-def _difference(places: int | None) -> str:
-    if places is None:
-        return "–"
-    if places > 0:
-        return f'<span class="delta-up">▲ +{places}</span>'
-    return f'<span class="delta-down">▼ {places}</span>' if places else "0"
+def _page(name: str, algorithm: Algorithm | str | None) -> str:
+    known = () if not algorithm or isinstance(algorithm, str) else algorithm.plugins
+    plugin = next((one for one in known if one.name == name), None)
+    return "" if plugin is None else reverse("classic-entry", args=[described(plugin).name])

@@ -59,7 +59,7 @@ def check(found: ClassicDecision) -> bool:
     for position, row in enumerate(found.rows(list(range(len(names))))):
         verdicts = found.verdicts(position)
         decisive = [verdict for verdict in verdicts if verdict.decisive]
-        assert len(decisive) == (0 if row.rank else 1)
+        assert len(decisive) == (0 if row.place else 1)
         for verdict in verdicts:
             if verdict.state == "fail" and verdict.asked and verdict.status:
                 assert verdict.reading is not None
@@ -104,10 +104,10 @@ def test_a_label_that_is_ruled_out_is_named() -> None:
 def test_what_is_given_away_too_often_is_told_apart_from_what_is_lacking() -> None:
     full = pod("busy", on="a", requests={"memory": "9Gi"})
     stuck = decision(node("a"), full, pod("p", requests={"cpu": "1"}))
-    assert stuck.answer().title == "p is pending: every node has given away more memory than there is"
+    assert stuck.answer().title == "p is pending: every node has more memory requested than it has"
     miss = stuck.nearest_miss()
     assert miss is not None
-    assert "a has given away 1Gi memory more than its 8Gi memory" in miss.reading.text
+    assert "pods on a request 1Gi memory more than its 8Gi memory" in miss.reading.text
 
 
 def test_a_full_node_says_how_many_pods_it_runs() -> None:
@@ -126,7 +126,7 @@ def test_every_reason_has_general_words_and_is_known_by_its_short_name() -> None
         assert said != reason
         assert stuck.summary(RejectionReason("", then.NAMES[reason])) == said
         verb = said.partition(" ")[0]
-        assert verb in ("has", "is", "does", "would")
+        assert verb in ("has", "is", "does", "would", "cannot")
     assert set(words.LONG.values()) == reasons
 
 
@@ -135,4 +135,4 @@ def test_a_part_of_the_nodes_and_gates_of_today_are_said() -> None:
     found = decision(*(node(f"n{number}") for number in range(120)), gated, edition=Edition(percentage=10))
     notes = " ".join(found.answer().details)
     assert "percentageOfNodesToScore 10" in notes
-    assert "scheduling gates did not exist then" in notes
+    assert "Scheduling gates did not exist then" in notes

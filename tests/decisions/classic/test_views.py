@@ -35,8 +35,12 @@ def test_the_decision_is_told_with_predicates_and_priorities(
     assert elements(answer, "#matrix a[href=/classic/LeastRequestedPriority/]")
     assert "mapped → reduced (0 to 10) × weight below" in page
     assert "of 100020" in answer.context["answer"].title
-    assert "/capacity/?" not in page
-    assert "/capacity/?" in text(viewer.get(ADDRESS.format("ml/notebook"), {"policy": "default"}))
+    under_profile = viewer.get(ADDRESS.format("ml/notebook"), {"policy": "default"})
+    to_capacity = [
+        any(one["href"].startswith("/capacity/") for one in elements(shown, "#main a"))
+        for shown in (answer, under_profile)
+    ]
+    assert to_capacity == [False, True]
     found = services.explain(demo, "ml/notebook", classic("again", priorities=[LEAST]))
     column = found.scores[0]
     assert f"{column.raw[0]} → {column.normalized[0]} × 2" in page
@@ -46,11 +50,12 @@ def test_the_figure_leaves_out_what_tells_no_node_apart(
     demo: Snapshot, classic: Callable[..., Revision], viewer: Client
 ) -> None:
     classic(priorities=[LEAST, {"name": "NodePreferAvoidPodsPriority", "weight": 10000}])
-    chart = viewer.get(ADDRESS.format("ml/notebook"), {"policy": "old"}).context["chart"]
+    context = viewer.get(ADDRESS.format("ml/notebook"), {"policy": "old"}).context
+    chart = context["chart"]
     assert chart.figure["data"][0]["y"] == ["LeastRequestedPriority"]
     assert len(chart.figure["data"][0]["z"]) == 1
-    assert "NodePreferAvoidPodsPriority" in chart.summary
-    assert chart.head[2:] == ["LeastRequestedPriority", "NodePreferAvoidPodsPriority"]
+    assert context["folded"] == [("NodePreferAvoidPodsPriority", 100_000)]
+    assert chart.head[2:] == ["LeastRequestedPriority"]
 
 
 def test_a_pod_that_fits_nowhere_has_the_message_of_then(
@@ -66,8 +71,26 @@ def test_a_pod_that_fits_nowhere_has_the_message_of_then(
     assert miss.text.startswith("b lacks only 5 CPU")
     unasked = [one for one in response.context["verdicts"] if not one.asked and one.state == "fail"]
     assert "Insufficient cpu" in [one.status.message for one in unasked]
-    assert "not asked any more; it would say <q>Insufficient cpu</q>" in text(response)
-    assert "Which pods it would have evicted is not simulated." in answer.details
+    assert "not run any more; it would say <q>Insufficient cpu</q>" in text(response)
+    assert not elements(response, "#room")
+
+
+def test_who_would_have_to_go_is_told_as_for_a_profile(
+    stored: Callable[..., Snapshot], classic: Callable[..., Revision], viewer: Client
+) -> None:
+    low = [pod(f"low-{name}", on=name, requests={"cpu": "3"}, priority=number) for number, name in enumerate("ab")]
+    stored([node("a"), node("b"), *low, {**big("p"), **pod("p", requests={"cpu": "2"}, priority=9)}])
+    classic()
+    response = viewer.get(ADDRESS.format("default/p"), {"policy": "old"})
+    assert [one.text for one in elements(response, "#room tbody th a")] == ["a", "b"]
+    assert response.context["room"].preemption.chosen.node == "a"
+    told = viewer.get("/api/v1/clusters/demo/pods/default/p/decision/?policy=old").json()
+    assert told["preemption"]["node"] == "a"
+    assert told["preemption"]["candidates"]["b"] == {"pods": ["default/low-b"], "pdb_violations": 0}
+    classic("older", {"version": "1.9"}, predicates=[{"name": "PodFitsResources"}])
+    older = viewer.get(ADDRESS.format("default/p"), {"policy": "older"})
+    assert not elements(older, "#room")
+    assert any("It evicts no pods" in one for one in older.context["answer"].details)
 
 
 def test_all_reasons_are_told_where_all_predicates_are_asked(
@@ -90,8 +113,8 @@ def test_equal_nodes_are_said_to_be_taken_in_turn(
     stored([node("a"), node("b"), pod("p")])
     classic()
     answer = viewer.get(ADDRESS.format("default/p"), {"policy": "old"}).context["answer"]
-    assert answer.title == "p goes to a: 100038 of 100070, shared with 1 other node"
-    assert "taken in turn, one after the other from pod to pod" in " ".join(answer.details)
+    assert answer.title == "p would fit now on a: 100038 of 100070, shared with 1 other node"
+    assert "chosen in turn from pod to pod" in " ".join(answer.details)
 
 
 def test_extenders_and_what_is_never_asked_are_said(
@@ -103,7 +126,7 @@ def test_extenders_and_what_is_never_asked_are_said(
     page = viewer.get(ADDRESS.format("default/p"), {"policy": "old"})
     details = " ".join(page.context["answer"].details)
     assert "extender http://example/x" in text(page)
-    assert "Never asked, since the fixed order of predicates does not have them: PodFitsPorts." in details
+    assert "Never run, as the fixed order of predicates does not have them: PodFitsPorts." in details
     assert "The pod asks for the scheduler batch" in details
     assert details in " ".join(one.text for one in elements(page, "p.lead"))
 
@@ -118,7 +141,7 @@ def test_a_cycle_that_fails_has_a_page_that_says_so(
     assert "gone" in failed.context["error"].detail
     assert not elements(failed, "[data-mend=profile]")
     against = viewer.get(ADDRESS.format("default/p"), {"policy": "default", "against": "old@1"})
-    assert (against.context["against"].policy.name, against.context["other"]) == ("old", None)
+    assert (against.context["against"].policy.name, against.context["comparison"]) == ("old", None)
     assert against.context["against_fails"] in text(against)
     assert against.context["against_fails"].startswith("The scheduling cycle of default/p fails")
     head = " ".join(one.text for one in elements(against, "#matrix thead th"))
@@ -135,16 +158,16 @@ def test_a_classic_policy_and_a_profile_are_held_together_by_ranks(
     classic(priorities=[{"name": "MostRequestedPriority", "weight": 1}])
     response = viewer.get(ADDRESS.format("default/p"), {"policy": policy, "against": against})
     page = text(response)
-    assert not response.context["decision"].comparable
-    assert "/moves/?classic=old@1&profile=default@1&snapshot=" in page
-    link = page.partition('href="/moves/?')[2].partition('"')[0]
-    assert viewer.get(f"/moves/?{link}").context["form"].is_valid()
-    assert {row.node: (row.rank, row.other, row.difference) for row in response.context["rows"]} == (
-        {"a": (1, 2, -1), "b": (2, 1, 1)} if policy == "old" else {"b": (1, 2, -1), "a": (2, 1, 1)}
-    )
+    assert response.context["comparison"].mixed
+    assert "/migration/?classic=old@1&profile=default@1&snapshot=" in page
+    link = page.partition('href="/migration/?')[2].partition('"')[0]
+    assert viewer.get(f"/migration/?{link}").context["form"].is_valid()
+    first, second = ("a", "b") if policy == "old" else ("b", "a")
+    ranks = {row.node: (row.place.rank, row.other.rank) for row in response.context["rows"]}
+    assert ranks == {first: (1, 2), second: (2, 1)}
 
 
-def test_revisions_of_a_classic_policy_are_tabs_and_compare_by_totals(
+def test_revisions_of_a_classic_policy_are_tabs_and_compare_by_shares(
     stored: Callable[..., Snapshot], classic: Callable[..., Revision], viewer: Client
 ) -> None:
     stored([node("a"), node("b"), pod("p", requests={"cpu": "500m"})])
@@ -154,7 +177,7 @@ def test_revisions_of_a_classic_policy_are_tabs_and_compare_by_totals(
     response = viewer.get(ADDRESS.format("default/p"), {"policy": "old", "revision": "1", "against": "old@2"})
     assert "Revision 2" in text(response)
     row = response.context["rows"][0]
-    assert (row.total, row.other, row.difference) == (16, 24, 8)
+    assert (row.place.total, row.place.percent, row.other.total, row.other.percent) == (16, "80.0 %", 24, "80.0 %")
 
 
 def test_rest_answers_in_the_shape_of_profiles_with_what_is_classics(
@@ -171,8 +194,8 @@ def test_rest_answers_in_the_shape_of_profiles_with_what_is_classics(
     assert found["scores"]["LeastRequestedPriority"] == {"weight": 2, "raw": {"a": 8}, "normalized": {"a": 8}}
     assert found["classic"] == {
         "version": "1.13",
-        "alwaysCheckAllPredicates": False,
-        "neverAsked": [],
+        "always_check_all_predicates": False,
+        "never_asked": [],
         "priorities": {
             "InterPodAffinityPriority": {"weight": 1, "reduced": {"a": 0}},
             "LeastRequestedPriority": {"weight": 2, "mapped": {"a": 8}, "reduced": {"a": 8}},
@@ -212,7 +235,7 @@ def test_each_page_works_its_example_out(db: None, viewer: Client, name: str) ->
         assert all(reason in words for reason in said)
         assert all(line.verdict.reading for line in lines if line.verdict.state == "fail")
     else:
-        totals = {line.row.total for line in lines}
+        totals = {line.row.place.total for line in lines}
         assert len(totals) > 1 or name == "EqualPriority"
         assert all(len(line.steps) >= 3 for line in lines)
     assert DESCRIBED[name].counterpart.text.split("'")[0] in page

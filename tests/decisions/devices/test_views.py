@@ -35,18 +35,18 @@ def test_the_page_shows_the_devices_of_the_chosen_node(shown: Callable[..., Any]
     response = shown()
     assert response.context["devices"].node == "gpu-4"
     assert states(response) == {"gpu-0": "refused", "gpu-1": "free", "gpu-2": "chosen", "gpu-3": "chosen"}
-    assert "There are devices for all claims of the pod." in text(response)
+    assert "The node has devices for all claims of the pod." in text(response)
 
 
 def test_the_page_says_why_the_node_asked_for_has_none(shown: Callable[..., Any]) -> None:
     response = shown("gpu-1")
     assert states(response) == {"gpu-0": "refused", "gpu-1": "free", "gpu-2": "refused", "gpu-3": "free"}
     assert response.context["devices"].refusals == (
-        "the devices that can be had do not meet a constraint of claim default/trainer: "
+        "the available devices do not meet a constraint of claim default/trainer: "
         "all devices of gpus have the same example.com/socket",
     )
     assert shown("gpu-2").context["devices"].refusals == (
-        "request gpus of claim default/trainer asks for 2 devices of class gpu, of which 1 can be had",
+        "request gpus of claim default/trainer asks for 2 devices of class gpu, of which 1 available",
     )
 
 

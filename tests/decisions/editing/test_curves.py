@@ -118,7 +118,7 @@ def test_the_fragment_is_drawn_anew_while_a_slider_moves(saved: Revision, client
     page = unescape(response.content.decode())
     assert response.status_code == 200
     assert 'data-figure="figure-HheWaterLevelBalance"' in page
-    assert "The same as a table" in page
+    assert "Show as a table" in page
     wrong: dict[str, Any] = posted | {"curve-average": "99"}
-    assert "the average is from 5 to 95" in client_as("viewer").post(address, wrong).content.decode()
+    assert "the average must be from 5 to 95" in client_as("viewer").post(address, wrong).content.decode()
     assert "Shown once" in client_as("viewer").post("/policies/water/edit/curves/?plugin=x", posted).content.decode()

@@ -9,6 +9,7 @@ import pytest
 
 from kschedweb.clusters import selectors as clusters
 from kschedweb.clusters import services as cluster_services
+from kschedweb.dashboard.selectors import counts
 from kschedweb.decisions import services as playground
 from kschedweb.decisions.editing.effect import POD_LIMIT, effect
 from kschedweb.decisions.kinds import CLASSIC
@@ -52,6 +53,33 @@ def test_pods_that_would_move_are_named_with_both_nodes(admin: User, client_as: 
     assert not effect(snapshot, before, before).moved
     page = client_as("viewer").post(f"/policies/default/edit/effect/?cluster={cluster.name}", {"document": PACK})
     assert f"{len(found.moved)} of {found.asked} pending pod" in html_of(page)
+
+
+UNGATED = """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles: [{plugins: {preEnqueue: {disabled: [{name: SchedulingGates}]}}}]
+"""
+
+
+def test_gated_pods_are_pending_ones_and_wait_unless_the_document_lets_them_go(admin: User) -> None:
+    snapshot = cluster_services.demo_load(user=admin).snapshots.get()
+    before = selectors.configuration(selectors.revision_get(selectors.policy_get("default")))
+    known = counts(snapshot)
+    pack, ungated = (load(text).configuration for text in (PACK, UNGATED))
+    assert pack is not None
+    assert ungated is not None
+    packed = effect(snapshot, before, pack)
+    assert packed.pods == packed.asked == known["waiting"] > known["held"] > 0
+    freed, held = effect(snapshot, before, ungated), effect(snapshot, ungated, before)
+    assert len(freed.moved) == len(held.moved) == known["held"]
+    for there, back in zip(freed.moved, held.moved, strict=True):
+        assert (there.before, there.after) == (back.after, back.before)
+        assert not there.before
+        assert there.after
+        assert there.reason == back.reason
+        assert there.reason.plugin == "SchedulingGates"
+        assert "scheduling gates" in back.message
 
 
 def test_classic_policies_have_an_effect_as_well(admin: User, client_as: Callable[[str], Client]) -> None:

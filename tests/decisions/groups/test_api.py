@@ -9,9 +9,13 @@ from typing import Any
 import pytest
 
 from kschedweb.clusters.models import Snapshot
-from kschedweb.decisions import services
+from kschedweb.decisions import services, snapshots
+from kschedweb.decisions.groups import services as groups
+from kschedweb.decisions.inquiring.services import question_answer
+from kschedweb.decisions.models import Question
 from kschedweb.engine.config import default_document
 from kschedweb.engine.objects.podgroup import PodGroup, is_group
+from kschedweb.jobs.inquiries import deadline
 from kschedweb.policies.models import Revision
 from tests.conformance.groups import GOLDEN
 from tests.conformance.make_goldens import read
@@ -21,6 +25,7 @@ from tests.engine.gangs import THREE, gpu_claim, gpus, group, member, members, w
 from .conftest import RACK
 
 ADDRESS = "/api/v1/clusters/lab/podgroups/"
+PAGE = "/clusters/lab/podgroups/default/gang/"
 Json = dict[str, Any]
 Lab = Callable[..., Snapshot]
 
@@ -52,7 +57,7 @@ def test_the_list_says_how_each_group_stands(lab: Lab, api_as: Callable[[str], A
         "there": ("bound", "all 2 pods are bound"),
         "part": ("pending", "1 of 2 pods bound, 1 without a node, 1 of them gated"),
         "nobody": ("empty", "no pod names it"),
-        "lost": ("missing", "there is no such PodGroup; 1 pod names it"),
+        "lost": ("missing", "no such PodGroup exists; 1 pod names it"),
         "old": ("unread", unread),
     }
     counts = ("bound", "pending", "gated", "missing")
@@ -115,9 +120,9 @@ def test_which_claims_would_be_given_back(stored: Callable[..., Snapshot], ask: 
     stored([node("a"), node("b"), *gpus("a", "b"), *claims, group("gang", 2), *pods], "lab")
     found = ask().json()
     assert found["answer"]["placed"] is False
-    assert found["freedClaims"] == ["default/one", "default/two"]
+    assert found["freed_claims"] == ["default/one", "default/two"]
     assert found["title"] == "gang does not fit: gang-two finds no node beside the pod before it"
-    again = "The devices of default/one and default/two would be given back, and then it would be tried again."
+    again = "The devices of default/one and default/two would be released, and the group tried again."
     assert found["details"][-1] == again
 
 
@@ -130,7 +135,7 @@ def test_what_a_group_waits_for(lab: Lab, ask: Callable[..., Any]) -> None:
     lab(group("gang"), member("a"), member("b", schedulingGates=[{"name": "quota"}]))
     found = ask().json()
     assert found["title"] == "gang is not tried: 1 of 2 pods gated"
-    assert found["details"] == ["Without that it would fit, as shown below."]
+    assert found["details"] == ["Otherwise it would fit, as shown below."]
 
 
 def test_with_the_gate_off_it_is_not_a_group_and_can_be_asked_about_all_the_same(
@@ -140,9 +145,9 @@ def test_with_the_gate_off_it_is_not_a_group_and_can_be_asked_about_all_the_same
     policy("newest", default_document(), {"release": "1.37"})
     off = ask(policy="newest").json()
     assert off["title"] == "gang is not scheduled as a group: the feature gate GenericWorkload is off"
-    assert (off["answer"], off["gatesOff"], off["gatesSwitched"]) == (None, ["GenericWorkload"], [])
+    assert (off["answer"], off["gates_off"], off["gates_switched"]) == (None, ["GenericWorkload"], [])
     switched = ask(policy="newest", gates="on").json()
-    assert (switched["gatesOff"], switched["gatesSwitched"]) == ([], ["GenericWorkload"])
+    assert (switched["gates_off"], switched["gates_switched"]) == ([], ["GenericWorkload"])
     assert switched["answer"] == ask().json()["answer"]
     policy("older", default_document(), {"release": "1.36"})
     older = ask(policy="older", gates="on").json()
@@ -164,14 +169,48 @@ def test_what_cannot_be_asked_gets_a_clear_error(
     assert [one["path"] for one in ask(gates="off").json()["errors"]] == ["gates"]
 
 
-def test_a_group_that_takes_too_long_is_given_up(
-    lab: Lab, ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+def test_a_job_tries_a_group_that_takes_too_long_for_a_request(
+    lab: Lab,
+    ask: Callable[..., Any],
+    on: Revision,
+    api_as: Callable[[str], Any],
+    client_as: Callable[[str], Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    lab(group("gang"), *members(2))
-    monkeypatch.setattr("kschedweb.decisions.groups.case.SECONDS", -1.0)
-    assert ask().status_code == 422
-    monkeypatch.undo()
-    assert ask().json()["answer"]["placed"] is True
+    low = [pod(f"low-{number}", on=f"n{number}", requests=THREE, priority=-1) for number in range(4)]
+    lab(group("gang", 2, topology=RACK, priority=0), *members(2, requests=THREE, priority=0), *low)
+    quick, page = ask(policy="on").json(), client_as("viewer").get(PAGE, {"policy": "on"})
+    services.forget()
+    monkeypatch.setattr(groups, "deadline", lambda: deadline(-1.0))
+    slow = ask(policy="on")
+    assert (slow.status_code, slow.json()["state"], slow["Retry-After"]) == (202, "queued", "2")
+    waits = client_as("viewer").get(PAGE, {"policy": "on"}, follow=True)
+    (question,) = Question.objects.all()
+    assert waits.redirect_chain[-1][0] == f"/decisions/questions/{question.pk}/"
+    steps: list[str] = []
+    question_answer(question=question, step=lambda text, done, known: steps.append(f"{text} {done}"))
+    assert steps[:3] == ["Reading the cluster 0", "Trying pods 0", "Trying pods 1"]
+    services.forget()
+    assert ask(policy="on").json() == quick
+    assert api_as("viewer").get(slow["Location"]).json()["answer"] == quick
+    opened = client_as("viewer").get(waits.redirect_chain[-1][0], follow=True)
+    assert opened.context["shown"] == page.context["shown"]
+    assert quick["answer"]["room"]["victims"]
+
+
+def test_a_job_lists_the_groups_of_a_large_cluster(
+    lab: Lab, api_as: Callable[[str], Any], client_as: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab(group("gang"), *members(2), group("late", 5))
+    api, address = api_as("viewer"), "/api/v1/clusters/lab/podgroups/"
+    quick = api.get(address).json()
+    services.forget()
+    monkeypatch.setattr(snapshots, "READ_AT_ONCE", 0)
+    assert api.get(address).status_code == 202
+    question_answer(question=Question.objects.get(), step=lambda *_: None)
+    services.forget()
+    assert api.get(address).json() == quick
+    assert len(client_as("viewer").get("/clusters/lab/podgroups/").context["page"]) == 2
 
 
 def first_tries() -> list[Any]:

@@ -50,13 +50,13 @@ def test_the_page_says_where_each_pod_would_go(lab: Lab, shown: Callable[..., An
 def test_the_page_names_the_pod_that_blocks_and_what_came_of_each_domain(lab: Lab, shown: Callable[..., Any]) -> None:
     lab(group("gang", 3, topology=RACK), *members(3, requests=THREE), pod("full", on="n0", requests=THREE))
     response = shown()
-    assert response.context["blocking"].key == "default/gang-1"
-    assert [(row.name, row.placed, row.pod) for row in response.context["domains"]] == [
+    assert response.context["shown"].blocking.key == "default/gang-1"
+    assert [(row.name, row.placed, row.pod) for row in response.context["shown"].domains] == [
         ("r0", 1, "gang-1"),
         ("r1", 2, "gang-2"),
     ]
     assert states(response) == {"gang-0": "given up", "gang-1": "refused", "gang-2": "refused"}
-    assert response.context["blocking"].message == "0/2 nodes are available: 2 Insufficient cpu."
+    assert response.context["shown"].blocking.message == "0/2 nodes are available: 2 Insufficient cpu."
 
 
 def test_the_page_lists_whom_preemption_would_evict(lab: Lab, shown: Callable[..., Any]) -> None:
@@ -64,7 +64,7 @@ def test_the_page_lists_whom_preemption_would_evict(lab: Lab, shown: Callable[..
     lab(group("gang", priority=0), *members(2, requests=THREE, priority=0), *low)
     response = shown()
     victims = {row.attributes["data-victim"] for row in elements(response, "[data-victim]")}
-    assert victims == set(response.context["case"].found.victims)
+    assert victims == {one.key for one in response.context["shown"].room.victims}
     assert set(states(response).values()) == {"waits"}
 
 
@@ -111,7 +111,7 @@ def test_a_pods_own_decision_says_that_it_is_placed_with_its_group(
     lab: Lab, on: Revision, client_as: Callable[[str], Client], api_as: Callable[[str], Any]
 ) -> None:
     lab(group("gang"), *members(2), pod("plain"))
-    said = "kube-scheduler places it together with its group gang; here it is explained by itself."
+    said = "kube-scheduler places it together with its group gang. Here it is explained alone."
     for name, policy, note in (("gang-0", "on", said), ("gang-0", "default", ""), ("plain", "on", "")):
         page = client_as("viewer").get(f"/decision/lab/default/{name}/", {"policy": policy})
         assert page.context["by_itself"] == note
@@ -137,7 +137,7 @@ def test_pods_may_name_what_no_group_can_be_called(lab: Lab, on: Revision, clien
     assert links(client.get("/search/", {"cluster": "lab", "q": "<i>"})) == [odd]
     assert odd in links(client.get(LIST))
     assert [link.partition("?")[0] for link in links(client.get("/decision/lab/default/odd/"))] == [odd]
-    assert client.get(odd).context["standing"].state == "missing"
+    assert client.get(odd).context["shown"].state == "missing"
 
 
 def test_a_cluster_without_groups_says_so(lab: Lab, client_as: Callable[[str], Client]) -> None:

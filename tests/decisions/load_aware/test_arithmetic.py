@@ -42,6 +42,7 @@ ARGUMENTS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
         "missingMetrics": st.sampled_from(("Zero", "Idle")),
         "scheduledPodsCleanUp": st.sampled_from(("0s", "5m0s")),
     },
+    "TidalCoLocation": {"pointsPerPercent": st.sampled_from((0.0, 2.5, 5.0, 20.0))},
     "TargetLoadPacking": {
         "targetUtilization": st.integers(1, 110),
         "defaultRequests": st.sampled_from(({"cpu": "500m"}, {"cpu": 2}, {})),

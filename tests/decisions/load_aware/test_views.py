@@ -18,7 +18,7 @@ from kschedweb.watermarks.figures import NODE, Figure
 from tests.decisions.conftest import HEAD
 from tests.support.html import elements, text
 
-ADDRESS = "/watermarks/policies/"
+ADDRESS = "/load-aware/"
 WEIGHTS = "{windowWeights: {1d: 1}, clusterCpuMinNodeWeight: 1}"
 OTHER = f"{HEAD}profiles: [{{pluginConfig: [{{name: HheWaterLevelBalance, args: {WEIGHTS}}}]}}]\n"
 
@@ -55,7 +55,7 @@ def test_every_policy_has_a_curve_a_winner_and_words_about_missing_figures(viewe
     }
     in_force = response.context["in_force"]
     assert (in_force.source, in_force.ages) == ("prometheus", "10 min")
-    assert f"from prometheus, {in_force.ages} old" in page
+    assert f"{in_force.ages} old at the snapshot" in page
 
 
 def test_the_table_says_what_the_chart_says(viewer: Client) -> None:
@@ -82,7 +82,7 @@ def test_a_click_on_a_score_shows_its_arithmetic(viewer: Client, demo: Snapshot)
 def test_conditions_that_cannot_be_are_said_beside_the_field(viewer: Client) -> None:
     page = viewer.get(ADDRESS, {"average": "99"})
     [error] = page.context["form"].errors["average"]
-    assert error == "With a node at every percent from 0 the average is from 5 to 95."
+    assert error == "With a node at every percent from 0, the average must be from 5 to 95."
     assert elements(page, "#id_average[aria-invalid=true]")
     assert page.context["conditions"] == Conditions()
     for field, wrong in (("moving", "<b>"), ("pod", "1e9")):

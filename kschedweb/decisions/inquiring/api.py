@@ -1,0 +1,68 @@
+"""REST: questions about decisions that jobs answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.urls import path
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kschedweb.accounts.roles import Action
+from kschedweb.decisions.inquiring import selectors
+from kschedweb.decisions.models import Question
+from kschedweb.web.rest import accepted
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from kschedweb.accounts.typing import ApiRequest
+
+AGAIN = "2"  # seconds until it makes sense to ask again
+
+
+class DecisionQuestionSerializer(serializers.ModelSerializer[Question]):
+    """A question that a job answers. `answer` is there once it is answered.
+
+    Of the kinds `effect` and `roll-out` it is the pods that would change node, of all others what the address answers
+    that was asked.
+    """
+
+    state = serializers.CharField(read_only=True, help_text="As a job's.")
+    created_by = serializers.CharField(source="created_by.username", default="", read_only=True)
+    error = serializers.CharField(source="job.error", default="", read_only=True)
+    answer = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Question
+        fields = (
+            "id", "kind", "about", "policy", "state", "job", "error", "sentence", "answer", "created_by", "created_at",
+            "ended_at",
+        )  # fmt: skip
+        read_only_fields = fields
+
+    @extend_schema_field(serializers.DictField(allow_null=True))
+    def get_answer(self, question: Question) -> dict[str, Any] | None:
+        content = selectors.answer_of(question)
+        return None if content is None else content.get("answer", content)
+
+
+class AnswerView(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(operation_id="decision_answer", responses=DecisionQuestionSerializer)
+    def get(self, request: ApiRequest, id: UUID) -> Response:
+        """What a job found; ask again until `state` is `succeeded`, `failed` or `cancelled`. Kept for 90 days."""
+        return Response(DecisionQuestionSerializer(selectors.question_get(request.user, id)).data)
+
+
+def waiting(request: ApiRequest, question: Question) -> Response:
+    """202 for a question that a job works on."""
+    answer = accepted(request, DecisionQuestionSerializer(question).data, "api:decision-answer", question.pk)
+    answer["Retry-After"] = AGAIN
+    return answer
+
+
+urlpatterns = [path("decisions/questions/<uuid:id>/", AnswerView.as_view(), name="decision-answer")]

@@ -1,0 +1,42 @@
+"""Reads questions about decisions that jobs answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import Q
+from django.http import Http404
+
+from kschedweb.decisions.inquiring.answering import ANSWERING
+from kschedweb.decisions.models import Question
+from kschedweb.jobs.inquiries import unpacked
+from kschedweb.jobs.models import ENDED
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from kschedweb.accounts.models import User
+
+
+def question_get(user: User, question_id: UUID | str) -> Question:
+    """One question; raises ``Http404`` if there is none, or ``user`` may not read it."""
+    related = Question.objects.select_related("job", "created_by", "snapshot__cluster", "revision__policy")
+    found = related.defer("snapshot__content", "snapshot__resource_versions").filter(pk=question_id).first()
+    if found is None:
+        raise Http404("There is no such question.")
+    ANSWERING[found.kind].allowed(user, found)
+    return found
+
+
+def same(key: str) -> Question | None:
+    """The question with this key, where it has an answer or a job that may still find one."""
+    alive = Q(ended_at__isnull=False) | (Q(job__isnull=False) & ~Q(job__state__in=ENDED))
+    return Question.objects.filter(alive, key=key).select_related("job").first()
+
+
+def answer_of(question: Question) -> dict[str, Any] | None:
+    """The answer; ``None`` if there is none yet."""
+    if question.content is None:
+        return None
+    found: dict[str, Any] = unpacked(question.content)
+    return found

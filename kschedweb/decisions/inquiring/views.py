@@ -1,0 +1,122 @@
+"""The page of a question about decisions: how far its job is, then the answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
+from django_htmx.http import HttpResponseClientRedirect
+
+from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.roles import Action, may_change
+from kschedweb.decisions import services
+from kschedweb.decisions.inquiring import selectors
+from kschedweb.decisions.kept.columns import unpack
+from kschedweb.decisions.kept.insight import KeptMatrix
+from kschedweb.decisions.matrix.comparing import Comparison
+from kschedweb.decisions.models import Kind
+from kschedweb.decisions.shown import columns
+from kschedweb.jobs.models import ENDED
+from kschedweb.policies.scope import scope_of
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.http import HttpRequest, HttpResponse
+
+    from kschedweb.accounts.typing import PageRequest
+    from kschedweb.decisions.models import Question
+
+MOST_NAMES = 1000  # of the nodes that the box suggests
+
+
+@require_safe
+@requires(Action.VIEW)
+@vary_on_headers("HX-Request")
+def answer(request: PageRequest, question_id: UUID) -> HttpResponse:
+    """The answer of a job, or its progress; htmx asks for the part that changes."""
+    question = selectors.question_get(request.user, question_id)
+    content = selectors.answer_of(question)
+    context = progress(request, question)
+    if content is None:
+        part = request.htmx and not context["ended"]
+        return render(request, "parts/waits.html" if part else "decisions/inquiring/waiting.html", context)
+    if question.address:
+        return HttpResponseClientRedirect(question.address) if request.htmx else redirect(question.address)
+    if question.kind == Kind.EFFECT:
+        page = "part" if request.htmx else "page"
+        return render(request, f"decisions/inquiring/effect_{page}.html", context | {"effect": content})
+    found = kept_matrix(question, content)
+    if request.htmx and request.htmx.target == "cell":
+        return render(request, "decisions/arithmetic.html", kept_cell(request, found))
+    context |= content | kept_columns(request, found, "The snapshot has no node")
+    context["comparison"] = Comparison.read(content["comparison"]) if content.get("comparison") else None
+    response = render(request, "decisions/inquiring/decision.html", context)
+    if request.htmx:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+def progress(request: PageRequest, question: Question) -> dict[str, Any]:
+    """Context of ``parts/waits.html``; the frame of the page is set to what the question is about."""
+    job, snapshot, revision = question.job, question.snapshot, question.revision
+    scope = scope_of(request)
+    if question.kind != Kind.RUN:  # which is about no cluster of the site
+        scope.cluster, scope.snapshot = snapshot.cluster if snapshot else None, snapshot
+        scope.policy, scope.revision = revision.policy if revision else None, revision
+    namespace, _, pod = question.subject.partition("/")
+    context: dict[str, Any] = {
+        "question": question,
+        "job": job,
+        "ended": question.ended_at is not None or job is None or job.state in ENDED,
+        "may_cancel": job is not None and may_change(request.user, job),
+        "address": reverse("decision-answer", args=[question.pk]),
+        "namespace_name": namespace,
+        "pod_name": pod,
+        "cluster": scope.cluster,
+        "policy": scope.policy,
+    }
+    context["again"] = question.address
+    if question.kind == Kind.DECISION and snapshot and revision:
+        path = reverse("decision", args=[snapshot.cluster.name, namespace, pod])
+        context["again"] = services.address(path, snapshot, revision)
+    return context
+
+
+def kept_columns(request: HttpRequest, found: KeptMatrix, absent: str) -> dict[str, Any]:
+    """Funnel, figure and matrix, every verdict on the node of the address, and the arithmetic of its cell."""
+    asked = {name: value for name, value in request.GET.items() if value and name not in ("node", "cell")}
+    return {
+        **columns(request, found, absent),
+        **kept_cell(request, found),
+        "only_stored": True,
+        "worked": found.insight.worked,
+        "insight": found.insight,
+        "base_query": f"{urlencode(asked)}&" if asked else "",
+        "kept": asked,
+        "names": found.explanation.nodes[:MOST_NAMES],
+    }
+
+
+def kept_decision(request: HttpRequest, question: Question, content: dict[str, Any], absent: str) -> dict[str, Any]:
+    """As ``shown.decided``, of what ``deciding.kept`` kept."""
+    found = kept_matrix(question, content)
+    kept = {"answer": content["headline"], "miss": found.insight.miss, "devices": content["devices"]}
+    return kept | kept_columns(request, found, absent)
+
+
+def kept_matrix(question: Question, content: dict[str, Any]) -> KeptMatrix:
+    """The verdicts and scores of an answer about a decision."""
+    assert question.columns is not None
+    explanation, seen = unpack(bytes(question.columns))
+    return KeptMatrix(explanation, seen, scale=content["scale"], all_reasons=content["all_reasons"])
+
+
+def kept_cell(request: HttpRequest, found: KeptMatrix) -> dict[str, Any]:
+    """The arithmetic of the cell that the address names, where it was kept."""
+    worked = found.arithmetic(request.GET.get("node", "").strip(), request.GET.get("cell", ""))
+    return {"arithmetic": worked} if worked else {}

@@ -1,0 +1,155 @@
+"""An explanation as bytes: what the page of a decision shows later, as the pod was judged then.
+
+An insight (insight.py) may lie beside it.
+
+A zlib stream of one line of JSON (texts, and the form of each array) and the arrays after it, little-endian, in the
+order in which the line names them. What preemption would have done is kept as the plain data of its ``to_dict``.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kschedweb.decisions.kept.insight import Insight
+from kschedweb.engine.framework.explanation import Explanation, FilterColumn, ScoreColumn
+from kschedweb.engine.framework.status import OUTSIDE, Code, Status
+
+VERSION = 1
+LEVEL = 3  # of zlib: a third of the time of the usual 6, for a tenth more bytes
+LARGEST = 256 << 20  # bytes of an unpacked explanation, far beyond that of the largest cluster
+
+
+@dataclass(frozen=True)
+class KeptInsight:
+    """The candidates of preemption, as they were kept."""
+
+    candidates: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        return self.candidates
+
+
+def pack(explanation: Explanation, insight: Insight | None = None) -> bytes:
+    """``explanation`` as bytes, with what was seen of the cluster beside it."""
+    found = explanation
+    arrays: list[NDArray[Any]] = [found.rejected_by, found.feasible, found.total]
+    arrays += [column.codes for column in found.filters if not column.skipped]
+    for scored in found.scores:
+        arrays += [scored.raw, scored.normalized]
+    narrow = [_narrow(array) for array in arrays]
+    head = {
+        "version": VERSION,
+        "pod": found.pod,
+        "profile": found.profile,
+        "nodes": found.nodes,
+        "preEnqueue": _status(found.pre_enqueue),
+        "preFilter": None if found.pre_filter is None else _status(found.pre_filter),
+        "preFilterNodes": found.pre_filter_nodes,
+        "filters": [[column.plugin, column.skipped, list(map(_status, column.verdicts))] for column in found.filters],
+        "scores": [[column.plugin, column.weight] for column in found.scores],
+        "skipped": found.skipped,
+        "best": list(map(int, found.best)),
+        "chosen": None if found.chosen is None else int(found.chosen),
+        "message": found.message,
+        "postFilter": found.post_filter,
+        "unasked": found.unasked,
+        "preemption": None if found.preemption is None else found.preemption.to_dict(),
+        "insight": None if insight is None else insight.to_dict(),
+        "arrays": [[array.dtype.str, len(array)] for array in narrow],
+        "facts": _facts(found),
+    }
+    text = json.dumps(head, separators=(",", ":")).encode()
+    return zlib.compress(b"\n".join((text, b"".join(array.tobytes() for array in narrow))), LEVEL)
+
+
+def unpack(data: bytes) -> tuple[Explanation, Insight]:
+    """What ``pack`` was given. Raises ValueError for bytes that it did not make, or that a later version made."""
+    try:
+        machine = zlib.decompressobj()
+        text, _, rest = machine.decompress(data, LARGEST).partition(b"\n")
+        head = json.loads(text)
+        version = head["version"]
+    except (zlib.error, ValueError, KeyError, TypeError, RecursionError):
+        raise ValueError("These bytes are no explanation.") from None
+    if version != VERSION:
+        raise ValueError(f"This explanation is in form {version}, and {VERSION} is read here.")
+    arrays = _arrays(head["arrays"], rest)
+    rejected_by, feasible, total = next(arrays).astype(np.int32), next(arrays).astype(np.intp), next(arrays)
+    size = len(head["nodes"])
+    facts = head.get("facts") or {}
+    unknown = [[None] * len(verdicts) for _, _, verdicts in head["filters"]]
+    filters = [
+        FilterColumn.passing(plugin, size)
+        if skipped
+        else FilterColumn(plugin, False, next(arrays).astype(np.int32), list(map(_read, verdicts, about)))
+        for (plugin, skipped, verdicts), about in zip(head["filters"], facts.get("filters", unknown), strict=True)
+    ]
+    scores = [ScoreColumn(plugin, weight, next(arrays), next(arrays)) for plugin, weight in head["scores"]]
+    explanation = Explanation(
+        pod=head["pod"],
+        profile=head["profile"],
+        nodes=head["nodes"],
+        pre_enqueue=_read(head["preEnqueue"], facts.get("preEnqueue")),
+        pre_filter=None if head["preFilter"] is None else _read(head["preFilter"], facts.get("preFilter")),
+        pre_filter_nodes=head["preFilterNodes"],
+        filters=filters,
+        rejected_by=rejected_by,
+        feasible=feasible,
+        scores=scores,
+        skipped=head["skipped"],
+        total=total,
+        best=head["best"],
+        chosen=head["chosen"],
+        message=head["message"],
+        post_filter=head["postFilter"],
+        unasked=head["unasked"],
+        preemption=None if head["preemption"] is None else KeptInsight(head["preemption"]),
+    )
+    insight = head.get("insight")
+    return explanation, Insight() if insight is None else Insight.read(insight)
+
+
+def _narrow(array: NDArray[Any]) -> NDArray[Any]:
+    """The same numbers in the smallest type that holds them: scores and codes are small."""
+    low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
+    for kind in ("<i1", "<i2", "<i4"):
+        limits = np.iinfo(kind)
+        if limits.min <= low and high <= limits.max:
+            return array.astype(kind)
+    return array.astype("<i8")
+
+
+def _arrays(forms: list[list[Any]], rest: bytes) -> Any:
+    at = 0
+    for kind, length in forms:
+        array = np.frombuffer(rest, dtype=np.dtype(kind), count=length, offset=at)
+        at += array.nbytes
+        yield array.astype(np.int64)
+
+
+def _status(status: Status) -> list[Any]:
+    return [str(status.code), list(status.reasons), status.plugin, status.simulated]
+
+
+def _facts(found: Explanation) -> dict[str, Any]:
+    """What the statuses are about, beside them: the release before this one reads the rest without it."""
+    return {
+        "preEnqueue": found.pre_enqueue.about,
+        "preFilter": None if found.pre_filter is None else found.pre_filter.about,
+        "filters": [[status.about for status in column.verdicts] for column in found.filters],
+    }
+
+
+def _read(parts: list[Any], about: list[Any] | None = None) -> Status:
+    """A status; without ``about`` it was kept before statuses carried facts."""
+    code, reasons, plugin, simulated = parts
+    if about is None:
+        about = [] if simulated else [reason.removeprefix(OUTSIDE) for reason in reasons]
+    facts = tuple(tuple(fact) if isinstance(fact, list) else fact for fact in about)
+    return Status(Code(code), tuple(reasons), plugin, simulated, facts)

@@ -1,0 +1,52 @@
+"""What tells the feasible nodes apart: how far each score is from its plugin's median, on one scale for all plugins."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kschedweb.engine.framework.explanation import ScoreColumn
+    from kschedweb.engine.state.columns import Floats, Ints
+
+STEPS = 3  # of colour above the median, and as many below
+
+
+class Spread:
+    """The weighted scores of ``columns`` as deviations from each column's median, in points of the total."""
+
+    def __init__(self, columns: Sequence[ScoreColumn]) -> None:
+        self.columns = columns
+
+    @cached_property
+    def differing(self) -> list[int]:
+        """The positions of the columns in which some nodes differ."""
+        return [at for at, one in enumerate(self.columns) if one.raw.size and bool(np.ptp(one.normalized))]
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest deviation of all, in points; 0 if all nodes are equal."""
+        return max((float(np.abs(self.deviations(at)).max()) for at in self.differing), default=0.0)
+
+    def deviations(self, at: int) -> Floats:
+        """The deviations of column ``at``, aligned with the feasible nodes."""
+        weighted = self.columns[at].weighted
+        deviations: Floats = weighted - np.median(weighted)
+        return deviations
+
+    def scaled(self, deviations: Floats) -> Floats:
+        """Deviations from -1 to 1, by their square root, so that small ones can be seen beside large ones."""
+        if not self.largest:
+            return np.zeros_like(deviations, dtype=np.float64)
+        scaled: Floats = np.sign(deviations) * np.sqrt(np.abs(deviations) / self.largest)
+        return scaled
+
+    def steps(self, at: int) -> Ints:
+        """The deviations of column ``at`` in whole steps from -STEPS to STEPS; only the median itself has 0."""
+        scaled = self.scaled(self.deviations(at))
+        steps: Ints = (np.sign(scaled) * np.ceil(np.abs(scaled) * STEPS - 1e-9)).astype(np.int64)
+        return steps

@@ -1,0 +1,80 @@
+"""What becomes of a snapshot's pending pods under a revision, as rows that a job keeps and every process reads."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kschedweb.decisions.kinds import decider
+from kschedweb.decisions.models import PendingOutcomes
+from kschedweb.engine.config import Configuration
+from kschedweb.policies.selectors import runs
+from kschedweb.web.lru import LRU
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kschedweb.clusters.models import Snapshot
+    from kschedweb.policies.models import Revision
+
+LEVEL = 3  # of zlib
+
+
+@dataclass(frozen=True)
+class DecisionSummary:
+    """The short form for lists; ``node`` is "" if the pod fits nowhere, and then ``message`` says why."""
+
+    node: str
+    feasible: int
+    message: str
+    reasons: tuple[str, ...] = ()
+
+
+_kept: LRU[dict[str, DecisionSummary]] = LRU(8)
+
+
+def kept(snapshot: Snapshot, revision: Revision) -> Mapping[str, DecisionSummary]:
+    """What a job found, by "namespace/name"; empty where none did, or where the figures of use are others now."""
+    rows = PendingOutcomes.objects.filter(snapshot=snapshot, revision=revision)
+    version = rows.values_list("figures", flat=True).first()
+    if version is None or (version != figures(snapshot, revision) and weighs_use(snapshot, revision)):
+        return {}
+    key = snapshot.pk, revision.pk, version
+    return _kept.get(key, lambda: unpack(rows.values_list("content", flat=True).get()))
+
+
+def figures(snapshot: Snapshot, revision: Revision) -> str:
+    """What answers depend on beside snapshot and revision, as text."""
+    return repr(decider(revision).version(snapshot)[1:])
+
+
+def weighs_use(snapshot: Snapshot, revision: Revision) -> bool:
+    """Whether a plugin of ``revision`` looks at real use."""
+    found = runs(revision, snapshot.cluster.server_version)
+    if not isinstance(found, Configuration):
+        return False
+    specs = found.release.registry.specs
+    points = (refs for profile in found.profiles for refs in profile.points.values())
+    return any(specs[ref.name].load_aware for refs in points for ref in refs if ref.name in specs)
+
+
+def pack(found: Mapping[str, DecisionSummary]) -> bytes:
+    """Equal outcomes are written once: most pending pods are replicas of few."""
+    distinct = {outcome: place for place, outcome in enumerate(dict.fromkeys(found.values()))}
+    rows = [[one.node, one.feasible, one.message, one.reasons] for one in distinct]
+    places = {key: distinct[outcome] for key, outcome in found.items()}
+    return zlib.compress(json.dumps([rows, places], separators=(",", ":")).encode(), LEVEL)
+
+
+def unpack(content: bytes | memoryview) -> dict[str, DecisionSummary]:
+    """The reverse of ``pack``."""
+    rows, places = json.loads(zlib.decompress(content))
+    distinct = [DecisionSummary(node, feasible, message, tuple(reasons)) for node, feasible, message, reasons in rows]
+    return {key: distinct[place] for key, place in places.items()}
+
+
+def forget() -> None:
+    """Clear the cache; for tests, which use primary keys again."""
+    _kept.clear()

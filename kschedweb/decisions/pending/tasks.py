@@ -1,0 +1,21 @@
+"""Background tasks for pending pods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kschedweb.clusters.models import Snapshot
+from kschedweb.decisions.pending import services
+from kschedweb.jobs.tasks import Progress, job_task
+from kschedweb.web.errors import NotFound
+
+
+@job_task(name="decisions.pending", restartable=True)
+def pending(progress: Progress, *, snapshot: str) -> dict[str, Any]:
+    """Work out what becomes of the pending pods of a snapshot under the default policy."""
+    found = Snapshot.objects.select_related("cluster").defer("content").filter(pk=snapshot).first()
+    revision = services.default_revision()
+    if found is None or revision is None:
+        raise NotFound("The snapshot or the policy was deleted in the meantime.")
+    kept = services.work_out(snapshot=found, revision=revision, step=progress.step)
+    return {"cluster": found.cluster.name, "snapshot": snapshot, "pods": kept.asked}

@@ -1,0 +1,65 @@
+"""REST: several pods explained at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.urls import path
+from django.utils.decorators import method_decorator
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kschedweb.accounts.roles import Action
+from kschedweb.accounts.typing import ApiRequest
+from kschedweb.decisions.asked import PARAMETERS, AboutSerializer, Asked
+from kschedweb.decisions.together.selectors import MOST, ORDER, Verdict, together
+from kschedweb.web.heavy import heavy
+
+SECONDS = 10.0
+POD = OpenApiParameter(
+    "pod",
+    str,
+    many=True,
+    description=f"`namespace/name` of a pod, at most {MOST} of them. Without any: the pending pods.",
+)
+
+
+class PodVerdictSerializer(serializers.Serializer[Verdict]):
+    pod = serializers.CharField(source="key")
+    bound_to = serializers.CharField(source="row.node", help_text="Its node now, empty for a pending pod.")
+    node = serializers.CharField(source="outcome.node", default="", help_text="Where it would go, empty for nowhere.")
+    feasible = serializers.IntegerField(source="outcome.feasible", default=0, help_text="How many nodes it fits on.")
+    message = serializers.CharField(source="outcome.message", default="", help_text="What the scheduler says.")
+
+
+class PodVerdictGroupSerializer(serializers.Serializer[Any]):
+    """Pods with the same verdict."""
+
+    kind = serializers.ChoiceField(
+        choices=list(ORDER),
+        help_text="`stuck`: fits nowhere. `fits`. `moves`, `stays`: bound, and would go elsewhere or to its node. "
+        "`open`: not worked out in time.",
+    )
+    reasons = serializers.ListField(child=serializers.CharField())
+    pods = PodVerdictSerializer(many=True)
+
+
+class TogetherSerializer(AboutSerializer):
+    groups = PodVerdictGroupSerializer(many=True)
+
+
+@method_decorator(heavy, name="dispatch")
+class TogetherView(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(parameters=[POD, *PARAMETERS], responses=TogetherSerializer)
+    def get(self, request: ApiRequest, name: str) -> Response:
+        """The verdicts about several pods, those with the same reasons together."""
+        asked = Asked.of(request, name)
+        groups = together(asked.snapshot, asked.revision, request.query_params.getlist("pod"), SECONDS)
+        return Response(TogetherSerializer({**asked.about, "groups": groups}).data)
+
+
+urlpatterns = [path("clusters/<slug:name>/decisions/", TogetherView.as_view(), name="decisions-together")]

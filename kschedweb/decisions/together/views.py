@@ -1,0 +1,43 @@
+"""The page of several pods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.roles import Action
+from kschedweb.decisions import services
+from kschedweb.decisions.together.selectors import MOST, together
+from kschedweb.decisions.views import asked
+from kschedweb.web.errors import ApplicationError
+from kschedweb.web.heavy import heavy
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse
+
+SECONDS = 10.0
+
+
+@heavy
+@require_safe
+@requires(Action.VIEW)
+def page(request: HttpRequest, cluster: str) -> HttpResponse:
+    """The verdicts about the pods that the address names, else the pending ones; the same reasons together."""
+    snapshot, revision = asked(request, cluster)
+    keys = request.GET.getlist("pod")
+    context: dict[str, object] = {
+        "snapshot": snapshot,
+        "revision": revision,
+        "cluster_name": cluster,
+        "most": MOST,
+        "about": services.address("", snapshot, revision),
+    }
+    try:
+        groups = together(snapshot, revision, keys, SECONDS)
+    except ApplicationError as error:
+        return render(request, "decisions/together/page.html", context | {"error": error.detail}, status=400)
+    context |= {"groups": groups, "count": sum(len(group.pods) for group in groups)}
+    return render(request, "decisions/together/page.html", context)

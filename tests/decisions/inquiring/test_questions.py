@@ -1,0 +1,211 @@
+"""Decisions about a cluster that is too large for a request: a job finds what a request would have found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from kschedweb.clusters.models import PodRow, Snapshot
+from kschedweb.decisions import services, snapshots
+from kschedweb.decisions.inquiring import tasks
+from kschedweb.decisions.models import Question
+from kschedweb.jobs.inquiries import MOST_WAITING
+from kschedweb.jobs.models import Job, State
+from kschedweb.jobs.services import job_cancel
+from kschedweb.policies.models import Revision
+from tests.decisions.conftest import MOST
+from tests.support.html import elements, html_of, text
+
+ADDRESS = "/decision/demo/{}/"
+REST = "/api/v1/clusters/demo/pods/{}/decision/"
+CURVES = "/load-aware/"
+
+
+@pytest.fixture
+def large(demo: Snapshot, monkeypatch: pytest.MonkeyPatch) -> Snapshot:
+    """The demo cluster, which is more than a request may read, and which this process has not read."""
+    services.forget()
+    monkeypatch.setattr(snapshots, "READ_AT_ONCE", demo.size - 1)
+    return demo
+
+
+def worked() -> None:
+    """The jobs are done, as if in another process: this one knows nothing of the cluster."""
+    for job in Job.objects.filter(state=State.QUEUED):
+        tasks.answer(str(job.pk))
+    services.forget()
+
+
+@pytest.mark.parametrize("name", ["default", "old"])
+@pytest.mark.parametrize("pod", ["ml/notebook", "analytics/wide-join"])
+def test_a_job_gives_the_answer_that_a_request_gives(
+    api_as: Callable[..., Any], client_as: Callable[[str], Client], demo: Snapshot, monkeypatch: pytest.MonkeyPatch,
+    classic: Callable[..., Revision], name: str, pod: str,
+) -> None:  # fmt: skip
+    api, viewer = api_as("viewer"), client_as("viewer")
+    asked = {"policy": name}
+    if name == "old":
+        classic(name, priorities=[{"name": "LeastRequestedPriority", "weight": 2}])
+    quick, page = api.get(REST.format(pod), asked), viewer.get(ADDRESS.format(pod), asked)
+    services.forget()
+    monkeypatch.setattr(snapshots, "READ_AT_ONCE", 0)
+    slow = api.get(REST.format(pod), asked)
+    assert (slow.status_code, slow.json()["state"], slow["Retry-After"]) == (202, "queued", "2")
+    worked()
+    assert api.get(slow["Location"]).json()["answer"] == quick.json()
+    assert api.get(REST.format(pod), asked).json() == quick.json()
+    answered = viewer.get(ADDRESS.format(pod), asked, follow=True)
+    assert answered.context["headline"]["title"] == page.context["answer"].title
+    assert [vars(stage) for stage in answered.context["stages"]] == [vars(stage) for stage in page.context["stages"]]
+    shown = [(row.node, row.place, row.chosen, row.cells) for row in answered.context["rows"]]
+    assert shown == [(row.node, row.place, row.chosen, row.cells) for row in page.context["rows"]]
+
+
+def test_the_page_opens_by_itself_and_without_javascript_by_a_link(
+    client_as: Callable[[str], Client], large: Snapshot
+) -> None:
+    viewer = client_as("viewer")
+    waits = viewer.get(ADDRESS.format("ml/notebook"), follow=True)
+    address = waits.redirect_chain[-1][0]
+    assert elements(waits, f"#waits[hx-get={address}] a[href={address}]")
+    assert viewer.get(address, headers={"HX-Request": "true"}).templates[0].name == "parts/waits.html"
+    worked()
+    assert viewer.get(address, headers={"HX-Request": "true", "HX-Target": "waits"})["HX-Refresh"] == "true"
+    found = viewer.get(address, {"node": "gpu-a-2", "cell": "NodeResourcesFit"})
+    assert found.context["arithmetic"].computed is not None
+    assert found.context["scope"].snapshot == large
+    assert elements(found, "[data-figure=scores]")
+
+
+def test_a_question_is_worked_on_once_whoever_asks(
+    client_as: Callable[[str], Client], large: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(*_: object) -> None:
+        raise AssertionError("a request reads the cluster")
+
+    monkeypatch.setattr(snapshots, "snapshot_objects", read)
+    addresses = {
+        client_as(role).get(ADDRESS.format("ml/notebook"), follow=True).redirect_chain[-1][0]
+        for role in ("viewer", "editor", "viewer")
+    }
+    assert len(addresses) == Job.objects.count() == Question.objects.count() == 1
+    assert client_as("viewer").get(ADDRESS.format("ml/nobody")).status_code == 404
+    assert client_as("viewer").get("/pods/?cluster=demo&pending=true").status_code == 200
+    assert client_as("viewer").get(ADDRESS.format("ml/notebook") + "nodes/?node=gpu").status_code == 200
+
+
+def test_what_was_cancelled_can_be_asked_again(client_as: Callable[[str], Client], large: Snapshot) -> None:
+    viewer = client_as("viewer")
+    first = viewer.get(ADDRESS.format("ml/notebook"), follow=True)
+    job = Job.objects.get()
+    job_cancel(user=job.created_by, job=job)
+    (again,) = elements(viewer.get(first.redirect_chain[-1][0]), "#waits a")
+    second = viewer.get(again["href"], follow=True)
+    assert second.redirect_chain[-1][0] != first.redirect_chain[-1][0]
+
+
+def test_both_policies_are_compared(
+    client_as: Callable[[str], Client],
+    large: Snapshot,
+    policy: Callable[..., Revision],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    policy("most", MOST)
+    viewer, asked = client_as("viewer"), {"against": "most@1"}
+    viewer.get(ADDRESS.format("ml/notebook"), asked)
+    worked()
+    found = viewer.get(ADDRESS.format("ml/notebook"), asked, follow=True)
+    compared = found.context["comparison"]
+    monkeypatch.setattr(snapshots, "READ_AT_ONCE", large.size)
+    assert compared == viewer.get(ADDRESS.format("ml/notebook"), asked).context["comparison"]
+    assert compared.other == "most, revision 1"
+    assert compared.title in text(found)
+
+
+def test_a_person_waits_for_few_answers_at_a_time(client_as: Callable[[str], Client], large: Snapshot) -> None:
+    viewer = client_as("viewer")
+    pods = PodRow.objects.filter(snapshot=large)[: MOST_WAITING + 1]
+    answers = [viewer.get(ADDRESS.format(f"{pod.namespace}/{pod.name}")).status_code for pod in pods]
+    assert answers == [302] * MOST_WAITING + [409]
+
+
+def test_all_pending_pods_are_asked_about_an_edited_policy(
+    client_as: Callable[[str], Client], large: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    viewer, address = client_as("viewer"), "/policies/default/edit/effect/?cluster=demo"
+    assert elements(viewer.post(address, {"document": MOST}), "button[name=all]")
+    begun = viewer.post(address, {"document": MOST, "all": "1"})
+    (part,) = elements(begun, "#waits")
+    worked()
+    page = viewer.get(part["hx-get"])
+    monkeypatch.setattr(snapshots, "READ_AT_ONCE", large.size)
+    direct = viewer.post(address, {"document": MOST}).context["effect"]
+    found = page.context["effect"]
+    assert 0 < len(found["moved"]) == len(direct.moved)
+    assert [(one["name"], one["after"]) for one in found["moved"]] == [(one.name, one.after) for one in direct.moved]
+    assert found["asked"] == found["pods"] == direct.pods
+    assert html_of(viewer.get(part["hx-get"], headers={"HX-Request": "true"})) in html_of(page)
+
+
+def test_load_aware_policies_on_a_large_cluster_are_told_by_a_job(
+    client_as: Callable[[str], Client], api_as: Callable[..., Any], demo: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    viewer, api, rest = client_as("viewer"), api_as("viewer"), "/api/v1/clusters/demo/load-aware/"
+    asked = {"cluster": "demo", "pod_name": "ml/notebook"}
+    page, quick = viewer.get(CURVES, asked), api.get(rest, {"pod": "ml/notebook"}).json()
+    services.forget()
+    monkeypatch.setattr(snapshots, "READ_AT_ONCE", 0)
+    slow = api.get(rest, {"pod": "ml/notebook"})
+    waits = viewer.get(CURVES, asked, follow=True)
+    assert slow.status_code == 202
+    assert slow["Location"].endswith(waits.redirect_chain[-1][0])
+    assert viewer.get(CURVES, asked | {"pod_name": "ml/nobody"}).context["pod_problem"]
+    worked()
+    assert api.get(rest, {"pod": "ml/notebook"}).json() == quick
+    opened = viewer.get(waits.redirect_chain[-1][0], follow=True)
+    assert opened.context["in_force"] == page.context["in_force"]
+    assert opened.context["lines"] == page.context["lines"]
+    best = next(one for one in page.context["contest"].entrants if one.winner)
+    cell = asked | {"node": best.winner, "cell": best.side.key}
+    worked_out = viewer.get(CURVES, cell).context["arithmetic"]
+    monkeypatch.undo()
+    assert worked_out == viewer.get(CURVES, cell).context["arithmetic"]
+
+
+def test_devices_in_a_large_cluster_are_told_by_a_job(
+    api_as: Callable[..., Any], large: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api, rest = api_as("viewer"), "/api/v1/clusters/demo/pods/{}/devices/"
+    assert api.get(rest.format("ml/nobody")).status_code == 404
+    slow = api.get(rest.format("ml/notebook"))
+    assert (slow.status_code, slow.json()["kind"]) == (202, "devices")
+    worked()
+    kept = api.get(rest.format("ml/notebook")).json()
+    assert api.get(slow["Location"]).json()["answer"] == kept
+    monkeypatch.undo()
+    assert api.get(rest.format("ml/notebook")).json() == kept
+
+
+def test_it_is_judged_by_what_the_policy_reads(
+    client_as: Callable[[str], Client],
+    demo: Snapshot,
+    monkeypatch: pytest.MonkeyPatch,
+    classic: Callable[..., Revision],
+) -> None:
+    classic("old", priorities=[{"name": "LeastRequestedPriority", "weight": 2}])
+    viewer, address = client_as("viewer"), ADDRESS.format("ml/notebook")
+    services.forget()
+    assert viewer.get(address).status_code == 200  # read for profiles
+    monkeypatch.setattr(snapshots, "READ_AT_ONCE", 0)
+    assert viewer.get(address).status_code == 200
+    assert viewer.get(address, {"policy": "old"}).status_code == 302
+    assert viewer.get(address, {"against": "old@1"}).status_code == 302
+    worked()
+    monkeypatch.undo()
+    assert viewer.get(address, {"policy": "old"}).status_code == 200  # read for classic policies
+    monkeypatch.setattr(snapshots, "READ_AT_ONCE", 0)
+    assert viewer.get(address, {"policy": "old"}).status_code == 200
+    assert viewer.get(address, {"policy": "default"}).status_code == 302

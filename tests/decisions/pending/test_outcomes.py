@@ -1,0 +1,148 @@
+"""What a job keeps of a large snapshot's pending pods is what each of them would be told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kschedweb.clusters.models import Snapshot
+from kschedweb.clusters.selectors import pod_rows
+from kschedweb.decisions import services, snapshots
+from kschedweb.decisions.models import PendingOutcomes
+from kschedweb.decisions.pending import tasks
+from kschedweb.decisions.pending.outcomes import DecisionSummary, figures, kept, pack, unpack, weighs_use
+from kschedweb.decisions.pending.services import work_out
+from kschedweb.jobs.models import Job, State
+from kschedweb.policies.models import Revision
+from tests.decisions.conftest import HEAD, MOST
+from tests.support import seed_large
+from tests.support.html import elements, html_of
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+OUTCOMES = st.builds(DecisionSummary, TEXT, st.integers(0, 5000), TEXT, st.lists(TEXT, max_size=3).map(tuple))
+LOAD_AWARE = f"{HEAD}profiles: [{{plugins: {{multiPoint: {{enabled: [{{name: TargetLoadPacking}}]}}}}}}]\n"
+
+
+def unheard(text: str, done: int, total: int) -> None:
+    """Of a job that nobody looks at."""
+
+
+def keys(snapshot: Snapshot) -> list[str]:
+    rows = pod_rows(snapshot).filter(pending=True).values_list("namespace", "name")
+    return [f"{space}/{name}" for space, name in rows]
+
+
+@given(st.dictionaries(TEXT, OUTCOMES))
+def test_what_is_kept_is_read_back(found: dict[str, DecisionSummary]) -> None:
+    assert unpack(pack(found)) == found
+
+
+@pytest.mark.parametrize("name", ["default", "most", "old"])
+def test_what_is_kept_is_what_each_pod_is_told(
+    demo: Snapshot, revision: Revision, policy: Callable[..., Revision], classic: Callable[..., Revision], name: str
+) -> None:
+    made = {
+        "default": lambda: revision,
+        "most": lambda: policy("most", MOST),
+        "old": lambda: classic("old", priorities=[{"name": "LeastRequestedPriority", "weight": 2}]),
+    }
+    asked = made[name]()
+    told = services.outcomes(demo, asked, keys(demo), seconds=60.0)
+    assert len(told) == len(keys(demo))
+    assert work_out(snapshot=demo, revision=asked, step=unheard).asked == len(told)
+    assert kept(demo, asked) == told
+
+
+def test_pods_that_no_plugin_can_tell_apart_are_asked_once(
+    stored: Callable[..., Snapshot], revision: Revision, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    large = stored(list(seed_large.objects(30, 8_000)), "large")
+    each = {key: services.outcome(large, revision, key) for key in keys(large)}
+    asked, ask = list[str](), services.outcome
+
+    def counted(snapshot: Snapshot, revision: Revision, key: str) -> DecisionSummary:
+        asked.append(key)
+        return ask(snapshot, revision, key)
+
+    monkeypatch.setattr(services, "outcome", counted)
+    work_out(snapshot=large, revision=revision, step=unheard)
+    assert kept(large, revision) == each
+    assert 0 < len(asked) < len(each) / 3
+
+
+@pytest.fixture
+def large(stored: Callable[..., Snapshot], demo_objects: list[Any], monkeypatch: pytest.MonkeyPatch) -> Snapshot:
+    """A cluster whose lists do not read it, as it arrives."""
+    services.forget()
+    monkeypatch.setattr(services, "LISTED_AT_ONCE", 0)
+    return stored(demo_objects, "large")
+
+
+def unread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From here on, in a process that knows nothing, no cluster is read."""
+
+    def read(*_: object) -> None:
+        raise AssertionError("a request reads the cluster")
+
+    services.forget()
+    monkeypatch.setattr(snapshots, "snapshot_objects", read)
+
+
+def test_the_first_pages_of_a_large_cluster_need_not_read_it(
+    client_as: Callable[[str], Client], large: Snapshot, revision: Revision, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (job,) = Job.objects.filter(kind="decisions.pending", state=State.QUEUED)
+    assert job.params == {"snapshot": str(large.pk)}
+    tasks.pending(str(job.pk))
+    job.refresh_from_db()
+    assert (job.state, job.result["pods"]) == (State.SUCCEEDED, large.counts["pending"])
+    unread(monkeypatch)
+    overview = client_as("viewer").get("/", {"cluster": "large"})
+    assert overview.context["asked"] == large.counts["pending"] == len(kept(large, revision))
+    pods = client_as("viewer").get("/pods/", {"cluster": "large", "pending": "true"})
+    assert all(row.outcome is not None for row in pods.context["rows"])
+
+
+def test_reasons_that_no_job_knows_come_after_the_page(
+    client_as: Callable[[str], Client], large: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    viewer, asked = client_as("viewer"), {"cluster": "large"}
+    with monkeypatch.context() as first:
+        unread(first)
+        page = viewer.get("/", asked)
+        assert (page.context["reasons"], page.context["asked"]) == ([], 0)
+        (later,) = elements(page, "#reasons [hx-get]")
+    part = viewer.get(later.attributes["hx-get"])
+    assert part.context["reasons"]
+    assert "Insufficient cpu" in html_of(part)
+    monkeypatch.setattr(services.snapshots, "READ_AT_ONCE", 0)
+    services.forget()
+    assert "too large to be read here" in html_of(viewer.get(later.attributes["hx-get"]))
+
+
+def test_small_clusters_and_those_without_pending_pods_need_no_job(
+    stored: Callable[..., Snapshot], demo_objects: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored(demo_objects)
+    monkeypatch.setattr(services, "LISTED_AT_ONCE", 0)
+    stored([item for item in demo_objects if item["kind"] == "Node"])
+    assert not Job.objects.filter(kind="decisions.pending").exists()
+
+
+def test_other_figures_of_use_void_what_is_kept_for_policies_that_weigh_them(
+    demo: Snapshot, revision: Revision, policy: Callable[..., Revision]
+) -> None:
+    aware = policy("aware", LOAD_AWARE)
+    assert [weighs_use(demo, one) for one in (revision, aware)] == [False, True]
+    for one in (revision, aware):
+        work_out(snapshot=demo, revision=one, step=unheard)
+        assert kept(demo, one)
+        assert PendingOutcomes.objects.get(revision=one).figures == figures(demo, one)
+    PendingOutcomes.objects.update(figures="of another time")
+    assert kept(demo, revision)
+    assert not kept(demo, aware)

@@ -1,0 +1,93 @@
+"""Several pods explained at once: page and REST."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import urlencode
+
+import pytest
+from django.test import Client
+from rest_framework.test import APIClient
+
+from kschedweb.clusters.models import PodRow, Snapshot
+from kschedweb.decisions.together.selectors import MOST, together
+from kschedweb.policies.models import Revision
+from tests.support.html import elements
+
+PAGE, REST = "/clusters/demo/together/", "/api/v1/clusters/demo/decisions/"
+
+
+def keys(snapshot: Snapshot, **wanted: object) -> list[str]:
+    rows = PodRow.objects.filter(snapshot=snapshot, **wanted).order_by("namespace", "name")
+    return [f"{row.namespace}/{row.name}" for row in rows]
+
+
+def test_every_pod_is_in_one_group_with_those_of_the_same_reasons(demo: Snapshot, revision: Revision) -> None:
+    asked = [*keys(demo, pending=True), *keys(demo, pending=False, node__gt="")[:20]]
+    groups = together(demo, revision, asked, 60.0)
+    assert sorted(verdict.key for group in groups for verdict in group.pods) == sorted(asked)
+    assert len({(group.kind, group.reasons) for group in groups}) == len(groups)
+    kinds = {"stuck": 0, "fits": 0, "moves": 0, "stays": 0}
+    for group in groups:
+        for verdict in group.pods:
+            assert verdict.outcome is not None
+            kinds[group.kind] += 1
+            if group.kind == "stuck":
+                assert (verdict.outcome.node, tuple(sorted(verdict.outcome.reasons))) == ("", group.reasons)
+            elif group.kind == "fits":
+                assert verdict.outcome.node
+                assert not verdict.row.node
+            else:
+                assert (verdict.row.node == verdict.outcome.node) == (group.kind == "stays")
+    assert kinds["stuck"] > 10
+    assert kinds["fits"] == 4
+    assert [group.kind for group in groups] == sorted((group.kind for group in groups), key=list(kinds).index)
+
+
+def test_the_page_is_where_the_list_of_pods_leads(demo: Snapshot, client_as: Callable[[str], Client]) -> None:
+    client = client_as("viewer")
+    (form,) = elements(client.get("/pods/?cluster=demo"), "form#selection")
+    assert form["action"] == PAGE
+    boxes = elements(client.get("/pods/?cluster=demo"), "input[form=selection][name=pod]")
+    asked = [box["value"] for box in boxes[:3]]
+    page = client.get(f"{PAGE}?{urlencode({'pod': asked}, doseq=True)}")
+    links = [a["href"] for a in elements(page, "#main tbody th a")]
+    assert len(links) == 3
+    assert all("snapshot=" in link and "revision=1" in link for link in links)
+
+
+def test_without_pods_the_pending_ones_are_explained(demo: Snapshot, client_as: Callable[[str], Client]) -> None:
+    page = client_as("viewer").get(PAGE)
+    assert page.context["count"] == len(keys(demo, pending=True))
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [(["shop/nobody"], "has no pod"), (["web"], "Write namespace/name"), (["a\x00/b"], "has no pod")],
+)
+def test_a_pod_that_is_not_there_is_named(
+    demo: Snapshot, client_as: Callable[[str], Client], api_as: Callable[[str], APIClient], asked: list[str], said: str
+) -> None:
+    page = client_as("viewer").get(PAGE, {"pod": asked})
+    assert (page.status_code, said in page.context["error"]) == (400, True)
+    answer = api_as("viewer").get(REST, {"pod": asked})
+    assert (answer.status_code, answer.json()["errors"][0]["path"]) == (400, "pod")
+
+
+def test_there_is_a_limit(demo: Snapshot, api_as: Callable[[str], APIClient]) -> None:
+    answer = api_as("viewer").get(REST, {"pod": [f"shop/web-{n}" for n in range(MOST + 1)]})
+    assert answer.status_code == 400
+    assert f"At most {MOST}" in answer.json()["errors"][0]["message"]
+
+
+def test_rest_gives_the_same_groups(demo: Snapshot, revision: Revision, api_as: Callable[[str], APIClient]) -> None:
+    asked = keys(demo, pending=True)
+    answer = api_as("viewer").get(REST, {"pod": asked}).json()
+    expected = together(demo, revision, asked, 60.0)
+    assert [(one["kind"], tuple(one["reasons"])) for one in answer["groups"]] == [
+        (group.kind, group.reasons) for group in expected
+    ]
+    first = answer["groups"][0]["pods"][0]
+    assert first["message"].startswith("0/60 nodes are available")
+    assert first["node"] == ""
+    assert answer["snapshot"] == str(demo.pk)
