@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from dataclasses import asdict
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from kschedweb.engine.studies.capacity.buffer import Buffer, Loss, Stranded
 from kschedweb.engine.studies.capacity.capacity import Fit, FullReason
 from kschedweb.engine.studies.capacity.drain import Block, NodeDrain, Rehearsal, Replacement, Stays
 from kschedweb.engine.studies.capacity.gangs import DomainResult, GangFit
 from kschedweb.engine.studies.capacity.sizing import NewNode, Sizing, Unfit
+from kschedweb.jobs import inquiries
 from kschedweb.playground.capacity.models import Kind
 
-Found: TypeAlias = Fit | Sizing | Rehearsal | GangFit
+Found: TypeAlias = Fit | Sizing | Rehearsal | GangFit | Buffer
 Json = dict[str, Any]
 
 
 def packed(found: Found) -> bytes:
-    return gzip.compress(json.dumps(asdict(found), default=np.ndarray.tolist).encode(), 6, mtime=0)
+    return inquiries.packed(asdict(found), default=np.ndarray.tolist)
 
 
 def unpacked(kind: str, content: bytes) -> Found:
     """The reverse of ``packed``."""
-    plain = json.loads(gzip.decompress(content))
+    plain = inquiries.unpacked(content)
     if kind == Kind.FIT:
         return _fit(plain)
+    if kind == Kind.BUFFER:
+        return _buffer(plain)
     if kind == Kind.GANGS:
         return _gangs(plain)
     return _sizing(plain) if kind == Kind.NODES else _rehearsal(plain)
@@ -46,6 +48,14 @@ def _gangs(plain: Json) -> GangFit:
     results = tuple(DomainResult(**one) for one in plain["results"])
     order = _rows(plain["order"]).reshape(-1, plain["pods"])
     return GangFit(**{**plain, "order": order, "results": results, "notes": tuple(plain["notes"])})
+
+
+def _buffer(plain: Json) -> Buffer:
+    losses = tuple(
+        Loss(**{**one, "nodes": tuple(one["nodes"]), "stranded": tuple(Stranded(**pod) for pod in one["stranded"])})
+        for one in plain["losses"]
+    )
+    return Buffer(**{**plain, "losses": losses})
 
 
 def _sizing(plain: Json) -> Sizing:

@@ -10,11 +10,22 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.decisions.selectors import profiles_asked, snapshot_asked
+from kschedweb.decisions.selectors import revision_asked, snapshot_asked
+from kschedweb.engine.studies.capacity.buffer import LOWEST
 from kschedweb.engine.studies.capacity.drain import Options
 from kschedweb.jobs.inquiries import NotNow
 from kschedweb.playground.capacity import selectors, services
-from kschedweb.playground.capacity.questions import DrainAsked, FitAsked, GangsAsked, NodeAsked, NodesAsked, PodAsked
+from kschedweb.playground.capacity.buffers import BufferRequestSerializer, BufferSerializer
+from kschedweb.playground.capacity.money import change_of
+from kschedweb.playground.capacity.questions import (
+    BufferAsked,
+    DrainAsked,
+    FitAsked,
+    GangsAsked,
+    NodeAsked,
+    NodesAsked,
+    PodAsked,
+)
 from kschedweb.playground.capacity.serializers import (
     CapacityQuestionSerializer,
     DrainRequestSerializer,
@@ -97,8 +108,25 @@ class DrainView(_Ask):
     def post(self, request: ApiRequest) -> Response:
         """Rehearse a drain: nothing is evicted in the cluster. Answered as `/capacity/fit/` is."""
         data = validated(DrainRequestSerializer, request.data)
-        options = Options(data["ignoreDaemonsets"], data["deleteEmptydirData"], data["force"])
-        return _answered(request, data, DrainAsked(tuple(data["nodes"]), options, data["keepOrder"]))
+        options = Options(data["ignore_daemonsets"], data["delete_emptydir_data"], data["force"])
+        return _answered(request, data, DrainAsked(tuple(data["nodes"]), options, data["keep_order"]))
+
+
+class BufferView(_Ask):
+    """Whether the cluster survives the loss of a zone, or of its largest nodes."""
+
+    @extend_schema(
+        operation_id="capacity_buffer",
+        request=BufferRequestSerializer,
+        responses={200: BufferSerializer, 202: CapacityQuestionSerializer},
+    )
+    def post(self, request: ApiRequest) -> Response:
+        """Lose each zone, and the largest nodes, and place their pods anew; answered as `/capacity/fit/` is."""
+        data = validated(BufferRequestSerializer, request.data)
+        if not data["zones"] and not data["largest"]:
+            raise ApplicationError.at("zones", "Choose the zones, a number of nodes, or both.")
+        priority = LOWEST if data["priority"] is None else data["priority"]
+        return _answered(request, data, BufferAsked(data["zones"], data["largest"], priority))
 
 
 class GangsView(_Ask):
@@ -116,7 +144,7 @@ class GangsView(_Ask):
         """
         data = validated(GangsRequestSerializer, request.data)
         pod = _pod(data["pod"], required=True)
-        asked = GangsAsked(pod, data["pods"], data.get("minCount", 0), data["topologyKey"], data["limit"])
+        asked = GangsAsked(pod, data["pods"], data.get("min_count", 0), data["topology_key"], data["limit"])
         return _answered(request, data, asked)
 
 
@@ -132,7 +160,7 @@ class AnswerView(APIView):
 def _answered(request: ApiRequest, data: Json, asked: Asked) -> Response:
     """200 with the answer, 202 with the question that a job works on."""
     snapshot = snapshot_asked(data["cluster"], str(data.get("snapshot") or ""))
-    revision = profiles_asked(data["policy"], str(data.get("revision") or ""))
+    revision = revision_asked(data["policy"], str(data.get("revision") or ""), "policy")
     about: Json = {"user": request.user, "snapshot": snapshot, "revision": revision, "asked": asked}
     try:
         found = services.answer_at_once(**about)
@@ -148,7 +176,7 @@ def _answered(request: ApiRequest, data: Json, asked: Asked) -> Response:
         "revision": revision.number,
         "engine": rules.release.engine,
     }
-    return Response({**told, **plain(found)})
+    return Response({**told, **plain(found, change_of(snapshot, asked, found))})
 
 
 def _pod(data: dict[str, Any], *, required: bool) -> PodAsked:
@@ -164,5 +192,6 @@ urlpatterns = [
     path("capacity/nodes/", NodesView.as_view(), name="capacity-nodes"),
     path("capacity/drain/", DrainView.as_view(), name="capacity-drain"),
     path("capacity/gangs/", GangsView.as_view(), name="capacity-gangs"),
+    path("capacity/buffer/", BufferView.as_view(), name="capacity-buffer"),
     path("capacity/answers/<uuid:id>/", AnswerView.as_view(), name="capacity-answer"),
 ]

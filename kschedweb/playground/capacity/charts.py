@@ -1,15 +1,18 @@
-"""Charts of capacity, each with a sentence and a table; charts.ts adds the theme's colours."""
+"""Charts of capacity, each with a sentence and a table."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import plotly.graph_objects as go
 
-from kschedweb.web.figures import Chart
+from kschedweb.playground.capacity.words import loss_name
+from kschedweb.web.figures import Chart, figure
 from kschedweb.web.units import counted
 
 if TYPE_CHECKING:
+    from kschedweb.engine.studies.capacity.buffer import Buffer
     from kschedweb.engine.studies.capacity.capacity import Fit
     from kschedweb.engine.studies.capacity.drain import Rehearsal
     from kschedweb.engine.studies.capacity.gangs import GangFit
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 SINGLE = 40  # most bars that can be distinguished
 FIT_HEAD = ("node", "pods", "plugin", "reason")
 GANGS_HEAD = ("gang", "domain", "pods", "nodes")
+BUFFER_HEAD = ("loss", "nodes", "pods", "placed", "evicted", "pod", "priority", "reason")
 NODES_HEAD = ("node", "zone", "pods", "daemon_pods", "cpu_requested_percent", "memory_requested_percent")
 DRAIN_HEAD = ("order", "node", "pod", "what", "wave", "target", "budget", "words")
 
@@ -34,21 +38,20 @@ def fit_chart(found: Fit | GangFit) -> Chart | None:
     summary = f"{counted(len(got), 'nodes')} of {len(counts):,} {'gets' if len(got) == 1 else 'get'} {span} pods each."
     if len(got) <= SINGLE:
         names, numbers = [name for name, _ in got], [number for _, number in got]
-        figure = _bars(names, numbers, "pods", "%{y}: %{x} pods", height=120 + 18 * len(got))
-        return Chart(figure, summary, ["Node", "Pods"], [[name, number] for name, number in got])
+        made = _bars(names, numbers, "pods", "%{y}: %{x} pods", height=120 + 18 * len(got))
+        return Chart(made, summary, ["Node", "Pods"], [[name, number] for name, number in got])
     sizes, nodes = (part.tolist() for part in np.unique(counts, return_counts=True))
-    figure = {
-        "data": [{"type": "bar", "x": sizes, "y": nodes,
-                  "hovertemplate": "%{x} pods: %{y} nodes<extra></extra>"}],
-        "layout": {
-            "height": 340,
-            "showlegend": False,
-            "xaxis": {"title": {"text": "pods on a node"}},
-            "yaxis": {"title": {"text": "nodes"}, "rangemode": "tozero", "automargin": True},
-        },
-    }  # fmt: skip
+    made = figure(
+        [go.Bar(x=sizes, y=nodes, hovertemplate="%{x} pods: %{y} nodes<extra></extra>")],
+        go.Layout(
+            height=340,
+            showlegend=False,
+            xaxis={"title": {"text": "pods on a node"}},
+            yaxis={"title": {"text": "nodes"}, "rangemode": "tozero", "automargin": True},
+        ),
+    )
     rows: list[list[object]] = [[number, count] for number, count in zip(sizes, nodes, strict=True)]
-    return Chart(figure, summary, ["Pods on a node", "Nodes"], rows)
+    return Chart(made, summary, ["Pods on a node", "Nodes"], rows)
 
 
 def fit_rows(found: Fit) -> list[list[object]]:
@@ -75,25 +78,24 @@ def nodes_chart(found: Sizing) -> Chart | None:
     tried = list(found.tried.items())
     if len(tried) < 2:
         return None
-    figure = {
-        "data": [
-            {
-                "type": "scatter",
-                "mode": "lines+markers",
-                "x": [added for added, _ in tried],
-                "y": [left for _, left in tried],
-                "hovertemplate": "%{x} new nodes: %{y} pods do not fit<extra></extra>",
-            }
+    made = figure(
+        [
+            go.Scatter(
+                mode="lines+markers",
+                x=[added for added, _ in tried],
+                y=[left for _, left in tried],
+                hovertemplate="%{x} new nodes: %{y} pods do not fit<extra></extra>",
+            )
         ],
-        "layout": {
-            "height": 340,
-            "showlegend": False,
-            "xaxis": {"title": {"text": "new nodes"}, "rangemode": "tozero"},
-            "yaxis": {"title": {"text": "pods that do not fit"}, "rangemode": "tozero", "automargin": True},
-        },
-    }
+        go.Layout(
+            height=340,
+            showlegend=False,
+            xaxis={"title": {"text": "new nodes"}, "rangemode": "tozero"},
+            yaxis={"title": {"text": "pods that do not fit"}, "rangemode": "tozero", "automargin": True},
+        ),
+    )
     summary = f"{counted(len(tried), 'numbers')} of new nodes were tried, from {tried[0][0]:,} to {tried[-1][0]:,}."
-    return Chart(figure, summary, ["New nodes", "Pods that do not fit"], [[added, left] for added, left in tried])
+    return Chart(made, summary, ["New nodes", "Pods that do not fit"], [[added, left] for added, left in tried])
 
 
 def nodes_rows(found: Sizing) -> list[list[object]]:
@@ -119,20 +121,25 @@ def drain_chart(found: Rehearsal) -> Chart:
         ("left alone", [len(node.stays) for node in shown]),
     )
     names = [node.name for node in shown]
-    figure: dict[str, Any] = {
-        "data": [
-            {"type": "bar", "orientation": "h", "name": name, "y": names, "x": values,
-             "hovertemplate": f"%{{y}}: %{{x}} pods {name}<extra></extra>"}
+    made = figure(
+        [
+            go.Bar(
+                orientation="h",
+                name=name,
+                y=names,
+                x=values,
+                hovertemplate=f"%{{y}}: %{{x}} pods {name}<extra></extra>",
+            )
             for name, values in parts
         ],
-        "layout": {
-            "height": 150 + 24 * len(names),
-            "barmode": "stack",
-            "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "traceorder": "normal"},
-            "xaxis": {"title": {"text": "pods"}, "rangemode": "tozero"},
-            "yaxis": {"autorange": "reversed", "automargin": True, "type": "category"},
-        },
-    }  # fmt: skip
+        go.Layout(
+            height=150 + 24 * len(names),
+            barmode="stack",
+            legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "traceorder": "normal"},
+            xaxis={"title": {"text": "pods"}, "rangemode": "tozero"},
+            yaxis={"autorange": "reversed", "automargin": True, "type": "category"},
+        ),
+    )
     totals = [sum(values) for _, values in parts]
     summary = f"{totals[0]:,} pods move, {totals[1]:,} block, {totals[2]:,} are left alone."
     if len(found.nodes) > len(shown):
@@ -140,7 +147,7 @@ def drain_chart(found: Rehearsal) -> Chart:
     rows: list[list[object]] = [
         [name, *(values[place] for _, values in parts), shown[place].waves] for place, name in enumerate(names)
     ]
-    return Chart(figure, summary, ["Node", "Moved", "Blocking", "Left alone", "Waves"], rows)
+    return Chart(made, summary, ["Node", "Moved", "Blocking", "Left alone", "Waves"], rows)
 
 
 def drain_rows(found: Rehearsal) -> list[list[object]]:
@@ -157,12 +164,26 @@ def drain_rows(found: Rehearsal) -> list[list[object]]:
     return rows
 
 
+def buffer_chart(found: Buffer) -> Chart | None:
+    """There is none: the table of losses says it all."""
+    return None
+
+
+def buffer_rows(found: Buffer) -> list[list[object]]:
+    """A row for each pod without a node after a loss, one for a loss without any, with the columns of BUFFER_HEAD."""
+    rows: list[list[object]] = []
+    for loss in found.losses:
+        head = [loss_name(loss), len(loss.nodes), loss.pods, loss.placed, loss.evicted]
+        rows += [[*head, one.pod, one.priority, one.message] for one in loss.stranded] or [[*head, "", None, ""]]
+    return rows
+
+
 def _bars(names: list[str], numbers: list[int], unit: str, hover: str, height: int) -> dict[str, Any]:
-    trace = {"type": "bar", "orientation": "h", "y": names, "x": numbers, "hovertemplate": f"{hover}<extra></extra>"}
-    layout = {
-        "height": height,
-        "showlegend": False,
-        "xaxis": {"title": {"text": unit}, "rangemode": "tozero"},
-        "yaxis": {"autorange": "reversed", "automargin": True, "type": "category"},
-    }
-    return {"data": [trace], "layout": layout}
+    trace = go.Bar(orientation="h", y=names, x=numbers, hovertemplate=f"{hover}<extra></extra>")
+    layout = go.Layout(
+        height=height,
+        showlegend=False,
+        xaxis={"title": {"text": unit}, "rangemode": "tozero"},
+        yaxis={"autorange": "reversed", "automargin": True, "type": "category"},
+    )
+    return figure([trace], layout)

@@ -6,9 +6,11 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.http import QueryDict
 
 from kschedweb.engine.objects.access import ObjectError
 from kschedweb.engine.objects.quantity import read
+from kschedweb.engine.studies.capacity.buffer import LOWEST
 from kschedweb.engine.studies.capacity.drain import Options
 from kschedweb.engine.studies.capacity.gangs import MOST_GANGS
 from kschedweb.playground.capacity import selectors
@@ -18,6 +20,7 @@ from kschedweb.playground.capacity.questions import (
     MOST_IN_GANG,
     MOST_NODES,
     MOST_PODS,
+    BufferAsked,
     DrainAsked,
     FitAsked,
     GangsAsked,
@@ -28,6 +31,8 @@ from kschedweb.playground.capacity.questions import (
 from kschedweb.web.errors import ApplicationError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kschedweb.clusters.models import Snapshot
     from kschedweb.playground.capacity.questions import Asked
 
@@ -82,6 +87,13 @@ class AmountsField(PairsField):
         return pairs
 
 
+class NamesWidget(forms.Textarea):
+    """Names with spaces, commas or lines between; an address may also give the parameter once a name."""
+
+    def value_from_datadict(self, data: Mapping[str, Any], files: Any, name: str) -> Any:
+        return " ".join(data.getlist(name)) if isinstance(data, QueryDict) else data.get(name)
+
+
 def _workload() -> forms.CharField:
     widget = forms.TextInput(attrs={"list": "workloads", "autocomplete": "off", "spellcheck": "false", "class": "wide"})
     return forms.CharField(
@@ -94,11 +106,12 @@ def _workload() -> forms.CharField:
 
 
 def _cpu(of: str) -> QuantityField:
-    return QuantityField("CPU", f"What {of}, in cores or milli-CPU.", "500m")
+    return QuantityField("CPU", f"What {of}: cores, such as 2, or thousandths of one, such as 500m.", "500m")
 
 
 def _memory(of: str) -> QuantityField:
-    return QuantityField("Memory", f"What {of}, in bytes.", "1Gi")
+    units = "a number with Ki, Mi, Gi or Ti, such as 1Gi; in bytes without any"
+    return QuantityField("Memory", f"What {of}: {units}.", "1Gi")
 
 
 def _manifest() -> forms.CharField:
@@ -248,7 +261,7 @@ class DrainForm(forms.Form):
         label="Nodes to empty",
         required=False,
         max_length=100_000,
-        widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false", "class": "wide"}),
+        widget=NamesWidget(attrs={"rows": 3, "spellcheck": "false", "class": "wide"}),
         help_text="Names with spaces, commas or lines between.",
     )
     zone = forms.CharField(label="Or all nodes of a zone", required=False, max_length=253)
@@ -279,6 +292,42 @@ class DrainForm(forms.Form):
         return DrainAsked(names, Options(True, data["emptydir"], data["force"]), data["keep_order"])
 
 
+class BufferForm(forms.Form):
+    """Does the cluster survive the loss of a zone, or of its largest nodes?"""
+
+    zones = forms.BooleanField(label="Lose each zone, one at a time", required=False, initial=True)
+    largest = forms.IntegerField(
+        label="Lose so many of the largest nodes together",
+        required=False,
+        min_value=0,
+        max_value=MOST_NODES,
+        help_text="Those with most CPU, then memory.",
+    )
+    priority = forms.IntegerField(
+        label="Pods count from this priority on",
+        required=False,
+        min_value=LOWEST,
+        max_value=-LOWEST - 1,
+        help_text="All pods count if nothing is said. Others may be evicted for them.",
+    )
+    ask = forms.CharField(required=False, widget=forms.HiddenInput, initial="1")
+
+    @property
+    def asks(self) -> bool:
+        return any(self.data.get(name) for name in ("ask", "zones", "largest"))
+
+    def clean(self) -> dict[str, Any]:
+        data: dict[str, Any] = super().clean() or self.cleaned_data
+        if not data.get("zones") and not data.get("largest") and "largest" not in self.errors:
+            self.add_error("zones", "Choose the zones, a number of nodes, or both.")
+        return data
+
+    def asked(self, snapshot: Snapshot) -> BufferAsked:
+        data = self.cleaned_data
+        priority = LOWEST if data["priority"] is None else data["priority"]
+        return BufferAsked(data["zones"], data["largest"] or 0, priority)
+
+
 def fields_of(asked: Asked) -> dict[str, Any]:
     """The form data for the question ``asked``."""
     if isinstance(asked, FitAsked):
@@ -286,6 +335,9 @@ def fields_of(asked: Asked) -> dict[str, Any]:
     if isinstance(asked, GangsAsked):
         own = {"pods": asked.pods, "least": asked.least or None, "topology": asked.topology, "limit": asked.limit}
         return {**_pod_fields(asked.pod), **own}
+    if isinstance(asked, BufferAsked):
+        priority = None if asked.priority == LOWEST else asked.priority
+        return {"zones": asked.zones, "largest": asked.largest or None, "priority": priority}
     if isinstance(asked, DrainAsked):
         options = {"emptydir": asked.options.delete_emptydir_data, "force": asked.options.force}
         return {"nodes": " ".join(asked.nodes), "keep_order": asked.keep_order, **options}

@@ -14,6 +14,7 @@ class Kind(models.TextChoices):
     NODES = "nodes", "How many nodes"
     DRAIN = "drain", "Drain rehearsal"
     GANGS = "gangs", "How many gangs"
+    BUFFER = "buffer", "Buffer"
 
 
 class Question(Inquiry):

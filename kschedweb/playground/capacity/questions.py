@@ -10,6 +10,7 @@ from kschedweb.engine.objects.access import ObjectError
 from kschedweb.engine.objects.labels import is_qualified_name
 from kschedweb.engine.objects.podgroup import gates
 from kschedweb.engine.objects.quantity import read
+from kschedweb.engine.studies.capacity.buffer import LOWEST
 from kschedweb.engine.studies.capacity.drain import Options
 from kschedweb.engine.studies.capacity.gangs import Gang
 from kschedweb.engine.studies.capacity.shapes import (
@@ -123,9 +124,9 @@ class GangsAsked:
     def gang(self, snapshot: EngineSnapshot) -> Gang:
         """The gang; raises ApplicationError, which names the field."""
         if self.least > self.pods:
-            raise ApplicationError.at("minCount", f"Must not be more than the pods of a gang, which are {self.pods}.")
+            raise ApplicationError.at("min_count", f"Must not be more than the pods of a gang, which are {self.pods}.")
         if self.topology and not is_qualified_name(self.topology):
-            raise ApplicationError.at("topologyKey", f"{self.topology}: is not the key of a label.")
+            raise ApplicationError.at("topology_key", f"{self.topology}: is not the key of a label.")
         return Gang(self.pod.shape(snapshot), self.pods, self.least, self.topology)
 
 
@@ -180,18 +181,29 @@ class DrainAsked:
     keep_order: bool = False
 
 
-Asked: TypeAlias = FitAsked | NodesAsked | DrainAsked | GangsAsked
+@dataclass(frozen=True)
+class BufferAsked:
+    """What is lost: each zone if ``zones``, and the ``largest`` nodes; pods of at least ``priority`` count."""
+
+    zones: bool = True
+    largest: int = 0
+    priority: int = LOWEST
+
+
+Asked: TypeAlias = FitAsked | NodesAsked | DrainAsked | GangsAsked | BufferAsked
 
 
 def kind_of(asked: Asked) -> Kind:
     kinds = {FitAsked: Kind.FIT, NodesAsked: Kind.NODES, DrainAsked: Kind.DRAIN, GangsAsked: Kind.GANGS}
-    return kinds[type(asked)]
+    return Kind.BUFFER if isinstance(asked, BufferAsked) else kinds[type(asked)]
 
 
 def asked_of(kind: str, plain: dict[str, Any]) -> Asked:
     """The reverse of ``dataclasses.asdict`` for a question."""
     if kind == Kind.FIT:
         return FitAsked(_pod(plain["pod"]), plain["limit"])
+    if kind == Kind.BUFFER:
+        return BufferAsked(**plain)
     if kind == Kind.GANGS:
         return GangsAsked(**{**plain, "pod": _pod(plain["pod"])})
     if kind == Kind.DRAIN:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.http import Http404
 
-from kschedweb.clusters.selectors import node_rows, pod_rows
+from kschedweb.clusters.selectors import node_rows, pod_rows, workload_named
 from kschedweb.engine.studies.capacity.shapes import WORKLOADS
 from kschedweb.jobs import inquiries
 from kschedweb.playground.capacity import answers
@@ -27,11 +27,9 @@ def workloads(snapshot: Snapshot) -> list[str]:
     rows = pod_rows(snapshot).exclude(owner="").exclude(owner__startswith="DaemonSet/")
     found = set()
     for namespace, owner in rows.order_by("namespace", "owner").values_list("namespace", "owner").distinct():
-        kind, _, name = owner.partition("/")
-        if kind == "ReplicaSet" and "-" in name:
-            kind, name = "Deployment", name.rpartition("-")[0]
-        if kind in WORKLOADS:
-            found.add(f"{namespace}/{kind}/{name}")
+        workload = workload_named(owner)
+        if workload.partition("/")[0] in WORKLOADS:
+            found.add(f"{namespace}/{workload}")
     return sorted(found)[:OFFERED]
 
 

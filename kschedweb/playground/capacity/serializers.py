@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from kschedweb.engine.studies.capacity.buffer import Buffer
 from kschedweb.engine.studies.capacity.capacity import Fit
 from kschedweb.engine.studies.capacity.drain import Rehearsal
 from kschedweb.engine.studies.capacity.gangs import MOST_GANGS, GangFit
 from kschedweb.engine.studies.capacity.sizing import Sizing
 from kschedweb.playground.capacity import selectors, words
+from kschedweb.playground.capacity.bases import AboutSerializer, AnsweredSerializer, FoundSerializer
+from kschedweb.playground.capacity.buffers import FoundBufferSerializer, buffer_plain
 from kschedweb.playground.capacity.models import Kind, Question
+from kschedweb.playground.capacity.money import change_of
 from kschedweb.playground.capacity.questions import (
     MOST_COPIES,
     MOST_DRAINED,
@@ -21,21 +25,14 @@ from kschedweb.playground.capacity.questions import (
     MOST_PODS,
     FitAsked,
     GangsAsked,
+    asked_of,
 )
+
+if TYPE_CHECKING:
+    from kschedweb.clusters.prices.changes import CostChange
 
 Json = dict[str, Any]
 NAME = 253
-
-
-class AboutSerializer(serializers.Serializer[Any]):
-    """Which cluster, at which time, under which policy."""
-
-    cluster = serializers.SlugField(max_length=63)
-    snapshot = serializers.UUIDField(required=False, help_text="The cluster's newest without one.")
-    policy = serializers.CharField(max_length=63, default="default", help_text="Name of a policy.")
-    revision = serializers.IntegerField(
-        required=False, min_value=1, max_value=10**9 - 1, help_text="Of the policy; the newest without one."
-    )
 
 
 def _quantities(help_text: str) -> serializers.DictField:
@@ -76,23 +73,10 @@ class ReasonSerializer(serializers.Serializer[Any]):
     filled = serializers.IntegerField(help_text="How many of them hold some of the pods counted here.")
 
 
-class AnsweredSerializer(serializers.Serializer[Any]):
-    """What an answer given at once is about."""
-
-    snapshot = serializers.UUIDField()
-    policy = serializers.CharField()
-    revision = serializers.IntegerField()
-    engine = serializers.CharField(help_text="The version of kschedweb, and the kube-scheduler whose answer this is.")
-
-
-class FoundSerializer(serializers.Serializer[Any]):
-    answer = serializers.CharField(help_text="One sentence.")
-
-
 class FoundFitSerializer(FoundSerializer):
     count = serializers.IntegerField(help_text="Pods that fit.")
     exact = serializers.BooleanField(help_text="Whether one more does not fit; else at least `count` do.")
-    stopped = serializers.BooleanField(help_text="Whether the time was over.")
+    stopped = serializers.BooleanField(help_text="Whether it timed out, so that the result is partial.")
     message = serializers.CharField(help_text="What the scheduler says of the first pod that does not fit.")
     reasons = ReasonSerializer(many=True)
     nodes = serializers.DictField(child=serializers.IntegerField(), help_text="Pods by node, without those with none.")
@@ -106,10 +90,10 @@ class FitSerializer(AnsweredSerializer, FoundFitSerializer):
 class GangsRequestSerializer(AboutSerializer):
     pod = PodAskedSerializer()
     pods = serializers.IntegerField(min_value=1, max_value=MOST_IN_GANG, help_text="Pods of a gang.")
-    minCount = serializers.IntegerField(
+    min_count = serializers.IntegerField(
         min_value=1, max_value=MOST_IN_GANG, required=False, help_text="How many of them must start together; all."
     )
-    topologyKey = serializers.CharField(
+    topology_key = serializers.CharField(
         max_length=317,
         required=False,
         default="",
@@ -137,7 +121,7 @@ class GangDomainSerializer(serializers.Serializer[Any]):
 class FoundGangsSerializer(FoundSerializer):
     count = serializers.IntegerField(help_text="Gangs that fit.")
     exact = serializers.BooleanField(help_text="Whether one more does not fit; else at least `count` do.")
-    stopped = serializers.BooleanField(help_text="Whether the time was over.")
+    stopped = serializers.BooleanField(help_text="Whether it timed out, so that the result is partial.")
     message = serializers.CharField(help_text="What the scheduler says of the first gang that does not fit.")
     domains = GangDomainSerializer(many=True, help_text="What came of it in each domain.")
     gangs = PlacedGangSerializer(many=True)
@@ -159,6 +143,17 @@ class NodeAskedSerializer(serializers.Serializer[Any]):
     )
 
 
+class CostChangeSerializer(serializers.Serializer[Any]):
+    """How an hour's cost changes, by the price table that the cluster has now."""
+
+    unit = serializers.CharField(help_text="The currency.")
+    before = serializers.FloatField()
+    after = serializers.FloatField()
+    change = serializers.FloatField(help_text="More an hour; negative: less.")
+    nodes = serializers.IntegerField(help_text="Nodes that come or go.")
+    unpriced = serializers.IntegerField(help_text="Those of them without a price, which count nothing.")
+
+
 class NodesRequestSerializer(AboutSerializer):
     node = NodeAskedSerializer()
     pending = serializers.BooleanField(default=True, help_text="Whether the pods that are pending now shall fit.")
@@ -172,28 +167,29 @@ class NodesRequestSerializer(AboutSerializer):
 class UnfitSerializer(serializers.Serializer[Any]):
     pods = serializers.ListField(child=serializers.CharField())
     message = serializers.CharField(help_text="What the scheduler says of all nodes.")
-    onNewNode = serializers.CharField(help_text="… and of a new node that holds nothing.")
+    on_new_node = serializers.CharField(help_text="… and of a new node that holds nothing.")
 
 
 class NewNodeSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     zone = serializers.CharField()
     pods = serializers.IntegerField()
-    daemonPods = serializers.IntegerField()
+    daemon_pods = serializers.IntegerField()
     requested = serializers.DictField(child=serializers.FloatField(), help_text="Share of allocatable, 0 to 1.")
 
 
 class FoundNodesSerializer(FoundSerializer):
     pods = serializers.IntegerField()
-    fitNow = serializers.IntegerField()
+    fit_now = serializers.IntegerField()
     needed = serializers.IntegerField(allow_null=True, help_text="New nodes; null where `most` are not enough.")
-    atLeast = serializers.IntegerField(help_text="What the bare sum of requests asks for.")
+    at_least = serializers.IntegerField(help_text="What the bare sum of requests asks for.")
     tried = serializers.DictField(child=serializers.IntegerField(), help_text="Pods that do not fit, by new nodes.")
     exceptions = serializers.ListField(
         child=serializers.IntegerField(), help_text="Larger numbers of nodes with which more pods do not fit."
     )
     unfit = UnfitSerializer(many=True, help_text="Pods that no number of such nodes helps.")
     nodes = NewNodeSerializer(many=True)
+    cost = CostChangeSerializer(allow_null=True, help_text="Of the new nodes; null without a price table.")
 
 
 class NodesSerializer(AnsweredSerializer, FoundNodesSerializer):
@@ -204,10 +200,10 @@ class DrainRequestSerializer(AboutSerializer):
     nodes = serializers.ListField(
         child=serializers.CharField(max_length=NAME), min_length=1, max_length=MOST_DRAINED, help_text="Names."
     )
-    ignoreDaemonsets = serializers.BooleanField(default=True)
-    deleteEmptydirData = serializers.BooleanField(default=False)
+    ignore_daemonsets = serializers.BooleanField(default=True)
+    delete_emptydir_data = serializers.BooleanField(default=False)
     force = serializers.BooleanField(default=False)
-    keepOrder = serializers.BooleanField(default=False, help_text="Else the nodes that are easiest come first.")
+    keep_order = serializers.BooleanField(default=False, help_text="Else the nodes that are easiest come first.")
 
 
 class MoveSerializer(serializers.Serializer[Any]):
@@ -240,6 +236,7 @@ class NodeDrainSerializer(serializers.Serializer[Any]):
 class FoundDrainSerializer(FoundSerializer):
     emptied = serializers.BooleanField()
     nodes = NodeDrainSerializer(many=True, help_text="In the order of the drains.")
+    cost = CostChangeSerializer(allow_null=True, help_text="Without the emptied nodes; null without a price table.")
 
 
 class DrainSerializer(AnsweredSerializer, FoundDrainSerializer):
@@ -247,7 +244,7 @@ class DrainSerializer(AnsweredSerializer, FoundDrainSerializer):
 
 
 class CapacityQuestionSerializer(serializers.ModelSerializer[Question]):
-    """A question that a job answers. One of `fit`, `nodes`, `drain` and `gangs` is there once it is answered."""
+    """A question that a job answers; the field of its kind is there once it is answered."""
 
     state = serializers.CharField(read_only=True, help_text="As a job's.")
     created_by = serializers.CharField(source="created_by.username", default="", read_only=True)
@@ -256,12 +253,13 @@ class CapacityQuestionSerializer(serializers.ModelSerializer[Question]):
     nodes = serializers.SerializerMethodField()
     drain = serializers.SerializerMethodField()
     gangs = serializers.SerializerMethodField()
+    buffer = serializers.SerializerMethodField()
 
     class Meta:
         model = Question
         fields = (
             "id", "kind", "about", "policy", "engine", "state", "job", "error", "fit", "nodes", "drain", "gangs",
-            "created_by", "created_at", "ended_at",
+            "buffer", "created_by", "created_at", "ended_at",
         )  # fmt: skip
         read_only_fields = fields
 
@@ -281,16 +279,27 @@ class CapacityQuestionSerializer(serializers.ModelSerializer[Question]):
     def get_gangs(self, question: Question) -> Json | None:
         return self._answer(question, Kind.GANGS)
 
+    @extend_schema_field(FoundBufferSerializer(allow_null=True))
+    def get_buffer(self, question: Question) -> Json | None:
+        return self._answer(question, Kind.BUFFER)
+
     def _answer(self, question: Question, kind: Kind) -> Json | None:
         found = selectors.answer_of(question) if question.kind == kind else None
-        return None if found is None else plain(found)
+        if found is None:
+            return None
+        return plain(found, change_of(question.snapshot, asked_of(question.kind, question.asked), found))
 
 
-def plain(found: Fit | Sizing | Rehearsal | GangFit) -> Json:
+def plain(found: Fit | Sizing | Rehearsal | GangFit | Buffer, cost: CostChange | None) -> Json:
+    """The answer as REST tells it, with what it costs or saves."""
     if isinstance(found, GangFit):
         said = _gangs(found)
+    elif isinstance(found, Buffer):
+        said = buffer_plain(found)
     else:
         said = _fit(found) if isinstance(found, Fit) else _nodes(found) if isinstance(found, Sizing) else _drain(found)
+        if not isinstance(found, Fit):
+            said["cost"] = None if cost is None else CostChangeSerializer(cost).data
     return {"answer": f"{words.sentence(found)}.", **said}
 
 
@@ -330,18 +339,18 @@ def _fit(found: Fit) -> Json:
 def _nodes(found: Sizing) -> Json:
     return {
         "pods": found.pods,
-        "fitNow": found.fits_now,
+        "fit_now": found.fits_now,
         "needed": found.needed,
-        "atLeast": found.at_least,
+        "at_least": found.at_least,
         "tried": {str(added): left for added, left in found.tried.items()},
         "exceptions": list(found.exceptions),
-        "unfit": [{"pods": list(one.pods), "message": one.message, "onNewNode": one.on_new} for one in found.unfit],
+        "unfit": [{"pods": list(one.pods), "message": one.message, "on_new_node": one.on_new} for one in found.unfit],
         "nodes": [
             {
                 "name": use.name,
                 "zone": use.zone,
                 "pods": use.pods,
-                "daemonPods": use.daemons,
+                "daemon_pods": use.daemons,
                 "requested": dict(use.requested),
             }
             for use in found.nodes

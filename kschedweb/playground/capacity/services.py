@@ -23,13 +23,22 @@ from kschedweb.decisions import utilisation
 from kschedweb.decisions.groups.rules import able, group_rules
 from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.objects.access import ObjectError
-from kschedweb.engine.studies.capacity import capacity, drain, gangs, sizing
-from kschedweb.jobs.inquiries import NotNow, Step, at_once, connection_released
+from kschedweb.engine.studies.capacity import buffer, capacity, drain, gangs, sizing
+from kschedweb.jobs.inquiries import (
+    AT_ONCE_SECONDS,
+    AT_ONCE_SIZE,
+    NotNow,
+    Step,
+    at_once,
+    connection_released,
+    refuse_second,
+)
 from kschedweb.jobs.services import job_start
-from kschedweb.playground.capacity import answers, selectors, words
+from kschedweb.playground.capacity import answers, words
 from kschedweb.playground.capacity.models import Question
 from kschedweb.playground.capacity.questions import (
     MOST_COPIES,
+    BufferAsked,
     DrainAsked,
     FitAsked,
     GangsAsked,
@@ -38,7 +47,7 @@ from kschedweb.playground.capacity.questions import (
     kind_of,
 )
 from kschedweb.playground.gate.words import about_snapshot
-from kschedweb.policies.selectors import configuration
+from kschedweb.policies.selectors import profiles_only, runs
 from kschedweb.web.errors import ApplicationError, Conflict, Unprocessable
 from kschedweb.web.lru import LRU
 
@@ -49,8 +58,6 @@ if TYPE_CHECKING:
     from kschedweb.playground.capacity.questions import Asked
     from kschedweb.policies.models import Revision
 
-# Limits for answers at once: bytes of the snapshot's objects, and seconds.
-AT_ONCE_SIZE, AT_ONCE_SECONDS = 30_000_000, 3.0
 SECONDS = 120.0  # for a job
 
 _turn = Lock()
@@ -79,7 +86,7 @@ def answer_at_once(*, user: User, snapshot: Snapshot, revision: Revision, asked:
         if snapshot.size > AT_ONCE_SIZE:
             raise NotNow
         with at_once(_turn, AT_ONCE_SECONDS) as step:
-            key_of_read = snapshot.pk, utilisation.version(snapshot), rules.release.counting
+            key_of_read = snapshot.pk, utilisation.version(snapshot), rules.release.view
             engine = _snapshots.get(key_of_read, lambda: _engine(snapshot, rules))
             found = _worked_out(engine, rules, asked, step, notes=notes)
     _answers.put(key, found)
@@ -90,7 +97,7 @@ def answer_at_once(*, user: User, snapshot: Snapshot, revision: Revision, asked:
 def question_ask(*, user: User, snapshot: Snapshot, revision: Revision, asked: Asked) -> Question:
     """Start a job that answers; raises Conflict while another question of ``user`` is being answered."""
     User.objects.select_for_update().get(pk=user.pk)
-    _refuse_second(user)
+    refuse_second(Question, user, "capacity")
     made = Question.objects.create(
         kind=kind_of(asked),
         asked=asdict(asked),
@@ -133,7 +140,7 @@ def forget() -> None:
 
 @contextmanager
 def _one_at_a_time(user: User) -> Iterator[None]:
-    _refuse_second(user)
+    refuse_second(Question, user, "capacity")
     with _asking_lock:
         if user.pk in _asking:
             raise Conflict("Another question of yours about capacity is being worked on: ask again in a moment.")
@@ -144,34 +151,25 @@ def _one_at_a_time(user: User) -> Iterator[None]:
         _asking.discard(user.pk)
 
 
-def _refuse_second(user: User) -> None:
-    running = selectors.unanswered(user)
-    if running is not None:
-        raise Conflict(
-            f"Another question of yours about capacity is being worked on, by job {running.job_id}: "
-            "wait for its answer, or have the job cancelled."
-        )
-
-
 def rules_of(snapshot: Snapshot, revision: Revision, asked: Asked) -> tuple[Configuration, tuple[str, ...]]:
     """What runs, and what has to be said of it: for gangs the feature gates that they need are on in any case.
 
-    Raises ApplicationError for a policy that cannot answer, such as a classic one.
+    Raises ApplicationError for a policy that cannot answer, such as a classic one about gangs.
     """
     if not isinstance(asked, GangsAsked):
-        return configuration(revision, snapshot.cluster.server_version), ()
+        return runs(revision, snapshot.cluster.server_version), ()
+    profiles_only(revision, "policy")
     rules = group_rules(revision, snapshot.cluster.server_version, asked.gates, switch=True)
     if not rules.able:
-        runs, named = rules.configuration.release.name, ", ".join(able())
-        said = f"kube-scheduler {runs} does not schedule gangs: choose a policy that names {named}."
+        release, named = rules.configuration.release.name, ", ".join(able())
+        said = f"kube-scheduler {release} does not schedule gangs: choose a policy that names {named}."
         raise ApplicationError.at("policy", f"{words.label(revision)}: {said}")
     return rules.configuration, (rules.note,) if rules.switched else ()
 
 
 def _engine(snapshot: Snapshot, rules: Configuration) -> EngineSnapshot:
     """The engine snapshot of a stored snapshot for ``rules``, separate from that of decisions."""
-    made = EngineSnapshot.from_objects(snapshot_objects(snapshot), counting=rules.release.counting)
-    return utilisation.applied(made, snapshot)
+    return utilisation.applied(rules.release.seen(snapshot_objects(snapshot)), snapshot)
 
 
 def _worked_out(
@@ -195,6 +193,8 @@ def _worked_out(
             return _gangs(engine, rules, asked, step, until, notes)
         if isinstance(asked, NodesAsked):
             return _nodes(engine, rules, asked, _pulse(step, until, "Ask about fewer pods, or allow fewer nodes."))
+        if isinstance(asked, BufferAsked):
+            return _buffer(engine, rules, asked, _pulse(step, until, "Ask about fewer nodes, or a higher priority."))
         return _drain(engine, rules, asked, _pulse(step, until, "Ask about fewer nodes."))
     except ObjectError as error:
         raise Unprocessable(str(error)) from None
@@ -236,6 +236,13 @@ def _nodes(engine: EngineSnapshot, rules: Configuration, asked: NodesAsked, puls
     if len(pods) > MOST_COPIES:
         raise ApplicationError.at("copies", f"At most {MOST_COPIES} pods at a time; these are {len(pods)}.")
     return sizing.size(engine, rules, pods, asked.node.shape(engine), most=asked.most, pulse=pulse)
+
+
+def _buffer(
+    engine: EngineSnapshot, rules: Configuration, asked: BufferAsked, pulse: Callable[[], None]
+) -> buffer.Buffer:
+    parts: dict[str, Any] = {"zones": asked.zones, "largest": asked.largest, "priority": asked.priority}
+    return buffer.buffer(engine, rules, **parts, pulse=pulse)
 
 
 def _drain(

@@ -18,8 +18,8 @@ from kschedweb.accounts.roles import Action, may_change
 from kschedweb.engine.studies.capacity.capacity import Fit
 from kschedweb.jobs.inquiries import NotNow
 from kschedweb.jobs.models import ENDED
-from kschedweb.playground.capacity import charts, selectors, services, words
-from kschedweb.playground.capacity.forms import DrainForm, FitForm, GangsForm, NodesForm, fields_of
+from kschedweb.playground.capacity import charts, money, selectors, services, words
+from kschedweb.playground.capacity.forms import BufferForm, DrainForm, FitForm, GangsForm, NodesForm, fields_of
 from kschedweb.playground.capacity.models import Kind
 from kschedweb.playground.capacity.questions import asked_of
 from kschedweb.policies.scope import scope_of
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from kschedweb.policies.models import Revision
 
 PAGE_SIZE = 50
-FIELDS = {"requests": "cpu", "allocatable": "node_cpu", "minCount": "least", "topologyKey": "topology"}  # by REST's
+FIELDS = {"requests": "cpu", "allocatable": "node_cpu", "min_count": "least", "topology_key": "topology"}  # by REST's
 LONGEST_ADDRESS = 8_000  # characters that servers and proxies accept
 
 
@@ -51,7 +51,7 @@ class _Page:
     """The page of a kind of question: its form, its table with columns ``head``, its chart, and the form's choices."""
 
     kind: Kind
-    form: type[FitForm | NodesForm | DrainForm | GangsForm]
+    form: type[FitForm | NodesForm | DrainForm | GangsForm | BufferForm]
     head: Sequence[str]
     rows: Callable[[Any], list[list[object]]]
     chart: Callable[[Any], Chart | None]
@@ -66,6 +66,7 @@ PAGES = {
         _Page(Kind.FIT, FitForm, charts.FIT_HEAD, charts.fit_rows, charts.fit_chart, _WORKLOADS),
         _Page(Kind.NODES, NodesForm, charts.NODES_HEAD, charts.nodes_rows, charts.nodes_chart, _WORKLOADS | _NODES),
         _Page(Kind.GANGS, GangsForm, charts.GANGS_HEAD, charts.gangs_rows, charts.fit_chart, _WORKLOADS),
+        _Page(Kind.BUFFER, BufferForm, charts.BUFFER_HEAD, charts.buffer_rows, charts.buffer_chart, {}),
         _Page(
             Kind.DRAIN, DrainForm, charts.DRAIN_HEAD, charts.drain_rows, charts.drain_chart, {"zones": selectors.zones}
         ),
@@ -101,6 +102,13 @@ def gangs(request: PageRequest) -> HttpResponseBase:
     return _asked(request, PAGES[Kind.GANGS])
 
 
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.VIEW)
+def buffer(request: PageRequest) -> HttpResponseBase:
+    """Whether the cluster survives the loss of a zone, or of its largest nodes."""
+    return _asked(request, PAGES[Kind.BUFFER])
+
+
 @require_safe
 @requires(Action.VIEW)
 def answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
@@ -108,14 +116,16 @@ def answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
     question = selectors.question_get(question_id)
     snapshot, revision, page = question.snapshot, question.revision, PAGES[Kind(question.kind)]
     _scope_to(request, snapshot, revision)
-    kept = {"cluster": snapshot.cluster.name} if snapshot else {}
+    kept = {"cluster": snapshot.cluster.name, "snapshot": str(snapshot.pk)} if snapshot else {}
     if revision is not None:
         kept |= {"policy": revision.policy.name, "revision": str(revision.number)}
     context: dict[str, Any] = {"kept": urlencode(kept), "question": question, "engine": question.engine, **_about(page)}
     found = selectors.answer_of(question)
     if found is None:
         return _waits(request, question, context)
-    form = page.form(initial=fields_of(asked_of(question.kind, question.asked)))
+    asked = asked_of(question.kind, question.asked)
+    context["cost"] = money.told(snapshot, asked, found)
+    form = page.form(initial=fields_of(asked))
     response = _shown(request, page, form, snapshot, revision, found, context)
     if request.htmx:
         response["HX-Refresh"] = "true"
@@ -132,12 +142,13 @@ def _scope_to(request: PageRequest, snapshot: Snapshot | None, revision: Revisio
 def _asked(request: PageRequest, page: _Page) -> HttpResponseBase:
     """The page of a question: a GET answers quick ones, a POST starts a job for the others."""
     scope = scope_of(request)
-    if scope.snapshot is None:
+    snapshot = scope.snapshot_asked()
+    if snapshot is None:
         return render(request, "dashboard/nothing.html", {"noun": "capacity"})
     if scope.revision is None:
         raise Http404("There is no such policy or revision.")
-    snapshot, revision = scope.snapshot, profiles_only(scope.revision)
-    kept = {name: request.GET[name] for name in ("policy", "revision") if request.GET.get(name)}
+    revision = profiles_only(scope.revision) if page is PAGES[Kind.GANGS] else scope.revision
+    kept = {name: request.GET[name] for name in ("policy", "revision", "snapshot") if request.GET.get(name)}
     context: dict[str, Any] = {"kept": urlencode({"cluster": snapshot.cluster.name, **kept})}
     form = page.form(request.POST if request.method == "POST" else request.GET)
     found, status = None, 200
@@ -150,6 +161,7 @@ def _asked(request: PageRequest, page: _Page) -> HttpResponseBase:
             about: dict[str, Any] = {"user": request.user, "snapshot": snapshot, "revision": revision}
             about["asked"] = form.asked(snapshot)
             found = _sought(about)
+            context["cost"] = money.told(snapshot, about["asked"], found)
             context["engine"] = services.rules_of(snapshot, revision, about["asked"])[0].release.engine
             if request.method == "POST":
                 address = f"{request.path}?{context['kept']}&{urlencode(_said(form))}"
@@ -225,9 +237,13 @@ def _waits(request: PageRequest, question: Question, context: dict[str, Any]) ->
     """The progress of the job; for htmx only the part that changes."""
     job = question.job
     context |= {"question": question, "job": job, "ended": job is None or job.state in ENDED}
+    context |= {
+        "address": reverse("capacity-answer", args=[question.pk]),
+        "again": f"{context['asks_at']}?{context['kept']}",
+    }
     context["may_cancel"] = job is not None and may_change(request.user, job)
     part = request.htmx and not context["ended"]
-    return render(request, "playground/capacity/waits.html" if part else "playground/capacity/waiting.html", context)
+    return render(request, "parts/waits.html" if part else "playground/capacity/waiting.html", context)
 
 
 def _number(value: object) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kschedweb.engine.studies.capacity.buffer import LOST_ZONE, LOWEST, Buffer, Loss
 from kschedweb.engine.studies.capacity.capacity import Fit
 from kschedweb.engine.studies.capacity.drain import BUDGET, LOCAL, NO_ROOM, UNMANAGED, Rehearsal
 from kschedweb.engine.studies.capacity.gangs import GangFit
@@ -26,12 +27,14 @@ def label(revision: Revision) -> str:
     return f"{revision.policy.name}, revision {revision.number}"
 
 
-def sentence(found: Fit | Sizing | Rehearsal | GangFit) -> str:
+def sentence(found: Fit | Sizing | Rehearsal | GangFit | Buffer) -> str:
     """The answer."""
     if isinstance(found, Fit):
         return fit_answer(found)
     if isinstance(found, GangFit):
         return gangs_answer(found)
+    if isinstance(found, Buffer):
+        return buffer_answer(found)
     return nodes_answer(found) if isinstance(found, Sizing) else drain_answer(found)
 
 
@@ -39,7 +42,7 @@ def fit_answer(found: Fit) -> str:
     """How many pods fit, and the main reason against the next one."""
     fits = "fits" if found.count == 1 else "fit"
     if not found.exact:
-        why = "the time was over" if found.stopped else "counting stopped at the limit"
+        why = "timed out" if found.stopped else "counting stopped at the limit"
         return f"At least {found.count:,} more such {'pod' if found.count == 1 else 'pods'} {fits}: {why}"
     if not found.count:
         return "No such pod fits" + (f": {_most(found)}" if found.reasons else "")
@@ -59,7 +62,7 @@ def gangs_answer(found: GangFit) -> str:
     fits = "fits" if found.count == 1 else "fit"
     gangs = f"{counted(found.count, 'more gangs')} of {counted(found.pods, 'pods')}"
     if not found.exact:
-        why = "the time was over" if found.stopped else "counting stopped at the limit"
+        why = "timed out" if found.stopped else "counting stopped at the limit"
         return f"At least {gangs} {fits}: {why}"
     if not found.count:
         return f"No gang of {counted(found.pods, 'pods')} fits{_of_next(found, ': ', 'it')}"
@@ -116,3 +119,31 @@ def drain_answer(found: Rehearsal) -> str:
         return f"The node cannot be emptied: blocked by {by}"
     done = sum(node.emptied for node in found.nodes)
     return f"{done:,} of {total:,} nodes can be emptied; the others are blocked by {by}"
+
+
+def buffer_answer(found: Buffer) -> str:
+    """Whether the cluster survives, and which loss leaves most pods without a node."""
+    if not found.losses:
+        return "No node has a zone, so there is no zone to lose"
+    whose = "every pod" if found.priority == LOWEST else f"every pod of priority {found.priority:,} and above"
+    worst = found.worst
+    if found.survives or worst is None:
+        named = " or of ".join(_kinds(found))
+        return f"The cluster survives the loss of {named}: {whose} is placed again"
+    left = worst.pods - worst.placed
+    return (
+        f"The cluster does not survive the loss of {loss_name(worst)}: {counted(left, 'pods')} of {worst.pods:,} "
+        f"{'finds' if left == 1 else 'find'} no node"
+    )
+
+
+def _kinds(found: Buffer) -> list[str]:
+    kinds = {loss.kind: loss for loss in found.losses}
+    return ["any one zone" if kind == LOST_ZONE else loss_name(loss) for kind, loss in kinds.items()]
+
+
+def loss_name(loss: Loss) -> str:
+    """Such as "zone a" or "the 3 largest nodes"."""
+    if loss.kind == LOST_ZONE:
+        return f"zone {loss.name}"
+    return f"the {len(loss.nodes):,} largest nodes" if len(loss.nodes) > 1 else f"the largest node, {loss.nodes[0]}"

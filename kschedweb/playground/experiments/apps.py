@@ -3,7 +3,6 @@ from __future__ import annotations
 from django.apps import AppConfig
 
 from kschedweb.web import navigation
-from kschedweb.web.navigation import Entry
 from kschedweb.web.retention import RetentionRule, register
 
 
@@ -14,5 +13,5 @@ class ExperimentsConfig(AppConfig):
     def ready(self) -> None:
         from kschedweb.jobs.retention import IDLE
 
-        navigation.register(navigation.PLAYGROUND, Entry("Experiments", "", "experiments", 80, stems=("experiment",)))
+        navigation.belong("comparisons", "experiment", "experiment-new")
         register(RetentionRule("experiments.Experiment", "created_at", "work", IDLE))

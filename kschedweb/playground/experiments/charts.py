@@ -1,47 +1,42 @@
-"""Charts of an experiment as plain Plotly dicts. The page adds the colours of its theme."""
+"""The charts of an experiment, each with a sentence and a table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 
-from kschedweb.decisions.figures import Chart
 from kschedweb.playground.experiments.selectors import Series, title
+from kschedweb.web.figures import Chart, figure, line_style
 
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 HEAD = ("policy", "hours", "skew", "mean", "lowest", "highest", "engine")
 
 
 def skew(listed: Sequence[Series]) -> Chart:
     """Skew over time, a line for each policy."""
-    data: list[dict[str, Any]] = [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "name": title(one.policy),
-            "x": one.hours,
-            "y": np.round(one.skew, 1).tolist(),
-            "line": {"dash": DASHES[place // 6 % len(DASHES)]},
-            "hovertemplate": "%{y} points at %{x} h<extra>%{fullData.name}</extra>",
-        }
+    data: list[go.Scatter] = [
+        go.Scatter(
+            name=title(one.policy),
+            x=one.hours,
+            y=np.round(one.skew, 1).tolist(),
+            hovertemplate="%{y} points at %{x} h<extra>%{fullData.name}</extra>",
+            **line_style(place, len(one.hours)),
+        )
         for place, one in enumerate(listed)
     ]
-    layout = {
-        "height": 380,
-        "hovermode": "closest",
-        "legend": {"orientation": "h", "y": -0.25},
-        "xaxis": {"title": {"text": "hours"}},
-        "yaxis": {"title": {"text": "points of skew"}, "rangemode": "tozero", "automargin": True},
-    }
+    layout = go.Layout(
+        height=380,
+        hovermode="closest",
+        legend={"orientation": "h", "y": -0.25},
+        xaxis={"title": {"text": "hours"}},
+        yaxis={"title": {"text": "points of skew"}, "rangemode": "tozero", "automargin": True},
+    )
     hourly = [place for place, hour in enumerate(listed[0].hours) if hour == int(hour)]
     rows: list[list[object]] = [
         [f"{listed[0].hours[place]:g} h", *(_at(one.skew, place) for one in listed)] for place in hourly
     ]
-    return Chart(
-        {"data": data, "layout": layout}, _summary(listed), ["Time", *(title(one.policy) for one in listed)], rows
-    )
+    return Chart(figure(data, layout), _summary(listed), ["Time", *(title(one.policy) for one in listed)], rows)
 
 
 def _at(values: np.ndarray, place: int) -> float | None:
@@ -62,30 +57,27 @@ def _summary(listed: Sequence[Series]) -> str:
 def distribution(listed: Sequence[Series]) -> Chart:
     """The levels of nodes in the last hour: a box for each policy, over the nodes of all seeds."""
     data = [
-        {
-            "type": "box",
-            "name": title(one.policy),
-            "x": np.round(one.levels[:, -1, :].ravel(), 1).tolist(),
-            "boxpoints": "outliers",
-            "orientation": "h",
-            "hoverinfo": "x",
-        }
+        go.Box(
+            name=title(one.policy),
+            x=np.round(one.levels[:, -1, :].ravel(), 1).tolist(),
+            boxpoints="outliers",
+            orientation="h",
+            hoverinfo="x",
+        )
         for one in listed
     ]
-    layout = {
-        "height": 120 + 45 * len(listed),
-        "showlegend": False,
-        "xaxis": {"title": {"text": "percent of a node's CPU in the last hour"}, "range": [0, 100]},
-        "yaxis": {"automargin": True, "autorange": "reversed"},
-    }
+    layout = go.Layout(
+        height=120 + 45 * len(listed),
+        showlegend=False,
+        xaxis={"title": {"text": "percent of a node's CPU in the last hour"}, "range": [0, 100]},
+        yaxis={"automargin": True, "autorange": "reversed"},
+    )
     rows: list[list[object]] = []
     for one in listed:
         marks = np.percentile(one.levels[:, -1, :], (0, 25, 50, 75, 100))
         rows.append([title(one.policy), *np.round(marks, 1).tolist()])
     said = "The lowest and the highest node, the middle half and the median, in the last hour."
-    return Chart(
-        {"data": data, "layout": layout}, said, ["Policy", "Lowest", "25 %", "Median", "75 %", "Highest"], rows
-    )
+    return Chart(figure(data, layout), said, ["Policy", "Lowest", "25 %", "Median", "75 %", "Highest"], rows)
 
 
 def rows(listed: Sequence[Series]) -> Iterator[tuple[object, ...]]:

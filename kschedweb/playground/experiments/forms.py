@@ -10,6 +10,7 @@ from kschedweb.engine.experiment import Setup
 from kschedweb.playground.experiments import selectors
 
 DEFAULT = Setup()
+HOUR = 3600  # seconds
 
 
 class ExperimentForm(forms.Form):
@@ -19,11 +20,12 @@ class ExperimentForm(forms.Form):
     file = forms.FileField(
         label="Or upload one",
         required=False,
-        help_text="CSV, also gzipped: a line a machine, its name and then a percentage for each five minutes.",
+        help_text="CSV, optionally gzipped: one line per machine, with its name and then a percentage for every "
+        "five minutes.",
         widget=forms.ClearableFileInput(attrs={"accept": ".csv,.gz"}),
     )
     recording_name = forms.CharField(
-        label="Its name", required=False, max_length=63, help_text="Under which the uploaded recording is kept."
+        label="Its name", required=False, max_length=63, help_text="The name under which the recording is stored."
     )
     policies = forms.MultipleChoiceField(
         label="Policies",
@@ -34,7 +36,7 @@ class ExperimentForm(forms.Form):
     seeds = forms.CharField(
         label="Seeds",
         initial="1",
-        help_text="Whole numbers with spaces between. Each gives other pods, and its own run.",
+        help_text="Whole numbers, separated by spaces. Each seed gives other pods and a separate run.",
     )
     nodes = forms.IntegerField(label="Nodes", min_value=1, max_value=200, initial=DEFAULT.nodes)
     used = forms.FloatField(
@@ -49,9 +51,18 @@ class ExperimentForm(forms.Form):
         min_value=0.85,
         max_value=10.0,
         initial=DEFAULT.room,
-        help_text="How many times its cores can be requested from a node: it bounds how even a policy can make nodes.",
+        help_text="How many times its cores can be requested on a node. This limits how even a policy can make "
+        "the nodes.",
     )
     deployments = forms.IntegerField(label="Deployments", min_value=1, max_value=5000, initial=DEFAULT.deployments)
+    since = forms.FloatField(
+        label="Measures begin after",
+        min_value=0,
+        initial=DEFAULT.since / HOUR,
+        required=False,
+        help_text="In hours. With 24, a policy learns on the first day of a two-day recording and is measured "
+        "on the second.",
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -62,7 +73,7 @@ class ExperimentForm(forms.Form):
     def clean_seeds(self) -> list[int]:
         words = self.cleaned_data["seeds"].replace(",", " ").split()
         if not all(word.isascii() and word.isdecimal() and len(word) < 10 for word in words):
-            raise forms.ValidationError("Write whole numbers from 0 on, with spaces between.")
+            raise forms.ValidationError("Enter whole numbers, 0 or more, separated by spaces.")
         return [int(word) for word in words]
 
     def clean(self) -> dict[str, Any]:
@@ -76,4 +87,6 @@ class ExperimentForm(forms.Form):
         """The settings that differ from the engine's defaults."""
         usual = DEFAULT.to_dict()
         asked = {name: self.cleaned_data[name] for name in ("nodes", "used", "room", "deployments")}
+        since = self.cleaned_data["since"]
+        asked["since"] = usual["since"] if since is None else since * HOUR
         return {name: value for name, value in asked.items() if value != usual[name]}

@@ -15,6 +15,7 @@ from kschedweb.decisions.selectors import policy_choices
 from kschedweb.engine.experiment import Recording as EngineRecording
 from kschedweb.engine.experiment.policies import DEFAULT, FUTURE, trials
 from kschedweb.playground.experiments.models import Experiment, Recording, Run
+from kschedweb.policies.kinds import WITH_PROFILES
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -58,7 +59,7 @@ def demo() -> EngineRecording:
 def choices() -> list[tuple[str, str]]:
     """The policies to choose from: those of the engine's experiment, and the newest revisions of saved ones."""
     known = list(_titles().items())
-    return [*known, *policy_choices()]
+    return [*known, *policy_choices(WITH_PROFILES)]
 
 
 def title(policy: str) -> str:

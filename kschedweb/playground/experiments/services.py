@@ -94,7 +94,7 @@ def _check(experiment: Experiment) -> None:
     if not 1 <= len(experiment.policies) <= MOST_POLICIES:
         raise ApplicationError.at("policies", f"Choose from 1 to {MOST_POLICIES} policies.")
     if not 1 <= len(experiment.seeds) <= MOST_SEEDS or not all(0 <= seed < 2**31 for seed in experiment.seeds):
-        raise ApplicationError.at("seeds", f"Name from 1 to {MOST_SEEDS} whole numbers from 0 on.")
+        raise ApplicationError.at("seeds", f"Enter from 1 to {MOST_SEEDS} whole numbers, 0 or more.")
     for policy in experiment.policies:
         try:
             _configuration(policy, 1)

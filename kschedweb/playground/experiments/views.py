@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
-from django.core.paginator import Paginator
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
@@ -28,15 +27,6 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.models import User
     from kschedweb.accounts.typing import PageRequest
-
-PAGE_SIZE = 50
-
-
-@require_safe
-@requires(Action.VIEW)
-def experiments(request: PageRequest) -> HttpResponse:
-    page = Paginator(selectors.experiment_list(), PAGE_SIZE).get_page(request.GET.get("page"))
-    return render(request, "playground/experiments/list.html", {"page": page})
 
 
 @requires(Action.EDIT)

@@ -19,7 +19,7 @@ from rest_framework.views import APIView
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.importing.documents import Limits, documents_read, text_decode
 from kschedweb.clusters.importing.imports import DEPTH, most_values
-from kschedweb.decisions.selectors import profiles_asked
+from kschedweb.decisions.selectors import revision_asked
 from kschedweb.engine.config import Release
 from kschedweb.engine.releases import ReleaseError
 from kschedweb.engine.studies.document.document import DocumentError
@@ -38,6 +38,8 @@ from kschedweb.playground.gate.serializers import (
 )
 from kschedweb.playground.gate.words import about_scenario, about_snapshot
 from kschedweb.playground.scenarios.uploads import unpacked
+from kschedweb.policies.files import with_files
+from kschedweb.policies.kinds import process_of_text
 from kschedweb.policies.validation import release_asked
 from kschedweb.web.errors import ApplicationError, NotFound, TooLarge
 from kschedweb.web.parsers import StrictJSONParser
@@ -115,7 +117,7 @@ class GateList(IdempotencyMixin, _Verdicts, generics.ListAPIView[Gate]):
         """Hold a policy against a baseline on a cluster, and judge by thresholds.
 
         `Accept` chooses between JSON, JUnit (`application/xml`) and Markdown (`text/markdown`). Where the number of
-        nodes times that of pods is at most 1,000,000, the answer comes at once, within 20 s; all else answers 202.
+        nodes times that of pods is at most 1,000,000, the answer comes at once, within 3 s; all else answers 202.
         """
         question = _question(request)
         return self.verdict(services.gate_ask(user=request.user, question=question))
@@ -154,12 +156,13 @@ def _question(request: ApiRequest) -> services.GateRequest:
 
 def _policy(asked: dict[str, Any], path: str) -> engine.Policy:
     if asked["document"]:
-        return engine.Policy(asked["label"] or path, asked["document"], _release(asked, {}, path))
+        process = process_of_text(asked["document"]) or with_files(asked["document"], {})
+        return engine.Policy(asked["label"] or path, asked["document"], _release(asked, process, path))
     try:
-        revision = profiles_asked(asked["name"], str(asked.get("revision") or ""), f"{path}.name")
+        revision = revision_asked(asked["name"], str(asked.get("revision") or ""), f"{path}.name")
     except (Http404, NotFound) as error:
         raise selectors.missing(f"{path}.name", error) from None
-    release = _release(asked, revision.process, path)
+    release = _release(asked, revision.policy.dialect.started(revision.process, ""), path)
     return engine.Policy(f"{revision.policy.name}@{revision.number}", revision.document, release)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 
+from kschedweb.clusters.prices.selectors import is_priced
 from kschedweb.decisions.selectors import policy_choices
 from kschedweb.engine.releases import RELEASES
 from kschedweb.engine.studies.document.document import DocumentError
@@ -20,7 +21,7 @@ from kschedweb.playground.gate.words import Pasted
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
-PLACES = ((ALL, "All pods anew"), (PENDING, "Only those that wait"))
+PLACES = ((ALL, "All pods again"), (PENDING, "Only pending pods"))
 OF_POLICY = [("", "the release of the policy"), *((name, f"kube-scheduler {name}") for name in RELEASES)]
 # Fields by the keys of thresholds.
 FIELDS = {
@@ -28,6 +29,7 @@ FIELDS = {
     "maxMoved": "moved",
     "maxPending": "pending",
     "maxSkewIncrease": "skew",
+    "zoneLossPriority": "zone_loss",
     "measures": "measures",
 }
 LINE = re.compile(r"\s*(?P<name>[^\s:]+)\s*:?\s+(?P<limits>.+)")
@@ -45,11 +47,11 @@ def _amount(label: str, help_text: str, initial: str = "") -> forms.CharField:
 class GateForm(forms.Form):
     """The form takes its question from the address; missing parameters have their initial values."""
 
-    policy = forms.ChoiceField(label="Policy", help_text="What is to ship.")
+    policy = forms.ChoiceField(label="Policy", help_text="The policy to check.")
     release = forms.ChoiceField(
         label="Run by", choices=OF_POLICY, required=False, help_text="The kube-scheduler that runs the policy."
     )
-    baseline = forms.ChoiceField(label="Baseline", required=False, help_text="What it is held against.")
+    baseline = forms.ChoiceField(label="Baseline", required=False, help_text="What the policy is compared with.")
     baseline_release = forms.ChoiceField(
         label="Baseline run by",
         choices=OF_POLICY,
@@ -61,18 +63,23 @@ class GateForm(forms.Form):
         label="Pods to place",
         choices=PLACES,
         required=False,
-        help_text="Of a cluster; a scenario says itself what is placed.",
+        help_text="For a cluster. A scenario says itself which pods are placed.",
     )
-    newly = _amount("Newly unschedulable", "Pods that find no node and would under the baseline; or any.", "0")
-    moved = _amount("Moved", "Pods that go to another node: a number, or such as 10%.", "10%")
+    newly = _amount(
+        "Newly unschedulable", "Pods that find no node but would under the baseline. A number, or any.", "0"
+    )
+    moved = _amount("Moved", "Pods that go to another node. A number, or a percentage such as 10%.", "10%")
     pending = _amount("Pending", "Pods that wait at the end.")
-    skew = _amount("Skew", "Percentage points by which that of CPU and of memory requests may grow at the end.", "2")
+    skew = _amount("Skew", "Percentage points by which the skew of CPU and memory requests at the end may grow.", "2")
+    zone_loss = _amount(
+        "Loss of a zone", "Pods of this priority and above find a node again, whichever zone is lost at the end."
+    )
     measures = forms.CharField(
         label="Limits of measures",
         required=False,
         max_length=2000,
         widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false", "class": "code"}),
-        help_text="One a line, such as <code>wait_p99 max=30</code> or <code>spread_cpu_end maxChange=10%</code>.",
+        help_text="One per line, such as <code>wait_p99 max=30</code> or <code>spread_cpu_end maxChange=10%</code>.",
     )
 
     def __init__(self, user: User, data: Any, *, cluster: str = "", policy: str = "") -> None:
@@ -101,7 +108,7 @@ class GateForm(forms.Form):
         raw: dict[str, Any] = {
             key: data[name].strip() for key, name in FIELDS.items() if name != "measures" and data.get(name)
         }
-        for key in ("maxPending", "maxSkewIncrease"):
+        for key in ("maxPending", "maxSkewIncrease", "zoneLossPriority"):
             if key in raw:
                 raw[key] = thresholds.number(raw[key])
         if data.get("measures"):
@@ -149,4 +156,5 @@ class GateForm(forms.Form):
             place=data["place"] or ALL,
             release=data["release"],
             baseline_release=data["baseline_release"],
+            priced=kind == "cluster" and is_priced(name),
         )

@@ -12,6 +12,7 @@ from kschedweb.engine.documents.marked import SIZE_LIMIT
 from kschedweb.engine.releases import RELEASES
 from kschedweb.engine.studies.document.parts import ALL, PENDING
 from kschedweb.engine.studies.gate.thresholds import THRESHOLDS
+from kschedweb.engine.studies.measure.groups import GROUPS
 from kschedweb.playground.gate.models import Gate
 from kschedweb.playground.gate.services import LARGEST_SEED
 
@@ -51,7 +52,7 @@ class GatePolicySerializer(serializers.Serializer[Any]):
         default="",
         allow_blank=True,
         trim_whitespace=False,
-        help_text="A KubeSchedulerConfiguration, YAML or JSON.",
+        help_text="A KubeSchedulerConfiguration or a Policy, YAML or JSON.",
     )
     label = serializers.CharField(  # type: ignore[assignment]
         max_length=120, default="", allow_blank=True, help_text="What a document is called."
@@ -148,6 +149,10 @@ class GateCheckSerializer(serializers.Serializer[Any]):
 
 class GateMeasureSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
+    group = serializers.ChoiceField(
+        choices=[group.name for group in GROUPS],
+        help_text="What the measure is about: whether pods run, disruption, balance, cost or speed.",
+    )
     label = serializers.CharField()  # type: ignore[assignment]
     unit = serializers.CharField()
     direction = serializers.CharField(help_text="What is better: `lower`, `higher`, or ''.")

@@ -14,13 +14,14 @@ from django.db import transaction
 from django.utils import timezone
 
 from kschedweb.accounts import audit
+from kschedweb.clusters.prices.selectors import table_of
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.document.parts import ALL
 from kschedweb.engine.studies.gate import gate as engine
 from kschedweb.engine.studies.gate import rendering, thresholds
-from kschedweb.jobs.inquiries import NotNow, Step, at_once, refuse_more
+from kschedweb.jobs.inquiries import AT_ONCE_SECONDS, AT_ONCE_SIZE, NotNow, Step, at_once, refuse_more
 from kschedweb.jobs.services import job_start
 from kschedweb.playground.gate.models import Gate
 from kschedweb.playground.scenarios import selectors as scenarios
@@ -35,8 +36,7 @@ if TYPE_CHECKING:
     from kschedweb.engine.studies.prepare.prepared import Prepared
     from kschedweb.playground.scenarios.models import ScenarioRevision
 
-# Limits for answers at once: pods to schedule times nodes, and seconds.
-AT_ONCE, AT_ONCE_SECONDS = 1_000_000, 20.0
+AT_ONCE = 1_000_000  # pods to schedule times nodes of an answer at once
 SECRETS = frozenset({"keyData", "token"})
 LARGEST_SEED = 2**31 - 1
 
@@ -66,13 +66,12 @@ def gate_ask(*, user: User | None, question: GateRequest) -> Gate:
 
     Raises Unprocessable with the problems of policies, thresholds and objects under their paths.
     """
-    with _refusals():
+    with refusals():
         for policy, path in ((question.policy, "policy"), (question.baseline, "baseline")):
             configuration, _ = engine.configured(policy, path)
             _no_secret(configuration.document, path)
-        prepared = _prepared(question)
         try:
-            found = _at_once(prepared, _asked(question))
+            found = _at_once(question)
         except NotNow:
             return _later(user, question)
     return _known(user, question, found)
@@ -83,7 +82,7 @@ def gate_do(*, gate: Gate, step: Step) -> dict[str, Any]:
     if gate.verdict is None:
         step("Reading the cluster", 0, 0)
         question = _again(gate)
-        with _refusals():
+        with refusals():
             found = engine.verdict(_prepared(question), _asked(question), progress=step)
         values = {
             "verdict": _storable(found.to_dict()),
@@ -109,12 +108,16 @@ def _no_secret(value: Any, path: str) -> None:
             _no_secret(inner, path)
 
 
-def _at_once(prepared: Prepared, asked: engine.GateQuestion) -> engine.GateVerdict:
+def _at_once(question: GateRequest) -> engine.GateVerdict:
+    cluster = question.revision.snapshot if question.revision is not None else question.snapshot
+    if cluster is not None and cluster.size > AT_ONCE_SIZE:
+        raise NotNow
+    prepared = _prepared(question)
     nodes, pods = engine.size(prepared)
     if nodes * pods > AT_ONCE:
         raise NotNow
     with at_once(_turn, AT_ONCE_SECONDS) as step:
-        return engine.verdict(prepared, asked, progress=step)
+        return engine.verdict(prepared, _asked(question), progress=step)
 
 
 @transaction.atomic
@@ -208,12 +211,13 @@ def _prepared(question: GateRequest) -> Prepared:
             seed=question.seed,
             now=taken,
             utilisation=current(question.snapshot.cluster, taken),
+            prices=table_of(question.snapshot.cluster),
         )
     return engine.prepared_of(question.objects or [], place=question.place, seed=question.seed)
 
 
 @contextmanager
-def _refusals() -> Iterator[None]:
+def refusals() -> Iterator[None]:
     """A context that turns errors of the engine into those of REST and pages."""
     try:
         yield

@@ -7,7 +7,6 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from django.core.exceptions import PermissionDenied
-from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -15,21 +14,26 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may, may_change
-from kschedweb.decisions.selectors import profiles_named
+from kschedweb.decisions.selectors import revision_named
+from kschedweb.engine.releases import ReleaseError
 from kschedweb.engine.studies.gate import gate as engine
 from kschedweb.engine.studies.gate import rendering
-from kschedweb.engine.studies.gate.verdict import amount
+from kschedweb.engine.studies.measure.groups import rank
 from kschedweb.jobs.models import ENDED
 from kschedweb.playground.gate import selectors, services
 from kschedweb.playground.gate.filters import GateFilter
 from kschedweb.playground.gate.forms import GateForm
-from kschedweb.playground.gate.words import about_scenario, about_snapshot
+from kschedweb.playground.gate.words import about_scenario, about_snapshot, amount_or_dash, measured
 from kschedweb.policies.scope import scope_of
 from kschedweb.policies.validation import process_of, release_asked
 from kschedweb.web.errors import ApplicationError
+from kschedweb.web.news import announced, numbered_page
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kschedweb.accounts.typing import PageRequest
+    from kschedweb.engine.config import Release
     from kschedweb.playground.gate.models import Gate
 
 PAGE_SIZE = 20
@@ -42,6 +46,7 @@ FILES = {
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
+@announced
 def gate(request: PageRequest) -> HttpResponse:
     """The question as a form, a command and a REST call; a POST judges, or redirects to the question's address."""
     scope = scope_of(request)
@@ -58,7 +63,7 @@ def gate(request: PageRequest) -> HttpResponse:
         return redirect(f"{reverse('gate')}?{urlencode(form.data)}")
     if request.method == "POST":
         if not may(request.user.role, Action.EDIT):
-            raise PermissionDenied("An editor may try a policy; the command below needs no account.")
+            raise PermissionDenied("Only editors can try a policy. The command below needs no account.")
         if valid and (made := _tried(request, form)):
             return redirect("gate-verdict", made.pk)
     context: dict[str, Any] = {"form": form}
@@ -66,7 +71,7 @@ def gate(request: PageRequest) -> HttpResponse:
         context |= _pasted(request, form)
     filters = GateFilter(request.GET, queryset=selectors.gate_list(request.user).defer("verdict"))
     context["filters"] = filters
-    context["page"] = Paginator(filters.qs, PAGE_SIZE).get_page(request.GET.get("page"))
+    context["page"] = numbered_page(request, filters.qs)
     context["asked"] = {name: value for name, value in request.GET.items() if name in form.fields}
     status = 400 if form.errors and form.asked else 200
     return render(request, "playground/gate/gate.html", context, status=status)
@@ -91,7 +96,7 @@ def _question(request: PageRequest, form: GateForm) -> services.GateRequest:
     pasted = form.pasted
     policy = _policy(pasted.policy, pasted.release, "policy")
     of_policy = process_of(policy.release)
-    baseline = engine.Policy(engine.DEFAULTS, release=release_asked(of_policy, pasted.baseline_release))
+    baseline = engine.Policy(engine.DEFAULTS, release=_release(of_policy, pasted.baseline_release, "baseline"))
     if pasted.baseline:
         baseline = _policy(pasted.baseline, pasted.baseline_release, "baseline")
     given: dict[str, Any] = {
@@ -109,8 +114,16 @@ def _question(request: PageRequest, form: GateForm) -> services.GateRequest:
 
 def _policy(named: str, release: str, path: str) -> engine.Policy:
     """The saved policy ``named``, run by ``release`` ("": its own)."""
-    revision = profiles_named(named, path)
-    return engine.Policy(named, revision.document, release_asked(revision.process, release))
+    revision = revision_named(named, path)
+    process = revision.policy.dialect.started(revision.process, "")
+    return engine.Policy(named, revision.document, _release(process, release, path))
+
+
+def _release(process: Mapping[str, Any], release: str, path: str) -> Release:
+    try:
+        return release_asked(process, release)
+    except ReleaseError as error:
+        raise ApplicationError.at(path, str(error)) from None
 
 
 def _pasted(request: PageRequest, form: GateForm) -> dict[str, Any]:
@@ -121,6 +134,8 @@ def _pasted(request: PageRequest, form: GateForm) -> dict[str, Any]:
         named, _, number = getattr(pasted, name).partition("@")
         if named:
             found[f"{name}_file"] = f"{reverse('policy-download', args=[named])}?revision={number}"
+    if pasted.priced:
+        found["prices_file"] = reverse("costs-prices-download", args=[pasted.cluster])
     if pasted.scenario:
         found["scenario_file"] = reverse("scenario-export", args=[pasted.scenario])
     return found
@@ -138,15 +153,16 @@ def verdict(request: PageRequest, gate_id: UUID) -> HttpResponse:
         return HttpResponse(text, content_type=f"{kind}; charset=utf-8", headers=headers)
     ended = found.ended_at is not None or found.job is None or found.job.state in ENDED
     context: dict[str, Any] = {"gate": found, "verdict": found.verdict, "ended": ended, "job": found.job}
+    context["address"] = reverse("gate-verdict", args=[found.pk])
     if found.job is not None:
         context["may_cancel"] = may_change(request.user, found.job)
     if found.verdict is not None:
         context["checks"] = [_shown(check) for check in found.verdict["checks"]]
-        measures = [_measured(one) for one in found.verdict["measures"]]
-        context["changed"] = [one for one in measures if one["changes"]]
-        context["same"] = [one for one in measures if not one["changes"]]
+        measures = [measured(one) for one in sorted(found.verdict["measures"], key=lambda one: rank(one["name"]))]
+        context["changed"] = [one for one in measures if one["differs"]]
+        context["same"] = [one for one in measures if not one["differs"]]
     if request.htmx and not ended:
-        return render(request, "playground/gate/waits.html", context)
+        return render(request, "parts/waits.html", context)
     response = render(request, "playground/gate/verdict.html", context)
     if request.htmx:
         response["HX-Refresh"] = "true"
@@ -156,25 +172,5 @@ def verdict(request: PageRequest, gate_id: UUID) -> HttpResponse:
 def _shown(check: dict[str, Any]) -> dict[str, Any]:
     """A check with its amounts in words."""
     limits = ", ".join(f"{key} {value}" for key, value in check["limits"].items())
-    values = {name: _amount(check[name], check["unit"]) for name in ("value", "baseline")}
+    values = {name: amount_or_dash(check[name], check["unit"]) for name in ("value", "baseline")}
     return {**check, **values, "limits": limits, "whole": len(check["pods"]) + check["more"]}
-
-
-def _measured(one: dict[str, Any]) -> dict[str, Any]:
-    before, after = one["baseline"], one["policy"]
-    change = None if before is None or after is None else after - before
-    better = bool(change) and bool(one["direction"]) and (change < 0) == (one["direction"] == "lower")  # type: ignore[operator]
-    sign = "" if not change else "+" if change > 0 else "−"
-    return {
-        **one,
-        "before": _amount(before, one["unit"]),
-        "after": _amount(after, one["unit"]),
-        "changes": before != after,
-        "change": f"{sign}{_amount(abs(change), one['unit'])}" if change else "–",
-        "better": better,
-        "worse": bool(change) and bool(one["direction"]) and not better,
-    }
-
-
-def _amount(value: float | None, unit: str) -> str:
-    return "–" if value is None else amount(value, unit)

@@ -1,4 +1,4 @@
-"""Plain text about a gate: its cluster, and the commands for the same verdict in a pipeline."""
+"""Plain text about a gate: its cluster, its measures, and the commands for the same verdict in a pipeline."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.clusters.kinds import KINDS
+from kschedweb.engine.studies.compare.changes import changed
 from kschedweb.engine.studies.document.parts import ALL
+from kschedweb.engine.studies.gate.verdict import amount, unit_of_change
+from kschedweb.engine.studies.measure.groups import group_of
 
 if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
@@ -21,6 +24,7 @@ OPTIONS = {
     "maxMoved": "--max-moved",
     "maxPending": "--max-pending",
     "maxSkewIncrease": "--max-skew-increase",
+    "zoneLossPriority": "--zone-loss-priority",
 }
 DUMP = ",".join(
     kind.resource if not kind.group else f"{kind.resource}.{kind.group}" for kind in KINDS if not kind.optional
@@ -49,6 +53,7 @@ class Pasted:
     seed: int = 1
     release: str = ""
     baseline_release: str = ""
+    priced: bool = False  # whether the cluster has a price table
 
     @property
     def dump(self) -> str:
@@ -63,6 +68,7 @@ class Pasted:
         options += ["--baseline baseline.yaml"] if self.baseline else []
         options += [f"--baseline-release {self.baseline_release}"] if self.baseline_release else []
         options += ["--scenario scenario.json.gz"] if self.scenario else ["--snapshot cluster.json"]
+        options += ["--prices prices.yaml"] if self.priced else []
         options += [f"--place {self.place}"] if self.place != ALL and not self.scenario else []
         options += [f"--seed {self.seed}"] if self.seed != 1 else []
         for key, option in OPTIONS.items():
@@ -108,3 +114,26 @@ def _plain(value: object) -> str:
 
 def _lines(head: str, options: Sequence[str]) -> str:
     return " \\\n  ".join([head, *options])
+
+
+def measured(one: dict[str, Any]) -> dict[str, Any]:
+    """A measure with its amounts and its change in words."""
+    sides = [{} if one[side] is None else {1: one[side]} for side in ("baseline", "policy")]
+    found = changed(one["name"], one["unit"], one["direction"], *sides)
+    sign = "" if not found.change else "+" if found.change > 0 else "−"
+    distance = amount_or_dash(abs(found.change), unit_of_change(one["unit"]))
+    return {
+        **one,
+        "group": group_of(one["name"]),
+        "before": amount_or_dash(one["baseline"], one["unit"]),
+        "after": amount_or_dash(one["policy"], one["unit"]),
+        "differs": found.differs or (one["baseline"] is None) is not (one["policy"] is None),
+        "change": f"{sign}{distance}" if found.change else "–",
+        "better": found.better is True,
+        "worse": found.better is False,
+    }
+
+
+def amount_or_dash(value: float | None, unit: str) -> str:
+    """The amount with its unit, – where nothing is measured."""
+    return "–" if value is None else amount(value, unit)

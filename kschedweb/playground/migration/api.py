@@ -126,7 +126,7 @@ class MovesReasonSerializer(MovesRuleSerializer):
     reason = serializers.CharField(help_text="Of one that rejects, in the scheduler's words.")
     lead = serializers.IntegerField(allow_null=True, help_text="Weighted points by which it prefers its side's node.")
     share = serializers.FloatField(
-        allow_null=True, help_text="Of what lies between its side's lowest and highest total."
+        allow_null=True, help_text="0 to 1, of what lies between its side's lowest and highest total."
     )
 
 
@@ -135,11 +135,11 @@ class MovesPodSerializer(serializers.Serializer[Any]):
 
     pod = serializers.CharField()
     verdict = serializers.ChoiceField(choices=[str(one) for one in listing.DIFFER])
-    boundTo = serializers.CharField(help_text="Its node in the snapshot; '' for none.")
+    bound_to = serializers.CharField(source="boundTo", help_text="Its node in the snapshot; '' for none.")
     classic = serializers.CharField(help_text="Its node under the classic policy; '' for none.")
     profile = serializers.CharField(help_text="Its node under the profile; '' for none.")
-    classicBest = serializers.IntegerField(help_text="How many nodes are equally good there.")
-    profileBest = serializers.IntegerField()
+    classic_best = serializers.IntegerField(source="classicBest", help_text="How many nodes are equally good there.")
+    profile_best = serializers.IntegerField(source="profileBest")
     rule = MovesReasonSerializer()
 
 
@@ -168,7 +168,7 @@ class MovesList(IdempotencyMixin, generics.ListAPIView[Question]):
     def post(self, request: ApiRequest) -> Response:
         """Which pods would move from a classic policy to a profile, and by which rule.
 
-        Where the number of nodes times that of pods is at most 2,000,000, the answer comes at once (201), within 15 s;
+        Where the number of nodes times that of pods is at most 2,000,000, the answer comes at once (201), within 3 s;
         all else answers 202, and a job works it out.
         """
         data = validated(MovesAskSerializer, request.data)

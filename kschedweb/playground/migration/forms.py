@@ -12,14 +12,14 @@ from kschedweb.decisions.selectors import policy_choices, revision_named
 from kschedweb.playground.migration import selectors
 from kschedweb.playground.migration.services import MigrationQuestion
 from kschedweb.playground.migration.words import CONVERSION
-from kschedweb.policies.kinds import CONVERTIBLE
+from kschedweb.policies.kinds import CONVERTIBLE, WITH_PROFILES
 from kschedweb.web.errors import NotFound
 
 if TYPE_CHECKING:
     from kschedweb.policies.models import Revision
 
 PENDING, ALL = "pending", "all"
-PODS = ((PENDING, "Those that wait"), (ALL, "All, each as if it were off its node"))
+PODS = ((PENDING, "Pending pods"), (ALL, "All pods, each as if it were not bound"))
 
 
 class MovesForm(forms.Form):
@@ -30,24 +30,24 @@ class MovesForm(forms.Form):
 
     classic = forms.ChoiceField(label="Classic policy", help_text="What places the pods now.")
     profile = forms.ChoiceField(label="Profile", required=False, help_text="What would replace it.")
-    snapshot = forms.ChoiceField(label="On", help_text="A cluster as it was read.")
-    pods = forms.ChoiceField(label="Pods", choices=PODS, required=False, help_text="Which pods are asked about.")
+    snapshot = forms.ChoiceField(label="Snapshot", help_text="A cluster as it was read.")
+    pods = forms.ChoiceField(label="Pods", choices=PODS, required=False, help_text="Which pods to compare.")
     namespaces = forms.CharField(
         label="Namespaces",
         required=False,
         max_length=2000,
-        help_text="With commas between them; all where none is named.",
+        help_text="Separated by commas. Leave empty for all.",
     )
     sequence = forms.BooleanField(
         label="One after the other",
         required=False,
-        help_text="Each pod that waits is placed before the next; else each is asked about by itself.",
+        help_text="Each pending pod is placed before the next one is decided. Otherwise each is decided by itself.",
     )
 
     def __init__(self, data: Any, *, snapshot: Snapshot | None) -> None:
         listed = {
             "classic": policy_choices(CONVERTIBLE),
-            "profile": [("", CONVERSION.capitalize()), *policy_choices()],
+            "profile": [("", CONVERSION.capitalize()), *policy_choices(WITH_PROFILES)],
             "snapshot": selectors.snapshot_choices(),
         }
         first = {name: choices[0][0] if choices else "" for name, choices in listed.items()}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -12,6 +10,7 @@ from django.http import Http404
 
 from kschedweb.clusters.models import PodRow, Snapshot
 from kschedweb.engine.releases import load
+from kschedweb.jobs.inquiries import unpacked
 from kschedweb.playground.gate.words import about_snapshot
 from kschedweb.playground.migration.models import Question
 from kschedweb.policies.conversion.selectors import conversion
@@ -49,7 +48,7 @@ def differing(question: Question) -> list[dict[str, Any]]:
     """The pods that move or fit on one side only, as plain data of ``engine.releases.classic.comparing.PodMove``."""
     if question.content is None:
         return []
-    found: list[dict[str, Any]] = json.loads(gzip.decompress(bytes(question.content)))
+    found: list[dict[str, Any]] = unpacked(question.content)
     return found
 
 

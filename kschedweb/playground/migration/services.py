@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -17,7 +15,16 @@ from kschedweb.decisions import utilisation
 from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.releases.classic import ClassicSnapshot, in_zones_of_then
 from kschedweb.engine.releases.classic.comparing import Tally, asked, moves
-from kschedweb.jobs.inquiries import NotNow, Step, at_once, connection_released, refuse_more
+from kschedweb.jobs.inquiries import (
+    AT_ONCE_SECONDS,
+    AT_ONCE_SIZE,
+    NotNow,
+    Step,
+    at_once,
+    connection_released,
+    packed,
+    refuse_more,
+)
 from kschedweb.jobs.services import job_start
 from kschedweb.playground.gate.words import about_snapshot
 from kschedweb.playground.migration import selectors, words
@@ -30,8 +37,7 @@ if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
     from kschedweb.policies.models import Revision
 
-# Limits for answers at once: pods times nodes, bytes of objects, and seconds.
-AT_ONCE, AT_ONCE_SIZE, AT_ONCE_SECONDS = 2_000_000, 30_000_000, 15.0
+AT_ONCE = 2_000_000  # pods times nodes of an answer at once
 
 _turn = Lock()
 
@@ -126,7 +132,7 @@ def _worked_out(question: Question, step: Step) -> tuple[Tally, list[dict[str, A
 
 def _answered(question: Question, tally: Tally, differing: list[dict[str, Any]], notes: list[str]) -> None:
     question.counts = tally.to_dict()
-    question.content = gzip.compress(json.dumps(differing).encode(), 6, mtime=0)
+    question.content = packed(differing)
     question.notes, question.ended_at = notes, timezone.now()
 
 

@@ -10,6 +10,7 @@ from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from kschedweb.accounts.permissions import requires
@@ -21,6 +22,7 @@ from kschedweb.playground.migration.forms import MovesForm
 from kschedweb.policies.scope import scope_of
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.exports import FORMATS, export
+from kschedweb.web.news import announced, numbered_page
 from kschedweb.web.pages import add_errors
 
 if TYPE_CHECKING:
@@ -34,7 +36,8 @@ PAGE_SIZE, PODS = 20, 50
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
-def moves(request: PageRequest) -> HttpResponse:
+@announced
+def migration(request: PageRequest) -> HttpResponse:
     """The form and earlier questions; a POST asks."""
     form = MovesForm(request.POST if request.method == "POST" else request.GET, snapshot=scope_of(request).snapshot)
     missing = next((name for name in ("snapshot", "classic") if not form.fields[name].choices), "")  # type: ignore[attr-defined]
@@ -42,13 +45,13 @@ def moves(request: PageRequest) -> HttpResponse:
         if not may(request.user.role, Action.EDIT):
             raise PermissionDenied("An editor may ask which pods would move.")
         if form.is_valid() and (made := _asked(request, form)):
-            return redirect("moves-answer", made.pk)
+            return redirect("migration-answer", made.pk)
     filters = QuestionFilter(request.GET, queryset=selectors.question_list().defer("content"))
     context = {
         "form": form,
         "missing": missing,
         "filters": filters,
-        "page": Paginator(filters.qs, PAGE_SIZE).get_page(request.GET.get("page")),
+        "page": numbered_page(request, filters.qs),
         "asked": {name: value for name, value in request.GET.items() if name in form.fields},
     }
     refused = form.asked and not missing and not form.is_valid()
@@ -108,12 +111,13 @@ def _decisions(question: Question) -> dict[str, str]:
 
 def _waits(request: PageRequest, question: Question) -> HttpResponse:
     ended = question.job is None or question.job.state in ENDED
-    context: dict[str, Any] = {"question": question, "job": question.job, "ended": ended}
+    context: dict[str, Any] = {"question": question, "job": question.job, "ended": ended, "unit": "pods"}
+    context |= {"address": reverse("migration-answer", args=[question.pk]), "again": reverse("migration")}
     context["pods"] = words.pods_of(question)
     if question.job is not None:
         context["may_cancel"] = may_change(request.user, question.job)
     return render(
         request,
-        "playground/migration/waits.html" if request.htmx and not ended else "playground/migration/answer.html",
+        "parts/waits.html" if request.htmx and not ended else "playground/migration/answer.html",
         context,
     )

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 CONVERSION = "its conversion"
 SIDES = {RuleSide.CLASSIC: "classic policy", RuleSide.PROFILE: "profile"}
 VERDICTS = {
-    MoveVerdict.MOVES: ("would move", "No node that one could choose is one that the other could."),
+    MoveVerdict.MOVES: ("would move", "The two could choose no node in common."),
     MoveVerdict.ONLY_CLASSIC: ("fit only under the classic policy", "The profile finds no node for them."),
     MoveVerdict.ONLY_PROFILE: ("fit only under the profile", "The classic policy finds no node for them."),
-    MoveVerdict.EITHER: ("may go to the same node", "Both could choose it, and it is one of several equal ones."),
-    MoveVerdict.SAME: ("go to the same node", "It is the only one that either could choose."),
+    MoveVerdict.EITHER: ("may go to the same node", "Both could choose it among several equally good nodes."),
+    MoveVerdict.SAME: ("go to the same node", "It is the only node that either could choose."),
     MoveVerdict.NEITHER: ("fit nowhere", "Neither finds a node for them."),
 }
 
@@ -36,9 +36,9 @@ def title(question: Question) -> str:
 
 def pods_of(question: Question) -> str:
     """The pods of the question in words."""
-    which = "All pods" if question.bound else "Pods that wait, one after the other" if question.sequence else ""
+    which = "All pods" if question.bound else "Pending pods, one after the other" if question.sequence else ""
     where = f" in {', '.join(question.namespaces)}" if question.namespaces else ""
-    return f"{which or 'Pods that wait'}{where}"
+    return f"{which or 'Pending pods'}{where}"
 
 
 def rule_words(rule: dict[str, Any]) -> str:
@@ -51,14 +51,14 @@ def rule_words(rule: dict[str, Any]) -> str:
 
 
 def rule_name(rule: dict[str, Any]) -> str:
-    return str(rule["name"]) or ("an error" if rule["kind"] == RuleKind.FAILS else "no rule that can be named")
+    return str(rule["name"]) or ("an error" if rule["kind"] == RuleKind.FAILS else "no single rule")
 
 
 def sentence(counts: dict[str, Any]) -> str:
     """The answer: how many of the pods would move, by which rule most, and how many fit only under one side."""
     pods, verdicts = counts["pods"], counts["verdicts"]
     if not pods:
-        return "No pod was there to ask about"
+        return "There was no pod to compare"
     moving = verdicts[MoveVerdict.MOVES]
     of = f"Of {_counted(pods, 'pod')} " if moving else f"None of {_counted(pods, 'pod')} "
     said = f"{of}{f'{moving:,} ' if moving else ''}would move"

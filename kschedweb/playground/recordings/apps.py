@@ -3,8 +3,9 @@ from __future__ import annotations
 from django.apps import AppConfig
 
 from kschedweb.web import navigation
-from kschedweb.web.navigation import Entry
+from kschedweb.web.navigation import Entry, Group
 from kschedweb.web.retention import RetentionRule, register
+from kschedweb.web.translating import gettext_lazy as _
 
 
 class RecordingsConfig(AppConfig):
@@ -14,5 +15,5 @@ class RecordingsConfig(AppConfig):
     def ready(self) -> None:
         from kschedweb.jobs.retention import IDLE
 
-        navigation.register(navigation.PLAYGROUND, Entry("Recordings", "", "recordings", 90, stems=("recording",)))
+        navigation.register(Group.WHAT_IF, Entry(_("Recordings"), "video", "recordings", 50, stems=("recording",)))
         register(RetentionRule("recordings.Recording", "created_at", "work", IDLE))

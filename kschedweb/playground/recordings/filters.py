@@ -5,10 +5,14 @@ from __future__ import annotations
 import django_filters
 
 from kschedweb.playground.recordings.models import Recording
+from kschedweb.web.filtering import MomentFilter
 
 
 class RecordingFilter(django_filters.FilterSet):  # type: ignore[misc]
     cluster = django_filters.CharFilter(field_name="cluster__name", label="Cluster", max_length=63)
+
+    since = MomentFilter(field_name="created_at", label="Started from")
+    until = MomentFilter(field_name="created_at", label="Started before", until=True)
 
     class Meta:
         model = Recording

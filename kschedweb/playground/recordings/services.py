@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC
 from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.utils.timezone import localtime
 
 from kschedweb.accounts import audit
 from kschedweb.accounts.roles import may_change
@@ -77,7 +77,7 @@ def scenario_make(*, user: User, recording: Recording, name: str = "") -> Scenar
     """Make a scenario that replays ``recording`` in an empty cluster; initial pods stay on their nodes."""
     upload = _upload(recording)
     assert recording.began_at is not None
-    began = localtime(recording.began_at)
+    began = recording.began_at.astimezone(UTC)
     lasted, cluster = math.ceil(recording.lasted), recording.cluster.name
     given = name.strip() or scenarios.name_free(f"{cluster} as recorded {began:%Y-%m-%d %H:%M}", user)
     document = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -17,6 +16,7 @@ from kschedweb.playground.recordings.filters import RecordingFilter
 from kschedweb.playground.recordings.forms import GiveForm, StartForm
 from kschedweb.playground.recordings.models import Recording
 from kschedweb.web.errors import ApplicationError
+from kschedweb.web.news import announced, numbered_page
 from kschedweb.web.pages import add_errors, done, part
 
 if TYPE_CHECKING:
@@ -27,11 +27,10 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.typing import PageRequest
 
-PAGE_SIZE = 50
-
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
+@announced
 def recordings(request: PageRequest) -> HttpResponseBase:
     """The recordings, and the form for a new one (?cluster=)."""
     if request.method == "POST":
@@ -54,9 +53,15 @@ def _start(request: PageRequest) -> HttpResponse:
 
 
 def _list(request: PageRequest, form: StartForm, status: int = 200) -> HttpResponse:
-    found = RecordingFilter(request.GET, queryset=selectors.recording_list()).qs
-    page = Paginator(found, PAGE_SIZE).get_page(request.GET.get("page"))
-    context = {"page": page, "form": form, "of": request.GET.get("cluster", ""), "can": selectors.connected().exists()}
+    filters = RecordingFilter(request.GET, queryset=selectors.recording_list())
+    context = {
+        "page": numbered_page(request, filters.qs),
+        "filter": filters,
+        "filtered": any(request.GET.get(name) for name in filters.filters),
+        "form": form,
+        "of": request.GET.get("cluster", ""),
+        "can": selectors.connected().exists(),
+    }
     return render(request, "playground/recordings/list.html", context, status=status)
 
 

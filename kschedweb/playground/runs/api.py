@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.urls import path
 from django.urls import reverse as page_address
+from django.utils.decorators import method_decorator
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
 from rest_framework import generics
@@ -13,27 +14,35 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.playground.runs import podtable, selectors, services
+from kschedweb.decisions.inquiring.api import DecisionQuestionSerializer, waiting
+from kschedweb.decisions.models import Question
+from kschedweb.playground.runs import deciding, podtable, selectors, services
 from kschedweb.playground.runs.comparisons import moved
+from kschedweb.playground.runs.deeds import DeedList
 from kschedweb.playground.runs.models import Comparison, Run
 from kschedweb.playground.runs.podtable import MoveList, PodList
 from kschedweb.playground.runs.reports.report import comparison_report, run_report
 from kschedweb.playground.runs.reports.report_file import FORMATS, report_response
+from kschedweb.playground.runs.reports.serializers import RunReportSerializer
 from kschedweb.playground.runs.samples import SampleList
+from kschedweb.playground.runs.scaling import ScalingList
 from kschedweb.playground.runs.serializers import (
     ComparisonDetailSerializer,
     ComparisonSerializer,
     ComparisonStartSerializer,
     MovedSerializer,
+    RunDecisionSerializer,
+    RunDeedSerializer,
     RunDetailSerializer,
     RunMoveSerializer,
     RunPodSerializer,
-    RunReportSerializer,
     RunSampleSerializer,
+    RunScalingSerializer,
     RunSerializer,
     RunStartSerializer,
 )
-from kschedweb.web.errors import ApplicationError
+from kschedweb.web.errors import ApplicationError, NotFound, Unprocessable
+from kschedweb.web.heavy import heavy
 from kschedweb.web.pagination import ListPagination
 from kschedweb.web.rest import IdempotencyMixin, accepted, validated
 
@@ -80,7 +89,7 @@ class RunStart(IdempotencyMixin, APIView):
 
     @extend_schema(request=RunStartSerializer, responses={202: RunSerializer})
     def post(self, request: ApiRequest) -> Response:
-        """Play a scenario under a policy; `job` is the work that does it."""
+        """Run a scenario under a policy; `job` is the work that does it."""
         values = validated(RunStartSerializer, request.data)
         found = services.run_start(
             user=request.user,
@@ -118,7 +127,7 @@ class _OfRun(generics.ListAPIView[Any]):
         except ValueError:
             time = float("nan")
         if not 0 <= time < float("inf"):
-            message = "at: must be a number of seconds from 0 on."
+            message = "at: must be a number of seconds, 0 or more."
             raise ApplicationError.at("at", message)
         return time
 
@@ -165,6 +174,24 @@ class RunMoves(_OfRun):
         return MoveList(self.outcome(), forced=self.request.query_params.get("forced") == "true")
 
 
+class RunScalings(_OfRun):
+    """Every change of the number of pods that a scaled workload asks for, in order."""
+
+    serializer_class = RunScalingSerializer
+
+    def get_queryset(self) -> Any:
+        return ScalingList(self.outcome())
+
+
+class RunDeeds(_OfRun):
+    """The nodes that the autoscaler asked for and deleted, in order."""
+
+    serializer_class = RunDeedSerializer
+
+    def get_queryset(self) -> Any:
+        return DeedList(self.outcome())
+
+
 class RunSamples(_OfRun):
     """How things stood, at even distances of time."""
 
@@ -172,6 +199,44 @@ class RunSamples(_OfRun):
 
     def get_queryset(self) -> Any:
         return SampleList(self.outcome())
+
+
+ATTEMPT = OpenApiParameter("attempt", int, description="The pod's try, from 1; the last without it.")
+
+
+@method_decorator(heavy, name="dispatch")
+class RunDecision(APIView):
+    """Why a pod of a run went where it went.
+
+    It is worked out anew. Where the run has to be played again for long a job does it: 202, and the answer once the job
+    has ended.
+    """
+
+    action_required = Action.VIEW
+
+    @extend_schema(
+        operation_id="run_decision",
+        parameters=[ATTEMPT],
+        responses={200: RunDecisionSerializer, 202: DecisionQuestionSerializer},
+    )
+    def get(self, request: ApiRequest, id: UUID, namespace: str, pod: str) -> Response:
+        run, key = selectors.run_get(request.user, id), f"{namespace}/{pod}"
+        outcome = selectors.outcome(run)
+        if key not in outcome.index:
+            raise NotFound(f"The run has no pod {key[:300]}.")
+        tries = int(outcome.attempts[outcome.index[key]])
+        asked = request.query_params.get("attempt") or str(tries)
+        if not (asked.isascii() and asked.isdigit() and len(asked) < 10 and 1 <= int(asked) <= max(tries, 1)):
+            raise Unprocessable.at("attempt", f"The pod was tried {tries} times: enter a number from 1 to {tries}.")
+        found = deciding.decision_sought(
+            request.user,
+            run,
+            key,
+            int(asked),
+            lambda shown, tried: deciding.told(run, shown, tried),
+            lambda _, content: content["answer"],
+        )
+        return waiting(request, found) if isinstance(found, Question) else Response(found)
 
 
 AS = OpenApiParameter("as", str, enum=list(FORMATS), description="What file; `json` without it.")
@@ -275,8 +340,11 @@ urlpatterns = [
     path("runs/start/", RunStart.as_view(), name="run-start"),
     path("runs/<uuid:id>/", RunDetail.as_view(), name="run"),
     path("runs/<uuid:id>/pods/", RunPods.as_view(), name="run-pods"),
+    path("runs/<uuid:id>/pods/<str:namespace>/<str:pod>/decision/", RunDecision.as_view(), name="run-decision"),
     path("runs/<uuid:id>/moves/", RunMoves.as_view(), name="run-moves"),
     path("runs/<uuid:id>/report/", RunReport.as_view(), name="run-report"),
+    path("runs/<uuid:id>/deeds/", RunDeeds.as_view(), name="run-deeds"),
+    path("runs/<uuid:id>/scalings/", RunScalings.as_view(), name="run-scalings"),
     path("runs/<uuid:id>/samples/", RunSamples.as_view(), name="run-samples"),
     path("comparisons/", ComparisonList.as_view(), name="comparisons"),
     path("comparisons/start/", ComparisonStart.as_view(), name="comparison-start"),

@@ -6,9 +6,11 @@ from django.apps import AppConfig
 from django.db.models import Q
 
 from kschedweb.playground.scenarios.signals import ready_placed
-from kschedweb.web import navigation
-from kschedweb.web.navigation import Entry
+from kschedweb.web import actions, navigation
+from kschedweb.web.actions import PaletteAction
+from kschedweb.web.navigation import Entry, Group
 from kschedweb.web.retention import RetentionRule, register
+from kschedweb.web.translating import gettext_lazy as _
 
 
 class RunsConfig(AppConfig):
@@ -16,14 +18,33 @@ class RunsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from kschedweb.decisions.inquiring import answering
+        from kschedweb.decisions.models import Kind
         from kschedweb.jobs.models import UNFINISHED
         from kschedweb.jobs.retention import IDLE
+        from kschedweb.playground.runs import deciding
+
+        answering.register(Kind.RUN, answering.Answering(deciding.decision_answer, deciding.readable))
 
         ready_placed.connect(run_ready, dispatch_uid="run the ready scenarios")
+        actions.register(
+            PaletteAction(
+                _("Compare policies"),
+                "git-compare",
+                "comparison-new",
+                "comparison difference",
+                action="edit",
+                place=20,
+            ),
+            PaletteAction(_("Run a scenario"), "play", "run-new", "simulate simulation", action="edit"),
+        )
         navigation.register(
-            navigation.PLAYGROUND,
-            Entry("Runs", "", "runs", 20, stems=("run",)),
-            Entry("Compare", "", "comparisons", 30, stems=("comparison",)),
+            Group.WHAT_IF, Entry(_("Comparisons"), "git-compare", "comparisons", 20, stems=("comparison",))
+        )
+        navigation.register_tabs(
+            "comparisons",
+            Entry(_("Comparisons"), "", "comparisons", 10, stems=("comparison",)),
+            Entry(_("Runs"), "", "runs", 20, stems=("run",)),
         )
         register(
             RetentionRule("runs.Comparison", "created_at", "work", ~Q(runs__job__state__in=UNFINISHED)),

@@ -10,7 +10,8 @@ from django.views.decorators.http import require_safe
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
-from kschedweb.decisions.decision import Decision
+from kschedweb.decisions.kinds import presented
+from kschedweb.jobs.inquiries import NotNow
 from kschedweb.playground.runs import measures, selectors
 from kschedweb.playground.scenarios import selectors as scenarios
 from kschedweb.playground.scenarios.ready import ready_of
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from django.http import HttpResponse
 
     from kschedweb.accounts.typing import PageRequest
+    from kschedweb.decisions.presentation import Presentation
     from kschedweb.engine.studies.play.deciding import Decided
     from kschedweb.playground.runs.models import Run
     from kschedweb.playground.scenarios.picture import Picture
@@ -61,14 +63,14 @@ def _decision(run: Run, pod: str, drawn: Picture) -> Any:
     attempts = int(outcome.attempts[outcome.index[pod]])
     try:
         case, tried = selectors.decided(run, pod, attempts)
-    except ApplicationError:
+    except (ApplicationError, NotNow):
         return None
-    shown = Decision(case)
+    shown = presented(case)
     _judge(drawn, shown, tried)
     return shown.answer()
 
 
-def _judge(drawn: Picture, shown: Decision, tried: Decided) -> None:
+def _judge(drawn: Picture, shown: Presentation, tried: Decided) -> None:
     found = shown.explanation
     totals = dict(zip(found.feasible.tolist(), found.total.tolist(), strict=False))
     for node in drawn.nodes:

@@ -1,4 +1,4 @@
-"""Families of measures, and their explanations."""
+"""Families of measures, which share a chart, and their explanations."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Family:
-    """Measures whose names begin with one of ``stems``; ``help`` explains them in a few sentences."""
+    """Measures whose names begin with one of ``stems``; ``help`` explains them in a few sentences.
+
+    ``group`` is the group of measures in which its chart stands.
+    """
 
     name: str
+    group: str
     label: str
     stems: tuple[str, ...]
     help: str
@@ -22,38 +26,54 @@ class Family:
 FAMILIES = (
     Family(
         "pending",
-        "Pods that wait",
-        ("unscheduled", "pending_"),
+        "run",
+        "Pods that do not run",
+        ("unscheduled", "pending_", "failed", "unknown_"),
         "A pod waits from its arrival until it has a node: in the active queue, where it is tried next; backing off "
         "after an error; unschedulable, until something happens that may help; or gated, until its scheduling gates "
-        "are gone. Unscheduled are those that wait still when the run ends. Fewer are better.",
-    ),
-    Family(
-        "wait",
-        "Time to schedule",
-        ("wait_",),
-        "The time from a pod's arrival to its binding, in the time of the simulation: each try takes the scenario's "
-        "cycle (1 ms unless it says otherwise), so pods that come together wait for one another. Half of all pods are "
-        "faster than the median, 99 of 100 faster than the 99th percentile. Pods without a node do not count here: "
-        "they are unscheduled. Shorter is better.",
+        "are gone. Unscheduled pods still wait when the run ends. A pod that names a node without room for it fails "
+        "there. Of pods on a node whose kubelet is silent, nobody knows whether they run. Fewer are better.",
     ),
     Family(
         "leaving",
+        "disruption",
         "Preemptions, evictions and budgets",
         ("preemptions", "evictions", "disruptions", "budgets_"),
-        "A preempted pod makes room for one of higher priority; an evicted one loses its node to a drain, to a taint "
+        "A preempted pod makes room for one of higher priority. An evicted pod loses its node to a drain, to a taint "
         "that it does not tolerate, or with the node. A PodDisruptionBudget says how many pods of an application may "
         "be down at once: a disruption beyond it takes one more. Fewer are better.",
     ),
     Family(
+        "requests",
+        "balance",
+        "Skew and spread of requests",
+        ("skew_", "spread_"),
+        "How evenly requests are spread over the nodes, each node by the share of it that is requested. Skew is the "
+        "fullest node less the emptiest, spread the standard deviation over all nodes, both in percentage points: 0 "
+        "means that all nodes are equally full. Lower is better for evenness. A policy that packs makes both larger on "
+        "purpose.",
+    ),
+    Family(
+        "use",
+        "balance",
+        "Skew and spread of use",
+        ("use_",),
+        "As for requests, with what nodes really use: the scenario's watermarks or recorded use. The hottest node is "
+        "the highest use of any node at any time: near 100 % its pods slow each other down. Lower is better.",
+    ),
+    Family(
         "nodes",
-        "Empty nodes",
-        ("nodes_",),
-        "Nodes on which no pod runs, not even one of a DaemonSet. They could be switched off, or take a pod of any "
-        "size. More are better, if what is saved is worth it: packing tightly makes the other nodes uneven.",
+        "cost",
+        "Nodes in use",
+        ("cost", "unpriced_", "node_hours", "node_cost", "nodes_", "requested_"),
+        "Node-hours count each node for as long as it is there. A node is in use while it runs more than pods of "
+        "DaemonSets and static pods. The others are empty: they could be switched off, or take a pod of any size. "
+        "Fewer node-hours and more empty nodes are better, if what is saved is worth it: packing tightly makes the "
+        "other nodes uneven. Costs are by the prices of the scenario; nodes without a price are in no cost.",
     ),
     Family(
         "fragmentation",
+        "cost",
         "Fragmentation",
         ("fragmentation_",),
         "The share of what is free that a pod drawn at random from the workload cannot use, since the node has too "
@@ -62,19 +82,24 @@ FAMILIES = (
         "it stays high for GPUs where most pods want none. Lower is better.",
     ),
     Family(
-        "requests",
-        "Skew and spread of requests",
-        ("skew_", "spread_", "requested_"),
-        "How evenly requests lie on the nodes, each node by the share of it that is requested. Skew is the fullest "
-        "node less the emptiest, spread the standard deviation over all nodes, both in percentage points: 0 means that "
-        "all nodes are equally full. Lower is better for evenness; a policy that packs makes both larger on purpose.",
+        "scaling",
+        "cost",
+        "Scaled workloads",
+        ("replicas_", "scalings", "above_target"),
+        "How many pods are asked for by workloads that an autoscaler or cron entries scale, and how many of them are "
+        "ready. An autoscaler looks every 15 seconds. Time above target is the share of its looks at which the pods "
+        "used more of the CPU that they request than it aims at. It does nothing while they are less than 10 % above. "
+        "Fewer pods are better where no more of the time is above target.",
     ),
     Family(
-        "use",
-        "Skew and spread of use",
-        ("use_",),
-        "As for requests, with what nodes really use: the scenario's watermarks or recorded use. The hottest node is "
-        "the highest use of any node at any time: near 100 % its pods slow each other down. Lower is better.",
+        "wait",
+        "speed",
+        "Time to schedule",
+        ("wait_",),
+        "The time from a pod's arrival to its binding, in the time of the simulation: each try takes the scenario's "
+        "cycle (1 ms unless it says otherwise), so pods that come together wait for one another. Half of all pods are "
+        "faster than the median, 99 of 100 faster than the 99th percentile. Pods without a node do not count here: "
+        "they are unscheduled. Shorter is better.",
     ),
 )
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+import plotly.graph_objects as go
 
+from kschedweb.engine.studies.measure.occupancy import empty_nodes
 from kschedweb.engine.studies.play.outcome import Outcome
 from kschedweb.playground.runs import charts
 from kschedweb.playground.runs.charts import thinned
@@ -15,7 +17,7 @@ from kschedweb.playground.runs.clock import Scale, span
 from kschedweb.playground.runs.comparisons import charts as comparison_charts
 from kschedweb.playground.runs.families import Family, present
 from kschedweb.playground.runs.measures import Measure, amount
-from kschedweb.web.figures import Chart
+from kschedweb.web.figures import ABOVE, Chart, figure, line_style
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 MOST_TIMES, MOST_LINES = 240, 12
-DASHES = ("solid", "dash", "longdash", "dashdot", "longdashdot", "solid", "dash", "longdash")
-TITLE = {"orientation": "h", "y": 1.02, "yanchor": "bottom"}
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
 INSTANT = 1e-4  # seconds; the beginning of a logarithmic axis
 
@@ -45,8 +45,8 @@ class Series:
     label: str
     times: Floats
     values: Floats
-    faint: bool = False  # a secondary line, dotted
-    side: int = 0  # the policy's position, which determines the colour
+    faint: bool = False  # a secondary line
+    side: int = 0  # the position of the policy, or of the workload, which determines the style
 
 
 @dataclass(frozen=True)
@@ -105,16 +105,13 @@ def waits(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
             continue
         kept = thinned(len(took), MOST_TIMES)
         data.append(
-            {
-                "type": "scatter",
-                "mode": "lines" if len(kept) > 1 else "lines+markers",
-                "name": one.label,
-                "meta": {"side": place},
-                "x": np.maximum(took[kept], INSTANT).round(6).tolist(),
-                "y": [round(100 * (position + 1) / wanted, 2) for position in kept],
-                "line": {"shape": "hv", "dash": DASHES[place % len(DASHES)]},
-                "hovertemplate": "%{y} % within %{x} s",
-            }
+            go.Scatter(
+                name=one.label,
+                x=np.maximum(took[kept], INSTANT).round(6).tolist(),
+                y=[round(100 * (position + 1) / wanted, 2) for position in kept],
+                hovertemplate="%{y} % within %{x} s",
+                **line_style(place, len(kept), shape="hv"),
+            )
         )
         at = [took[max(0, int(np.ceil(share * len(took))) - 1)] for share in QUANTILES]
         rows.append([one.label, *(span(float(value)) for value in at), len(out.pending)])
@@ -123,17 +120,33 @@ def waits(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
         said.append(f"{before}half within {span(float(at[2]))}, 99 % within {span(float(at[5]))}{never}")
     if not data:
         return None
-    layout = {
-        "height": 300,
-        "legend": TITLE,
-        "hovermode": "closest",
-        "showlegend": len(data) > 1,
-        "xaxis": {"type": "log", "title": {"text": "time from arrival to a node (seconds)"}, "dtick": 1},
-        "yaxis": {"title": {"text": "% of pods"}, "range": [0, 102], "automargin": True},
-        "margin": {"t": 40 if len(data) > 1 else 12, "b": 50},
-    }
+    layout = go.Layout(
+        height=300,
+        legend=ABOVE,
+        hovermode="closest",
+        showlegend=len(data) > 1,
+        xaxis={"type": "log", "title": {"text": "time from arrival to a node (seconds)"}, "dtick": 1},
+        yaxis={"title": {"text": "% of pods"}, "range": [0, 102], "automargin": True},
+        margin={"t": 40 if len(data) > 1 else 12, "b": 50},
+    )
     head = ["Policy", *(f"{100 * share:g} % of those placed" for share in QUANTILES), "Without a node (pods)"]
-    return Chart({"data": data, "layout": layout}, f"Pods get their node: {'; '.join(said)}.", head, rows)
+    return Chart(figure(data, layout), f"Pods get their node: {'; '.join(said)}.", head, rows)
+
+
+def replicas(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
+    """The pods that each scaled workload asks for, and those that are ready."""
+    series, said = [], []
+    for place, one in enumerate(listed):
+        out = one.outcome
+        for number, name in enumerate(out.scaled):
+            looks = out.looks.of(number)
+            kept = thinned(len(looks.time), MOST_TIMES)
+            label = f"{name}{_under(one.label, listed)}"
+            times, side = looks.time[kept], place if len(listed) > 1 else number
+            series.append(Series(label, times, looks.replicas[kept].astype(np.float64), side=side))
+            series.append(Series(f"{label}, ready", times, looks.ready[kept].astype(np.float64), True, side))
+            said.append(f"{label} asks for {looks.replicas.min():,} to {looks.replicas.max():,} pods")
+    return over_time(series, listed, "pods", f"{'; '.join(said)}.") if series else None
 
 
 def leaving(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
@@ -141,8 +154,8 @@ def leaving(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
     series, said = [], []
     for place, one in enumerate(listed):
         forced, guards = one.outcome.forced.time, one.outcome.guards
-        series.append(_counted(one, one.label if len(listed) > 1 else "had to go", forced, place))
-        text = f"{len(forced):,} pods had to go"
+        series.append(_counted(one, one.label if len(listed) > 1 else "had to leave", forced, place))
+        text = f"{len(forced):,} pods had to leave"
         if one.outcome.budgets:
             beyond = guards.time[guards.beyond > 0]
             named = f"{one.label}, beyond a budget" if len(listed) > 1 else "beyond a budget"
@@ -163,26 +176,18 @@ def _counted(one: ChartedRun, label: str, when: Floats, side: int, faint: bool =
 
 
 def empty(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
-    """Nodes without a pod over time."""
+    """Empty nodes over time."""
     series = []
     for place, one in enumerate(listed):
-        out, times = one.outcome, _times(one.outcome, MOST_TIMES // 2)
-        if not out.nodes:
-            continue
-        there = ~np.isnan(out.allocatable(times, out.resources[0]))
-        counts = []
-        for row, time in enumerate(times.tolist()):
-            placed = out.placed(time)
-            taken = np.zeros(len(out.nodes), dtype=np.bool_)
-            taken[placed[placed >= 0]] = True
-            counts.append(float((there[row] & ~taken).sum()))
-        series.append(Series(one.label, times, np.array(counts), side=place))
+        if one.outcome.nodes:
+            times = _times(one.outcome, MOST_TIMES // 2)
+            series.append(Series(one.label, times, empty_nodes(one.outcome, times).astype(np.float64), side=place))
     if not series:
         return None
     ends = [int(one.values[-1]) for one in series]
     said = ", ".join(f"{count:,}{_under(one.label, listed)}" for count, one in zip(ends, series, strict=True))
-    summary = f"Nodes without a pod at the end: {said}." if any(ends) else "At the end every node runs a pod."
-    return over_time(series, listed, "nodes without a pod", summary)
+    summary = f"Empty nodes at the end: {said}." if any(ends) else "At the end no node is empty."
+    return over_time(series, listed, "empty nodes", summary)
 
 
 def evenness(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
@@ -230,41 +235,40 @@ def _evenness(series: Sequence[Series], listed: Sequence[ChartedRun], of: str) -
 def fragmentation(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
     """Fragmentation at the end, by resource."""
     names = [name for name in listed[0].measures if name.startswith("fragmentation_")]
-    data: list[dict[str, Any]] = []
+    data: list[go.Bar | go.Scatter] = []
     rows: list[list[object]] = []
     for place, one in enumerate(listed):
         known = [one.measures.get(name) for name in names]
         values = [None if found is None else found.value for found in known]
         data.append(
-            {
-                "type": "bar",
-                "orientation": "h",
-                "name": one.label,
-                "meta": {"side": place},
-                "y": [what(name.removeprefix("fragmentation_")) for name in names],
-                "x": [None if value is None else round(value, 2) for value in values],
-                "hovertemplate": "%{y}: %{x} %",
-            }
+            go.Bar(
+                orientation="h",
+                name=one.label,
+                meta={"side": place},
+                y=[what(name.removeprefix("fragmentation_")) for name in names],
+                x=[None if value is None else round(value, 2) for value in values],
+                hovertemplate="%{y}: %{x} %",
+            )
         )
         rows.append([one.label, *(amount(found, found.value) if found else None for found in known)])
     if all(value is None for trace in data for value in trace["x"]):
         return None
-    layout = {
-        "height": 90 + 22 * len(names) * len(listed),
-        "barmode": "group",
-        "legend": {**TITLE, "traceorder": "normal"},
-        "showlegend": len(listed) > 1,
-        "hovermode": "closest",
-        "xaxis": {"title": {"text": "% of what is free at the end"}, "range": [0, 100]},
-        "yaxis": {"autorange": "reversed", "automargin": True, "type": "category"},
-        "margin": {"t": 40 if len(listed) > 1 else 12},
-    }
+    layout = go.Layout(
+        height=90 + 22 * len(names) * len(listed),
+        barmode="group",
+        legend={**ABOVE, "traceorder": "normal"},
+        showlegend=len(listed) > 1,
+        hovermode="closest",
+        xaxis={"title": {"text": "% of what is free at the end"}, "range": [0, 100]},
+        yaxis={"autorange": "reversed", "automargin": True, "type": "category"},
+        margin={"t": 40 if len(listed) > 1 else 12},
+    )
     parts = [
         f"{what(name.removeprefix('fragmentation_'))} {_versus([one.measures.get(name) for one in listed])}"
         for name in names
     ]
     head = ["Policy", *(what(name.removeprefix("fragmentation_")) for name in names)]
-    return Chart({"data": data, "layout": layout}, f"Free but of no use at the end: {'; '.join(parts)}.", head, rows)
+    return Chart(figure(data, layout), f"Free but unusable at the end: {'; '.join(parts)}.", head, rows)
 
 
 def _versus(values: Sequence[Measure | None]) -> str:
@@ -278,32 +282,27 @@ def over_time(series: Sequence[Series], listed: Sequence[ChartedRun], unit: str,
     data = []
     for one in series:
         data.append(
-            {
-                "type": "scatter",
-                "mode": "lines" if len(one.times) > 1 else "markers",
-                "name": one.label,
-                "x": np.round(one.times / scale.seconds, 4).tolist(),
-                "y": [None if np.isnan(value) else round(float(value), 2) for value in one.values],
-                "line": {"shape": "hv", "dash": "dot" if one.faint else DASHES[one.side % len(DASHES)]},
-                "meta": {"side": one.side},
-                "hovertemplate": "%{y}",
-            }
+            go.Scatter(
+                name=one.label,
+                x=np.round(one.times / scale.seconds, 4).tolist(),
+                y=[None if np.isnan(value) else round(float(value), 2) for value in one.values],
+                hovertemplate="%{y}",
+                **line_style(one.side, len(one.times), secondary=one.faint, shape="hv"),
+            )
         )
-    layout = {
-        "height": 300,
-        "hovermode": "x unified",
-        "legend": TITLE,
-        "showlegend": len(series) > 1,
-        "xaxis": {**scale.axis(), "range": [0, end / scale.seconds or 1]},
-        "yaxis": {"title": {"text": unit}, "rangemode": "tozero", "automargin": True},
-        "margin": {"t": 60 if len(series) > 1 else 12, "b": 50},
-        "meta": {"scale": scale.seconds},
-    }
+    layout = go.Layout(
+        height=300,
+        hovermode="x unified",
+        legend=ABOVE,
+        showlegend=len(series) > 1,
+        xaxis={**scale.axis(), "range": [0, end / scale.seconds or 1]},
+        yaxis={"title": {"text": unit}, "rangemode": "tozero", "automargin": True},
+        margin={"t": 60 if len(series) > 1 else 12, "b": 50},
+        meta={"scale": scale.seconds},
+    )
     at = np.linspace(0.0, end, MOST_LINES)
     rows: list[list[object]] = [[span(time), *(_value(one, time) for one in series)] for time in at.tolist()]
-    return Chart(
-        {"data": data, "layout": layout}, summary, ["Time", *(f"{one.label} ({unit})" for one in series)], rows
-    )
+    return Chart(figure(data, layout), summary, ["Time", *(f"{one.label} ({unit})" for one in series)], rows)
 
 
 def _value(series: Series, time: float) -> float | None:
@@ -324,11 +323,12 @@ def _under(label: str, listed: Sequence[ChartedRun]) -> str:
 _NOTHING = {
     "wait": "No pod had to be scheduled.",
     "leaving": "No pod had to leave its node.",
-    "use": "Nobody knows what nodes really use: the scenario names no source of use.",
+    "use": "The scenario names no source of use, so nobody knows what nodes really use.",
 }
 _CHARTS: dict[str, Callable[[Sequence[ChartedRun], str], Chart | None]] = {
     "pending": pending,
     "wait": waits,
+    "scaling": replicas,
     "leaving": leaving,
     "nodes": empty,
     "fragmentation": fragmentation,

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.http import QueryDict
 
 from kschedweb.decisions.selectors import policy_choices
 from kschedweb.playground.runs import selectors
-from kschedweb.playground.runs.services import LARGEST_SEED, MOST_POLICIES, MOST_SEEDS
+from kschedweb.playground.runs.services import FEWEST_POLICIES, LARGEST_SEED, MOST_POLICIES, MOST_SEEDS
+from kschedweb.policies.karpenter import selectors as karpenters
+from kschedweb.policies.selectors import DEFAULT_POLICY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,8 +25,8 @@ class _OnScenario(forms.Form):
 
     scenario = forms.ChoiceField(
         label="Scenario",
-        help_text="Unless it says otherwise, pods of its cluster are taken off and placed anew (place: all), so that "
-        "the policy decides about each of them.",
+        help_text="Unless the scenario says otherwise, all pods of its cluster are placed again (place: all), "
+        "so the policy decides about each of them.",
     )
 
     def __init__(self, user: User, *args: Any, revision: ScenarioRevision | None = None, **kwargs: Any) -> None:
@@ -40,58 +43,95 @@ class _OnScenario(forms.Form):
         return self.revisions[self.cleaned_data["scenario"]]
 
 
+NODEPOOLS = (
+    "A policy of kind Karpenter brings and takes nodes, in place of the scenario's own autoscaler. A node joins as "
+    "long after it was asked for as the scenario says, or a minute."
+)
+
+
 class RunForm(_OnScenario):
     policy = forms.ChoiceField(label="Policy")
+    nodepools = forms.ChoiceField(label="NodePools", required=False, help_text=NODEPOOLS)
     seed = forms.IntegerField(
         label="Seed",
         min_value=0,
         max_value=LARGEST_SEED,
         initial=1,
-        help_text="Where the scenario generates pods or deals out recorded use, another seed gives others; elsewhere "
-        "every seed gives the same run.",
+        help_text="If the scenario generates pods or assigns recorded use, each seed gives other pods or use. "
+        "Otherwise every seed gives the same run.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["policy"].choices = policy_choices()  # type: ignore[attr-defined]
+        own = [("", "As the scenario says"), *karpenters.choices()]
+        self.fields["nodepools"].choices = own  # type: ignore[attr-defined]
+
+    @property
+    def chosen(self) -> str:
+        """The policy, with the NodePools that were chosen."""
+        return "+".join(filter(None, (self.cleaned_data["policy"], self.cleaned_data["nodepools"])))
 
 
 class ComparisonForm(_OnScenario):
     """The sentence at the top of a comparison."""
 
-    reference = forms.ChoiceField(label="Reference", help_text="The policy that the others are held against.")
+    reference = forms.ChoiceField(label="Reference", help_text="The policy that the others are compared with.")
     policies = forms.MultipleChoiceField(
         label="Policies",
-        help_text=f"From 1 to {MOST_POLICIES - 1} that are held against the reference.",
+        required=False,
+        help_text=f"From 1 to {MOST_POLICIES - 1} policies to compare with the reference.",
+        widget=forms.CheckboxSelectMultiple,
+    )
+    nodepools = forms.MultipleChoiceField(
+        label="NodePools",
+        required=False,
+        help_text=f"{NODEPOOLS} Each policy is run with each of them.",
         widget=forms.CheckboxSelectMultiple,
     )
     seeds = forms.CharField(
         label="Seeds",
         initial="1",
         max_length=120,
-        help_text=f"Up to {MOST_SEEDS} whole numbers with spaces between. Only a scenario that generates pods, or "
-        "deals out recorded use, has something to draw at random; of every other one the first seed says all.",
+        help_text=f"Up to {MOST_SEEDS} whole numbers, separated by spaces. More than one is useful only if the "
+        "scenario generates pods or assigns recorded use at random.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         choices = policy_choices()
-        for given in (self.initial.get("reference"), *(self.initial.get("policies") or ())):
+        posted = [one for name in ("reference", "policies") for one in self._posted(name) if "+" in one]
+        for given in (self.initial.get("reference"), *(self.initial.get("policies") or ()), *posted):
             if given and given not in dict(choices):
                 choices.append((given, given.replace("@", ", revision ")))
+        self.fields["nodepools"].choices = karpenters.choices()  # type: ignore[attr-defined]
+        usual = (name for name, _ in choices if name.startswith(f"{DEFAULT_POLICY}@"))
+        self.fields["reference"].initial = next(usual, None)
         self.fields["reference"].choices = choices  # type: ignore[attr-defined]
         self.fields["policies"].choices = choices  # type: ignore[attr-defined]
+
+    def _posted(self, name: str) -> list[str]:
+        """What was chosen; with NodePools it is no policy alone, and the service says whether there are both."""
+        return self.data.getlist(name) if isinstance(self.data, QueryDict) else []
 
     def clean_seeds(self) -> list[int]:
         words = self.cleaned_data["seeds"].replace(",", " ").split()
         if not all(word.isascii() and word.isdecimal() and len(word) < 11 for word in words):
-            raise forms.ValidationError("Write whole numbers from 0 on, with spaces between.")
+            raise forms.ValidationError("Enter whole numbers, 0 or more, separated by spaces.")
         return [int(word) for word in words]
 
     @property
     def chosen(self) -> list[str]:
         """The policies, the reference first."""
-        return list(dict.fromkeys([self.cleaned_data["reference"], *self.cleaned_data["policies"]]))
+        policies = dict.fromkeys([self.cleaned_data["reference"], *self.cleaned_data["policies"]])
+        nodepools = self.cleaned_data["nodepools"]
+        return [f"{policy}+{one}" for policy in policies for one in nodepools] if nodepools else list(policies)
+
+    def clean(self) -> dict[str, Any]:
+        data: dict[str, Any] = super().clean() or self.cleaned_data
+        if "policies" in data and not data["policies"] and len(data.get("nodepools") or ()) < FEWEST_POLICIES:
+            self.add_error("policies", "Choose a policy to compare with the reference, or two of the NodePools.")
+        return data
 
 
 class LookForm(forms.Form):

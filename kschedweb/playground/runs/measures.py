@@ -5,20 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kschedweb.engine.studies.gate.verdict import amount as counted
+from kschedweb.engine.studies.gate.verdict import unit_of_change
+from kschedweb.engine.studies.measure.groups import GROUPS, Group, group_of, lead
+from kschedweb.engine.studies.play.outcome import Kind
+from kschedweb.engine.studies.play.successors import latest, scheduled_for
 from kschedweb.playground.runs.clock import Scale, span
 
 if TYPE_CHECKING:
     from kschedweb.engine.studies.play.outcome import Outcome
     from kschedweb.playground.runs.models import Run
 
-SECONDS, PERCENT, POINTS = "s", "%", "points"
-HEAD = ("measure", "value", "unit", "direction")
-COMPARED_HEAD = ("measure", "unit", "direction", "policy", "seed", "value", "engine")
+SECONDS = "s"
+HEAD = ("measure", "group", "value", "unit", "direction")
+COMPARED_HEAD = ("measure", "group", "unit", "direction", "policy", "seed", "value", "engine")
 
 
 @dataclass(frozen=True)
@@ -45,10 +49,43 @@ class Measure:
     def better(self) -> str:
         return self.direction
 
+    @property
+    def group(self) -> Group:
+        return group_of(self.name)
+
+    @property
+    def described(self) -> tuple[str, str, str, str]:
+        """Name, group, unit and better direction."""
+        return self.name, self.group.name, self.unit, self.direction
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data with the name of the group."""
+        return {**vars(self), "group": self.group.name}
+
+
+@dataclass(frozen=True)
+class MeasureGroup:
+    """The measures of a run that belong to one group; ``near`` say nearly the same as one of ``leading``."""
+
+    group: Group
+    leading: list[Measure]
+    near: list[Measure]
+
 
 def kept(run: Run) -> list[Measure]:
     """The measures of a finished run, in order."""
     return [Measure(**entry) for entry in run.summary]
+
+
+def by_group(measures: Sequence[Measure]) -> list[MeasureGroup]:
+    """The measures by group, without empty groups."""
+    names = {one.name for one in measures}
+    found: dict[str, MeasureGroup] = {group.name: MeasureGroup(group, [], []) for group in GROUPS}
+    for one in measures:
+        leads = lead(one.name) == one.name or lead(one.name) not in names
+        of = found[one.group.name]
+        (of.leading if leads else of.near).append(one)
+    return [of for of in found.values() if of.leading]
 
 
 def amount(measure: Measure, value: float | None) -> str:
@@ -60,11 +97,15 @@ def amount(measure: Measure, value: float | None) -> str:
     return counted(value, measure.unit)
 
 
+def distance(measure: Measure, size: float) -> str:
+    """How far two values are apart, with its unit; percentages are points apart."""
+    return amount(replace(measure, unit=unit_of_change(measure.unit)), size)
+
+
 def difference(measure: Measure, change: float) -> str:
-    """A change with its sign and unit; the change of a percentage is in points."""
+    """A change with its sign and unit."""
     sign = "+" if change > 0 else "−" if change < 0 else ""
-    in_points = replace(measure, unit=POINTS) if measure.unit == PERCENT else measure
-    return f"{sign}{amount(in_points, abs(change))}"
+    return f"{sign}{distance(measure, abs(change))}"
 
 
 def plotted(measure: Measure, values: Sequence[float]) -> tuple[str, float]:
@@ -77,21 +118,25 @@ def plotted(measure: Measure, values: Sequence[float]) -> tuple[str, float]:
 
 def rows(run: Run) -> Iterator[tuple[object, ...]]:
     """Rows with the columns of HEAD."""
-    return ((one.name, one.value, one.unit, one.direction) for one in kept(run))
+    return ((one.name, one.group.name, one.value, one.unit, one.direction) for one in kept(run))
 
 
 def sentence(run: Run, outcome: Outcome) -> str:
-    """The outcome of the run in one sentence."""
-    waiting, tried = len(outcome.pending), int((outcome.attempts > 0).sum())
-    placed = int((~np.isnan(outcome.bound) & (outcome.attempts > 0)).sum())
+    """The outcome of the run in one sentence. A pod and those that took its place count once."""
+    last = np.fromiter(latest(outcome).values(), dtype=np.intp)
+    waiting = len(outcome.pending)
+    placed = int((~np.isnan(outcome.bound) & (outcome.attempts > 0))[last].sum())
     name = run.revision.scenario.name
-    if not tried and not waiting:
+    if not placed and not waiting:
         return f"{name}: no pod had to be scheduled"
     if waiting:
-        return f"{waiting:,} of {placed + waiting:,} pods find no node under {run.label} within {span(outcome.end)}"
+        every = int(scheduled_for(outcome)[last].sum())
+        return f"{waiting:,} of {every:,} pods find no node under {run.label} within {span(outcome.end)}"
     took = (outcome.bound - outcome.arrived)[(outcome.attempts > 0) & ~np.isnan(outcome.bound)]
-    forced = len(outcome.forced)
-    later = f"; {forced:,} have to leave it again" if forced else ""
+    kinds = outcome.forced.kind
+    never = int(((kinds == Kind.FAILED) | (kinds == Kind.COLLECTED)).sum())
+    later = f"; {len(kinds) - never:,} had to leave it again" if len(kinds) > never else ""
+    later += f"; {never:,} that name their node do not run there" if never else ""
     return (
         f"All {placed:,} pods find a node under {run.label}, half of them within {span(float(np.median(took)))}{later}"
     )

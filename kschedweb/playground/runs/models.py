@@ -33,10 +33,12 @@ class Run(models.Model):
     position = models.PositiveSmallIntegerField(default=0)  # of its policy in the comparison; 0 is the reference
     revision = models.ForeignKey(ScenarioRevision, on_delete=models.PROTECT, related_name="runs")
     policy = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="runs")
-    label = models.CharField(max_length=120)  # of the policy, such as "default@1"; remains when the policy is deleted
+    label = models.CharField(max_length=160)  # of the policy, such as "default@1"; remains when the policy is deleted
     configuration = models.TextField()  # the policy's document when it was run
     # Its kube-scheduler's start options: the release and feature gates.
     process = models.JSONField(default=dict, db_default={})
+    # A document of kind Karpenter in place of the scenario's autoscaler; "" for that one.
+    autoscaler = models.TextField(blank=True, db_default="")
     seed = models.PositiveIntegerField()
     job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="+")
     engine = models.CharField(max_length=20_000, blank=True)  # the version that ran it, with all gates

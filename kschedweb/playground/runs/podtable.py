@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kschedweb.engine.studies.play.outcome import Kind, Outcome
+from kschedweb.engine.studies.play.outcome import Kind, NodeState, Outcome
 from kschedweb.playground.runs.rows import Rows, arranged
 
 if TYPE_CHECKING:
@@ -15,17 +15,26 @@ if TYPE_CHECKING:
 
 STATES = {
     "running": "on a node",
+    "unknown": "unknown: its node is silent",
     "waiting": "waiting",
     "left": "ended or deleted",
     "preempted": "preempted",
     "evicted": "evicted",
     "lost": "lost with its node",
+    "failed": "failed",
+    "collected": "collected: its node does not exist",
     "ignored": "another scheduler's",
     "to-come": "not there yet",
 }
 _NAMES = list(STATES)
-RUNNING, WAITING, LEFT, PREEMPTED, EVICTED, LOST, IGNORED, TO_COME = range(len(_NAMES))
-_BY_KIND = {Kind.LEFT: LEFT, Kind.PREEMPTED: PREEMPTED, Kind.EVICTED: EVICTED, Kind.NODE_GONE: LOST}
+RUNNING, UNKNOWN, WAITING, LEFT, PREEMPTED, EVICTED, LOST, FAILED, COLLECTED, IGNORED, TO_COME = range(len(_NAMES))
+_BY_KIND = {
+    Kind.LEFT: LEFT,
+    Kind.PREEMPTED: PREEMPTED,
+    Kind.EVICTED: EVICTED,
+    Kind.NODE_GONE: LOST,
+    Kind.FAILED: FAILED,
+}
 ORDERS = ("pod", "state", "node", "arrived", "waited", "tries")
 HEAD = ("pod", "state", "node", "arrived", "bound", "waited", "left", "attempts", "message")
 
@@ -79,7 +88,11 @@ def states(outcome: Outcome, time: float) -> tuple[NDArray[np.int8], NDArray[np.
     for kind, state in _BY_KIND.items():
         why[pods[kinds == kind]] = state
     found[gone & (why >= 0)] = why[gone & (why >= 0)]
+    collected = outcome.forced.pod[outcome.forced.kind == Kind.COLLECTED]
+    found[collected[gone[collected]]] = COLLECTED
     found[placed >= 0] = RUNNING
+    silent = outcome.states([time])[0] == NodeState.UNKNOWN
+    found[(placed >= 0) & np.append(silent, False)[placed]] = UNKNOWN  # of no node, -1, the last entry speaks
     found[~(outcome.arrived <= time)] = TO_COME
     ignored = [outcome.index[name] for name in outcome.ignored if name in outcome.index]
     found[ignored] = IGNORED
@@ -147,6 +160,7 @@ def _time(value: np.float64) -> float | None:
 
 MOVE_HEAD = ("time", "pod", "node", "kind", "text")
 KINDS = {kind: kind.name.lower().replace("_", "-") for kind in Kind}
+TERMINATING = "terminating"  # it had to go, and its node is silent, so that it is there still
 
 
 @dataclass(frozen=True)
@@ -164,19 +178,27 @@ class MoveRow:
 
 
 class MoveList(Rows[MoveRow]):
-    """The log of moves in order; ``forced``: only forced deletions, at the time when they began."""
+    """The log of moves in order; ``forced``: only forced deletions, at the time when they began.
+
+    The log of moves has those of which a silent node did not hear too.
+    """
 
     def __init__(self, outcome: Outcome, forced: bool = False) -> None:
         self.outcome, self.moves = outcome, outcome.forced if forced else outcome.moves
         self.rows = range(len(self.moves))
+        if not forced and len(outcome.unheard):
+            times = np.concatenate([outcome.moves.time, outcome.unheard.time])
+            self.rows = np.argsort(times, kind="stable").tolist()
 
     def row(self, row: int) -> MoveRow:
-        out, moves = self.outcome, self.moves
+        out, moves, unheard = self.outcome, self.moves, row >= len(self.moves)
+        if unheard:
+            moves, row = out.unheard, row - len(moves)
         node, text = int(moves.node[row]), int(moves.text[row])
         return MoveRow(
             round(float(moves.time[row]), 6),
             out.pods[int(moves.pod[row])],
             out.nodes[node] if node >= 0 else "",
-            KINDS[Kind(int(moves.kind[row]))],
+            TERMINATING if unheard else KINDS[Kind(int(moves.kind[row]))],
             out.texts[text] if text >= 0 else "",
         )

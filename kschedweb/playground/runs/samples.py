@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 if TYPE_CHECKING:
+    from kschedweb.engine.state.columns import Codes
     from kschedweb.engine.studies.play.outcome import Outcome
 
-HEAD = ("time", "nodes", "bound", "active", "backing_off", "unschedulable", "gated")
+HEAD = ("time", "nodes", "bound", "active", "backing_off", "unschedulable", "gated", "unknown")
 
 
 class SampleList(Sequence[dict[str, Any]]):
@@ -26,6 +27,13 @@ class SampleList(Sequence[dict[str, Any]]):
     def __getitem__(self, place: slice) -> list[dict[str, Any]]: ...
     def __getitem__(self, place: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
         if isinstance(place, slice):
-            columns = [getattr(self._samples, name)[place].tolist() for name in HEAD]
+            columns = [self._column(name)[place].tolist() for name in HEAD]
             return [dict(zip(HEAD, row, strict=True)) for row in zip(*columns, strict=True)]
         return self[place : place + 1 or None][0]
+
+    def _column(self, name: str) -> Codes:
+        # A run that was stored earlier does not say what is unknown.
+        found: Codes = (
+            self._samples.bound - self._samples.running if name == "unknown" else getattr(self._samples, name)
+        )
+        return found

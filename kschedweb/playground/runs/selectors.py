@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+import numpy as np
 from django.db.models import Count, Prefetch, Q
 from django.http import Http404
 
-from kschedweb.decisions.case import Case
+from kschedweb.decisions.case import AnyCase, case_of
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.releases import load
 from kschedweb.engine.studies.play.deciding import Decided, decide
 from kschedweb.engine.studies.play.outcome import Outcome
-from kschedweb.engine.studies.play.rewind import Rewinds
+from kschedweb.engine.studies.play.rewind import Rewinds, knows
+from kschedweb.engine.studies.prepare.nodes import told_otherwise
+from kschedweb.engine.studies.prepare.prepared import autoscaled
+from kschedweb.jobs.inquiries import deadline
 from kschedweb.jobs.models import ENDED
 from kschedweb.playground.runs.models import Comparison, Difference, Run
 from kschedweb.playground.scenarios.models import ScenarioRevision, readable
 from kschedweb.playground.scenarios.selectors import newest_revisions, prepared, revision_get, scenario_get
+from kschedweb.playground.scenarios.validation import check
+from kschedweb.policies.karpenter.selectors import karpenter_read
 from kschedweb.policies.models import Revision
 from kschedweb.policies.validation import release_of_record
 from kschedweb.web.errors import Conflict, NotFound, Unprocessable
@@ -30,13 +37,18 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.models import User
     from kschedweb.engine.config import Configuration
+    from kschedweb.engine.studies.prepare.prepared import Prepared
+    from kschedweb.jobs.inquiries import Step
     from kschedweb.playground.scenarios.ready import Ready
 
 MOST_CHOICES = 200
+REPLAYED = "Playing the run again: moves of pods"
+PATIENCE = 1.0  # seconds that somebody looks at nothing; what takes longer shows how far it is
 _outcomes: LRU[Outcome] = LRU(16)
 _differences: LRU[list[dict[str, Any]]] = LRU(16)  # by run id, which is never used again
 _rewinds: LRU[Rewinds] = LRU(4)  # 30 MB each where 8,000 pods come to 1,500 nodes
-_decisions: LRU[tuple[Case, Decided]] = LRU(16)
+_autoscaled: LRU[Prepared] = LRU(4)
+_decisions: LRU[tuple[AnyCase, Decided]] = LRU(16)
 LARGE = ("outcome", "configuration", "groups", "revision__text")
 
 
@@ -118,7 +130,7 @@ def difference(found: Difference) -> list[dict[str, Any]]:
     """The changed pods: pod, what, before, after, plugin, lead. Raises Conflict if it is not done."""
     content = Difference.objects.values_list("content", flat=True).get(pk=found.pk)
     if content is None:
-        raise Conflict("How the two runs differ is not worked out yet.")
+        raise Conflict("The comparison of the two runs is not ready yet.")
 
     def read() -> list[dict[str, Any]]:
         decoded: list[dict[str, Any]] = json.loads(gzip.decompress(bytes(content)))
@@ -148,25 +160,73 @@ def configuration(run: Run) -> Configuration:
     """The configuration that was run. Raises Unprocessable if this engine no longer accepts it."""
     loaded = load(run.configuration, release_of_record(run.process))
     if loaded.configuration is None:
-        raise Unprocessable(f"This engine does not take the policy {run.label}: {'; '.join(loaded.errors[:3])}")
+        raise Unprocessable(f"This version does not accept the policy {run.label}: {'; '.join(loaded.errors[:3])}")
     return loaded.configuration
 
 
-def decided(run: Run, pod: str, attempt: int) -> tuple[Case, Decided]:
-    """Compute the decision at try ``attempt`` (from 1) of ``pod`` again. Raises NotFound or Unprocessable."""
+def played(run: Run) -> Prepared:
+    """The scenario of a run as the engine plays it, with the run's own autoscaler. Raises Unprocessable."""
+    scenario = prepared(run.revision, run.seed)
+    if not run.autoscaler:
+        return scenario
+    key = run.revision.scenario_id, run.revision.number, run.seed, run.autoscaler
 
-    def work_out() -> tuple[Case, Decided]:
+    def with_own() -> Prepared:
+        document = check(run.revision.text).document
+        karpenter = karpenter_read(run.autoscaler)
+        return autoscaled(scenario, told_otherwise(document.autoscaler if document else None, karpenter))
+
+    return _autoscaled.get(key, with_own)
+
+
+def decided(run: Run, pod: str, attempt: int, step: Step | None = None) -> tuple[AnyCase, Decided]:
+    """Compute the decision at try ``attempt`` (from 1) of ``pod`` again. Raises NotFound or Unprocessable.
+
+    ``step`` gets the progress; without it NotNow is raised where that takes longer than a request may.
+    """
+
+    def work_out() -> tuple[AnyCase, Decided]:
         try:
-            known, config, scenario = outcome(run), configuration(run), prepared(run.revision, run.seed)
+            known, config, scenario = outcome(run), configuration(run), played(run)
+            say, moves, last = step or deadline(PATIENCE), known.moves.time, _last_try(known, pod)
+            whole = int(np.searchsorted(moves, last, side="right"))
             rewinds = _rewinds.get((run.pk, run.ended_at), lambda: Rewinds(scenario, config, known))
-            found = decide(scenario, config, pod, attempt, outcome=known, rewinds=rewinds)
+            found = decide(
+                scenario,
+                config,
+                pod,
+                attempt,
+                outcome=known,
+                rewinds=rewinds,
+                heard=lambda time: say(REPLAYED, int(np.searchsorted(moves, min(time, last), side="right")), whole),
+            )
         except LookupError as error:
             raise NotFound(f"{error}.") from None
         except CycleError as error:
             raise Unprocessable(f"The scheduling cycle of {pod} fails: {error}") from None
-        return Case(found.snapshot, found.pod, found.scheduler, found.explanation, ""), found
+        return case_of(found.snapshot, found.pod, found.scheduler, found.explanation), found
 
     return _decisions.get((run.pk, pod, attempt), work_out)
+
+
+def soon(run: Run, pod: str, attempt: int) -> bool:
+    """Whether a request may begin with the decision: its try is told by the moves, or comes soon in a replay.
+
+    How long a replay takes goes by how long the run took.
+    """
+    known = outcome(run)
+    row = known.index.get(pod, -1)
+    if (run.pk, pod, attempt) in _decisions.cached() or row < 0 or not known.end:
+        return True
+    told = attempt == known.attempts[row] and knows(known, row)
+    return told or (run.seconds or 0.0) * _last_try(known, pod) / known.end <= PATIENCE
+
+
+def _last_try(known: Outcome, pod: str) -> float:
+    """When ``pod`` was tried last (virtual seconds); the end of the run where that is not known."""
+    row = known.index.get(pod, -1)
+    time = float(known.tries.time[row]) if 0 <= row < len(known.tries.time) else math.nan
+    return known.end if math.isnan(time) else time
 
 
 def forget() -> None:
@@ -174,4 +234,5 @@ def forget() -> None:
     _outcomes.clear()
     _differences.clear()
     _rewinds.clear()
+    _autoscaled.clear()
     _decisions.clear()

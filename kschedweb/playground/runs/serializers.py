@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED
+from kschedweb.engine.studies.measure.groups import GROUPS, lead
 from kschedweb.playground.runs import podtable, selectors
 from kschedweb.playground.runs.comparisons import comparing, moved
 from kschedweb.playground.runs.measures import kept
@@ -45,8 +47,15 @@ class SeedsField(serializers.ListField):
         super().__init__(**{"required": False, "default": [1], "min_length": 1, **options})
 
 
+GROUP = serializers.ChoiceField(
+    choices=[group.name for group in GROUPS],
+    help_text="What the measure is about: whether pods run, disruption, balance, cost or speed.",
+)
+
+
 class MeasureSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
+    group = GROUP
     label = serializers.CharField()  # type: ignore[assignment]
     unit = serializers.CharField()
     direction = serializers.CharField(help_text="`lower` or `higher` is better; `` where neither is.")
@@ -80,17 +89,27 @@ class RunDetailSerializer(RunSerializer):
         fields = (*RunSerializer.Meta.fields, "notes", "measures")
         read_only_fields = fields
 
-    @extend_schema(responses=MeasureSerializer(many=True))
+    @extend_schema_field(MeasureSerializer(many=True))
     def get_measures(self, run: Run) -> list[dict[str, Any]]:
-        return [dict(vars(one)) for one in kept(run)]
+        return [one.to_dict() for one in kept(run)]
 
 
 class RunStartSerializer(AskedSerializer):
     """What to run: under a saved policy, or under a document that is not saved."""
 
-    policy = serializers.CharField(required=False, default="", allow_blank=True, max_length=120)
+    policy = serializers.CharField(
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=160,
+        help_text="As `name` or `name@revision`, perhaps with `+` and one of kind Karpenter.",
+    )
     document = serializers.CharField(
-        required=False, default="", allow_blank=True, max_length=1_000_000, help_text="A KubeSchedulerConfiguration."
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=1_000_000,
+        help_text="A KubeSchedulerConfiguration, or a Policy.",
     )
     seed = serializers.IntegerField(required=False, default=1, min_value=0, max_value=LARGEST_SEED)
 
@@ -148,13 +167,26 @@ class PartSerializer(serializers.Serializer[Any]):
     engine = serializers.CharField(help_text="Empty until it is done.")
 
 
-class ChangeSerializer(serializers.Serializer[Any]):
+class PolicyChangeSerializer(serializers.Serializer[Any]):
+    """Another policy's mean of a measure held against the reference, over the seeds that both have."""
+
+    policy = serializers.CharField()
+    change = serializers.FloatField(help_text="In the unit of the measure; of a percentage, in points.")
+    noise_floor = serializers.FloatField(help_text="A smaller change is no difference.")
+    differs = serializers.BooleanField()
+    better = serializers.BooleanField(allow_null=True, help_text="Null where nothing differs or neither is better.")
+
+
+class ComparedMeasureSerializer(serializers.Serializer[Any]):
     """A measure: by policy the values of each seed, the reference first."""
 
     name = serializers.CharField()
+    group = GROUP
+    like = serializers.CharField(help_text="The measure that says nearly the same and leads; itself if it leads.")
     unit = serializers.CharField()
     direction = serializers.CharField()
     values = serializers.ListField(child=serializers.DictField(child=serializers.FloatField()))
+    changes = PolicyChangeSerializer(many=True, help_text="Of every policy but the reference.")
 
 
 class ComparisonDetailSerializer(ComparisonSerializer):
@@ -171,20 +203,33 @@ class ComparisonDetailSerializer(ComparisonSerializer):
     def get_policies(self, found: Comparison) -> list[str]:
         return [side.label for side in comparing.sides(found)]
 
-    @extend_schema(responses=PartSerializer(many=True))
+    @extend_schema_field(PartSerializer(many=True))
     def get_runs(self, found: Comparison) -> list[dict[str, Any]]:
         return [{name: getattr(run, field) for name, field in PART.items()} for run in found.runs.all()]
 
-    @extend_schema(responses=ChangeSerializer(many=True))
+    @extend_schema_field(ComparedMeasureSerializer(many=True))
     def get_measures(self, found: Comparison) -> list[dict[str, Any]]:
+        sides = comparing.sides(found)
         return [
             {
                 "name": line.measure.name,
+                "group": line.measure.group.name,
+                "like": lead(line.measure.name),
                 "unit": line.measure.unit,
                 "direction": line.measure.direction,
                 "values": [{str(seed): value for seed, value in named.items()} for named in line.values],
+                "changes": [
+                    {
+                        "policy": side.label,
+                        "change": change.found.change,
+                        "noise_floor": change.found.floor,
+                        "differs": change.differs,
+                        "better": change.better,
+                    }
+                    for side, change in zip(sides[1:], line.changes, strict=True)
+                ],
             }
-            for line in comparing.lines(comparing.sides(found), list(selectors.difference_list(found)))
+            for line in comparing.lines(sides, list(selectors.difference_list(found)))
         ]
 
     def get_sentence(self, found: Comparison) -> str:
@@ -197,10 +242,11 @@ class ComparisonStartSerializer(AskedSerializer):
     """What to compare; the first policy is the reference."""
 
     policies = serializers.ListField(
-        child=serializers.CharField(max_length=120),
+        child=serializers.CharField(max_length=160),
         min_length=FEWEST_POLICIES,
         max_length=MOST_POLICIES,
-        help_text="As `name` or `name@revision`.",
+        help_text="As `name` or `name@revision`; with `+` and one of kind Karpenter, that takes the place of the "
+        "scenario's autoscaler.",
     )
     seeds = SeedsField(max_length=MOST_SEEDS)
     title = serializers.CharField(required=False, default="", allow_blank=True, max_length=200)
@@ -217,21 +263,64 @@ class RunPodSerializer(serializers.Serializer[Any]):
     waited = serializers.FloatField(allow_null=True)
     left = serializers.FloatField(allow_null=True)
     attempts = serializers.IntegerField()
-    message = serializers.CharField(help_text="What the scheduler said when a try failed last.")
+    message = serializers.CharField(
+        help_text="What the scheduler said when a try failed last, or the kubelet of a pod that failed."
+    )
+
+
+class RunDecisionSerializer(serializers.Serializer[Any]):
+    """A try of a pod in a run: what the run made of it, and every verdict and score on all nodes of then."""
+
+    run = serializers.UUIDField()
+    policy = serializers.CharField(help_text="As the run names it.")
+    pod = serializers.CharField()
+    attempt = serializers.IntegerField()
+    attempts = serializers.IntegerField()
+    time = serializers.FloatField(help_text="Seconds in the simulation.")
+    node = serializers.CharField(allow_blank=True, help_text="Where the run put it; '' for nowhere.")
+    nominated = serializers.CharField(allow_blank=True, help_text="The node on which room is made for it.")
+    victims = serializers.ListField(child=serializers.CharField(), help_text="Pods that have to go from there.")
+    evaluated = serializers.IntegerField(help_text="Nodes that the run looked at; the decision looks at all.")
+    feasible = serializers.IntegerField(help_text="Nodes that it found.")
+    decision = serializers.DictField(
+        child=serializers.JSONField(), help_text="Verdicts and scores, with the keys of a pod's decision in a cluster."
+    )
 
 
 class RunMoveSerializer(serializers.Serializer[Any]):
-    """A pod coming to a node, or leaving it."""
+    """A pod coming to a node, or leaving it; `terminating`: it had to go, and its node is silent."""
 
     time = serializers.FloatField()
     pod = serializers.CharField()
     node = serializers.CharField()
-    kind = serializers.ChoiceField(choices=list(podtable.KINDS.values()))
+    kind = serializers.ChoiceField(choices=[*podtable.KINDS.values(), podtable.TERMINATING])
     text = serializers.CharField()
 
 
+class RunScalingSerializer(serializers.Serializer[Any]):
+    """A workload that asks for another number of pods."""
+
+    time = serializers.FloatField()
+    workload = serializers.CharField()
+    before = serializers.IntegerField()
+    after = serializers.IntegerField()
+    reason = serializers.CharField()
+
+
+class RunDeedSerializer(serializers.Serializer[Any]):
+    """A node that the autoscaler asked for, or deleted."""
+
+    time = serializers.FloatField()
+    what = serializers.ChoiceField(choices=(LAUNCHED, REMOVED))
+    node = serializers.CharField()
+    text = serializers.CharField(help_text="As what it was asked for, or why it was deleted.")
+
+
 class RunSampleSerializer(serializers.Serializer[Any]):
-    """How things stood at a time: nodes, bound pods, and waiting pods by queue."""
+    """How things stood at a time: nodes, bound pods, and waiting pods by queue.
+
+    `unknown` of the bound pods are on silent nodes.
+    """
 
     time = serializers.FloatField()
     nodes = serializers.IntegerField()
@@ -240,6 +329,7 @@ class RunSampleSerializer(serializers.Serializer[Any]):
     backing_off = serializers.IntegerField()
     unschedulable = serializers.IntegerField()
     gated = serializers.IntegerField()
+    unknown = serializers.IntegerField()
 
 
 class MovedSerializer(serializers.Serializer[Any]):
@@ -254,83 +344,5 @@ class MovedSerializer(serializers.Serializer[Any]):
     said = serializers.CharField(help_text="The scheduler's message, or why no plugin can be named.")
     seed = serializers.IntegerField()
     policy = serializers.CharField()
-
-
-class ReportBaseSerializer(serializers.Serializer[Any]):
-    """What the scenario starts from; all null for an imagined cluster."""
-
-    snapshot = serializers.CharField(allow_null=True)
-    cluster = serializers.CharField(allow_null=True)
-    taken_at = serializers.DateTimeField(allow_null=True)
-
-
-class ReportScenarioSerializer(serializers.Serializer[Any]):
-    id = serializers.UUIDField()
-    name = serializers.CharField()
-    revision = serializers.IntegerField()
-    description = serializers.CharField()
-
-
-class ReportRunSerializer(serializers.Serializer[Any]):
-    id = serializers.UUIDField()
-    policy = serializers.CharField()
-    seed = serializers.IntegerField()
-    virtual_seconds = serializers.FloatField(allow_null=True)
-    seconds = serializers.FloatField(allow_null=True)
-    ended_at = serializers.DateTimeField(allow_null=True)
-    engine = serializers.CharField(help_text="The version of kschedweb, and the kube-scheduler it stands for.")
-
-
-class ReportValueSerializer(serializers.Serializer[Any]):
-    policy = serializers.CharField()
-    seed = serializers.IntegerField()
-    value = serializers.FloatField(allow_null=True)
-    text = serializers.CharField()
-
-
-class ReportMeasureSerializer(serializers.Serializer[Any]):
-    name = serializers.CharField()
-    label = serializers.CharField()  # type: ignore[assignment]
-    unit = serializers.CharField()
-    better = serializers.CharField()
-    sentence = serializers.CharField()
-    values = ReportValueSerializer(many=True)
-
-
-class ReportListSerializer(serializers.Serializer[Any]):
-    """A list of pods, of which the first are here."""
-
-    name = serializers.CharField()
-    total = serializers.IntegerField()
-    rows = serializers.ListField(child=serializers.DictField())
-
-
-class ReportDocumentSerializer(serializers.Serializer[Any]):
-    name = serializers.CharField()
-    text = serializers.CharField()
-    whole = serializers.BooleanField()
-
-
-class RunReportSerializer(serializers.Serializer[Any]):
-    """A run or a comparison with all that is needed to judge it."""
-
-    kind = serializers.ChoiceField(choices=["RunReport", "ComparisonReport"])
-    title = serializers.CharField()
-    address = serializers.CharField()
-    made_at = serializers.DateTimeField()
-    scenario = ReportScenarioSerializer()
-    base = ReportBaseSerializer()
-    policies = serializers.ListField(child=serializers.CharField())
-    seeds = serializers.ListField(child=serializers.IntegerField())
-    seed_decides = serializers.ListField(child=serializers.CharField())
-    engine = serializers.ListField(child=serializers.CharField())
-    feature_gates = serializers.CharField()
-    runs = ReportRunSerializer(many=True)
-    name = serializers.CharField(required=False, help_text="Of a comparison.")
-    simulated = serializers.ListField(child=serializers.CharField())
-    not_simulated = serializers.ListField(child=serializers.CharField())
-    notes = serializers.ListField(child=serializers.CharField())
-    notes_total = serializers.IntegerField()
-    measures = ReportMeasureSerializer(many=True)
-    lists = ReportListSerializer(many=True)
-    documents = ReportDocumentSerializer(many=True)
+    before_pod = serializers.CharField(help_text="Who had its place last under the reference: it, or a replacement.")
+    after_pod = serializers.CharField(help_text="Who had its place last under the policy.")

@@ -6,7 +6,7 @@ import gzip
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
@@ -14,7 +14,7 @@ from django.http import Http404
 from django.utils import timezone
 
 from kschedweb.accounts import audit
-from kschedweb.decisions.selectors import profiles_named
+from kschedweb.decisions.selectors import revision_named
 from kschedweb.engine.releases import load
 from kschedweb.engine.simulation import SimulationError
 from kschedweb.engine.studies.compare.comparison import compare
@@ -26,8 +26,10 @@ from kschedweb.playground.runs import selectors
 from kschedweb.playground.runs.comparisons import chance
 from kschedweb.playground.runs.maps import nodes
 from kschedweb.playground.runs.models import Comparison, Difference, Run
-from kschedweb.playground.scenarios import selectors as scenarios
-from kschedweb.policies.validation import check, release_of, settled
+from kschedweb.policies.files import with_files
+from kschedweb.policies.karpenter import selectors as karpenters
+from kschedweb.policies.kinds import check_either, process_of_text
+from kschedweb.policies.validation import release_of_record, settled
 from kschedweb.web.errors import ApplicationError, Conflict, NotFound, Unprocessable
 
 if TYPE_CHECKING:
@@ -41,26 +43,46 @@ Step = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class RunPolicy:
-    """A policy to run: its label, its document, its process, and its revision (``None``: not saved)."""
+    """A policy to run: its label, its document, its process, and its revision (``None``: not saved).
+
+    ``autoscaler`` is a document of kind Karpenter in place of the scenario's autoscaler, "" for that one.
+    """
 
     label: str
     document: str
     process: Mapping[str, Any]
     revision: Revision | None
+    autoscaler: str = ""
 
 
 def _entry(named: str, path: str) -> RunPolicy:
-    """The saved policy ``name`` or ``name@revision``. Raises ApplicationError if the engine does not accept it."""
+    """The saved policy ``name`` or ``name@revision``, perhaps with "+" and one of kind Karpenter.
+
+    Raises ApplicationError if the engine does not accept it.
+    """
+    scheduling, plus, karpenter = named.partition("+")
+    entry = _scheduling(scheduling, path)
+    if not plus:
+        return entry
     try:
-        revision = profiles_named(named, path)
+        nodes = karpenters.revision_named(karpenter, path)
+    except Http404:
+        raise ApplicationError.at(path, f"There is no policy {karpenter[:120]}.") from None
+    karpenters.karpenter_of(nodes)
+    return replace(entry, label=f"{entry.label}+{nodes.policy.name}@{nodes.number}", autoscaler=nodes.document)
+
+
+def _scheduling(named: str, path: str) -> RunPolicy:
+    try:
+        revision = revision_named(named, path)
     except (Http404, NotFound):
         raise ApplicationError.at(path, f"There is no policy {named[:120]}.") from None
-    label = f"{revision.policy.name}@{revision.number}"
-    return RunPolicy(label, _checked(revision.document, revision.process, label, path), revision.process, revision)
+    label, process = f"{revision.policy.name}@{revision.number}", revision.policy.dialect.settled(revision.process)
+    return RunPolicy(label, _checked(revision.document, process, label, path), process, revision)
 
 
 def _checked(document: str, process: Mapping[str, Any], label: str, path: str) -> str:
-    found = load(document, release_of(process))
+    found = load(document, release_of_record(process))
     if found.configuration is None:
         raise ApplicationError.at(path, f"{label}: {'; '.join(found.errors[:3])}")
     return document
@@ -70,7 +92,7 @@ def seeds_checked(seeds: Sequence[int], most: int = MOST_SEEDS) -> list[int]:
     """``seeds`` without repetitions. Raises ApplicationError for more than ``most`` seeds, or none."""
     listed = list(dict.fromkeys(seeds))
     if not 1 <= len(listed) <= most or not all(0 <= seed <= LARGEST_SEED for seed in listed):
-        raise ApplicationError.at("seeds", f"Name from 1 to {most} whole numbers from 0 on.")
+        raise ApplicationError.at("seeds", f"Enter from 1 to {most} whole numbers, 0 or more.")
     return listed
 
 
@@ -86,9 +108,11 @@ def run_start(
 ) -> Run:
     """Start a run under a saved ``policy`` ("name", "name@revision"), or under an unsaved ``document``."""
     if document:
-        if check(document).secrets:
-            raise ApplicationError.at("document", "The policy holds a private key or a token: leave it out.")
-        entry = RunPolicy(label or "not saved", _checked(document, {}, label or "The policy", "document"), {}, None)
+        if check_either(document).secrets:
+            raise ApplicationError.at("document", "The policy contains a private key or a token: leave it out.")
+        process = process_of_text(document) or settled(with_files(document, {}))
+        checked = _checked(document, process, label or "The policy", "document")
+        entry = RunPolicy(label or "not saved", checked, process, None)
     else:
         entry = _entry(policy, "policy")
     run = _run(user, revision, entry, seeds_checked([seed])[0])
@@ -98,14 +122,21 @@ def run_start(
 
 @transaction.atomic
 def comparison_start(
-    *, user: User | None, revision: ScenarioRevision, policies: Sequence[str], seeds: Sequence[int], title: str = ""
+    *,
+    user: User | None,
+    revision: ScenarioRevision,
+    policies: Sequence[str | RunPolicy],
+    seeds: Sequence[int],
+    title: str = "",
 ) -> Comparison:
-    """Start a run for each policy ("name" or "name@revision"; the first is the reference) with each seed.
+    """Start a run for each policy ("name", "name@revision", or one that is not saved) with each seed.
 
-    If nothing in the scenario is random, only the first seed is run, because all others give the same run.
+    The first policy is the reference. If nothing in the scenario is random, only the first seed is run, because all
+    others give the same run.
     """
-    entries = [_entry(named, "policies") for named in dict.fromkeys(policies)]
-    if not FEWEST_POLICIES <= len({entry.label for entry in entries}) <= MOST_POLICIES:
+    found = (_entry(one, "policies") if isinstance(one, str) else one for one in policies)
+    entries = list({entry.label: entry for entry in found}.values())
+    if not FEWEST_POLICIES <= len(entries) <= MOST_POLICIES:
         raise ApplicationError.at("policies", f"Choose from {FEWEST_POLICIES} to {MOST_POLICIES} different policies.")
     listed = seeds_checked(seeds)
     if not chance.drawn(revision.document):
@@ -134,7 +165,8 @@ def _run(
         policy=entry.revision,
         label=entry.label,
         configuration=entry.document,
-        process=settled(entry.process),
+        process=dict(entry.process),
+        autoscaler=entry.autoscaler,
         seed=seed,
         created_by=user,
     )
@@ -157,13 +189,13 @@ def run_do(*, run: Run, step: Step) -> dict[str, Any]:
 def _play(run: Run, step: Step) -> None:
     begun = time.monotonic()
     step("Reading the scenario", 0, 0)
-    prepared = scenarios.prepared(run.revision, run.seed)
+    prepared = selectors.played(run)
 
     def progress(now: float, decided: int, known: int) -> None:
         if decided < known:
             step("Pods decided:", decided, known)
         elif prepared.until is None:
-            step("All pods decided, playing on until nothing is left to happen", 0, 0)
+            step("All pods decided, playing until nothing more happens", 0, 0)
         else:
             step("All pods decided, minutes played:", int(now / 60), int(prepared.until / 60))
 
@@ -207,7 +239,7 @@ def difference_do(*, difference: Difference, step: Step) -> dict[str, Any]:
     """Find the pods with other nodes and the plugins that moved them, and store them as gzipped JSON."""
     reference, other = difference.against, difference.run
     step("Comparing", 0, 0)
-    prepared = scenarios.prepared(reference.revision, reference.seed)
+    prepared, second = selectors.played(reference), selectors.played(other)
 
     def progress(now: float, explained: int, known: int) -> None:
         step("Moved pods explained:", explained, known)
@@ -218,6 +250,7 @@ def difference_do(*, difference: Difference, step: Step) -> dict[str, Any]:
         prepared,
         selectors.configuration(reference),
         selectors.configuration(other),
+        second_prepared=second,
         progress=progress,
     )
     content = [
@@ -263,7 +296,7 @@ def comparison_cancel(*, user: User | None, comparison: Comparison) -> int:
 def comparison_delete(*, user: User | None, comparison: Comparison) -> None:
     """Delete a comparison with its runs. Raises Conflict while one of them goes on."""
     if any(not selectors.finished(run) for run in comparison.runs.select_related("job").defer(*selectors.LARGE[:3])):
-        raise Conflict("A run of this comparison goes on: cancel it first.")
+        raise Conflict("A run of this comparison is still going: cancel it first.")
     audit.record(user, "comparison.deleted", comparison, comparison.title)
     comparison.delete()
 
@@ -274,6 +307,6 @@ def run_delete(*, user: User | None, run: Run) -> None:
     if run.comparison_id is not None:
         raise Conflict("The run belongs to a comparison: delete that.")
     if not selectors.finished(run):
-        raise Conflict("The run goes on: cancel its job first.")
+        raise Conflict("The run is still going: cancel its job first.")
     audit.record(user, "run.deleted", run, f"{run.revision.scenario.name} under {run.label}")
     run.delete()

@@ -11,19 +11,24 @@ from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb.accounts.permissions import owned, requires
 from kschedweb.accounts.roles import Action, may, may_change
-from kschedweb.decisions.decision import Decision
+from kschedweb.decisions.inquiring.views import kept_decision
+from kschedweb.decisions.models import Question
 from kschedweb.decisions.shown import cell, decided
 from kschedweb.playground.runs import (
     charts,
+    deciding,
+    deeds,
     measures,
     podtable,
     samples,
+    scaling,
     selectors,
     services,
 )
 from kschedweb.playground.runs.comparisons import (
     chance,
 )
+from kschedweb.playground.runs.deeds import DeedList
 from kschedweb.playground.runs.family_charts import ChartedRun, family_charts
 from kschedweb.playground.runs.forms import LookForm, RunForm
 from kschedweb.playground.runs.links import carried
@@ -40,6 +45,8 @@ from kschedweb.playground.runs.reports.report_file import report_response
 from kschedweb.playground.runs.samples import SampleList
 from kschedweb.web.errors import ApplicationError, NotFound
 from kschedweb.web.exports import FORMATS, export
+from kschedweb.web.heavy import heavy
+from kschedweb.web.news import announced, numbered_page
 from kschedweb.web.nodemap.nodemap import PODS
 from kschedweb.web.pages import add_errors, done, part
 
@@ -51,10 +58,13 @@ if TYPE_CHECKING:
     from django.http.response import HttpResponseBase
 
     from kschedweb.accounts.typing import PageRequest
+    from kschedweb.decisions.presentation import Presentation
+    from kschedweb.engine.studies.play.deciding import Decided
     from kschedweb.engine.studies.play.outcome import Outcome
     from kschedweb.playground.runs.models import Run
     from kschedweb.playground.scenarios.models import ScenarioRevision
 
+ABSENT = "The cluster at that time had no node"
 PAGE_SIZE, EVENTS_SHOWN, MOST_NAMES = 50, 50, 1000
 SPEEDS = (120, 60, 20, 10, 5)  # seconds for which the player plays a whole run
 KEPT_BY_PLAYER = ("show", "by", "group", "focus", "node", "find", "other", "state", "search", "ordering", "speed")
@@ -62,11 +72,12 @@ KEPT_BY_PLAYER = ("show", "by", "group", "focus", "node", "find", "other", "stat
 
 @require_safe
 @requires(Action.VIEW)
+@announced
 def runs(request: PageRequest) -> HttpResponse:
     listed = selectors.run_list(request.user)
     if request.GET.get("alone"):
         listed = listed.filter(comparison=None)
-    page = Paginator(listed, PAGE_SIZE).get_page(request.GET.get("page"))
+    page = numbered_page(request, listed)
     return render(request, "playground/runs/list.html", {"page": page})
 
 
@@ -82,7 +93,7 @@ def new(request: PageRequest) -> HttpResponse:
             try:
                 asked = form.cleaned_data
                 made = services.run_start(
-                    user=request.user, revision=form.revision, policy=asked["policy"], seed=asked["seed"]
+                    user=request.user, revision=form.revision, policy=form.chosen, seed=asked["seed"]
                 )
                 return redirect("run", made.pk)
             except ApplicationError as error:
@@ -122,11 +133,13 @@ def run(request: PageRequest, run_id: UUID) -> HttpResponseBase:
         return render(request, "playground/runs/pods.html", context | part)
     context |= _timeline(request, found, outcome, look) | _listed(request, outcome, pods)
     kept = measures.kept(found)
-    shown = ChartedRun(found.label, outcome, {one.name: one for one in kept})
+    families = family_charts([ChartedRun(found.label, outcome, {one.name: one for one in kept})], look.key)
     context |= {
         "sentence": measures.sentence(found, outcome),
-        "measures": kept,
-        "families": family_charts([shown], look.key),
+        "measured": [
+            (of, [one for one in families if one.family.group == of.group.name]) for of in measures.by_group(kept)
+        ],
+        "families": families,
         "drawn": chance.drawn(found.revision.document),
     }
     return render(request, "playground/runs/run.html", context)
@@ -176,6 +189,12 @@ def _listed(request: HttpRequest, outcome: Outcome, pods: PodList) -> dict[str, 
         "all_pods": len(outcome.pods),
         "forced": forced[:EVENTS_SHOWN],
         "forced_count": len(forced),
+        "scalings": scaling.ScalingList(outcome)[:EVENTS_SHOWN],
+        "scalings_count": len(outcome.scalings.time),
+        "scaled": outcome.scaled,
+        "autoscaled": outcome.prices.size > 0,
+        "deeds": DeedList(outcome)[:EVENTS_SHOWN],
+        "deeds_count": len(outcome.deeds),
         **carried(request, "at", "show", "by", "group", "focus", "find", "speed"),
     }
 
@@ -187,6 +206,11 @@ def _export(form: str, of: str, found: Run, outcome: Outcome, pods: PodList) -> 
         return export(
             form, f"run-{found.pk}-samples", samples.HEAD, (list(row.values()) for row in SampleList(outcome))
         )
+    if of == "scalings":
+        rows = (row.cells() for row in scaling.ScalingList(outcome))
+        return export(form, f"run-{found.pk}-scalings", scaling.HEAD, rows)
+    if of == "deeds":
+        return export(form, f"run-{found.pk}-deeds", deeds.HEAD, (row.cells() for row in DeedList(outcome)))
     if of == "measures":
         return export(form, f"run-{found.pk}-measures", measures.HEAD, measures.rows(found))
     return export(form, f"run-{found.pk}-pods", podtable.HEAD, (row.cells() for row in pods))
@@ -207,10 +231,11 @@ def report(request: PageRequest, run_id: UUID) -> HttpResponseBase:
 @requires(Action.EDIT)
 def delete(request: PageRequest, run_id: UUID) -> HttpResponse:
     found = owned(request.user, selectors.run_get(request.user, run_id), "a run", "delete")
-    gone = done(request, lambda: services.run_delete(user=request.user, run=found), "The run is deleted.")
+    gone = done(request, lambda: services.run_delete(user=request.user, run=found), "Run deleted.")
     return redirect("runs") if gone else redirect("run", run_id)
 
 
+@heavy
 @require_safe
 @requires(Action.VIEW)
 def decision(request: PageRequest, run_id: UUID, namespace: str, pod: str) -> HttpResponse:
@@ -219,25 +244,34 @@ def decision(request: PageRequest, run_id: UUID, namespace: str, pod: str) -> Ht
     outcome = selectors.outcome(found)
     key = f"{namespace}/{pod}"
     if key not in outcome.index:
-        raise NotFound(f"The run knows no pod {key[:300]}.")
+        raise NotFound(f"The run has no pod {key[:300]}.")
     row = PodList(outcome, outcome.end).of(key)
     context: dict[str, Any] = {"run": found, "row": row, "pod_name": pod, "namespace_name": namespace}
+    only_cell = bool(getattr(request, "htmx", False)) and request.htmx.target == "cell"
+
+    def made(shown: Presentation, tried: Decided) -> dict[str, Any]:
+        found = cell(request, shown) if only_cell else decided(request, shown, ABSENT)
+        return found | {"tried": deciding.placed(tried), "classic": shown.algorithm}
+
+    def read(question: Question, content: dict[str, Any]) -> dict[str, Any]:
+        return kept_decision(request, question, content, ABSENT) | {
+            name: content[name] for name in ("tried", "classic")
+        }
+
     try:
-        case, tried = selectors.decided(found, key, _attempt(request, row.attempts))
+        answer = deciding.decision_sought(request.user, found, key, _attempt(request, row.attempts), made, read)
     except ApplicationError as error:
         return render(request, "playground/runs/decision.html", {**context, "error": error})
-    shown = Decision(case)
-    if getattr(request, "htmx", False) and request.htmx.target == "cell":
-        return render(request, "decisions/arithmetic.html", cell(request, shown))
+    if isinstance(answer, Question):
+        return redirect("decision-answer", answer.pk)
+    if only_cell:
+        return render(request, "decisions/arithmetic.html", answer)
+    tried, explanation = answer["tried"], answer["explanation"]
     context |= {
-        "time": tried.time,
-        "placement": tried.placement,
-        "other_choice": tried.placement.node and tried.placement.node != shown.explanation.node,
-        "attempt": tried.attempt,
-        "attempts": row.attempts,
-        "names": shown.explanation.nodes[:MOST_NAMES],
-        **carried(request, "stage", "page", "attempt", name="base_query"),
-        **decided(request, shown, "The cluster then had no node"),
+        "other_choice": tried["node"] and tried["node"] != explanation.node,
+        "names": explanation.nodes[:MOST_NAMES],
+        **carried(request, "stage", "verdict", "sort", "columns", "page", "attempt", name="base_query"),
+        **answer,
     }
     return render(request, "playground/runs/decision.html", context)
 

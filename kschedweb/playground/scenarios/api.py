@@ -39,7 +39,7 @@ from kschedweb.playground.scenarios.validation import check
 from kschedweb.policies.revisions.api import RANGE, compared, numbered_answer, saved_answer, saved_as
 from kschedweb.policies.revisions.lines import unified
 from kschedweb.web.pages import part
-from kschedweb.web.preconditions import IF_MATCH, expected
+from kschedweb.web.preconditions import IF_MATCH, expected, if_match
 from kschedweb.web.rest import IdempotencyMixin, validated
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class ScenarioDetail(APIView):
         """One scenario; the ETag is the number of its newest revision."""
         return _scenario_answer(request, scenario_id)
 
-    @extend_schema(request=ScenarioPatchSerializer, parameters=[IF_MATCH], responses=ScenarioSerializer)
+    @extend_schema(request=ScenarioPatchSerializer, parameters=[if_match(required=False)], responses=ScenarioSerializer)
     def patch(self, request: ApiRequest, scenario_id: UUID) -> Response:
         """Share a scenario or not, and rename it; a new name needs `If-Match`, since it makes a revision."""
         data = validated(ScenarioPatchSerializer, request.data)
@@ -198,7 +198,9 @@ class ScenarioValidate(APIView):
     def post(self, request: ApiRequest) -> Response:
         """Ask what is wrong with a document; nothing is saved. 200 for a refused document as well."""
         checked = check(validated(ScenarioValidateSerializer, request.data)["document"])
-        return Response({"valid": checked.valid, "errors": [problem.as_dict() for problem in checked.problems]})
+        found = {"errors": checked.problems, "warnings": checked.warnings}
+        told = {name: [problem.as_dict() for problem in problems] for name, problems in found.items()}
+        return Response({"valid": checked.valid, **told})
 
 
 class RawFile(parsers.BaseParser):
@@ -224,7 +226,7 @@ class ScenarioImport(IdempotencyMixin, APIView):
             imported = transfer.read("The body", content, limit=settings.UPLOAD_LIMIT)
             made = services.scenario_import(imported=imported, author=request.user)
         answer = _scenario_answer(request, made.pk, made=True)
-        answer.data["remarks"] = imported.remarks
+        answer.data["remarks"] = imported.said
         return answer
 
 

@@ -1,9 +1,9 @@
 from django.apps import AppConfig
 
-from kschedweb.web import navigation
-from kschedweb.web.navigation import Entry
-
-PLAYGROUND = ("scenario", "run", "comparison", "sweep", "capacity", "gate", "move", "experiment", "recording")
+from kschedweb.web import actions, navigation
+from kschedweb.web.actions import PaletteAction
+from kschedweb.web.navigation import Entry, Group
+from kschedweb.web.translating import gettext_lazy as _
 
 
 class ScenariosConfig(AppConfig):
@@ -11,5 +11,9 @@ class ScenariosConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        navigation.register(navigation.MAIN, Entry("Playground", "flask-conical", "scenarios", 70, stems=PLAYGROUND))
-        navigation.register(navigation.PLAYGROUND, Entry("Scenarios", "", "scenarios", 10, stems=("scenario",)))
+        navigation.register(Group.WHAT_IF, Entry(_("Scenarios"), "flask-conical", "scenarios", 10, stems=("scenario",)))
+        actions.register(
+            PaletteAction(
+                _("New scenario"), "flask-conical", "scenario-new", "create what if", action="edit", place=40
+            ),
+        )

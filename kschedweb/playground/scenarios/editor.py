@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kschedweb.engine.documents.marked import DocumentError, MarkedProblem, normalised, parse
 from kschedweb.playground.scenarios import form
 from kschedweb.playground.scenarios.validation import Checked, check
+from kschedweb.policies.editing.editor import state
 
 if TYPE_CHECKING:
     from kschedweb.playground.scenarios.form import ScenarioForm
@@ -44,11 +45,7 @@ class Editor:
     @property
     def state(self) -> dict[str, Any]:
         """The state for the page's script."""
-        errors = [
-            {"line": one.line, "column": one.column, "endColumn": one.end_column, "message": one.message}
-            for one in self.checked.problems
-        ]
-        return {"document": self.document, "errors": errors, "warnings": []}
+        return state(self.document, self.checked.problems, self.checked.warnings)
 
 
 def opened(document: str, choices: Choices) -> Editor:

@@ -23,6 +23,9 @@ _WORDS: dict[type[events.Event], tuple[str, str]] = {
     events.NodeChanges: ("node is changed", "nodes are changed"),
     events.NodeDrains: ("node is drained", "nodes are drained"),
     events.NodeFallsSilent: ("node falls silent", "nodes fall silent"),
+    events.ScalerComes: ("workload is scaled by its load or by cron", "workloads are scaled by their load or by cron"),
+    events.WorkloadScales: ("scaled workload is scaled by hand", "scaled workloads are scaled by hand"),
+    events.WorkloadLeaves: ("scaled workload is deleted", "scaled workloads are deleted"),
 }
 _USED = {
     "none": "nothing is measured; annotations of nodes count as they are",

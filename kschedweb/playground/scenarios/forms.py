@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 
+from kschedweb.clusters.prices.selectors import prices_part
 from kschedweb.engine.documents.marked import as_yaml
 from kschedweb.playground.scenarios import selectors
 from kschedweb.playground.scenarios.form import EMPTY
@@ -20,13 +21,26 @@ COPY = "copy:"
 class ScenarioCreateForm(forms.Form):
     """A new scenario from a snapshot, a copy of another one, or an empty cluster."""
 
-    name = forms.CharField(max_length=NAME_LIMIT, help_text="How lists call it, such as “a zone fails at noon”.")
-    description = forms.CharField(max_length=500, required=False, help_text="What it asks, in a sentence.")
-    start = forms.ChoiceField(label="Start from", help_text="The cluster as it was read at that time; changes follow.")
+    name = forms.CharField(max_length=NAME_LIMIT, help_text="Shown in lists, such as “a zone fails at noon”.")
+    description = forms.CharField(
+        max_length=500, required=False, help_text="The question that it answers, in a sentence."
+    )
+    start = forms.ChoiceField(
+        label="Start from", help_text="The cluster as it was read at that time. Changes come on top."
+    )
+    cordon = forms.CharField(
+        label="Nodes to cordon at the start",
+        required=False,
+        max_length=100_000,
+        widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
+        help_text="Names with spaces between. They take no new pods in the scenario; the cluster stays as it is.",
+    )
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._user = user
+        if not (self.data.get("cordon") or self.initial.get("cordon")):
+            del self.fields["cordon"]  # who comes to make a scenario says on the next page what changes
         copies = [(f"{COPY}{one.pk}", one.name) for one in selectors.scenario_list(user)]
         choices: list[Any] = []
         if snapshots := list(selectors.snapshot_choices().items()):
@@ -47,6 +61,8 @@ class ScenarioCreateForm(forms.Form):
         """The first document of a scenario that is not a copy."""
         start = self.cleaned_data["start"]
         about = {"description": self.cleaned_data["description"]} if self.cleaned_data["description"] else {}
+        cordoned = list(dict.fromkeys(self.cleaned_data.get("cordon", "").split()))
+        changes = {"changes": [{"cordonNodes": {"nodes": cordoned}}]} if cordoned else {}
         return as_yaml(
             {
                 "apiVersion": "kschedweb/v1",
@@ -54,6 +70,8 @@ class ScenarioCreateForm(forms.Form):
                 "name": self.cleaned_data["name"],
                 **about,
                 "base": {"empty": True} if start == EMPTY else {"snapshot": start},
+                **changes,
+                **({} if start == EMPTY else prices_part(start)),
             }
         )
 
@@ -64,7 +82,7 @@ class ImportForm(forms.Form):
     file = forms.FileField(
         label="File",
         required=False,
-        help_text="What Export gave (.json.gz), or a document of kind Scenario as YAML or JSON.",
+        help_text="An exported scenario (.json.gz), or a document of kind Scenario as YAML or JSON.",
     )
     text = forms.CharField(
         required=False,
@@ -76,7 +94,7 @@ class ImportForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or self.cleaned_data
         if data.get("file") and data.get("text", "").strip():
-            self.add_error("text", "There is a file as well: give one of them.")
+            self.add_error("text", "Choose a file or paste a document, not both.")
         elif not self.errors and not data.get("file") and not data.get("text", "").strip():
             self.add_error("file", "Choose a file, or paste a document.")
         return data
@@ -87,9 +105,12 @@ class UploadForm(forms.Form):
 
     file = forms.FileField(
         label="File",
-        help_text="Nodes or pods as CSV, records of kube-scheduler-simulator, or the use of machines, a line each; "
-        "text in UTF-8, also gzipped.",
+        help_text="Nodes or pods as CSV, records of kube-scheduler-simulator, or the use of machines, one per "
+        "line. UTF-8 text, optionally gzipped.",
     )
     name = forms.CharField(
-        max_length=NAME_LIMIT, required=False, label="Name", help_text="By which the document names it; blank: its own."
+        max_length=NAME_LIMIT,
+        required=False,
+        label="Name",
+        help_text="The name that the document uses. Leave empty to keep the file's name.",
     )

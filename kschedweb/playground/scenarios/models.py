@@ -100,7 +100,7 @@ class ScenarioFile(models.Model):
     sha256 = models.CharField(max_length=64)  # of the text
     lines = models.PositiveIntegerField()
     problems = models.JSONField(default=list)  # [{"line": 7, "message": "…"}], line 0 for the whole file
-    about = models.JSONField(default=dict)  # columns, rows (the first), usable, lookedAt, objects, span (seconds)
+    about = models.JSONField(default=dict)  # columns, rows (the first), usable, looked_at, objects, span (seconds)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 

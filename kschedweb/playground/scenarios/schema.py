@@ -21,10 +21,13 @@ TITLES = {
     "taintNodes": "Taint nodes",
     "labelNodes": "Label nodes",
     "resizeNodes": "Resize nodes",
+    "setConditions": "Set conditions of nodes",
     "failZone": "Fail a zone",
     "scaleWorkload": "Scale a workload",
     "addWorkload": "Add a workload",
     "removeWorkload": "Remove a workload",
+    "autoscaleWorkload": "Autoscale a workload",
+    "cronWorkload": "Scale a workload by cron",
     "trace": "Replay a recording",
     "generate": "Generate pods",
 }
@@ -32,6 +35,8 @@ TITLES = {
 NEW: dict[str, dict[str, Any]] = {
     "addNodes": {"count": 1},
     "scaleWorkload": {"replicas": 1},
+    "autoscaleWorkload": {"min": 1, "max": 10, "targetCpu": 80},
+    "cronWorkload": {"entries": [{"schedule": "0 8 * * *", "replicas": 10}, {"schedule": "0 20 * * *", "replicas": 2}]},
     "trace": {"format": "openb"},
     "generate": {"perHour": 60, "shapes": [{"cpu": "500m", "memory": "1Gi", "life": "2h"}]},
 }
@@ -43,8 +48,9 @@ _TAINT: Schema = {
         "effect": {"type": "string", "enum": ["NoSchedule", "PreferNoSchedule", "NoExecute"]},
     },
 }
-# The columns of a table of pods' shapes; labels and the like are edited in the YAML.
-_SHAPE = ("cpu", "memory", "weight", "life")
+# The columns of tables; what a table does not show is edited in the YAML.
+_TABLES = {"shapes": ("cpu", "memory", "weight", "life"), "entries": ("schedule", "replicas"), "steps": ("at", "cores")}
+_GROUPS = ("tide", "load", "conditions", "admission")
 
 
 @cache
@@ -89,15 +95,15 @@ def _plain(key: str, item: Schema) -> Schema:
     shape = item
     if key == "taints":
         shape = about | {"type": "array", "items": _TAINT}
-    elif key == "shapes":
-        columns = {name: _plain(name, item["items"]["properties"][name]) for name in _SHAPE}
+    elif key in _TABLES:
+        columns = {name: _plain(name, item["items"]["properties"][name]) for name in _TABLES[key]}
         shape = about | {"type": "array", "items": {"type": "object", "properties": columns}}
     elif "enum" in item:
         shape = about | {"type": "string", "enum": item["enum"]}
     elif "anyOf" in item:
         spoken = {"default": duration(item["default"])} if "default" in item else {}
         shape = about | spoken | {"type": "string"}
-    elif key == "tide":
+    elif key in _GROUPS:
         shape = {**item, "properties": {name: _plain(name, one) for name, one in item["properties"].items()}}
     elif item.get("type") == "object":
         # Fields with free keys, or too many for a small form, are edited as YAML.

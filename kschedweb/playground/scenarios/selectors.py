@@ -13,6 +13,8 @@ from django.http import Http404
 
 from kschedweb.clusters.models import Snapshot
 from kschedweb.clusters.selectors import snapshot_objects
+from kschedweb.decisions.snapshots import READ_AT_ONCE
+from kschedweb.engine.documents.marked import placed
 from kschedweb.engine.state.watermarks.collected import Collected
 from kschedweb.engine.studies.document.document import Document, DocumentError
 from kschedweb.engine.studies.document.parts import UseOf
@@ -23,7 +25,7 @@ from kschedweb.playground.scenarios.models import FileKind, Scenario, ScenarioFi
 from kschedweb.playground.scenarios.picture import Picture
 from kschedweb.playground.scenarios.picture import picture as drawn
 from kschedweb.playground.scenarios.ready import Ready, all_ready
-from kschedweb.playground.scenarios.validation import Checked, check, placed
+from kschedweb.playground.scenarios.validation import Checked, check
 from kschedweb.policies.revisions.selectors import numbered, with_newest
 from kschedweb.watermarks.selectors import collected, current
 from kschedweb.web.errors import FieldProblem, Unprocessable
@@ -195,6 +197,18 @@ def prepared(revision: ScenarioRevision, seed: int) -> Prepared:
         (revision.scenario_id, revision.number, seed),
         lambda: make_ready(revision.text, base(revision), revision.scenario, seed),
     )
+
+
+def at_hand(revision: ScenarioRevision, seed: int) -> bool:
+    """Whether a request may ask for ``prepared``: the cluster is small, or this process has read it already."""
+    if (revision.scenario_id, revision.number, seed) in _prepared.cached():
+        return True
+    wanted = check(revision.text).snapshot
+    if not wanted:
+        return True
+    brought = file_list(revision.scenario).filter(name=transfer.snapshot_file(wanted)).first()
+    sizes = Snapshot.objects.filter(pk=wanted).values_list("size", flat=True) if brought is None else [brought.size]
+    return all(size <= READ_AT_ONCE for size in sizes)
 
 
 def preview(text: str, start: Base, scenario: Scenario) -> Prepared:

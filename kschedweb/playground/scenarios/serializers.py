@@ -54,7 +54,7 @@ class ScenarioFileAboutSerializer(serializers.Serializer[Any]):
         child=serializers.ListField(child=serializers.CharField()), required=False, help_text="The first ones."
     )
     usable = serializers.IntegerField(required=False, help_text="Of the lines that were looked at one by one.")
-    lookedAt = serializers.IntegerField(required=False, help_text="Lines that were looked at one by one.")
+    looked_at = serializers.IntegerField(required=False, help_text="Lines that were looked at one by one.")
     objects = serializers.IntegerField(required=False, help_text="About how many pods, nodes, records or machines.")
     span = serializers.ListField(
         child=serializers.FloatField(), required=False, allow_null=True, help_text="First and last time, seconds."
@@ -112,6 +112,10 @@ class ScenarioVerdictSerializer(serializers.Serializer[Any]):
 
     valid = serializers.BooleanField()
     errors = ScenarioProblemSerializer(many=True)  # type: ignore[assignment]
+    warnings = ScenarioProblemSerializer(
+        many=True,
+        help_text="What an API server would refuse of the objects, in its words; they are taken as they stand.",
+    )
 
 
 class ScenarioDiffSerializer(serializers.Serializer[Any]):

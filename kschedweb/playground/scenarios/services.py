@@ -13,7 +13,7 @@ from django.utils.text import slugify
 from kschedweb.accounts import audit
 from kschedweb.accounts.roles import may_change
 from kschedweb.clusters.models import Cluster, Snapshot
-from kschedweb.engine.documents.marked import kept
+from kschedweb.engine.documents.marked import kept, placed
 from kschedweb.engine.state.watermarks.collected import Collected
 from kschedweb.engine.studies.document.document import PartError
 from kschedweb.engine.studies.document.limits import MOST_BYTES
@@ -28,7 +28,7 @@ from kschedweb.playground.scenarios.models import (
     ScenarioFile,
     ScenarioRevision,
 )
-from kschedweb.playground.scenarios.validation import Checked, check, placed
+from kschedweb.playground.scenarios.validation import Checked, check
 from kschedweb.policies.editing.edits import rewrite
 from kschedweb.policies.revisions import services as revisions
 from kschedweb.web.errors import Conflict, NotFound
@@ -197,7 +197,7 @@ def file_delete(*, scenario: Scenario, name: str, author: User | None) -> None:
         checked = check(revision.text)
         base = transfer.snapshot_file(checked.snapshot), checked.figures
         if name in base or name in (used for _, used in checked.files):
-            raise Conflict(f"Revision {revision.number} reads {name}: it is kept as long as the scenario is.")
+            raise Conflict(f"Revision {revision.number} reads {name}, so it cannot be deleted.")
     row.delete()
     audit.record(author, "scenario.file-deleted", scenario, scenario.name, file=name)
 

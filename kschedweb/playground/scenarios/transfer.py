@@ -12,6 +12,7 @@ from kschedweb.clusters.importing.imports import files_read
 from kschedweb.engine.documents.marked import as_yaml
 from kschedweb.playground.scenarios import uploads
 from kschedweb.playground.scenarios.models import FileKind
+from kschedweb.playground.scenarios.validation import check
 from kschedweb.web.errors import ApplicationError
 
 API_VERSION, KIND = "kschedweb/v1", "ScenarioExport"
@@ -30,6 +31,11 @@ class Imported:
     text: str
     files: list[uploads.Upload] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+
+    @property
+    def said(self) -> list[str]:
+        """The remarks, and what an API server would refuse of the objects in the text."""
+        return [*self.remarks, *(f"line {one.line}: {one.message}" for one in check(self.text).warnings)]
 
 
 def packed(text: str, snapshot: dict[str, Any] | None, files: list[tuple[str, str, str]]) -> bytes:

@@ -85,7 +85,7 @@ def _told(found: Inspection) -> dict[str, Any]:
         "columns": found.columns,
         "rows": found.rows,
         "usable": found.usable,
-        "lookedAt": found.looked_at,
+        "looked_at": found.looked_at,
         "objects": found.cost.objects,
         "span": found.span,
     }

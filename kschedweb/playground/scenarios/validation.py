@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from kschedweb.engine.documents.marked import Document as Text
 from kschedweb.engine.documents.marked import DocumentError as TextError
-from kschedweb.engine.documents.marked import MarkedProblem, Path, parse
+from kschedweb.engine.documents.marked import MarkedProblem, Path, parse, path_of, placed
 from kschedweb.engine.studies.document.document import Document, DocumentError, read
+from kschedweb.engine.studies.document.refused import refused
 from kschedweb.playground.scenarios.models import NAME_LIMIT
 
-_STEP = re.compile(r"\['([^']*)'\]|([^.\[\]]+)|\[(\d+)\]")
 DESCRIPTION_LIMIT = 500
+MOST_WARNINGS = 200
 
 
 @dataclass(frozen=True)
 class Checked:
-    """A text with its problems; ``document`` is ``None`` if the engine does not accept it."""
+    """A text with its problems; ``document`` is ``None`` if the engine does not accept it.
+
+    ``warnings`` are what an API server would refuse of its objects, which are taken as they stand.
+    """
 
     text: str
     written: Text | None
     document: Document | None
     problems: list[MarkedProblem]
+    warnings: list[MarkedProblem] = field(default_factory=list)
 
     @property
     def valid(self) -> bool:
@@ -71,28 +75,12 @@ def check(text: str, *, files: Iterable[str] | None = None) -> Checked:
         document = read(written.data)
     except DocumentError as error:
         problems = [placed(written, found.path, found.text) for found in error.problems]
-    checked = Checked(text, written, document, problems)
+    warnings = [placed(written, found.path, found.text) for found in refused(written.data)[:MOST_WARNINGS]]
+    checked = Checked(text, written, document, problems, warnings)
     if document is not None:
         problems += _own(checked)
         problems += _missing(checked, set(files)) if files is not None else []
     return checked
-
-
-def placed(written: Text, path: str, message: str) -> MarkedProblem:
-    """The problem at ``path``, such as ``changes[2].drainNodes.nodes``, with its position in the text."""
-    keys = steps(path)
-    line, column, end = written.place(keys)
-    return MarkedProblem(message, path, line, column, end, keys)
-
-
-def steps(path: str) -> Path:
-    """``changes[0].addNodes.count`` -> ``("changes", 0, "addNodes", "count")``."""
-    return tuple(int(index) if index else name or quoted for quoted, name, index in _STEP.findall(path))
-
-
-def path_of(keys: Path) -> str:
-    """The reverse of :func:`steps`."""
-    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).removeprefix(".")
 
 
 def _own(checked: Checked) -> Iterator[MarkedProblem]:

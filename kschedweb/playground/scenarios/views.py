@@ -22,7 +22,7 @@ from kschedweb.playground.scenarios.editor import Choices
 from kschedweb.playground.scenarios.effect import effect, used
 from kschedweb.playground.scenarios.filters import ScenarioFilter
 from kschedweb.playground.scenarios.forms import ImportForm, ScenarioCreateForm, UploadForm
-from kschedweb.playground.scenarios.models import UNNAMED, Scenario, ScenarioRevision
+from kschedweb.playground.scenarios.models import NAME_LIMIT, UNNAMED, Scenario, ScenarioRevision
 from kschedweb.playground.scenarios.ready import ready_of
 from kschedweb.policies.revisions.views import (
     UNTRIED,
@@ -64,7 +64,7 @@ def scenarios(request: PageRequest) -> HttpResponse:
 @requires(Action.EDIT)
 def scenario_new(request: PageRequest) -> HttpResponse:
     if request.method != "POST":
-        form = ScenarioCreateForm(initial={"start": request.GET.get("snapshot")}, user=request.user)
+        form = ScenarioCreateForm(initial=_draft(request), user=request.user)
         return render(request, "playground/scenarios/new.html", {"form": form})
     form = ScenarioCreateForm(request.POST, user=request.user)
     if not form.is_valid():
@@ -79,8 +79,18 @@ def scenario_new(request: PageRequest) -> HttpResponse:
     except ApplicationError as error:
         add_errors(form, error)
         return render(request, "playground/scenarios/new.html", {"form": form}, status=error.status)
-    messages.success(request, f"Scenario {made.name} is made. Add what changes in the cluster, or which pods arrive.")
+    messages.success(request, f"Scenario {made.name} created. Add changes to the cluster, or pods that arrive.")
     return redirect("scenario", made.pk)
+
+
+def _draft(request: PageRequest) -> dict[str, str | None]:
+    """What an address says of a new scenario: the snapshot that it starts from, and nodes to cordon."""
+    cordon = request.GET.getlist("nodes") if "cordon" in request.GET else []
+    if not cordon:
+        return {"start": request.GET.get("snapshot")}
+    more = f" and {len(cordon) - 1} more" if len(cordon) > 1 else ""
+    name = f"{cordon[0]}{more} cordoned"[:NAME_LIMIT]
+    return {"start": request.GET.get("snapshot"), "cordon": " ".join(cordon), "name": name}
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -106,9 +116,9 @@ def scenario_import(request: PageRequest) -> HttpResponse:
     except ApplicationError as error:
         form.add_error("file" if upload else "text", error.detail)
         return render(request, "playground/scenarios/import.html", context, status=error.status)
-    messages.success(request, f"Scenario {made.name} is imported.")
-    if imported.remarks:
-        messages.warning(request, f"{len(imported.remarks)} remarks on its objects. The first: {imported.remarks[0]}.")
+    messages.success(request, f"Scenario {made.name} imported.")
+    if said := imported.said:
+        messages.warning(request, f"{len(said)} remarks on its objects. The first: {said[0]}.")
     return redirect("scenario", made.pk)
 
 
@@ -185,9 +195,9 @@ def _file_added(request: PageRequest, scenario_id: UUID) -> HttpResponse:
     except ApplicationError as error:
         add_errors(form, error)
         return _files_page(request, found, form, status=error.status)
-    said = f"{row.name} is kept: {row.lines:,} lines, {row.get_kind_display()}."
+    said = f"{row.name} uploaded: {row.lines:,} lines, {row.get_kind_display()}."
     if row.problems:
-        messages.warning(request, f"{said} What cannot be used of it, or is read differently, stands beside it.")
+        messages.warning(request, f"{said} Lines that cannot be used or are read differently are listed beside it.")
     else:
         messages.success(request, said)
     return redirect("scenario-files", found.pk)
@@ -210,7 +220,7 @@ def scenario_file(request: PageRequest, scenario_id: UUID, name: str) -> HttpRes
 def _file_deleted(request: PageRequest, scenario_id: UUID, name: str) -> HttpResponse:
     found = selectors.scenario_get(request.user, scenario_id)
     services.file_delete(scenario=found, name=name, author=request.user)
-    messages.success(request, f"{name} is deleted.")
+    messages.success(request, f"{name} deleted.")
     return redirect("scenario-files", found.pk)
 
 
@@ -289,7 +299,7 @@ def scenario_delete(request: PageRequest, scenario_id: UUID) -> HttpResponse:
     except ApplicationError as error:
         context = {**_about(request, found), "refused": error}
         return render(request, "playground/scenarios/delete.html", context, status=error.status)
-    messages.success(request, f"Scenario {found.name} is deleted.")
+    messages.success(request, f"Scenario {found.name} deleted.")
     return redirect("scenarios")
 
 

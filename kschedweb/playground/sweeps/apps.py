@@ -2,9 +2,11 @@ from __future__ import annotations
 
 from django.apps import AppConfig
 
-from kschedweb.web import navigation
-from kschedweb.web.navigation import Entry
+from kschedweb.web import actions, navigation
+from kschedweb.web.actions import PaletteAction
+from kschedweb.web.navigation import Entry, Group
 from kschedweb.web.retention import RetentionRule, register
+from kschedweb.web.translating import gettext_lazy as _
 
 
 class SweepsConfig(AppConfig):
@@ -14,5 +16,10 @@ class SweepsConfig(AppConfig):
     def ready(self) -> None:
         from kschedweb.jobs.retention import IDLE
 
-        navigation.register(navigation.PLAYGROUND, Entry("Sweep", "", "sweeps", 40, stems=("sweep",)))
+        navigation.register(Group.WHAT_IF, Entry(_("Optimise"), "target", "sweeps", 30, stems=("sweep",)))
+        actions.register(
+            PaletteAction(
+                _("Optimise a policy"), "sliders-horizontal", "sweep-new", "sweep weights tune", action="edit"
+            ),
+        )
         register(RetentionRule("sweeps.Sweep", "created_at", "work", IDLE))

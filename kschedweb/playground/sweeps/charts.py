@@ -1,13 +1,15 @@
-"""The charts of a sweep, each with a sentence and a table; charts.ts adds the theme's colours."""
+"""The charts of a sweep, each with a sentence and a table."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+import plotly.graph_objects as go
+
 from kschedweb.playground.runs.measures import Measure, amount, plotted
 from kschedweb.playground.sweeps.results import Curve, Results, TrialRow, said
-from kschedweb.web.figures import Chart
+from kschedweb.web.figures import ABOVE, Chart, figure
 
 MOST_ROWS = 60
 
@@ -23,17 +25,16 @@ def pareto(results: Results, first: int, second: int) -> Chart:
     x_unit, x_factor = plotted(measures[0], [row.values[first] for row in results.rows])
     y_unit, y_factor = plotted(measures[1], [row.values[second] for row in results.rows])
 
-    def trace(name: str, rows: Sequence[TrialRow], **more: Any) -> dict[str, Any]:
-        return {
-            "type": "scatter",
-            "mode": "markers",
-            "name": name,
-            "x": [round(row.values[first] * x_factor, 6) for row in rows],
-            "y": [round(row.values[second] * y_factor, 6) for row in rows],
-            "customdata": [[f"trial {row.number}"] for row in rows],
-            "hovertemplate": f"%{{customdata[0]}}<br>%{{x}} {x_unit}<br>%{{y}} {y_unit}<extra></extra>",
+    def trace(name: str, rows: Sequence[TrialRow], mode: str = "markers", **more: Any) -> go.Scatter:
+        return go.Scatter(
+            mode=mode,
+            name=name,
+            x=[round(row.values[first] * x_factor, 6) for row in rows],
+            y=[round(row.values[second] * y_factor, 6) for row in rows],
+            customdata=[[f"trial {row.number}"] for row in rows],
+            hovertemplate=f"%{{customdata[0]}}<br>%{{x}} {x_unit}<br>%{{y}} {y_unit}<extra></extra>",
             **more,
-        }
+        )
 
     best = sorted(results.front, key=lambda row: (row.values[first], row.values[second]))
     data = [
@@ -48,20 +49,20 @@ def pareto(results: Results, first: int, second: int) -> Chart:
     ]
     if results.base is not None:
         data.append(trace(results.sweep.label, [results.base], marker={"size": 14, "symbol": "cross-open"}))
-    layout = {
-        "height": 420,
-        "hovermode": "closest",
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
-        "margin": {"t": 50, "b": 50},
-        "xaxis": axis(measures[0], x_unit),
-        "yaxis": axis(measures[1], y_unit),
-    }
+    layout = go.Layout(
+        height=420,
+        hovermode="closest",
+        legend=ABOVE,
+        margin={"t": 50, "b": 50},
+        xaxis=axis(measures[0], x_unit),
+        yaxis=axis(measures[1], y_unit),
+    )
     rows: list[list[object]] = [
         [f"Trial {row.number}", *(amount(one, value) for one, value in zip(results.measures, row.values, strict=True))]
         for row in best[:MOST_ROWS]
     ]
     summary = f"{results.sentence()}." if results.sentence() else "No trial is done yet."
-    return Chart({"data": data, "layout": layout}, summary, ["Trial", *(one.label for one in results.measures)], rows)
+    return Chart(figure(data, layout), summary, ["Trial", *(one.label for one in results.measures)], rows)
 
 
 def history(results: Results) -> Chart:
@@ -74,70 +75,67 @@ def history(results: Results) -> Chart:
     for row in rows:
         best.append(pick([*best[-1:], row.values[0]]))
     numbers = [row.number for row in rows]
-    data: list[dict[str, Any]] = [
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "name": "trials",
-            "x": numbers,
-            "y": [round(row.values[0] * factor, 6) for row in rows],
-            "opacity": 0.6,
-            "hovertemplate": f"trial %{{x}}: %{{y}} {unit}<extra></extra>",
-        },
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "name": "the best so far",
-            "x": numbers,
-            "y": [round(value * factor, 6) for value in best],
-            "line": {"shape": "hv"},
-            "hovertemplate": f"%{{y}} {unit} by trial %{{x}}<extra></extra>",
-        },
+    data: list[go.Scatter] = [
+        go.Scatter(
+            mode="markers",
+            name="trials",
+            x=numbers,
+            y=[round(row.values[0] * factor, 6) for row in rows],
+            opacity=0.6,
+            hovertemplate=f"trial %{{x}}: %{{y}} {unit}<extra></extra>",
+        ),
+        go.Scatter(
+            mode="lines",
+            name="the best so far",
+            x=numbers,
+            y=[round(value * factor, 6) for value in best],
+            line={"shape": "hv"},
+            hovertemplate=f"%{{y}} {unit} by trial %{{x}}<extra></extra>",
+        ),
     ]
-    layout = {
-        "height": 360,
-        "hovermode": "closest",
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
-        "margin": {"t": 50, "b": 50},
-        "xaxis": {"title": {"text": "trial"}, "rangemode": "tozero"},
-        "yaxis": axis(measure, unit),
-    }
+    layout = go.Layout(
+        height=360,
+        hovermode="closest",
+        legend=ABOVE,
+        margin={"t": 50, "b": 50},
+        xaxis={"title": {"text": "trial"}, "rangemode": "tozero"},
+        yaxis=axis(measure, unit),
+    )
     shown: list[list[object]] = [
         [f"Trial {row.number}", amount(measure, row.values[0]), amount(measure, value)]
         for place, (row, value) in enumerate(zip(rows, best, strict=True))
         if not place or value != best[place - 1]
     ]
     summary = f"{results.sentence()}." if results.sentence() else "No trial is done yet."
-    return Chart({"data": data, "layout": layout}, summary, ["Trial", measure.label, "Best so far"], shown[:MOST_ROWS])
+    return Chart(figure(data, layout), summary, ["Trial", measure.label, "Best so far"], shown[:MOST_ROWS])
 
 
 def sensitivity(results: Results) -> Chart:
     """A chart of the share of each objective's variance that each dimension alone explains."""
     labels = [one.label for one in results.space.dimensions]
     data = [
-        {
-            "type": "bar",
-            "orientation": "h",
-            "name": measure.label,
-            "y": labels,
-            "x": [None if row[at].value is None else round(100 * row[at].value, 1) for row in results.shares],  # type: ignore[operator]
-            "hovertemplate": "%{y}: %{x} %<extra>%{fullData.name}</extra>",
-        }
+        go.Bar(
+            orientation="h",
+            name=measure.label,
+            y=labels,
+            x=[None if row[at].value is None else round(100 * row[at].value, 1) for row in results.shares],  # type: ignore[operator]
+            hovertemplate="%{y}: %{x} %<extra>%{fullData.name}</extra>",
+        )
         for at, measure in enumerate(results.measures)
     ]
-    layout = {
-        "height": 90 + (14 + 18 * len(results.measures)) * len(labels),
-        "barmode": "group",
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
-        "margin": {"t": 50, "b": 50},
-        "xaxis": {"title": {"text": "share of the variance (%)"}, "range": [0, 100]},
-        "yaxis": {"autorange": "reversed", "automargin": True, "type": "category"},
-    }
+    layout = go.Layout(
+        height=90 + (14 + 18 * len(results.measures)) * len(labels),
+        barmode="group",
+        legend=ABOVE,
+        margin={"t": 50, "b": 50},
+        xaxis={"title": {"text": "share of the variance (%)"}, "range": [0, 100]},
+        yaxis={"autorange": "reversed", "automargin": True, "type": "category"},
+    )
     rows: list[list[object]] = [
         [label, *(one.text for one in row)] for label, row in zip(labels, results.shares, strict=True)
     ]
     head = ["Dimension", *(one.label for one in results.measures)]
-    return Chart({"data": data, "layout": layout}, _most(results, labels), head, rows)
+    return Chart(figure(data, layout), _most(results, labels), head, rows)
 
 
 def _most(results: Results, labels: Sequence[str]) -> str:
@@ -173,45 +171,43 @@ def _curve(results: Results, found: Curve, at: int) -> Chart:
     unit, factor = plotted(measure, values)
     numeric = all(isinstance(one, int | float) and not isinstance(one, bool) for one in found.values)
     x = found.values if numeric else [said(one) for one in found.values]
-    data: list[dict[str, Any]] = [
-        {
-            "type": "scatter",
-            "mode": "lines+markers",
-            "name": measure.label,
-            "x": x,
-            "y": [round(value * factor, 6) for value in values],
-            "hovertemplate": f"%{{x}}: %{{y}} {unit}<extra></extra>",
-        }
+    data: list[go.Scatter] = [
+        go.Scatter(
+            mode="lines+markers",
+            name=measure.label,
+            x=x,
+            y=[round(value * factor, 6) for value in values],
+            hovertemplate=f"%{{x}}: %{{y}} {unit}<extra></extra>",
+        )
     ]
     if found.base is not None:
         data.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "name": results.sweep.label,
-                "x": [x[found.base]],
-                "y": [round(values[found.base] * factor, 6)],
-                "marker": {"size": 12, "symbol": "cross-open"},
-                "hovertemplate": f"the base policy: %{{y}} {unit}<extra></extra>",
-            }
+            go.Scatter(
+                mode="markers",
+                name=results.sweep.label,
+                x=[x[found.base]],
+                y=[round(values[found.base] * factor, 6)],
+                marker={"size": 12, "symbol": "cross-open"},
+                hovertemplate=f"the base policy: %{{y}} {unit}<extra></extra>",
+            )
         )
     horizontal: dict[str, Any] = {"title": {"text": found.dimension.label}, "automargin": True}
     if found.dimension.log:
         horizontal["type"] = "log"
     elif not numeric:
         horizontal["type"] = "category"
-    layout = {
-        "height": 220,
-        "showlegend": False,
-        "hovermode": "closest",
-        "margin": {"t": 12, "b": 44},
-        "xaxis": horizontal,
-        "yaxis": {"title": {"text": unit or "no unit"}, "automargin": True, "nticks": 5},
-    }
+    layout = go.Layout(
+        height=220,
+        showlegend=False,
+        hovermode="closest",
+        margin={"t": 12, "b": 44},
+        xaxis=horizontal,
+        yaxis={"title": {"text": unit or "no unit"}, "automargin": True, "nticks": 5},
+    )
     low, high = min(values), max(values)
     told = f"between {amount(measure, low)} and {amount(measure, high)}" if high > low else f"at {amount(measure, low)}"
     rows: list[list[object]] = [
         [said(one), amount(measure, value)] for one, value in zip(found.values, values, strict=True)
     ]
     head = [found.dimension.label, measure.label]
-    return Chart({"data": data, "layout": layout}, f"{measure.label} is {told}.", head, rows)
+    return Chart(figure(data, layout), f"{measure.label} is {told}.", head, rows)

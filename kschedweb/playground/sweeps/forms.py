@@ -35,7 +35,7 @@ class BaseForm(RunForm):
 
 
 class SweepForm(BaseForm):
-    title = forms.CharField(label="Title", required=False, max_length=200, help_text="Without one it is made up.")
+    title = forms.CharField(label="Title", required=False, max_length=200, help_text="Leave empty to generate a title.")
     method = forms.ChoiceField(
         label="Method",
         choices=Method.choices,
@@ -48,13 +48,14 @@ class SweepForm(BaseForm):
         max_value=services.MOST_TRIALS,
         initial=100,
         required=False,
-        help_text="Of a search with Optuna. A third at most tries one dimension at a time.",
+        help_text="For a search with Optuna. At most a third of the trials changes one dimension at a time.",
     )
     seeds = forms.CharField(
         label="Seeds of the scenario",
         initial="1",
         max_length=60,
-        help_text=f"Up to {services.MOST_SEEDS} whole numbers with spaces between: each trial is played with each.",
+        help_text=f"Up to {services.MOST_SEEDS} whole numbers, separated by spaces. Each trial is played with "
+        "each seed.",
     )
     seed = forms.IntegerField(
         label="Seed of the search",
@@ -62,7 +63,7 @@ class SweepForm(BaseForm):
         max_value=LARGEST_SEED - services.MOST_TRIALS,
         initial=1,
         required=False,
-        help_text="Another one begins elsewhere.",
+        help_text="Another seed starts the search elsewhere.",
     )
 
     clean_seeds = ComparisonForm.clean_seeds
@@ -70,7 +71,7 @@ class SweepForm(BaseForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if cleaned.get("method") != Method.GRID and not cleaned.get("trials") and "trials" not in self.errors:
-            self.add_error("trials", "Say how many trials the search may have.")
+            self.add_error("trials", "Enter how many trials the search may have.")
         return cleaned
 
 

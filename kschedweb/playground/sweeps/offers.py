@@ -1,4 +1,7 @@
-"""Fields of a policy that can be varied, with initial ranges: weights of score plugins, arguments of plugins."""
+"""Fields of a policy that can be varied, with initial ranges: weights of score plugins, arguments of plugins.
+
+Of a classic policy they are weights of priorities, and arguments of predicates and priorities.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,10 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from kschedweb.engine.releases.classic import Algorithm
+from kschedweb.engine.studies.search.fields import LISTS
 from kschedweb.engine.studies.search.space import Dimension, Space, problems
+from kschedweb.policies.classic.schema import GENERAL, classic_schema
 from kschedweb.policies.editing.arguments import ABSENT, number
 from kschedweb.policies.editing.load_aware import slider
 from kschedweb.policies.editing.tables import tables
@@ -19,6 +25,7 @@ HIGHEST_WEIGHT = 10
 MOST_OFFERS = 150
 FARTHEST = 1000  # a schema's range beyond this is not a sensible range
 _NAMES = ("name", "topologyKey")
+HARD, AFFINITY = "hardPodAffinitySymmetricWeight", "InterPodAffinityPriority"
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,7 @@ def weights(configuration: Configuration) -> list[Offer]:
     several = len(configuration.profiles) > 1
     return [
         Offer(
-            f"profiles[{place}].plugins.score.enabled[{one.name}].weight",
+            configuration.weight_path(place, one.name),
             one.name,
             f"{one.name} of {profile.scheduler_name}" if several else one.name,
             str(one.weight),
@@ -56,16 +63,31 @@ def weights(configuration: Configuration) -> list[Offer]:
 
 def arguments(configuration: Configuration) -> list[Offer]:
     """Numbers, choices and switches among the arguments of plugins that run."""
-    of = tables(configuration.release)
-    found = (
-        offer
-        for place, profile in enumerate(configuration.profiles)
-        for plugin in _running(profile)
-        if (schema := of.args_schema(plugin)) is not None
-        for offer in _of_plugin(place, plugin, profile.args[plugin], schema)
-    )
+    found = _of_policy(configuration) if isinstance(configuration, Algorithm) else _of_profiles(configuration)
     taken = (_taken(offer, configuration) for offer in islice(found, MOST_OFFERS))
     return [offer for offer in taken if offer is not None]
+
+
+def _of_profiles(configuration: Configuration) -> Iterator[Offer]:
+    of = tables(configuration.release)
+    for place, profile in enumerate(configuration.profiles):
+        for plugin in _running(profile):
+            if (schema := of.args_schema(plugin)) is not None:
+                yield from _of_plugin(place, plugin, profile.args[plugin], schema)
+
+
+def _of_policy(algorithm: Algorithm) -> Iterator[Offer]:
+    schema, document = classic_schema(), algorithm.document
+    for within, steps, value in _leaves({key: document[key] for key in LISTS}, "", ()):
+        described = _described(schema, steps) if "argument" in steps else None
+        if described is not None:
+            path = within.removeprefix(".")
+            name = document[str(steps[0])][steps[1]]["name"]
+            if (made := _offer(path, name, Dimension(path).label, value, described, steps)) is not None:
+                yield made
+    if (affinity := next((one for one in algorithm.priorities if one.name == AFFINITY), None)) is not None:
+        now = str(document.get(HARD) or algorithm.edition.hard_pod_affinity_weight)
+        yield Offer(HARD, affinity.name, HARD, now, "1", "100", "1", help=str(GENERAL[HARD]["description"]))
 
 
 def _taken(offer: Offer, configuration: Configuration) -> Offer | None:

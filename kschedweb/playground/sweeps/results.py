@@ -193,13 +193,15 @@ class Results:
         if len(self.measures) == 1:
             measure = self.measures[0]
             name = measure.label[0].lower() + measure.label[1:]
+            before = amount(measure, self.base.values[0])
             if self.base.front:
-                return f"No trial betters {self.sweep.label}: {name} stays at {amount(measure, self.base.values[0])}"
-            now, before = amount(measure, self.best.values[0]), amount(measure, self.base.values[0])
+                return f"No trial is better than {self.sweep.label}: {name} stays at {before}"
+            now = amount(measure, self.best.values[0])
             return f"Trial {self.best.number} brings {name} from {before} to {now}"
         count = len(self.front)
-        others = "no other betters in every objective" if count > 1 else "nothing else betters in any objective"
-        told = f"{count} of {len(self.rows)} trials {'are' if count > 1 else 'is'} on the front: {others}"
+        told = f"1 of {len(self.rows)} trials is on the front: no other trial is better in any objective"
+        if count > 1:
+            told = f"{count} of {len(self.rows)} trials are on the front: no other trial beats them in every objective"
         return told + (f"; {self.sweep.label} is one of them" if self.base.front else "")
 
 

@@ -96,11 +96,11 @@ def _common() -> dict[str, Objective]:
 
 
 def objectives(revision: ScenarioRevision | None) -> list[Objective]:
-    """The objectives to choose from, with those of extended resources in the scenario's document."""
+    """The objectives to choose from, with those of extended resources and of prices in the scenario's document."""
     resources = [CPU, MEMORY]
     if revision is not None:
         resources += [name for name in _extended(revision.document) if name not in resources]
-    return known(resources)
+    return known(resources, priced=revision is None or "prices" in revision.document)
 
 
 def _extended(document: dict[str, Any]) -> list[str]:

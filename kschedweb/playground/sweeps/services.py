@@ -9,7 +9,7 @@ from django.db import transaction
 from django.http import Http404
 
 from kschedweb.accounts import audit
-from kschedweb.decisions.selectors import profiles_named
+from kschedweb.decisions.selectors import revision_named
 from kschedweb.engine.documents.marked import parse
 from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.search.space import Space, read
@@ -21,7 +21,7 @@ from kschedweb.playground.sweeps.models import Method, Origin, Sweep, Trial, Tri
 from kschedweb.policies.editing.edits import rewrite
 from kschedweb.policies.models import Policy, Revision
 from kschedweb.policies.services import policy_create, revision_save
-from kschedweb.policies.validation import release_of, settled
+from kschedweb.policies.validation import release_of_record
 from kschedweb.web.errors import ApplicationError, Conflict, FieldProblem, NotFound
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def sweep_start(
         policy=base,
         label=f"{base.policy.name}@{base.number}",
         configuration=base.document,
-        process=settled(base.process),
+        process=base.policy.dialect.settled(base.process),
         space=[one.to_dict() for one in found.dimensions],
         objectives=_objectives(objectives),
         method=_method(method, len(objectives)),
@@ -85,14 +85,14 @@ def sweep_start(
 
 def _base(policy: str) -> Revision:
     try:
-        return profiles_named(policy)
+        return revision_named(policy, "policy")
     except (Http404, NotFound):
         raise ApplicationError.at("policy", f"There is no policy {policy[:120]}.") from None
 
 
 def _space(raw: Any, base: Revision) -> Space:
     try:
-        return read(raw, parse(base.document).data or {}, release_of(base.process))
+        return read(raw, parse(base.document).data or {}, release_of_record(base.policy.dialect.settled(base.process)))
     except DocumentError as error:
         found = [cast("FieldProblem", {"path": one.path, "message": one.text}) for one in error.problems]
         raise ApplicationError(f"The space cannot be searched: {error.problems[0]}.", errors=found) from None
@@ -108,7 +108,7 @@ def _objectives(asked: Sequence[dict[str, str]]) -> list[dict[str, str]]:
         if usual is None:
             raise ApplicationError.at(f"objectives[{place}].measure", f"There is no measure {name[:120]!r}.")
         if name in {other["measure"] for other in found}:
-            raise ApplicationError.at(f"objectives[{place}].measure", f"{usual.label} is there twice.")
+            raise ApplicationError.at(f"objectives[{place}].measure", f"{usual.label} is listed twice.")
         direction = direction or usual.direction
         if direction not in DIRECTIONS:
             raise ApplicationError.at(
@@ -132,7 +132,7 @@ def _method(method: str, objectives: int) -> str:
 
 def _search_seed(seed: int) -> int:
     if not 0 <= seed <= LARGEST_SEED - MOST_TRIALS:
-        raise ApplicationError.at("seed", "Name a whole number from 0 on.")
+        raise ApplicationError.at("seed", "Enter a whole number, 0 or more.")
     return seed
 
 
@@ -145,7 +145,7 @@ def _beginning(space: Space, method: str, trials: int) -> list[tuple[str, tuple[
             raise ApplicationError.at("trials", f"A search has from 2 to {MOST_TRIALS:,} trials.")
         return points + [(Origin.ALONE, point) for point in alone[: trials // 3]]
     if space.size > MOST_TRIALS:
-        said = f"The grid has {space.size:,} points, and {MOST_TRIALS:,} is the most: vary less, or let Optuna search."
+        said = f"The grid has {space.size:,} points, but {MOST_TRIALS:,} is the most: vary less, or let Optuna search."
         raise ApplicationError.at("space", said)
     listed = [*((Origin.ALONE, point) for point in alone), *((Origin.SEARCH, point) for point in space.grid())]
     seen = {space.start}
@@ -173,7 +173,7 @@ def sweep_cancel(*, user: User | None, sweep: Sweep) -> None:
 def sweep_resume(*, user: User | None, sweep: Sweep) -> Sweep:
     """Continue with unfinished trials; failed ones are tried again. Raises Conflict."""
     if sweep.job is not None and sweep.job.state not in ENDED:
-        raise Conflict("The sweep goes on: there is nothing to resume.")
+        raise Conflict("The sweep is still going: there is nothing to resume.")
     failed = sweep.trials.filter(state=TrialState.FAILED)
     failed.update(state=TrialState.WAITING, attempt=0, error="", ended_at=None, claimed_until=None)
     if sweep.trials.filter(state=TrialState.DONE).count() >= sweep.planned:
@@ -187,7 +187,7 @@ def sweep_resume(*, user: User | None, sweep: Sweep) -> Sweep:
 def sweep_delete(*, user: User | None, sweep: Sweep) -> None:
     """Delete a sweep with its trials. Raises Conflict while it goes on."""
     if sweep.job is not None and sweep.job.state not in ENDED:
-        raise Conflict("The sweep goes on: cancel it first.")
+        raise Conflict("The sweep is still going: cancel it first.")
     audit.record(user, "sweep.deleted", sweep, sweep.title)
     sweep.delete()
 

@@ -15,15 +15,17 @@ from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb.accounts.permissions import owned, requires
 from kschedweb.accounts.roles import Action, may_change
-from kschedweb.decisions.selectors import profiles_named
+from kschedweb.decisions.selectors import revision_named
+from kschedweb.engine.studies.search.space import MOST_DIMENSIONS
 from kschedweb.playground.runs.clock import span
 from kschedweb.playground.runs.views import asked_revision
 from kschedweb.playground.sweeps import charts, offers, results, selectors, services
 from kschedweb.playground.sweeps.forms import BaseForm, DimensionRow, SweepForm, choices, rows, show_problems
 from kschedweb.playground.sweeps.results import Results, TrialRow
-from kschedweb.policies.selectors import configuration
+from kschedweb.policies.selectors import runs
 from kschedweb.web.errors import ApplicationError, NotFound, Unprocessable
 from kschedweb.web.exports import FORMATS, export
+from kschedweb.web.news import announced, numbered_page
 from kschedweb.web.pages import done
 
 if TYPE_CHECKING:
@@ -39,12 +41,15 @@ if TYPE_CHECKING:
     from kschedweb.playground.sweeps.models import Sweep
 
 PAGE_SIZE, TRIALS_SHOWN = 50, 15
+SECTIONS = ("space", "objectives")  # of the form, which are no fields
+NOTHING_VARIES = f"Tick what varies: from 1 to {MOST_DIMENSIONS} weights, arguments or other fields."
 
 
 @require_safe
 @requires(Action.VIEW)
+@announced
 def sweeps(request: PageRequest) -> HttpResponse:
-    page = Paginator(selectors.sweep_list(request.user), PAGE_SIZE).get_page(request.GET.get("page"))
+    page = numbered_page(request, selectors.sweep_list(request.user))
     return render(request, "playground/sweeps/list.html", {"page": page})
 
 
@@ -64,13 +69,14 @@ def new(request: PageRequest) -> HttpResponse:
     weighed = offers.weights(base[1]) if base else []
     listed = rows([*weighed, *(offers.arguments(base[1]) if base else [])], posted)
     chosen = choices(selectors.objectives(_revision(form, revision)), posted)
+    sections: dict[str, list[str]] = {}
     if posted is not None:
         status = 400
         if form.is_valid():
             try:
                 return redirect("sweep", _start(request, form, listed, chosen).pk)
             except ApplicationError as error:
-                _refused(form, listed, error)
+                sections = _refused(form, listed, error)
                 status = error.status
     count = len(weighed)
     context = {
@@ -82,6 +88,7 @@ def new(request: PageRequest) -> HttpResponse:
         "others": listed[-2:],
         "open": any(row.used or row.errors for row in listed[count:]),
         "choices": chosen,
+        "sections": sections,
     }
     return render(request, "playground/sweeps/new.html", context, status=status)
 
@@ -94,24 +101,31 @@ def _asked(request: PageRequest) -> ScenarioRevision | None:
     return asked_revision(request)
 
 
-def _refused(form: SweepForm, listed: Sequence[DimensionRow], error: ApplicationError) -> None:
-    """Show problems at their dimension or field, and the others above the form."""
-    left = show_problems(listed, error.errors)
-    if not left and any(row.errors for row in listed):
-        form.add_error(None, "Nothing was started: see the dimensions marked below.")
+def _refused(form: SweepForm, listed: Sequence[DimensionRow], error: ApplicationError) -> dict[str, list[str]]:
+    """Show problems at their dimension or field; returns those of the sections ``space`` and ``objectives``."""
+    left, sections = show_problems(listed, error.errors), dict[str, list[str]]()
     for item in left:
-        form.add_error(item["path"] if item["path"] in form.fields else None, item["message"])
+        section = item["path"].partition("[")[0]
+        if section == "space" and not any(row.used for row in listed):
+            sections["space"] = [NOTHING_VARIES]
+        elif section in SECTIONS:
+            sections.setdefault(section, []).append(item["message"])
+        else:
+            form.add_error(item["path"] if item["path"] in form.fields else None, item["message"])
+    if sections or any(row.errors for row in listed):
+        form.add_error(None, "Nothing was started: see what is marked below.")
     if not form.errors:
         form.add_error(None, error.detail)
+    return sections
 
 
 def _configuration(policy: str) -> tuple[str, Configuration] | None:
-    """The revision and configuration of a policy with profiles; ``None`` if there is none."""
+    """The revision and configuration of a policy; ``None`` if there is none."""
     try:
-        revision = profiles_named(policy)
+        revision = revision_named(policy)
     except (Http404, NotFound, Unprocessable):
         return None
-    return f"{revision.policy.name}@{revision.number}", configuration(revision)
+    return f"{revision.policy.name}@{revision.number}", runs(revision)
 
 
 def _revision(form: SweepForm, asked: Any) -> Any:
@@ -225,21 +239,21 @@ def _changed(request: PageRequest, sweep_id: UUID, change: Callable[..., object]
 @require_POST
 @requires(Action.EDIT)
 def cancel(request: PageRequest, sweep_id: UUID) -> HttpResponse:
-    _changed(request, sweep_id, services.sweep_cancel, "The sweep stops; what is done is kept.")
+    _changed(request, sweep_id, services.sweep_cancel, "Sweep cancelled. Finished trials are kept.")
     return redirect("sweep", sweep_id)
 
 
 @require_POST
 @requires(Action.EDIT)
 def resume(request: PageRequest, sweep_id: UUID) -> HttpResponse:
-    _changed(request, sweep_id, services.sweep_resume, "The sweep goes on.")
+    _changed(request, sweep_id, services.sweep_resume, "Sweep resumed.")
     return redirect("sweep", sweep_id)
 
 
 @require_POST
 @requires(Action.EDIT)
 def delete(request: PageRequest, sweep_id: UUID) -> HttpResponse:
-    gone = _changed(request, sweep_id, services.sweep_delete, "The sweep and its trials are deleted.")
+    gone = _changed(request, sweep_id, services.sweep_delete, "Sweep and trials deleted.")
     return redirect("sweeps") if gone else redirect("sweep", sweep_id)
 
 
@@ -265,5 +279,5 @@ def save(request: PageRequest, sweep_id: UUID) -> HttpResponse:
         said = "; ".join(item["message"] for item in error.errors)
         messages.error(request, f"{error.detail} {said}" if said and said != error.detail else error.detail)
         return redirect("sweep", sweep_id)
-    messages.success(request, f"Trial {number} is revision {made.number} of {made.policy.name} now.")
+    messages.success(request, f"Trial {number} saved as revision {made.number} of {made.policy.name}.")
     return redirect("policy", made.policy.name)

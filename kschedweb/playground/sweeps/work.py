@@ -273,7 +273,7 @@ def _reason(trial: Trial, error: Exception) -> str:
     if isinstance(error, SoftTimeLimitExceeded):
         return "The trial took longer than this server allows."
     logger.error("trial_failed", sweep=str(trial.sweep_id), trial=trial.number, exc_info=error)
-    return f"A reason that was not foreseen: the log names it under {trial.sweep_id}."
+    return f"An unexpected error: the log has it under {trial.sweep_id}."
 
 
 def _failed(trial: Trial, job: Job, error: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -61,6 +62,15 @@ def test_what_does_not_fit_says_why_in_the_schedulers_words(api_as: Callable[...
     assert {"NodeResourcesFit", "TaintToleration"} <= {reason["plugin"] for reason in data["reasons"]}
 
 
+def test_what_an_api_server_would_refuse_of_a_manifest_is_a_note(api_as: Callable[..., Any], demo: Snapshot) -> None:
+    pod = {"kind": "Pod", "metadata": {"name": "a"}, "spec": {"containers": [{"name": "main"}]}}
+    pod["spec"] |= {"tolerations": [{"operator": "Exists", "value": "b"}]}  # type: ignore[operator]
+    said = "spec.tolerations[0].operator: Invalid value: \"b\": value must be empty when `operator` is 'Exists'"
+    answer = post(api_as("viewer"), "fit", pod={"manifest": json.dumps(pod)}).json()
+    assert answer["notes"] == [f'A cluster would not take this pod. Pod "a" is invalid: {said}.']
+    assert answer["count"] > 0
+
+
 def test_a_manifest_may_be_a_workload(api_as: Callable[..., Any], demo: Snapshot) -> None:
     manifest = """
 kind: Deployment
@@ -77,7 +87,7 @@ def test_nodes_are_added_until_all_fit(api_as: Callable[..., Any], demo: Snapsho
     data = post(api_as("viewer"), "nodes", **asked, pod={"requests": {"cpu": "7500m"}}).json()
     needed = data["needed"]
     assert data["tried"][str(needed)] == 0 < data["tried"][str(needed - 1)]
-    assert len(data["nodes"]) == needed >= data["atLeast"]
+    assert len(data["nodes"]) == needed >= data["at_least"]
 
 
 def test_a_drain_names_moves_and_blocks(api_as: Callable[..., Any], demo: Snapshot) -> None:

@@ -46,7 +46,7 @@ def test_gangs_are_counted_and_the_next_one_is_explained(api_as: Callable[..., A
 def test_in_one_zone_each_gang_has_its_domain_and_each_zone_its_reason(
     api_as: Callable[..., Any], demo: Snapshot
 ) -> None:
-    data = post(api_as("viewer"), pods=8, topologyKey=ZONE).json()
+    data = post(api_as("viewer"), pods=8, topology_key=ZONE).json()
     zones = dict(NodeRow.objects.filter(snapshot=demo).values_list("name", "zone"))
     assert data["count"] > 0
     for gang in data["gangs"]:
@@ -84,8 +84,8 @@ def test_a_policy_or_else_a_cluster_of_an_older_release_is_refused_by_name(
     [
         ({}, "pods"),
         ({"pods": 0}, "pods"),
-        ({"pods": 4, "minCount": 5}, "minCount"),
-        ({"pods": 4, "topologyKey": "a zone"}, "topologyKey"),
+        ({"pods": 4, "min_count": 5}, "min_count"),
+        ({"pods": 4, "topology_key": "a zone"}, "topology_key"),
         ({"pods": 4, "pod": {}}, "pod"),
         ({"pods": 4, "limit": 0}, "limit"),
     ],
@@ -102,7 +102,7 @@ def test_wrong_input_is_a_problem_with_its_place(
 def test_a_job_gives_the_answer_that_a_request_gives(
     api_as: Callable[..., Any], demo: Snapshot, monkeypatch: pytest.MonkeyPatch, cpu: str
 ) -> None:
-    client, asked = api_as("viewer"), {"pods": 8, "topologyKey": ZONE, "pod": {"requests": {"cpu": cpu}}}
+    client, asked = api_as("viewer"), {"pods": 8, "topology_key": ZONE, "pod": {"requests": {"cpu": cpu}}}
     quick = post(client, **asked).json()
     services.forget()
     monkeypatch.setattr(services, "AT_ONCE_SECONDS", -1.0)

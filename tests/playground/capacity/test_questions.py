@@ -177,7 +177,7 @@ def test_a_job_that_takes_too_long_says_so_or_how_many_fit_at_least(
     client = client_as("viewer")
     counted = client.post("/capacity/?cluster=demo", {"cpu": "10m"})["Location"]
     work()
-    assert "At least 1 more such pod fits: the time was over" in html_of(client.get(counted))
+    assert "At least 1 more such pod fits: timed out" in html_of(client.get(counted))
     given_up = client.post("/capacity/nodes/?cluster=demo", FORM)["Location"]
     work()
     text = html_of(client.get(given_up))

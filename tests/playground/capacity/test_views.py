@@ -9,7 +9,9 @@ from urllib.parse import urlencode
 
 import pytest
 
+from kschedweb.accounts.models import User
 from kschedweb.clusters.models import NodeRow, Snapshot
+from tests.support import seed_classic
 from tests.support.html import elements, html_of
 
 pytestmark = pytest.mark.django_db
@@ -141,3 +143,13 @@ def test_a_whole_zone_can_be_rehearsed_and_an_unknown_one_is_said(
     assert ask(client, "drain/", zone=zone).context["page"].paginator.count > 0
     assert ask(client, "drain/", zone="atlantis").status_code == 400
     assert list(ask(client, "drain/", nodes="x").context["form"].errors) == ["nodes"]
+
+
+@pytest.mark.parametrize("asked", ["?cpu=1&memory=1Gi", "nodes/?pending=on&like=NODE", "drain/?nodes=NODE"])
+def test_a_classic_policy_answers(asked: str, demo: Snapshot, editor: User, client_as: Callable[..., Any]) -> None:
+    seed_classic.classic(editor)
+    node = NodeRow.objects.filter(snapshot=demo).order_by("name").values_list("name", flat=True)[0]
+    page = client_as("viewer").get(f"/capacity/{asked.replace('NODE', node)}&cluster=demo&policy=old")
+    assert page.status_code == 200
+    assert page.context["engine"].endswith("kube-scheduler 1.13.0")
+    assert page.context["found"] is not None

@@ -77,7 +77,7 @@ def test_a_cancelled_experiment_keeps_what_is_done_and_goes_on_there() -> None:
         ({"policies": ["best"]}, "policies", "There is no policy best"),
         ({"policies": ["default@7"]}, "policies", "There is no policy default@7"),
         ({"seeds": []}, "seeds", "from 1 to 5"),
-        ({"seeds": [-1]}, "seeds", "whole numbers from 0 on"),
+        ({"seeds": [-1]}, "seeds", "whole numbers, 0 or more"),
         ({"setup": {"nodes": 0}}, "nodes", "Must be above 0"),
         ({"setup": {"nodes": 900}}, "nodes", "Must not be above 200"),
         ({"setup": {"used": 3.0}}, "used", "Must be from"),

@@ -33,7 +33,12 @@ def test_an_editor_starts_an_experiment_and_sees_it_wait(client_as: Callable[...
     assert found.seeds == [1, 2]
     assert answer.context["experiment"] == found
     assert not elements(answer, "[data-figure]")
-    assert f"/experiments/{found.pk}/" in client.get("/experiments/").content.decode()
+    assert f"/experiments/{found.pk}/" in client.get("/comparisons/").content.decode()
+
+
+def test_measures_begin_when_they_are_told_to(client_as: Callable[..., Any]) -> None:
+    client_as("editor").post("/experiments/new/", {**ASKED, "since": "12.5"})
+    assert Experiment.objects.get().setup["since"] == 45_000
 
 
 def test_an_uploaded_recording_is_kept_under_its_name(client_as: Callable[..., Any]) -> None:
@@ -48,11 +53,12 @@ def test_an_uploaded_recording_is_kept_under_its_name(client_as: Callable[..., A
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"seeds": "one"}, "Write whole numbers from 0 on"),
+        ({"seeds": "one"}, "Enter whole numbers, 0 or more"),
         ({"policies": []}, "This field is required"),
         ({"nodes": "201"}, "less than or equal to 200"),
         ({"used": "0.001"}, "greater than or equal to 0.01"),
         ({"used": "0.01"}, "Must be from"),
+        ({"since": "24"}, "Must lie within the 24 h that were recorded"),
         ({"file": SimpleUploadedFile("x.csv", b"one,1,101")}, "Name the recording that you upload"),
     ],
 )

@@ -57,7 +57,7 @@ def test_a_release_and_itself_differ_in_nothing(client_as: Callable[[str], Clien
 def test_a_policys_page_leads_to_its_upgrade(client_as: Callable[[str], Client]) -> None:
     Revision.objects.filter(policy__name="default").update(process={"release": "1.37"})
     newest = client_as("viewer").get("/policies/default/").content.decode()
-    assert "What does an upgrade change?" not in newest
+    assert "Try an upgrade" not in newest
     Revision.objects.filter(policy__name="default").update(process={"release": "1.36"})
     response = client_as("viewer").get("/policies/default/")
     asked = parse_qs(urlsplit(f"?{response.context['upgrade']}").query)
@@ -71,4 +71,4 @@ def test_where_nothing_names_a_release_the_upgrade_is_from_1_35(client_as: Calla
     asked = parse_qs(urlsplit(f"?{response.context['upgrade']}").query)
     assert (asked["baseline_release"], asked["release"]) == (["1.35"], ["1.37"])
     text = " ".join(response.content.decode().split())
-    assert "Neither the policy nor a cluster names a release of kube-scheduler: an upgrade is tried from 1.35" in text
+    assert "The policy names no release of kube-scheduler, so an upgrade is tried from 1.35" in text

@@ -15,6 +15,7 @@ import pytest
 from kschedweb.accounts.models import User
 from kschedweb.clusters.models import Cluster, Snapshot
 from kschedweb.engine.__main__ import main
+from kschedweb.engine.studies.measure.groups import rank
 from kschedweb.jobs.models import Job
 from kschedweb.playground.gate import services, tasks
 from kschedweb.playground.gate.models import Gate
@@ -167,6 +168,28 @@ def test_trying_leads_to_the_verdict_and_its_files(client_as: Callable[..., Any]
     assert f"/gate/{gate.pk}/" in client_as("viewer").get("/gate/").content.decode()
 
 
+def test_measures_go_by_group_and_percentages_change_by_points(
+    client_as: Callable[..., Any], small: Snapshot, saved: str
+) -> None:
+    client = client_as("editor")
+    address = client.post("/gate/", {**ASKED, "do": "try"})["Location"]
+    gate = Gate.objects.get()
+    assert gate.verdict is not None
+    for one in gate.verdict["measures"]:
+        if one["unit"] == "%":
+            one |= {"baseline": 10.0, "policy": 14.08}
+    gate.verdict["measures"].reverse()  # as an older verdict may have them
+    gate.save()
+    page = client.get(address)
+    ranks = [rank(one["name"]) for one in page.context["changed"]]
+    assert ranks == sorted(ranks)
+    assert {one["change"] for one in page.context["changed"] if one["unit"] == "%"} == {"+4.08 points"}
+    assert all(one["better"] is one["worse"] is False for one in page.context["same"])
+    listed = [*page.context["changed"], *page.context["same"]]
+    assert {one["name"] for one in listed} == {one["name"] for one in gate.verdict["measures"]}
+    assert elements(page, "tr.rowgroup")
+
+
 def test_an_unknown_measure_is_said_beside_its_field_when_it_is_tried(
     client_as: Callable[..., Any], small: Snapshot, saved: str
 ) -> None:
@@ -225,7 +248,7 @@ def test_a_cluster_page_says_from_where_an_upgrade_is_rehearsed(
     links = [unescape(one["href"]) for one in elements(page, "a") if "Rehearse" in one.text]
     queries = [parse_qs(urlsplit(link).query) for link in links]
     assert [(query["baseline_release"][0], query["release"][0]) for query in queries] == ([asked] if asked else [])
-    assert ("The cluster names no version of Kubernetes" in " ".join(page.content.decode().split())) is said
+    assert ("The Kubernetes version of the cluster is unknown" in " ".join(page.content.decode().split())) is said
 
 
 def test_a_cluster_page_asks_what_an_upgrade_changes(client_as: Callable[..., Any], small: Snapshot) -> None:

@@ -102,7 +102,7 @@ def test_asking_is_recorded(ask: Callable[..., Question], editor: User) -> None:
 @pytest.mark.parametrize(
     ("changes", "path", "said"),
     [
-        ({"classic": "default"}, "classic", "choose a classic one"),
+        ({"classic": "default"}, "classic", "choose a classic Policy"),
         ({"profile": "filling"}, "profile", "is a classic policy"),
         ({"bound": True, "sequence": True}, "sequence", "Only pods that wait"),
         ({"namespaces": ("batch", "nowhere")}, "namespaces", "no pods in namespace nowhere"),

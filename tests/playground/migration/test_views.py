@@ -30,7 +30,7 @@ def form(on: Snapshot, **changes: str) -> dict[str, str]:
 
 def asked(client: Any, snapshot: Snapshot, **changes: str) -> str:
     """The address of the answer."""
-    answer = client.post("/moves/", form(snapshot, **changes))
+    answer = client.post("/migration/", form(snapshot, **changes))
     assert answer.status_code == 302, html_of(answer)
     return str(answer["Location"])
 
@@ -97,13 +97,13 @@ def test_without_a_profile_the_conversion_is_meant(client_as: Client, small: Sna
 
 
 def test_the_address_says_what_is_proposed(client_as: Client, small: Snapshot, filling: Revision) -> None:
-    page = client_as("editor").get("/moves/?classic=filling@1&profile=default@1")
+    page = client_as("editor").get("/migration/?classic=filling@1&profile=default@1")
     assert page.status_code == 200
     assert re.search(r'<option value="default@1" selected>', html_of(page))
-    assert client_as("editor").get("/moves/?classic=filling").context["form"]["classic"].value() == "filling@1"
-    assert 'href="/moves/?classic=filling"' in html_of(client_as("viewer").get("/policies/filling/"))
+    assert client_as("editor").get("/migration/?classic=filling").context["form"]["classic"].value() == "filling@1"
+    assert 'href="/migration/?classic=filling"' in html_of(client_as("viewer").get("/policies/filling/"))
     assert elements(page, "form.capacity-form button")
-    assert not elements(client_as("viewer").get("/moves/"), "form.capacity-form button")
+    assert not elements(client_as("viewer").get("/migration/"), "form.capacity-form button")
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_the_address_says_what_is_proposed(client_as: Client, small: Snapshot, f
 def test_wrong_input_is_said_beside_its_field(
     client_as: Client, small: Snapshot, filling: Revision, changes: dict[str, str], field: str, said: str
 ) -> None:
-    answer = client_as("editor").post("/moves/", form(small, **changes))
+    answer = client_as("editor").post("/migration/", form(small, **changes))
     assert answer.status_code == 400
     told = re.search(rf'id="id_{field}-error">(.*?)</p>', html_of(answer), re.DOTALL)
     assert told is not None
@@ -127,15 +127,15 @@ def test_wrong_input_is_said_beside_its_field(
 
 
 def test_viewers_ask_nothing(client_as: Client, small: Snapshot, filling: Revision) -> None:
-    assert client_as("viewer").post("/moves/", form(small)).status_code == 403
+    assert client_as("viewer").post("/migration/", form(small)).status_code == 403
 
 
 def test_without_a_classic_policy_or_a_cluster_the_page_says_what_to_do(
     client_as: Client, small: Snapshot, editor: User
 ) -> None:
-    assert elements(client_as("editor").get("/moves/"), ".empty a[href=/policies/]")
+    assert elements(client_as("editor").get("/migration/"), ".empty a[href=/policies/]")
     small.cluster.delete()
-    assert elements(client_as("editor").get("/moves/"), ".empty a[href=/clusters/]")
+    assert elements(client_as("editor").get("/migration/"), ".empty a[href=/clusters/]")
 
 
 def test_an_answer_that_takes_longer_shows_how_far_it_is(
@@ -159,10 +159,10 @@ def test_an_answer_that_takes_longer_shows_how_far_it_is(
 def test_what_was_asked_before_is_listed_and_found(client_as: Client, small: Snapshot, filling: Revision) -> None:
     client = client_as("editor")
     address = asked(client, small)
-    assert elements(client_as("viewer").get("/moves/?search=filling"), f"#asked a[href={address}]")
-    nothing = client.get("/moves/?search=elsewhere")
+    assert elements(client_as("viewer").get("/migration/?search=filling"), f"#asked a[href={address}]")
+    nothing = client.get("/migration/?search=elsewhere")
     assert nothing.context["page"].paginator.count == 0
-    assert elements(nothing, "#asked .empty a[href=/moves/]")
+    assert elements(nothing, "#asked .empty a[href=/migration/]")
 
 
 def test_an_answer_outlives_its_snapshot_and_its_policies(

@@ -21,7 +21,7 @@ def counts(pods: int, rules: list[dict[str, Any]], **verdicts: int) -> dict[str,
 @pytest.mark.parametrize(
     ("found", "said"),
     [
-        (counts(0, []), "No pod was there to ask about"),
+        (counts(0, []), "There was no pod to compare"),
         (counts(1, [], same=1), "None of 1 pod would move"),
         (
             counts(1250, [{**RULE, "pods": 21, "moves": 21}, {**FILTER, "pods": 16, "moves": 16}], moves=37),

@@ -108,3 +108,12 @@ def test_a_run_in_which_nothing_happens_shows_words_in_place_of_charts() -> None
     assert texts["wait"] is None
     assert texts["leaving"] is None
     assert not math.isnan(nothing.end)
+
+
+def test_no_two_of_eight_policies_have_lines_that_look_alike(both: list[ChartedRun]) -> None:
+    listed = [shown(f"policy-{number}", one.outcome) for number in range(4) for one in both]
+    for family in family_charts(listed):
+        assert family.chart is not None
+        lines = [trace for trace in family.chart.figure["data"] if trace["type"] == "scatter"]
+        looks = {(trace["line"]["dash"], trace.get("marker", {}).get("symbol")) for trace in lines}
+        assert len(looks) == len(lines), family.family.name

@@ -123,8 +123,8 @@ def test_a_comparison_runs_every_policy_with_every_seed_and_compares_each_pair_o
         ({"policies": ["default", "packed@9"]}, "policies", "There is no policy packed@9"),
         ({"seeds": []}, "seeds", "from 1 to 10"),
         ({"seeds": list(range(11))}, "seeds", "from 1 to 10"),
-        ({"seeds": [-1]}, "seeds", "whole numbers from 0 on"),
-        ({"seeds": [2**31]}, "seeds", "whole numbers from 0 on"),
+        ({"seeds": [-1]}, "seeds", "whole numbers, 0 or more"),
+        ({"seeds": [2**31]}, "seeds", "whole numbers, 0 or more"),
     ],
 )
 def test_what_cannot_be_compared_is_refused_beside_its_field(
@@ -156,7 +156,7 @@ def test_a_policy_with_a_token_is_not_run_since_its_document_is_kept(editor: Use
     plugins = {"score": {"enabled": [{"name": loaded["name"]}]}}
     profile = {"schedulerName": "default-scheduler", "plugins": plugins, "pluginConfig": [loaded]}
     head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
-    with pytest.raises(ApplicationError, match="holds a private key or a token") as caught:
+    with pytest.raises(ApplicationError, match="contains a private key or a token") as caught:
         services.run_start(
             user=editor, revision=seed_runs.scenario(editor), document=json.dumps({**head, "profiles": [profile]})
         )

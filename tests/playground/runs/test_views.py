@@ -10,8 +10,10 @@ import pytest
 from kschedweb.accounts.models import User
 from kschedweb.playground.runs import selectors
 from kschedweb.playground.runs.models import Comparison, Run
+from kschedweb.policies.services import policy_create
 from tests.support import seed_runs
 from tests.support.html import elements, html_of
+from tests.support.seed import pod
 
 pytestmark = pytest.mark.django_db
 Clients = Callable[[str], Any]
@@ -36,7 +38,8 @@ def test_an_editor_compares_policies_and_the_page_says_how_far_it_is(client_as: 
     part = client.get(f"/comparisons/{found.pk}/", HTTP_HX_REQUEST="true", HTTP_HX_TARGET="progress")
     assert part["HX-Refresh"] == "true"
     done = client.get(f"/comparisons/{found.pk}/")
-    assert done.context["sentence"].startswith("packed@1 moves ")
+    assert done.context["sentence"].startswith("packed@1 against default@1: ")
+    assert done.context["sentence"].endswith(f" of {done.context['moved'].pods} pods go elsewhere")
     assert done.context["ended"]
     assert not elements(done, "#progress")
     assert "NodeResourcesFit" in text(done)
@@ -46,12 +49,20 @@ def test_an_editor_compares_policies_and_the_page_says_how_far_it_is(client_as: 
     assert "2 seeds it cannot fall below 0.5" in done.context["seeds_said"]
 
 
+def test_a_new_comparison_is_with_the_default_policy(client_as: Clients, editor: User) -> None:
+    seed_runs.scenario(editor)
+    policy_create(name="aaa", document=seed_runs.PACKED, author=editor)
+    page = client_as("editor").get("/comparisons/new/")
+    assert elements(page, "#id_reference option[value=default@1][selected]")
+    assert not elements(page, "#id_reference option[value=aaa@1][selected]")
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"seeds": "one"}, "Write whole numbers from 0 on"),
-        ({"seeds": "1 2 3 4 5 6 7 8 9 10 11"}, "Name from 1 to 10 whole numbers"),
-        ({"policies": []}, "This field is required"),
+        ({"seeds": "one"}, "Enter whole numbers, 0 or more"),
+        ({"seeds": "1 2 3 4 5 6 7 8 9 10 11"}, "Enter from 1 to 10 whole numbers"),
+        ({"policies": []}, "Choose a policy to compare with the reference"),
         ({"policies": ["default@1"]}, "Choose from 2 to 8 different policies"),
         ({"scenario": "0"}, "Select a valid choice"),
     ],
@@ -74,7 +85,7 @@ def test_a_run_shows_its_time_and_follows_the_address(client_as: Clients, editor
     run = seed_runs.run(editor)
     client = client_as("viewer")
     end = client.get(f"/runs/{run.pk}/")
-    said = "All 21 pods find a node under default@1, half of them within 11 ms; 2 have to leave it again"
+    said = "All 21 pods find a node under default@1, half of them within 11 ms; 2 had to leave it again"
     assert end.context["sentence"].startswith(said)
     assert [one.text for one in elements(end, "h1")] == [end.context["sentence"]]
     assert end.context["at"] == end.context["end"] > 0
@@ -112,11 +123,11 @@ def test_a_decision_is_worked_out_anew_and_is_what_the_run_decided(client_as: Cl
     for name in ("web-00", "web-13"):
         page = text(client.get(f"/runs/{run.pk}/pods/default/{name}/"))
         node = outcome.nodes[outcome.node[outcome.index[f"default/{name}"]]]
-        assert f"{name} goes to {node}" in page or f"The run put it on <strong>{node}</strong>" in page
+        assert f"{name} goes to {node}" in page or f"The run chose <strong>{node}</strong>" in page
     tried = outcome.attempts[outcome.index["default/important"]]
     assert tried > 1
     first = client.get(f"/runs/{run.pk}/pods/default/important/?attempt=1")
-    assert (first.context["attempt"], first.context["attempts"]) == (1, tried)
+    assert (first.context["tried"]["attempt"], first.context["tried"]["attempts"]) == (1, tried)
     assert "Insufficient cpu" in first.context["answer"].quote
     assert client.get(f"/runs/{run.pk}/pods/default/none/").status_code == 404
 
@@ -153,3 +164,54 @@ def test_moved_pods_are_grouped_and_filtered_by_plugin(client_as: Clients, edito
     assert all(row["lead"] > 0 for row in by_plugin if row["lead"] is not None)
     found = client.get(f"{address}&plugin=NodeResourcesFit&what=moved").json()["items"]
     assert found == by_plugin
+
+
+def test_a_run_shows_how_its_workloads_were_scaled(client_as: Clients, api_as: Clients, editor: User) -> None:
+    found = seed_runs.run(editor, seed_runs.elastic(editor))
+    page = client_as("editor").get(f"/runs/{found.pk}/")
+    rows = [(row.time, row.before, row.after) for row in page.context["scalings"]]
+    assert rows == [(600.0, 2, 4), (615.0, 4, 8), (2100.0, 8, 2)]
+    assert "default/Deployment/web" in text(page)
+    assert elements(page, "[data-figure=scaling-figure]")
+    assert {"replicas_mean", "scalings", "above_target"} <= {
+        one.name for of, _ in page.context["measured"] for one in of.leading
+    }
+    exported = client_as("editor").get(f"/runs/{found.pk}/?format=csv&of=scalings")
+    lines = (
+        b"".join(exported.streaming_content).decode().splitlines()
+        if exported.streaming
+        else html_of(exported).splitlines()
+    )
+    assert lines[1].startswith("600.0,default/Deployment/web,2,4,cpu resource utilization")
+    listed = api_as("viewer").get(f"/api/v1/runs/{found.pk}/scalings/").json()["results"]
+    assert [(row["time"], row["before"], row["after"]) for row in listed] == rows
+
+
+def test_a_run_without_scaled_workloads_says_nothing_of_them(client_as: Clients, editor: User) -> None:
+    page = client_as("editor").get(f"/runs/{seed_runs.run(editor).pk}/")
+    assert not elements(page, "#scalings-title")
+
+
+def test_a_run_tells_of_pods_that_failed_were_collected_or_are_unknown(client_as: Clients, editor: User) -> None:
+    manifests = [pod("named", cpu="9"), pod("lost", cpu="1")]
+    for manifest, node in zip(manifests, ("node-0", "gone"), strict=True):
+        manifest["spec"]["nodeName"] = node
+    silent = {"nodes": ["node-1"], "conditions": {"Ready": "Unknown"}}
+    changes: list[Any] = [{"at": "1m", "addWorkload": {"manifest": manifest}} for manifest in manifests]
+    changes.append({"at": "2m", "setConditions": silent})
+    run = seed_runs.run(editor, seed_runs.scenario(editor, changes=changes))
+    client = client_as("viewer")
+    page = client.get(f"/runs/{run.pk}/")
+    assert page.context["sentence"].endswith("; 3 had to leave it again; 2 that name their node do not run there")
+    assert dict((name, count) for name, _, count in page.context["states"]) == {
+        "running": 17,
+        "unknown": 3,
+        "failed": 1,
+        "collected": 1,
+    }
+    assert [one.kind for one in page.context["forced"]] == ["failed", "collected", "evicted", "evicted", "evicted"]
+    moves = client.get(f"/runs/{run.pk}/?format=json&of=moves").json()["items"]
+    assert [one["kind"] for one in moves if one["kind"] != "bound"] == ["failed", *["terminating"] * 3]
+    api = client.get(f"/api/v1/runs/{run.pk}/pods/?state=unknown").json()
+    assert {one["node"] for one in api["results"]} == {"node-1"}
+    assert client.get(f"/api/v1/runs/{run.pk}/moves/?forced=true").json()["results"][1]["kind"] == "collected"

@@ -62,7 +62,7 @@ def test_a_document_with_errors_is_refused_with_their_places(client: APIClient) 
 
 def test_validation_saves_nothing(client: APIClient) -> None:
     good = client.post(f"{BASE}validate/", {"document": EMPTY}).json()
-    assert good == {"valid": True, "errors": []}
+    assert good == {"valid": True, "errors": [], "warnings": []}
     bad = client.post(f"{BASE}validate/", {"document": "name: a\nspeed: 1\n"}).json()
     assert not bad["valid"]
     assert (bad["errors"][0]["path"], bad["errors"][0]["line"]) == ("speed", 2)
@@ -134,6 +134,14 @@ def test_an_export_is_imported(client: APIClient, empty: Scenario, editor: User)
     assert (made.status_code, made.json()["name"], made.json()["remarks"]) == (201, "Nothing at all 2", [])
     files = client.get(f"{BASE}{made.json()['id']}/files/").json()["results"]
     assert [one["name"] for one in files] == ["nodes.csv"]
+
+
+def test_an_imported_scenario_is_kept_with_what_an_api_server_would_refuse(client: APIClient) -> None:
+    text = EMPTY + "objects:\n  - {kind: Pod, metadata: {name: A}, spec: {containers: [{name: c}]}}\n"
+    made = client.generic("POST", f"{BASE}import/", text.encode(), content_type="application/yaml")  # type: ignore[arg-type]
+    line = text.count("\n")
+    (said,) = made.json()["remarks"]
+    assert said.startswith(f'line {line}: Pod "A" is invalid: metadata.name: Invalid value: "A": a lowercase RFC 1123')
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,49 @@ def test_a_change_is_added_filled_in_and_saved_without_javascript(
     ]
 
 
+def test_a_workload_is_autoscaled_by_the_form(
+    client_as: Callable[[str], Client], empty: Scenario, editor: User
+) -> None:
+    template = "{spec: {containers: [{name: main, resources: {requests: {cpu: 1}}}]}}"
+    manifest = f"{{kind: Deployment, metadata: {{name: web}}, spec: {{template: {template}}}}}"
+    text = EMPTY + f"changes:\n  - addWorkload: {{manifest: {manifest}}}\n"
+    services.scenario_save(scenario=empty, text=text, author=editor, expected=1)
+    client = client_as("editor")
+    form = opened(client, empty)
+    for kind in ("autoscaleWorkload", "cronWorkload"):
+        answer = client.post(address(empty), form | {"new_changes": kind, "add_changes": "1"})
+        form = fields(answer.content.decode(), "scenario-form")
+    filled = {
+        "changes.1.autoscaleWorkload.workload": "default/Deployment/web",
+        "changes.1.autoscaleWorkload.max": "12",
+        "changes.1.autoscaleWorkload.behavior": "scaleDown: {stabilizationWindowSeconds: 60}\n",
+        "changes.1.autoscaleWorkload.load.cores": "8",
+        "changes.1.autoscaleWorkload.load.tide.low": "0.2",
+        "changes.2.cronWorkload.workload": "default/Deployment/web",
+        "changes.2.cronWorkload.entries.0.schedule": "0 9 * * *",
+    }
+    wrong = client.post(address(empty), form | filled | {"changes.2.cronWorkload.entries.0.schedule": "9", "save": "1"})
+    assert wrong.status_code == 422
+    (problem,) = wrong.context["editor"].checked.problems
+    assert problem.path == "changes[2].cronWorkload.entries[0]"
+    assert problem.line
+    answer = client.post(address(empty), form | filled | {"save": "1"})
+    assert answer.status_code == 302, text_of(answer)
+    autoscaled, cron = selectors.revision_get(empty).document["changes"][1:]
+    assert autoscaled["autoscaleWorkload"] == {
+        "min": 1,
+        "max": 12,
+        "targetCpu": 80,
+        "workload": "default/Deployment/web",
+        "behavior": {"scaleDown": {"stabilizationWindowSeconds": 60}},
+        "load": {"cores": "8", "tide": {"low": 0.2}},
+    }
+    assert cron["cronWorkload"]["entries"] == [
+        {"schedule": "0 9 * * *", "replicas": 10},
+        {"schedule": "0 20 * * *", "replicas": 2},
+    ]
+
+
 def test_items_are_moved_and_removed(client_as: Callable[[str], Client], empty: Scenario, editor: User) -> None:
     changes = "changes:\n  - failZone: {zone: a}  # first\n  - failZone: {zone: b}\n"
     services.scenario_save(scenario=empty, text=EMPTY + changes, author=editor, expected=1)
@@ -127,6 +170,24 @@ def test_an_error_stands_beside_its_field_with_its_line_and_nothing_is_saved(
     assert elements(answer, "#f-changes-0-failZone-zone-error")
     assert elements(answer, "input[name=comment][value=because]")
     assert selectors.revision_get(empty).number == 1
+
+
+def test_what_an_api_server_would_refuse_stands_at_its_line_and_is_saved(
+    client_as: Callable[[str], Client], empty: Scenario
+) -> None:
+    client = client_as("editor")
+    pod = "{kind: Pod, metadata: {name: a}, spec: {containers: [{name: c}], tolerations: [{operator: Equal}]}}"
+    text = EMPTY + f"objects:\n  - {pod}\n"
+    line = text.count("\n")
+    said = 'Pod "a" is invalid: spec.tolerations[0].operator: Invalid value: "Equal": operator must be Exists'
+    shown = client.post(address(empty), opened(client, empty) | {"document": text}).context["editor"]
+    (warning,) = shown.state["warnings"]
+    assert warning["line"] == line
+    assert warning["message"].startswith(said)
+    saved = client.post(address(empty), opened(client, empty) | {"document": text, "save": "1"}, follow=True)
+    assert selectors.revision_get(empty).number == 2
+    (item,) = elements(saved, "[aria-label=Warnings] .notice.warn")
+    assert said in item.text
 
 
 def test_yaml_that_cannot_be_read_keeps_what_the_form_says(client_as: Callable[[str], Client], empty: Scenario) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from kschedweb.accounts.models import User
+from kschedweb.playground.scenarios.selectors import revision_get
+from kschedweb.playground.scenarios.services import scenario_create
 from kschedweb.playground.sweeps.models import Sweep
+from kschedweb.playground.sweeps.selectors import objectives
 from kschedweb.policies.models import Policy
 from tests.support import seed_runs, seed_sweeps
 
@@ -42,6 +46,23 @@ def test_a_program_starts_a_sweep_follows_it_and_keeps_the_best_trial(api_as: Cl
     kept = client.post(f"{address}save/", {"trial": found["best"], "name": "by-a-program"}, format="json")
     assert (kept.status_code, kept.json()) == (201, {"policy": "by-a-program", "revision": 1})
     assert Policy.objects.get(name="by-a-program").revisions.get().comment.endswith(f"/sweeps/{found['id']}/")
+
+
+def test_cost_is_a_goal_where_the_scenario_has_prices(api_as: Clients, editor: User) -> None:
+    prices = {"currency": "EUR", "prices": [{"labels": {"topology.kubernetes.io/zone": "zone-0"}, "price": 2}]}
+    text = json.dumps({**seed_runs.document(pods=10), "name": "priced", "prices": prices})
+    priced = revision_get(scenario_create(text=text, author=editor))
+    assert {"cost", "cost_used"} <= {one.name for one in objectives(priced)}
+    assert not [one for one in objectives(seed_runs.scenario(editor)) if one.name.startswith("cost")]
+    asked = body(editor, scenario=str(priced.scenario_id), objectives=[{"measure": "cost_used"}])
+    answer = api_as("editor").post(START, asked, format="json")
+    assert answer.status_code == 202, answer.json()
+    seed_sweeps.work_off()
+    found = api_as("editor").get(answer["Location"]).json()
+    assert (found["state"], found["objectives"][0]["direction"]) == ("succeeded", "lower")
+    trials = api_as("editor").get(f"{answer['Location']}trials/").json()["results"]
+    costs = {one["number"]: one["values"]["cost_used"][0] for one in trials}
+    assert costs[found["best"]] == min(costs.values()) < max(costs.values())
 
 
 def test_a_sweep_is_shown_before_any_of_its_trials_is_done(api_as: Clients, client_as: Clients, editor: User) -> None:

@@ -82,14 +82,14 @@ def test_an_editor_starts_a_sweep_sees_how_far_it_is_and_what_it_found(client_as
     [
         ({"FIT-high": "0"}, "must be above from (1)"),
         ({"FIT-low": "one"}, "must be a number"),
-        ({"FIT-use": None}, "must be a list of 1 to 12 dimensions"),
+        ({"FIT-use": None}, "Tick what varies: from 1 to 12"),
         ({"objective-skew_cpu": None}, "Choose from 1 to 4 objectives"),
         ({"method": "nsga2"}, "choose a second one, or TPE"),
-        ({"method": "tpe", "trials": ""}, "Say how many trials"),
+        ({"method": "tpe", "trials": ""}, "Enter how many trials"),
         ({"method": "tpe", "trials": "5000"}, "less than or equal to 2000"),
-        ({"seeds": "one"}, "Write whole numbers"),
-        ({"seeds": "1 2 3 4"}, "Name from 1 to 3 whole numbers"),
-        ({"FIT-high": "9000"}, "and 2,000 is the most"),
+        ({"seeds": "one"}, "Enter whole numbers"),
+        ({"seeds": "1 2 3 4"}, "Enter from 1 to 3 whole numbers"),
+        ({"FIT-high": "9000"}, "but 2,000 is the most"),
         ({"objective-requested_cpu": "on", "direction-requested_cpu": ""}, "should be lower or higher"),
     ],
 )
@@ -102,13 +102,31 @@ def test_wrong_input_is_said_and_what_was_written_stays(
     assert not Sweep.objects.exists()
 
 
+@pytest.mark.parametrize(
+    ("changes", "section"),
+    [
+        ({"FIT-use": None}, "space"),
+        ({"FIT-high": "9000"}, "space"),
+        ({"objective-skew_cpu": None}, "objectives"),
+        ({"objective-requested_cpu": "on", "direction-requested_cpu": ""}, "objectives"),
+    ],
+)
+def test_an_error_of_what_is_ticked_stands_in_its_section(
+    client_as: Clients, editor: User, changes: dict[str, Any], section: str
+) -> None:
+    answer = client_as("editor").post("/sweeps/new/", asked(editor, **changes))
+    assert answer.status_code == 400
+    assert list(answer.context["sections"]) == [section]
+    assert elements(answer, f"section[aria-describedby={section}-error] #{section}-error")
+
+
 def test_several_objectives_make_a_front_that_is_exported_too(client_as: Clients, editor: User) -> None:
     sweep = seed_sweeps.sweep(editor)
     client = client_as("viewer")
     page = client.get(f"/sweeps/{sweep.pk}/")
     front = sum(row.front for row in page.context["results"].rows)
     assert front > 1
-    assert f"{front} trials are on the front: no other betters in every objective" in text(page)
+    assert f"{front} trials are on the front: no other trial beats them in every objective" in text(page)
     save = f"form[action=/sweeps/{sweep.pk}/save/]"
     assert not elements(page, save)
     assert elements(client_as("editor").get(f"/sweeps/{sweep.pk}/"), save)

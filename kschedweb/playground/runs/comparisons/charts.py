@@ -1,65 +1,61 @@
-"""The charts of a comparison, each with a sentence and a table; charts.ts adds the theme's colours."""
+"""The charts of a comparison, each with a sentence and a table."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+import plotly.graph_objects as go
 
 from kschedweb.playground.runs.charts import MOST_LINES, MOST_POINTS, thinned
 from kschedweb.playground.runs.clock import Scale, span
 from kschedweb.playground.runs.comparisons.comparing import ComparedPolicy, MeasureRow
 from kschedweb.playground.runs.measures import amount, plotted
-from kschedweb.web.figures import Chart
+from kschedweb.web.figures import ABOVE, SYMBOLS, Chart, figure, line_style
 
 if TYPE_CHECKING:
     from kschedweb.engine.studies.play.outcome import Outcome
-
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon")
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "solid", "dash")
 
 
 def strip(line: MeasureRow, listed: Sequence[ComparedPolicy]) -> Chart:
     """A chart of one measure: a line for each policy, a mark for each seed, a bar for the mean."""
     unit, factor = plotted(line.measure, [value for named in line.values for value in named.values()])
-    data: list[dict[str, Any]] = []
+    data: list[go.Bar | go.Scatter] = []
     for place, (side, named) in enumerate(zip(listed, line.values, strict=True)):
         values = [round(value * factor, 6) for value in named.values()]
         mean = float(np.mean(values)) if values else None
         data.append(
-            {
-                "type": "bar",
-                "orientation": "h",
-                "y": [side.label],
-                "x": [mean],
-                "name": side.label,
-                "meta": {"side": place},
-                "opacity": 0.55,
-                "hovertemplate": f"mean %{{x}} {unit}<extra></extra>",
-            }
+            go.Bar(
+                orientation="h",
+                y=[side.label],
+                x=[mean],
+                name=side.label,
+                meta={"side": place},
+                opacity=0.55,
+                hovertemplate=f"mean %{{x}} {unit}<extra></extra>",
+            )
         )
         if len(values) > 1:
             data.append(
-                {
-                    "type": "scatter",
-                    "mode": "markers",
-                    "y": [side.label] * len(values),
-                    "x": values,
-                    "meta": {"side": place},
-                    "customdata": [[f"seed {seed}"] for seed in named],
-                    "marker": {"size": 8, "symbol": SYMBOLS[place % len(SYMBOLS)]},
-                    "hovertemplate": f"%{{customdata[0]}}: %{{x}} {unit}<extra></extra>",
-                }
+                go.Scatter(
+                    mode="markers",
+                    y=[side.label] * len(values),
+                    x=values,
+                    meta={"side": place},
+                    customdata=[[f"seed {seed}"] for seed in named],
+                    marker={"size": 8, "symbol": SYMBOLS[place % len(SYMBOLS)]},
+                    hovertemplate=f"%{{customdata[0]}}: %{{x}} {unit}<extra></extra>",
+                )
             )
-    layout = {
-        "height": 64 + 26 * len(listed),
-        "showlegend": False,
-        "barmode": "overlay",
-        "hovermode": "closest",
-        "xaxis": {"title": {"text": unit}, "rangemode": "tozero", "nticks": 6},
-        "yaxis": {"autorange": "reversed", "automargin": True, "type": "category"},
-    }
+    layout = go.Layout(
+        height=64 + 26 * len(listed),
+        showlegend=False,
+        barmode="overlay",
+        hovermode="closest",
+        xaxis={"title": {"text": unit}, "rangemode": "tozero", "nticks": 6},
+        yaxis={"autorange": "reversed", "automargin": True, "type": "category"},
+    )
     said = f"{line.measure.label}: {line.reference} under {listed[0].label}"
     said += "".join(
         f", {change.value} under {side.label}" for side, change in zip(listed[1:], line.changes, strict=True)
@@ -69,7 +65,7 @@ def strip(line: MeasureRow, listed: Sequence[ComparedPolicy]) -> Chart:
         [side.label, *(amount(line.measure, named.get(seed)) for seed in seeds)]
         for side, named in zip(listed, line.values, strict=True)
     ]
-    return Chart({"data": data, "layout": layout}, f"{said}.", ["Policy", *(f"Seed {seed}" for seed in seeds)], rows)
+    return Chart(figure(data, layout), f"{said}.", ["Policy", *(f"Seed {seed}" for seed in seeds)], rows)
 
 
 def pending(outcomes: Sequence[tuple[str, Outcome]]) -> Chart:
@@ -80,33 +76,30 @@ def pending(outcomes: Sequence[tuple[str, Outcome]]) -> Chart:
     for place, (label, outcome) in enumerate(outcomes):
         kept = thinned(len(outcome.samples.time), MOST_POINTS)
         data.append(
-            {
-                "type": "scatter",
-                "mode": "lines" if len(kept) > 1 else "markers",
-                "name": label,
-                "meta": {"side": place},
-                "x": np.round(outcome.samples.time[kept] / scale.seconds, 4).tolist(),
-                "y": outcome.samples.pending[kept].tolist(),
-                "line": {"shape": "hv", "dash": DASHES[place % len(DASHES)]},
-                "hovertemplate": "%{y} pods",
-            }
+            go.Scatter(
+                name=label,
+                x=np.round(outcome.samples.time[kept] / scale.seconds, 4).tolist(),
+                y=outcome.samples.pending[kept].tolist(),
+                hovertemplate="%{y} pods",
+                **line_style(place, len(kept), shape="hv"),
+            )
         )
-    layout = {
-        "height": 320,
-        "hovermode": "x unified",
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
-        "xaxis": {**scale.axis(), "range": [0, end / scale.seconds or 1]},
-        "yaxis": {"title": {"text": "pods that wait"}, "rangemode": "tozero", "automargin": True},
-        "margin": {"t": 60, "b": 50},
-        "meta": {"scale": scale.seconds},
-    }
+    layout = go.Layout(
+        height=320,
+        hovermode="x unified",
+        legend=ABOVE,
+        xaxis={**scale.axis(), "range": [0, end / scale.seconds or 1]},
+        yaxis={"title": {"text": "pods that wait"}, "rangemode": "tozero", "automargin": True},
+        margin={"t": 60, "b": 50},
+        meta={"scale": scale.seconds},
+    )
     at = np.linspace(0.0, end, min(MOST_LINES, max(len(outcome.samples.time) for _, outcome in outcomes)))
     rows: list[list[object]] = [
         [span(time), *(_waiting(outcome, time) for _, outcome in outcomes)] for time in at.tolist()
     ]
     most = [(label, int(outcome.samples.pending.max(initial=0))) for label, outcome in outcomes]
     said = ", ".join(f"{number:,} under {label}" for label, number in most)
-    return Chart({"data": data, "layout": layout}, f"The most that wait: {said}.", ["Time", *dict(outcomes)], rows)
+    return Chart(figure(data, layout), f"The most that wait: {said}.", ["Time", *dict(outcomes)], rows)
 
 
 def _waiting(outcome: Outcome, time: float) -> int | None:

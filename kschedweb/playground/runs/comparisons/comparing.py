@@ -1,4 +1,4 @@
-"""The comparison of policies as plain data, largest differences first."""
+"""The comparison of policies as plain data, the most important differences first."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kschedweb.engine.studies.compare.changes import MeasureChange, changed, headline
+from kschedweb.engine.studies.measure.groups import GROUPS, Group, lead, rank
 from kschedweb.jobs.models import State
 from kschedweb.playground.runs import selectors
 from kschedweb.playground.runs.comparisons import chance, moved
-from kschedweb.playground.runs.measures import Measure, amount, difference, kept
+from kschedweb.playground.runs.measures import Measure, amount, difference, distance, kept
 from kschedweb.playground.runs.rows import arranged
 
 if TYPE_CHECKING:
@@ -46,21 +48,35 @@ class ComparedPolicy:
 
 
 @dataclass(frozen=True)
-class MeasureChange:
-    """Another policy's value of a measure compared with the reference, over the seeds that both have."""
+class ShownChange:
+    """Another policy's value of a measure held against the reference, over the seeds that both have."""
 
+    found: MeasureChange
     value: str
     text: str  # the change with its sign and unit
-    percent: float | None  # of the reference, None where that is 0
-    better: bool | None  # None if nothing changes or no direction is better
+    floor: str  # the noise floor with its unit
     share: float  # 0 to 1, relative to the larger of both values: the length of the bar
-    chance: str  # words on significance, "" for a single seed
+    chance: str  # words on the seeds, "" for a single one
+    of: str = ""  # what the change is of, where it is not of the reference's value
+
+    @property
+    def differs(self) -> bool:
+        return self.found.differs
+
+    @property
+    def better(self) -> bool | None:
+        return self.found.better
+
+    @property
+    def percent(self) -> float | None:
+        """The change in percent of the reference's value, ``None`` where that is 0."""
+        return 100 * self.found.change / self.found.before if self.found.before else None
 
     @property
     def relative(self) -> str:
         """The change in percent of the reference, with its sign; "" if there is none."""
-        if self.percent is None:
-            return ""
+        if self.of or self.percent is None:
+            return self.of
         if 0 < abs(self.percent) < 0.05:
             return "under 0.1 %"
         return f"{'+' if self.percent > 0 else '−' if self.percent < 0 else ''}{abs(self.percent):,.1f} %"
@@ -76,9 +92,34 @@ class MeasureRow:
 
     measure: Measure
     reference: str
-    changes: list[MeasureChange]
-    weight: float  # size of the change, by which the table is sorted
+    changes: list[ShownChange]
     values: list[dict[int, float]]
+
+    @property
+    def differs(self) -> bool:
+        """Whether a change is at least as large as the noise floor."""
+        return any(change.differs for change in self.changes)
+
+    @property
+    def importance(self) -> tuple[bool, int, bool, float]:
+        """That of its most important change."""
+        return max(change.found.importance for change in self.changes)
+
+
+@dataclass(frozen=True)
+class LeadingRow:
+    """A measure of a table, and those below it that say nearly the same and differ too."""
+
+    line: MeasureRow
+    near: list[MeasureRow]
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """A group of measures: what differs, in the order of the table."""
+
+    group: Group
+    rows: list[LeadingRow]
 
 
 def sides(comparison: Comparison) -> list[ComparedPolicy]:
@@ -101,8 +142,8 @@ def lines(
 ) -> list[MeasureRow]:
     """Every measure of the policies, and the pods that moved; empty until the reference has a run.
 
-    The largest changes come first, unless ``ordering`` is "measure" or "change-N" (of the policy at position N),
-    descending after a "-".
+    They go by group. In a group the most important changes come first, unless ``ordering`` is "measure" or "change-N"
+    (of the policy at position N), descending after a "-".
     """
     reference = listed[0].first if listed else None
     if reference is None:
@@ -111,12 +152,28 @@ def lines(
         {seed: {one.name: one.value for one in kept(run)} for seed, run in sorted(side.runs.items())} for side in listed
     ]
     made = [*_moved(listed, differences), *(_line(measure, by_side) for measure in kept(reference))]
-    made.sort(key=lambda line: -line.weight)
+    made.sort(key=lambda line: line.importance, reverse=True)
     key, down = ordering.removeprefix("-"), ordering.startswith("-")
-    if key == "measure":
-        return arranged(made, lambda line: line.measure.label.lower(), down=down)
     places = {f"change-{side.position}": place for place, side in enumerate(listed[1:])}
-    return arranged(made, lambda line: line.changes[places[key]].share, down=down) if key in places else made
+    if key == "measure":
+        made = arranged(made, lambda line: line.measure.label.lower(), down=down)
+    elif key in places:
+        made = arranged(made, lambda line: line.changes[places[key]].share, down=down)
+    return sorted(made, key=lambda line: rank(line.measure.name))
+
+
+def grouped(found: Sequence[MeasureRow]) -> list[RowGroup]:
+    """What differs, by group. Of measures that say nearly the same, one leads: where it differs, the foremost."""
+    differing = [line for line in found if line.differs]
+    names = {line.measure.name for line in differing}
+    together: dict[str, list[MeasureRow]] = {}
+    for line in differing:
+        together.setdefault(lead(line.measure.name), []).append(line)
+    rows: dict[str, list[LeadingRow]] = {group.name: [] for group in GROUPS}
+    for name, near in together.items():
+        leading = next(line for line in near if line.measure.name == name or name not in names)
+        rows[leading.measure.group.name].append(LeadingRow(leading, [line for line in near if line is not leading]))
+    return [RowGroup(group, rows[group.name]) for group in GROUPS]
 
 
 def _moved(listed: Sequence[ComparedPolicy], differences: Sequence[Difference]) -> list[MeasureRow]:
@@ -129,10 +186,10 @@ def _moved(listed: Sequence[ComparedPolicy], differences: Sequence[Difference]) 
         values.append({seed: float(one["moved"]) for seed, one in counts.items()})
         mean, pods = _mean(values[-1]), _mean({seed: one["pods"] for seed, one in counts.items()})
         share = mean / pods if mean and pods else 0.0
-        changes.append(MeasureChange(amount(MOVED, mean), f"{100 * share:.1f} % of all pods", None, None, share, ""))
-    if not any(values):
-        return []
-    return [MeasureRow(MOVED, "–", changes, max(change.share for change in changes), values)]
+        found = changed(MOVED.name, MOVED.unit, MOVED.direction, dict.fromkeys(values[-1], 0.0), values[-1])
+        of, floor = f"{100 * share:.1f} % of {amount(MOVED, pods)}", amount(MOVED, found.floor)
+        changes.append(ShownChange(found, amount(MOVED, mean), amount(MOVED, mean), floor, share, "", of))
+    return [MeasureRow(MOVED, "–", changes, values)] if any(values) else []
 
 
 def _line(measure: Measure, by_side: Sequence[dict[int, dict[str, float | None]]]) -> MeasureRow:
@@ -141,35 +198,20 @@ def _line(measure: Measure, by_side: Sequence[dict[int, dict[str, float | None]]
         for runs in by_side
     ]
     changes = [_change(measure, values[0], other) for other in values[1:]]
-    shown = [
-        _shown(measure, values[0], other, change, share)
-        for other, (share, change) in zip(values[1:], changes, strict=True)
-    ]
-    weight = max((relative for relative, _ in changes), default=0.0)
-    return MeasureRow(measure, amount(measure, _mean(values[0])), shown, weight, values)
+    return MeasureRow(measure, amount(measure, _mean(values[0])), changes, values)
 
 
-def _change(measure: Measure, base: dict[int, float], other: dict[int, float]) -> tuple[float, float]:
-    """The change over the seeds that both have, and its size, 0 to 1, relative to the larger value."""
-    pairs = [(base[seed], other[seed]) for seed in base if seed in other]
-    if not pairs:
-        return 0.0, 0.0
-    before, after = np.mean(pairs, axis=0).tolist()
-    largest = max(abs(before), abs(after))
-    return (abs(after - before) / largest if largest else 0.0), after - before
-
-
-def _shown(
-    measure: Measure, base: dict[int, float], other: dict[int, float], change: float, share: float
-) -> MeasureChange:
-    pairs = [(base[seed], other[seed]) for seed in sorted(base) if seed in other]
-    before = _mean(dict(enumerate(first for first, _ in pairs)))
-    percent = 100 * change / before if before else None
-    better = None
-    if change and measure.direction in ("lower", "higher"):
-        better = (change < 0) == (measure.direction == "lower")
-    value, said = amount(measure, _mean(other)), difference(measure, change)
-    return MeasureChange(value, said, percent, better, share, chance.verdict(pairs))
+def _change(measure: Measure, base: dict[int, float], other: dict[int, float]) -> ShownChange:
+    found = changed(measure.name, measure.unit, measure.direction, base, other)
+    largest = max(abs(found.before or 0.0), abs(found.after or 0.0))
+    return ShownChange(
+        found,
+        amount(measure, _mean(other)),
+        difference(measure, found.change),
+        distance(measure, found.floor),
+        abs(found.change) / largest if largest else 0.0,
+        chance.verdict([(base[seed], other[seed]) for seed in sorted(base) if seed in other]),
+    )
 
 
 def _mean(values: dict[int, float]) -> float | None:
@@ -205,31 +247,40 @@ def groups(counts: Sequence[dict[str, Any]]) -> list[MovedByPlugin]:
 
 
 def sentence(listed: Sequence[ComparedPolicy], found: Sequence[MeasureRow], moving: int | None, pods: int) -> str:
-    """The result of the comparison in one sentence."""
+    """The result of the comparison in one sentence: the most important difference."""
     if not found or len(listed) < 2:
         return ""
-    other, base = listed[1].label, listed[0].label
+    other, base, most = listed[1].label, listed[0].label, _most(found)
     if len(listed) > 2:
-        return f"{len(listed)} policies on the same scenario: {_most(listed, found)}"
-    said = _most(listed, found)
+        said = f"{_instead(*most)} under {listed[most[1] + 1].label}" if most else "no measure differs"
+        return f"{len(listed)} policies on the same scenario: {said}"
+    if most is None and moving == 0:
+        return f"{other} decides as {base} does: no pod goes elsewhere"
+    said = _instead(*most) if most else "no measure differs"
     if moving is None:
         return f"{other} against {base}: {said}"
-    if not moving and not any(line.weight for line in found):
-        return f"{other} decides as {base} does: no pod goes elsewhere"
-    return f"{other} moves {moving:,} of {pods:,} pods; {said}"
+    return f"{other} against {base}: {said}; {moving:,} of {pods:,} pods go elsewhere"
 
 
-def _most(listed: Sequence[ComparedPolicy], found: Sequence[MeasureRow]) -> str:
-    changing = [line for line in found if line.weight and line.measure is not MOVED]
-    if not changing:
-        return "no measure changes"
-    line = max(changing, key=lambda line: line.weight)
-    place = max(range(len(line.changes)), key=lambda at: line.changes[at].share)
-    change = line.changes[place]
-    name = line.measure.label[0].lower() + line.measure.label[1:]
-    return f"{name}: {change.value} instead of {line.reference}" + (
-        f" under {listed[place + 1].label}" if len(listed) > 2 else ""
-    )
+def _instead(line: MeasureRow, place: int) -> str:
+    """Such as "17 instead of 12 unscheduled pods" or "skew of CPU requests 75 points instead of 12.5 points"."""
+    label = line.measure.label[0].lower() + line.measure.label[1:]
+    after, before = line.changes[place].value, line.reference
+    if label.endswith(line.measure.unit):
+        return f"{after.partition(' ')[0]} instead of {before.partition(' ')[0]} {label}"
+    return f"{label} {after} instead of {before}"
+
+
+def _most(found: Sequence[MeasureRow]) -> tuple[MeasureRow, int] | None:
+    """The row with the most important difference, and the place of the policy in it."""
+    told = [
+        (change.found, line, place)
+        for line in found
+        if line.measure is not MOVED
+        for place, change in enumerate(line.changes)
+    ]
+    best = headline(change for change, _, _ in told)
+    return next(((line, place) for change, line, place in told if change is best), None)
 
 
 def seconds_left(comparison: Comparison) -> float | None:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from django.urls import reverse
+
 from kschedweb.playground.runs import selectors
 from kschedweb.playground.runs.rows import Rows, arranged
 
@@ -14,7 +16,10 @@ if TYPE_CHECKING:
 
     from kschedweb.playground.runs.models import Difference
 
-HEAD = ("pod", "what", "reference_node", "other_node", "plugin", "lead", "said", "follows", "seed", "policy")
+HEAD = (
+    "pod", "what", "reference_node", "other_node", "plugin", "lead", "said", "follows", "seed", "policy",
+    "reference_pod", "other_pod",
+)  # fmt: skip
 NONE = "none"  # no plugin, in an address
 ANY = {"plugin": "", "what": "", "search": ""}
 ORDERS = ("pod", "what", "before", "after", "plugin", "lead", "seed")
@@ -26,6 +31,7 @@ class MovedRow:
     """``plugin`` is the one whose weighted score favours the new node most, by ``lead`` points, or the one that rejects
     the node it did not get any more; ``said`` is the scheduler's message then, or why none can be named.
     Where it ``follows``, it moves because others moved before it; ``None`` in comparisons of before that was told.
+    ``before_pod`` and ``after_pod`` had its place last in the reference's run and in the other one.
     """
 
     pod: str
@@ -40,22 +46,26 @@ class MovedRow:
     policy: str
     reference_run: UUID
     other_run: UUID
+    before_pod: str
+    after_pod: str
 
     @property
     def words(self) -> str:
         return WHAT[self.what]
 
     @property
-    def namespace(self) -> str:
-        return self.pod.partition("/")[0]
+    def before_address(self) -> str:
+        """The page of the decision in the reference's run."""
+        return reverse("run-decision", args=[self.reference_run, *self.before_pod.split("/", 1)])
 
     @property
-    def name(self) -> str:
-        return self.pod.partition("/")[2]
+    def after_address(self) -> str:
+        """The page of the decision in the other run."""
+        return reverse("run-decision", args=[self.other_run, *self.after_pod.split("/", 1)])
 
     def cells(self) -> tuple[object, ...]:
         change = (self.pod, self.what, self.before, self.after, self.plugin, self.lead, self.said, self.follows)
-        return *change, self.seed, self.policy
+        return *change, self.seed, self.policy, self.before_pod, self.after_pod
 
 
 class MovedList(Rows[MovedRow]):
@@ -91,7 +101,22 @@ class MovedList(Rows[MovedRow]):
             )
 
     def number(self, what: str) -> int:
-        return sum(entry[what] for entry in self.counts)
+        return sum(entry.get(what, 0) for entry in self.counts)
+
+    @property
+    def only_before(self) -> int:
+        """How many pods the reference's runs have alone, over the seeds."""
+        return self.number("onlyBefore")
+
+    @property
+    def only_after(self) -> int:
+        """How many pods the other policy's runs have alone, over the seeds."""
+        return self.number("onlyAfter")
+
+    @property
+    def compared(self) -> int:
+        """How many pods both have, over the seeds."""
+        return self.number("pods")
 
     @property
     def totals(self) -> list[tuple[str, str, int]]:
@@ -114,4 +139,6 @@ class MovedList(Rows[MovedRow]):
             one.run.label,
             one.against_id,
             one.run_id,
+            entry.get("before_pod") or entry["pod"],
+            entry.get("after_pod") or entry["pod"],
         )

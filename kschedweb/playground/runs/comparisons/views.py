@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from kschedweb.accounts.permissions import owned, requires
 from kschedweb.accounts.roles import Action, may_change
 from kschedweb.playground.runs import measures, selectors, services
-from kschedweb.playground.runs.comparisons import chance, comparing, moved
+from kschedweb.playground.runs.comparisons import chance, comparing, listing, moved
 from kschedweb.playground.runs.comparisons import charts as comparison_charts
 from kschedweb.playground.runs.family_charts import ChartedRun, family_charts
 from kschedweb.playground.runs.forms import ComparisonForm, LookForm
@@ -43,8 +43,11 @@ PAGE_SIZE, MOVED_SIZE = 50, 25
 @require_safe
 @requires(Action.VIEW)
 def comparisons(request: PageRequest) -> HttpResponse:
-    page = Paginator(selectors.comparison_list(request.user), PAGE_SIZE).get_page(request.GET.get("page"))
-    return render(request, "playground/runs/comparisons.html", {"page": page})
+    """What was compared, on scenarios and on recorded use."""
+    kind = request.GET.get("kind", "")
+    page = Paginator(listing.keys(request.user, kind), PAGE_SIZE).get_page(request.GET.get("page"))
+    context = {"page": page, "rows": listing.compared(request.user, page), "kinds": listing.Kind.choices, "kind": kind}
+    return render(request, "playground/runs/comparisons.html", context)
 
 
 @requires(Action.EDIT)
@@ -106,7 +109,8 @@ def comparison(request: PageRequest, comparison_id: UUID) -> HttpResponseBase:
         "chosen": chosen,
         **_moved(request, listed),
         "lines": lines,
-        "same": [line for line in lines if not line.weight],
+        "measured": comparing.grouped(lines),
+        "same": [line for line in lines if not line.differs],
         "sentence": comparing.sentence(sides, lines, listed.first_count, listed.pods),
         "form": _sentence(request, found, sides),
         "seeds_said": chance.advice(chance.drawn(found.revision.document), sides[0].total if sides else 0),
@@ -166,7 +170,7 @@ def _figures(
     named = {line.measure.name: (line, comparison_charts.strip(line, sides)) for line in lines}
     shown: dict[str, Any] = {
         "families": [
-            (one, [named[measure.name] for measure in one.measures if named[measure.name][0].weight])
+            (one, [named[measure.name] for measure in one.measures if named[measure.name][0].differs])
             for one in family_charts(listed, look.key)
         ],
     }
@@ -198,7 +202,7 @@ def _export(
     if of == "moved":
         return export(form, f"comparison-{found.pk}-moved", moved.HEAD, (row.cells() for row in listed))
     rows = (
-        (line.measure.name, line.measure.unit, line.measure.direction, side.label, seed, value, side.runs[seed].engine)
+        (*line.measure.described, side.label, seed, value, side.runs[seed].engine)
         for line in lines
         for side, named in zip(sides, line.values, strict=True)
         for seed, value in sorted(named.items())
@@ -241,7 +245,8 @@ def share(request: PageRequest, comparison_id: UUID) -> HttpResponse:
 @requires(Action.EDIT)
 def cancel(request: PageRequest, comparison_id: UUID) -> HttpResponse:
     count = services.comparison_cancel(user=request.user, comparison=_mine(request, comparison_id))
-    messages.info(request, f"{count} run{'' if count == 1 else 's'} cancelled." if count else "Every run had ended.")
+    cancelled = "1 run cancelled." if count == 1 else f"{count} runs cancelled."
+    messages.info(request, cancelled if count else "All runs had already ended.")
     return redirect("comparison", comparison_id)
 
 
@@ -249,7 +254,7 @@ def cancel(request: PageRequest, comparison_id: UUID) -> HttpResponse:
 @requires(Action.EDIT)
 def delete(request: PageRequest, comparison_id: UUID) -> HttpResponse:
     found = _mine(request, comparison_id)
-    said = "The comparison and its runs are deleted."
+    said = "Comparison and runs deleted."
     gone = done(request, lambda: services.comparison_delete(user=request.user, comparison=found), said)
     return redirect("comparisons") if gone else redirect("comparison", comparison_id)
 

@@ -76,7 +76,7 @@ class RunStays(APIView):
         try:
             return Response(nodes.stays(outcome, node), headers=KEPT)
         except KeyError:
-            raise NotFound(f"The run knows no node {node[:253]}.") from None
+            raise NotFound(f"The run has no node {node[:253]}.") from None
 
 
 def _drawable(outcome: Outcome) -> Outcome:
@@ -90,7 +90,7 @@ def _seconds(request: Request, end: float) -> float:
     except ValueError:
         time = float("nan")
     if not 0 <= time < float("inf"):
-        message = "at: must be a number of seconds from 0 on."
+        message = "at: must be a number of seconds, 0 or more."
         raise ApplicationError.at("at", message)
     return min(time, end)
 

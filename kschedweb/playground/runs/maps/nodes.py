@@ -95,7 +95,8 @@ def _states(outcome: Outcome, at: NDArray[np.float64]) -> NDArray[np.float32]:
     for name in outcome.resources:
         np.fmax(fullest, 100 * outcome.loads(at, name), out=fullest)
     log = outcome.states(at)
-    return states(pods(outcome, at), fullest, log == NodeState.CORDONED, log != NodeState.NOT_READY)
+    ready = (log != NodeState.NOT_READY) & (log != NodeState.UNKNOWN)
+    return states(pods(outcome, at), fullest, log == NodeState.CORDONED, ready)
 
 
 def _used(outcome: Outcome, column: NDArray[np.float32], at: NDArray[np.float64]) -> NDArray[np.float32]:

@@ -20,12 +20,17 @@ SIMULATED = (
     "every plugin of the policy from PreEnqueue to PostFilter on each try, with kube-scheduler's sampling of nodes and "
     "its order among equal totals",
     "preemption, with the grace period of each pod that has to go",
+    "the API server's admission of pods, with quotas and the plugins that the scenario names",
 )
-CONTROLLED = "taints for nodes in trouble, evictions by taint, and a new pod for each evicted one that has a controller"
+CONTROLLED = (
+    "taints for nodes in trouble, evictions by taint, a new pod for each evicted one that has a controller, and the "
+    "end of pods whose node never was there"
+)
 OMITTED = (
-    "the kubelet: a pod runs as soon as it has its node, without pulling images, starting containers or failing",
+    "the kubelet, except its admission of pods that name their node: a pod runs as soon as it has its node, without "
+    "pulling images, starting containers or failing",
     "the API server and the network: writes take no time and none fails",
-    "autoscalers, deschedulers, quotas, and people: nobody else adds, changes or removes anything",
+    "autoscalers, deschedulers, and people: nobody else adds, changes or removes anything",
     "drivers of devices: those that have to be made ready are ready at once",
 )
 PLACED = {
@@ -47,7 +52,7 @@ class Base:
     @property
     def words(self) -> str:
         if self.taken_at is None:
-            return "imagined: no snapshot of a cluster"
+            return "made up: no snapshot of a cluster"
         return f"{self.cluster}, snapshot of {moment(self.taken_at)}"
 
 
@@ -56,8 +61,8 @@ def gates(configurations: Sequence[Configuration]) -> str:
     releases = {configuration.release.title: configuration.release for configuration in configurations}
     versions = sorted({release.version for release in releases.values()})
     switched = [title for title, release in sorted(releases.items()) if release.switched]
-    said = f"switched: {'; '.join(switched)}" if switched else "none was switched"
-    return f"as kube-scheduler {' and '.join(versions)} has them unless told otherwise; {said}"
+    said = f"switched: {'; '.join(switched)}" if switched else "none changed"
+    return f"defaults of kube-scheduler {' and '.join(versions)}; {said}"
 
 
 def moment(time: datetime) -> str:
@@ -90,7 +95,7 @@ def use(document: Mapping[str, Any]) -> str:
 def randomness(document: Mapping[str, Any]) -> str:
     """What the seed decides."""
     things = chance.drawn(document)
-    return f"it decides {' and '.join(things)}" if things else "it decides nothing, since nothing is drawn at random"
+    return f"it decides {' and '.join(things)}" if things else "it has no effect, since nothing is random"
 
 
 def simulated(document: Mapping[str, Any]) -> list[str]:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from kschedweb.web.figures import Chart
 
 MOST_ROWS, MOST_NOTES, MOST_TEXT = 500, 200, 200_000
-CSV_HEAD = ("part", "policy", "seed", "name", "value", "unit", "direction", "text")
+CSV_HEAD = ("part", "policy", "seed", "name", "value", "unit", "direction", "text", "group")
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,8 @@ class Report:
     plain: dict[str, Any]  # further fields of JSON
     listings: list[Listing]
     documents: list[Document]
-    table: list[dict[str, Any]] = field(default_factory=list)  # a row for each measure: name, unit, direction, values
+    table: list[dict[str, Any]] = field(default_factory=list)  # a row for each measure: name, group, unit, values
+    kept: list[measures.MeasureGroup] = field(default_factory=list)  # the measures of a run
     lines: list[MeasureRow] = field(default_factory=list)
     sides: list[ComparedPolicy] = field(default_factory=list)
     groups: list[comparing.MovedByPlugin] = field(default_factory=list)
@@ -105,8 +106,13 @@ class Report:
 
     @property
     def same(self) -> list[MeasureRow]:
-        """The measures that are equal under all policies."""
-        return [line for line in self.lines if not line.weight]
+        """The measures that do not differ."""
+        return [line for line in self.lines if not line.differs]
+
+    @property
+    def measured(self) -> list[comparing.RowGroup]:
+        """The measures that differ, by group."""
+        return comparing.grouped(self.lines)
 
     def to_dict(self) -> dict[str, Any]:
         """The content for JSON."""
@@ -134,20 +140,20 @@ class Report:
 
     def rows(self) -> Iterator[tuple[object, ...]]:
         """The rows of CSV, with the columns of CSV_HEAD."""
-        yield "about", "", "", "title", "", "", "", self.title
+        yield "about", "", "", "title", "", "", "", self.title, ""
         for name, words in self.facts:
-            yield "about", "", "", name, "", "", "", words
+            yield "about", "", "", name, "", "", "", words, ""
         for part, listed in (("simulated", self.simulated), ("not simulated", self.omitted), ("note", self.notes)):
             for words in listed:
-                yield part, "", "", "", "", "", "", words
+                yield part, "", "", "", "", "", "", words, ""
         for one in self.table:
             for entry in one["values"]:
-                said = one["name"], entry["value"], one["unit"], one["better"], one["label"]
+                said = one["name"], entry["value"], one["unit"], one["better"], one["label"], one["group"]
                 yield "measure", entry["policy"], entry["seed"], *said
         for listing in self.listings:
             for row in listing.rows:
                 words = "; ".join(f"{name}: {cell}" for name, cell in zip(listing.head, row, strict=True) if cell != "")
-                yield listing.name, "", "", row[0], "", "", "", words
+                yield listing.name, "", "", row[0], "", "", "", words, ""
 
 
 def run_report(run: Run, address: str) -> Report:
@@ -162,24 +168,24 @@ def run_report(run: Run, address: str) -> Report:
         over = frames.Frames(at, outcome.nodes, nodes.values(outcome, "cpu", at))
         heat = charts.heatmap(over, frames.rows(over), nodes.shows(outcome)["cpu"], outcome.end)
         report.maps = [("heatmap", "Nodes over time", heat)]
-    report.table = [_measure(one, [(run, one.value)]) for one in kept]
+    report.table, report.kept = [_measure(one, [(run, one.value)]) for one in kept], measures.by_group(kept)
     waiting, forced = PodList(outcome, outcome.end, state="waiting"), MoveList(outcome, forced=True)
     report.listings = [
         Listing(
             "waiting",
             "Pods without a node at the end",
-            ["pod", "arrived (s)", "tries", "said last"],
+            ["pod", "arrived (s)", "tries", "last message"],
             [[row.key, row.arrived, row.attempts, row.message] for row in waiting[:MOST_ROWS]],
             len(waiting),
             "Every pod has a node.",
         ),
         Listing(
             "forced",
-            "Pods that had to go",
+            "Pods that had to leave",
             ["pod", "time (s)", "what happened", "node", "why"],
             [[row.pod, row.time, row.kind, row.node, row.text] for row in forced[:MOST_ROWS]],
             len(forced),
-            "No pod was preempted or evicted, and none lost its node.",
+            "No pod was preempted or evicted, none failed, and none lost its node.",
         ),
     ]
     return report
@@ -191,9 +197,9 @@ def comparison_report(comparison: Comparison, address: str) -> Report:
     differences = list(selectors.difference_list(comparison))
     lines = comparing.lines(sides, differences)
     if not comparing.ready(comparison):
-        raise Conflict("The runs go on: there is a report once all have ended.")
+        raise Conflict("The report is available once all runs have ended.")
     if not lines:
-        raise Conflict("No run of the reference came to an end, so there is nothing to report.")
+        raise Conflict("No run of the reference finished, so there is nothing to report.")
     done = [run for side in sides for run in side.runs.values()]
     listed = [moved.MovedList(differences, side.position, moved.ANY) for side in sides[1:]]
     first = listed[0] if listed else None
@@ -209,7 +215,7 @@ def comparison_report(comparison: Comparison, address: str) -> Report:
     named = {line.measure.name: (line, comparison_charts.strip(line, sides)) for line in lines}
     if shown:
         report.families = [
-            (one, [named[measure.name] for measure in one.measures if named[measure.name][0].weight])
+            (one, [named[measure.name] for measure in one.measures if named[measure.name][0].differs])
             for one in family_charts(shown)
         ]
     report.sides, report.lines = sides, lines
@@ -222,7 +228,7 @@ def comparison_report(comparison: Comparison, address: str) -> Report:
     report.listings = [_moved(one, side) for one, side in zip(listed, sides[1:], strict=True)]
     report.seeds_said = chance.advice(chance.drawn(comparison.revision.document), sides[0].total if sides else 0)
     undone = [run for run in comparison.runs.all() if run.ended_at is None]
-    report.notes += [f"the run under {run.label} with seed {run.seed} came to nothing" for run in undone]
+    report.notes += [f"the run under {run.label} with seed {run.seed} failed" for run in undone]
     report.plain["name"] = comparison.title
     return report
 
@@ -232,7 +238,7 @@ def _moved(listed: moved.MovedList, side: ComparedPolicy) -> Listing:
         f"moved under {side.label}",
         f"Pods that go elsewhere under {side.label}",
         ["pod", "what", "reference node", "node", "by plugin", "lead (points)", "said", "follows others", "seed"],
-        [list(row.cells()[:-1]) for row in listed[:MOST_ROWS]],
+        [list(row.cells()[:9]) for row in listed[:MOST_ROWS]],
         len(listed),
         "No pod goes elsewhere.",
     )
@@ -241,6 +247,7 @@ def _moved(listed: moved.MovedList, side: ComparedPolicy) -> Listing:
 def _measure(measure: measures.Measure, values: Sequence[tuple[Run, float | None]]) -> dict[str, Any]:
     return {
         "name": measure.name,
+        "group": measure.group.name,
         "label": measure.label,
         "unit": measure.unit,
         "better": measure.direction,
@@ -290,7 +297,7 @@ def _facts(
     )
     return [
         ("Scenario", f"{revision.scenario.name}, revision {revision.number}"),
-        ("What it asks", str(document.get("description") or "").strip() or "–"),
+        ("Question", str(document.get("description") or "").strip() or "–"),
         ("Cluster", start.words),
         ("Policies" if len(policies) > 1 else "Policy", ", ".join(policies)),
         ("Seeds" if len(seeds) > 1 else "Seed", f"{', '.join(map(str, seeds))}; {provenance.randomness(document)}"),

@@ -25,7 +25,7 @@ def policy_address(run: Run | None) -> str:
     """The address of the run's policy revision; "" if it is not saved, or deleted."""
     if run is None or run.policy_id is None:
         return ""
-    name, _, number = run.label.rpartition("@")
+    name, _, number = run.label.partition("+")[0].rpartition("@")
     return f"{reverse('policy', args=[name])}?revision={number}"
 
 

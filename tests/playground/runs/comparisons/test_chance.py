@@ -38,19 +38,20 @@ def test_the_seed_changes_the_outcome_exactly_where_it_is_said_to_decide() -> No
         ([], ""),
         ([(1.0, 2.0)], ""),
         ([(1.0, 1.0)] * 3, "the same in all 3 seeds"),
-        ([(2.0, 1.0)] * 5, "lower in 5 of 5 seeds, p = 0.062: may be chance"),
-        ([(1.0, 2.0)] * 6, "higher in 6 of 6 seeds, p = 0.031: more than chance"),
-        ([(1.0, 2.0), (1.0, 2.0), (1.0, 0.5)], "higher in 2 of 3 seeds, p = 0.5: may be chance"),
-        ([(1.0, 2.0), (2.0, 1.0)], "other in 2 of 2 seeds, p = 1: may be chance"),
-        ([(1.0, 2.0)] * 13, "higher in 13 of 13 seeds, p < 0.001: more than chance"),
+        ([(2.0, 1.0)] * 5, "lower in 5 of 5 seeds, p = 0.062"),
+        ([(1.0, 2.0)] * 6, "higher in 6 of 6 seeds, p = 0.031"),
+        ([(1.0, 2.0), (1.0, 2.0), (1.0, 0.5)], "higher in 2 of 3 seeds, p = 0.5"),
+        ([(1.0, 2.0), (2.0, 1.0)], "different in 2 of 2 seeds, p = 1"),
+        ([(1.0, 2.0)] * 13, "higher in 13 of 13 seeds, p < 0.001"),
     ],
 )
 def test_a_difference_is_told_in_words(pairs: list[tuple[float, float]], said: str) -> None:
     assert verdict(pairs) == said
 
 
-def test_advice_says_why_one_seed_suffices_or_how_many_are_needed() -> None:
-    assert "One seed suffices" in advice([], 1)
+def test_advice_says_why_one_seed_is_enough_or_how_many_are_needed() -> None:
+    assert "One seed is enough" in advice([], 1)
     assert "add seeds" in advice(["the generated pods"], 1)
     assert "cannot fall below 0.062, with 6 it can reach 0.03" in advice(["the generated pods"], 5)
+    assert "95 % confidence interval" in advice(["the generated pods"], 5)
     assert "cannot fall" not in advice(["the generated pods"], 6)

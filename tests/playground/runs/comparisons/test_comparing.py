@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 
 from kschedweb.accounts.models import User
+from kschedweb.engine.studies.compare.changes import changed
+from kschedweb.engine.studies.measure.groups import GROUPS, lead
 from kschedweb.playground.runs import podtable, selectors
 from kschedweb.playground.runs.comparisons import comparing, moved
+from kschedweb.playground.runs.measures import Measure
 from kschedweb.playground.runs.models import Run
 from kschedweb.playground.runs.podtable import PodList
 from kschedweb.playground.runs.rows import arranged
@@ -30,17 +33,45 @@ def test_what_is_not_known_comes_last_in_either_direction() -> None:
 def test_a_bar_is_as_long_as_the_change_is_of_the_larger_value(editor: User) -> None:
     found = selectors.comparison_get(editor, seed_runs.comparison(editor).pk)
     differences = list(selectors.difference_list(found))
-    lines = comparing.lines(comparing.sides(found), differences)
-    assert [line.weight for line in lines] == sorted((line.weight for line in lines), reverse=True)
-    for line in lines:
+    for line in comparing.lines(comparing.sides(found), differences):
         if line.measure is comparing.MOVED:
             counts = differences[0].counts
             assert line.values == [{}, {1: counts["moved"]}]
             assert line.changes[0].share == pytest.approx(counts["moved"] / counts["pods"])
-            assert line.changes[0].text == f"{100 * counts['moved'] / counts['pods']:.1f} % of all pods"
+            assert (
+                line.changes[0].relative == f"{100 * counts['moved'] / counts['pods']:.1f} % of {counts['pods']} pods"
+            )
             continue
         before, after = line.values[0][1], line.values[1][1]
         assert line.changes[0].share == pytest.approx(abs(after - before) / (max(abs(before), abs(after)) or 1))
+
+
+def test_what_differs_goes_by_importance_and_what_is_alike_lies_below(editor: User) -> None:
+    found = selectors.comparison_get(editor, seed_runs.comparison(editor).pk)
+    lines = comparing.lines(comparing.sides(found), list(selectors.difference_list(found)))
+    measured = comparing.grouped(lines)
+    assert [of.group.name for of in measured] == ["run", "disruption", "balance", "cost", "speed"]
+    shown = [line for of in measured for row in of.rows for line in (row.line, *row.near)]
+    assert sorted(line.measure.name for line in shown) == sorted(line.measure.name for line in lines if line.differs)
+    for of in measured:
+        assert all(row.line.measure.group == of.group for row in of.rows)
+        leading = [line.measure.name for line in lines if line in [row.line for row in of.rows]]
+        assert len({lead(name) for name in leading}) == len(leading)
+        sizes = [line.importance for line in lines if line.measure.group == of.group]
+        assert sizes == sorted(sizes, reverse=True)
+    (skew,) = [row for of in measured for row in of.rows if row.line.measure.name == "skew_cpu"]
+    assert {"spread_cpu", "spread_cpu_end"} == {line.measure.name for line in skew.near}
+
+
+def test_where_only_a_similar_measure_differs_it_leads() -> None:
+    def line(name: str, after: float) -> comparing.MeasureRow:
+        measure = Measure(name, name, "points", "lower", "", None)
+        found = changed(name, "points", "lower", {1: 10.0}, {1: after})
+        return comparing.MeasureRow(measure, "", [comparing.ShownChange(found, "", "", "", 0.0, "")], [])
+
+    rows = comparing.grouped([line("skew_cpu", 10.2), line("spread_cpu", 14.0), line("spread_cpu_end", 12.0)])
+    (row,) = [row for of in rows for row in of.rows]
+    assert (row.line.measure.name, [one.measure.name for one in row.near]) == ("spread_cpu", ["spread_cpu_end"])
 
 
 def test_measures_are_the_same_on_page_over_rest_and_as_csv(client_as: Clients, api_as: Clients, editor: User) -> None:
@@ -56,8 +87,13 @@ def test_measures_are_the_same_on_page_over_rest_and_as_csv(client_as: Clients, 
     assert set(rest) == set(shown) == {row["measure"] for row in rows}
     for row in rows:
         line, place = shown[row["measure"]], ["default@1", "packed@1"].index(row["policy"])
-        assert (row["unit"], row["direction"]) == (line.measure.unit, line.measure.direction)
+        described = tuple(row[name] for name in ("measure", "group", "unit", "direction"))
+        assert described == line.measure.described
+        assert rest[row["measure"]]["group"] == line.measure.group.name
         assert float(row["value"]) == line.values[place][int(row["seed"])]
+        (told,), (change,) = rest[row["measure"]]["changes"], line.changes
+        assert (told["differs"], told["better"]) == (change.differs, change.better)
+        assert (told["policy"], told["noise_floor"]) == ("packed@1", change.found.floor)
         assert rest[row["measure"]]["values"][place][row["seed"]] == line.values[place][int(row["seed"])]
 
 
@@ -65,16 +101,19 @@ def test_both_tables_of_a_comparison_are_sorted_by_their_heads(client_as: Client
     comparison = seed_runs.comparison(editor)
     client, address = client_as("viewer"), f"/comparisons/{comparison.pk}/"
     page = client.get(address, {"measures": "-measure", "ordering": "-before", "what": "moved"})
-    labels = [line.measure.label.lower() for line in page.context["lines"]]
-    assert labels == sorted(labels, reverse=True)
+    for of in page.context["measured"]:
+        labels = [row.line.measure.label.lower() for row in of.rows]
+        assert labels == sorted(labels, reverse=True)
     before = [row.before for row in page.context["page"]]
     assert len(before) > 2
     assert before == sorted(before, reverse=True)
     content = page.content.decode()
     assert content.count('aria-sort="descending"') == 2
     assert "?measures=-measure&amp;ordering=before&amp;what=moved" in content  # the rest of the address stays
-    shares = [line.changes[0].share for line in client.get(address, {"measures": "change-1"}).context["lines"]]
-    assert shares == sorted(shares)
+    by_change = client.get(address, {"measures": "change-1"}).context["lines"]
+    for group in GROUPS:
+        shares = [line.changes[0].share for line in by_change if line.measure.group == group]
+        assert shares == sorted(shares)
     assert client.get(address, {"measures": "nonsense", "ordering": "-"}).status_code == 200
 
 

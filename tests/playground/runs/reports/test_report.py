@@ -145,7 +145,7 @@ def test_reports_of_what_goes_on_are_refused_and_failed_runs_are_told_of(client_
     Run.objects.filter(position=1).update(configuration="kind: Pod")
     seed_runs.work_off()
     found = client.get(f"/comparisons/{comparison.pk}/report/?format=json").json()
-    assert found["notes"] == ["the run under packed@1 with seed 1 came to nothing"]
+    assert found["notes"] == ["the run under packed@1 with seed 1 failed"]
     assert client.get(f"/api/v1/runs/{waiting.pk}/report/?as=pdf").status_code == 400
 
 
@@ -205,4 +205,4 @@ def test_where_one_kube_scheduler_ran_all_it_is_said_once(client_as: Clients, ed
     page = client_as("viewer").get(f"/comparisons/{comparison.pk}/").content.decode()
     assert page.count(CURRENT.engine) == 1
     report = client_as("viewer").get(f"/comparisons/{comparison.pk}/report/?format=json").json()
-    assert report["feature_gates"].endswith("; none was switched")
+    assert report["feature_gates"].endswith("; none changed")

@@ -1,0 +1,45 @@
+"""The changes of scale of a run as rows."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
+from typing import TYPE_CHECKING
+
+from kschedweb.playground.runs.rows import Rows
+
+if TYPE_CHECKING:
+    from kschedweb.engine.studies.play.outcome import Outcome
+
+HEAD = ("time", "workload", "before", "after", "reason")
+
+
+@dataclass(frozen=True)
+class ScalingRow:
+    """At ``time`` (seconds) a workload asks for ``after`` pods instead of ``before``."""
+
+    time: float
+    workload: str
+    before: int
+    after: int
+    reason: str
+
+    def cells(self) -> tuple[object, ...]:
+        return astuple(self)
+
+
+class ScalingList(Rows[ScalingRow]):
+    """The changes of scale, in order."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self.outcome = outcome
+        self.rows = range(len(outcome.scalings.time))
+
+    def row(self, row: int) -> ScalingRow:
+        out, log = self.outcome, self.outcome.scalings
+        return ScalingRow(
+            round(float(log.time[row]), 6),
+            out.scaled[int(log.workload[row])],
+            int(log.before[row]),
+            int(log.after[row]),
+            out.reasons[int(log.reason[row])],
+        )

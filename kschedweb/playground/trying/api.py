@@ -1,0 +1,202 @@
+"""REST: what a change of a policy does, and what is done with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.http import Http404
+from django.urls import path
+from django.utils.decorators import method_decorator
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
+from rest_framework import generics
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+from rest_framework.views import APIView
+
+from kschedweb.accounts.roles import Action
+from kschedweb.decisions.selectors import revision_asked
+from kschedweb.engine.studies.document.document import DocumentError
+from kschedweb.engine.studies.gate import thresholds
+from kschedweb.playground.gate.selectors import missing, scenario_of, snapshot_of
+from kschedweb.playground.gate.serializers import GateWaitsSerializer
+from kschedweb.playground.runs.selectors import comparison_get
+from kschedweb.playground.runs.serializers import ComparisonDetailSerializer
+from kschedweb.playground.trying import selectors, services
+from kschedweb.playground.trying.changes import Change, Content, changed
+from kschedweb.playground.trying.models import TriedChange
+from kschedweb.playground.trying.serializers import (
+    OF,
+    WHAT,
+    ChangeCompareSerializer,
+    ChangedPodSerializer,
+    ChangeJudgeSerializer,
+    ChangeSaveSerializer,
+    TriedChangeDetailSerializer,
+    TriedChangeSerializer,
+    TryAskSerializer,
+)
+from kschedweb.policies.api import RevisionSerializer
+from kschedweb.policies.files import with_files
+from kschedweb.policies.kinds import process_of_text
+from kschedweb.web.errors import ApplicationError, NotFound
+from kschedweb.web.heavy import heavy
+from kschedweb.web.pagination import ListPagination
+from kschedweb.web.rest import IdempotencyMixin, accepted, validated
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.db.models import QuerySet
+
+    from kschedweb.accounts.typing import ApiRequest
+    from kschedweb.policies.models import Revision
+
+AGAIN = "2"  # seconds until it makes sense to ask again
+KEPT = [
+    OpenApiParameter("of", str, enum=list(OF), description="Only these."),
+    OpenApiParameter("what", str, enum=list(WHAT), description="Only these."),
+]
+
+
+@method_decorator(heavy, name="dispatch")
+class TryingList(IdempotencyMixin, generics.ListAPIView[TriedChange]):
+    """The changes that were tried, newest first, of the last 90 days."""
+
+    action_required = {"GET": Action.VIEW, "POST": Action.EDIT}
+    serializer_class = TriedChangeSerializer
+    queryset = TriedChange.objects.none()
+
+    def get_queryset(self) -> QuerySet[TriedChange]:
+        return selectors.tried_list(self.request.user)  # type: ignore[arg-type]
+
+    @extend_schema(
+        operation_id="change_try",
+        request=TryAskSerializer,
+        responses={201: TriedChangeDetailSerializer, 202: TriedChangeDetailSerializer},
+    )
+    def post(self, request: ApiRequest) -> Response:
+        """Try a change of a policy on a snapshot or a scenario.
+
+        Where the number of nodes times that of pods is at most 1,000,000, the answer comes at once (201), within 5 s;
+        all else answers 202, and a job works it out.
+        """
+        data = validated(TryAskSerializer, request.data)
+        base = _revision(data["policy"], "policy.name")
+        content = _content(base, data["change"])
+        where: dict[str, Any] = {"pod": data["pod"]}
+        if "scenario" in data:
+            asked = data["scenario"]
+            where["revision"] = scenario_of(request.user, asked["id"], asked.get("revision"))
+        else:
+            asked = data["snapshot"]
+            where["snapshot"] = snapshot_of(asked["cluster"], str(asked.get("id") or ""))
+        made = services.change_try(user=request.user, asked=services.TryRequest(base, content, **where))
+        body = TriedChangeDetailSerializer(made).data
+        if made.content is None:
+            answer = accepted(request, body, "api:tried", made.pk)
+            answer["Retry-After"] = AGAIN
+            return answer
+        return Response(body, status=201, headers={"Location": reverse("api:tried", args=[made.pk], request=request)})
+
+
+class Tried(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(operation_id="change_tried", responses=TriedChangeDetailSerializer)
+    def get(self, request: ApiRequest, id: UUID) -> Response:
+        """One tried change, and what it does once that is known."""
+        return Response(TriedChangeDetailSerializer(selectors.tried_get(request.user, id)).data)
+
+
+@extend_schema_view(get=extend_schema(operation_id="change_pods", parameters=KEPT))
+class TriedPods(generics.ListAPIView[Any]):
+    """The pods that end elsewhere; none as long as there is no answer."""
+
+    action_required = Action.VIEW
+    pagination_class = ListPagination
+    serializer_class = ChangedPodSerializer
+    queryset = TriedChange.objects.none()
+
+    def get_queryset(self) -> Any:
+        found = selectors.tried_get(self.request.user, self.kwargs["id"])  # type: ignore[arg-type]
+        asked = {name: self.request.query_params.get(name, "") for name in ("of", "what")}
+        return list(selectors.changes(selectors.answer_of(found) or {}, **asked))
+
+
+class TriedSave(IdempotencyMixin, APIView):
+    action_required = Action.EDIT
+
+    @extend_schema(operation_id="change_save", request=ChangeSaveSerializer, responses={201: RevisionSerializer})
+    def post(self, request: ApiRequest, id: UUID) -> Response:
+        """Save the changed policy as the next revision, or as a draft."""
+        data = validated(ChangeSaveSerializer, request.data)
+        found = selectors.tried_get(request.user, id)
+        saved = services.change_save(user=request.user, tried=found, name=data["draft"], comment=data["comment"])
+        place = reverse("api:revision", args=[saved.policy.name, saved.number], request=request)
+        return Response(RevisionSerializer(saved).data, status=201, headers={"Location": place})
+
+
+class TriedGate(IdempotencyMixin, APIView):
+    action_required = Action.EDIT
+
+    @extend_schema(operation_id="change_judge", request=ChangeJudgeSerializer, responses={201: GateWaitsSerializer})
+    def post(self, request: ApiRequest, id: UUID) -> Response:
+        """Have the gate judge the changed policy against the current one; the verdict is at `Location`."""
+        data = validated(ChangeJudgeSerializer, request.data)
+        try:
+            limits = thresholds.read(data.get("thresholds"))
+        except DocumentError as error:
+            problems = [{"path": one.path, "message": one.text[:1000]} for one in error.problems]
+            raise ApplicationError("The input is not valid.", errors=problems) from None  # type: ignore[arg-type]
+        gate = services.change_judge(user=request.user, tried=selectors.tried_get(request.user, id), thresholds=limits)
+        body = GateWaitsSerializer({"id": gate.pk, "state": gate.state, "job": gate.job_id}).data
+        place = reverse("api:gate-verdict", args=[gate.pk], request=request)
+        return Response(body, status=201, headers={"Location": place})
+
+
+class TriedComparison(IdempotencyMixin, APIView):
+    action_required = Action.EDIT
+
+    @extend_schema(
+        operation_id="change_compare", request=ChangeCompareSerializer, responses={202: ComparisonDetailSerializer}
+    )
+    def post(self, request: ApiRequest, id: UUID) -> Response:
+        """Run the current and the changed policy over a scenario, and compare them."""
+        data = validated(ChangeCompareSerializer, request.data)
+        asked, found = data.get("scenario"), selectors.tried_get(request.user, id)
+        scenario = scenario_of(request.user, asked["id"], asked.get("revision")) if asked else None
+        made = services.change_compare(user=request.user, tried=found, scenario=scenario)
+        shown = comparison_get(request.user, made.pk)
+        return accepted(request, ComparisonDetailSerializer(shown).data, "api:comparison", made.pk)
+
+
+def _content(base: Revision, asked: dict[str, Any]) -> Content:
+    content = None
+    if "document" in asked:
+        process = process_of_text(asked["document"]) or with_files(asked["document"], base.process)
+        content = Content(asked["document"], process)
+    elif "policy" in asked:
+        content = Content.of(_revision(asked["policy"], "change.policy.name"))
+    change = Change(content, asked["values"], asked["release"], asked["feature_gates"])
+    try:
+        return changed(base, change)
+    except ApplicationError as error:
+        error.errors = [{**one, "path": f"change.{one['path']}"} for one in error.errors]
+        raise
+
+
+def _revision(asked: dict[str, Any], path: str) -> Revision:
+    try:
+        return revision_asked(asked["name"], str(asked.get("revision") or ""), path)
+    except (Http404, NotFound) as error:
+        raise missing(path, error) from None
+
+
+urlpatterns = [
+    path("trying/", TryingList.as_view(), name="trying"),
+    path("trying/<uuid:id>/", Tried.as_view(), name="tried"),
+    path("trying/<uuid:id>/pods/", TriedPods.as_view(), name="tried-pods"),
+    path("trying/<uuid:id>/save/", TriedSave.as_view(), name="tried-save"),
+    path("trying/<uuid:id>/gate/", TriedGate.as_view(), name="tried-gate"),
+    path("trying/<uuid:id>/comparison/", TriedComparison.as_view(), name="tried-comparison"),
+]

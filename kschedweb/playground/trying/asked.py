@@ -1,0 +1,83 @@
+"""What the address of the page says: the policy that is changed, and where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.http import Http404
+from django.urls import reverse
+
+from kschedweb.clusters.selectors import snapshot_get
+from kschedweb.playground.runs.selectors import revision_asked as scenario_asked
+from kschedweb.policies.scope import scope_of
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
+    from kschedweb.accounts.typing import PageRequest
+    from kschedweb.clusters.models import Snapshot
+    from kschedweb.playground.scenarios.models import ScenarioRevision
+    from kschedweb.playground.trying.models import TriedChange
+    from kschedweb.policies.models import Revision
+
+KEPT = ("cluster", "namespace", "policy", "revision", "snapshot", "scenario", "pod")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The policy, and the snapshot or the scenario; ``pod`` is one of which the answer tells, "" for none."""
+
+    base: Revision
+    snapshot: Snapshot | None
+    scenario: ScenarioRevision | None
+    pod: str = ""
+
+    @classmethod
+    def of(cls, request: PageRequest) -> Asked | None:
+        """What the address says; ``None`` where there is no cluster to try anything on. Raises Http404."""
+        scope, query = scope_of(request), request.GET
+        if scope.revision is None:
+            raise Http404("There is no such policy, or no such revision of it.")
+        scenario = scenario_asked(request.user, query["scenario"]) if query.get("scenario") else None
+        snapshot = None if scenario else _snapshot(request)
+        if snapshot is None and scenario is None:
+            return None
+        return cls(scope.revision, snapshot, scenario, query.get("pod", "")[:320])
+
+    @classmethod
+    def again(cls, tried: TriedChange) -> Asked | None:
+        """What was asked when the change was tried; ``None`` where that is gone."""
+        if tried.base is None or (tried.snapshot is None and tried.revision is None):
+            return None
+        return cls(tried.base, tried.snapshot, tried.revision, tried.pod)
+
+    @property
+    def version(self) -> str:
+        """The version of the cluster, "" if it is not known."""
+        return self.snapshot.cluster.server_version if self.snapshot else ""
+
+    @property
+    def address(self) -> str:
+        """The page for the same policy at the same place, whatever is the newest."""
+        query = {
+            "cluster": self.snapshot.cluster.name if self.snapshot else "",
+            "policy": self.base.policy.name,
+            "revision": self.base.number,
+            "snapshot": self.snapshot.pk if self.snapshot else "",
+            "scenario": self.scenario.scenario_id if self.scenario else "",
+            "pod": self.pod,
+        }
+        return f"{reverse('trying')}?{urlencode({name: value for name, value in query.items() if value})}"
+
+
+def _snapshot(request: HttpRequest) -> Snapshot | None:
+    scope, named = scope_of(request), request.GET.get("snapshot", "")
+    if scope.cluster is None or not named:
+        return scope.snapshot
+    try:
+        return snapshot_get(scope.cluster, str(UUID(named)))
+    except ValueError:
+        raise Http404("There is no such snapshot.") from None

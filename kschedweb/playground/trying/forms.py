@@ -1,0 +1,132 @@
+"""The forms of a change: where it is tried, what is changed, and what is done with it afterwards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+
+from kschedweb.decisions.selectors import policy_choices
+from kschedweb.playground.gate.forms import GateForm
+from kschedweb.playground.gate.selectors import scenario_choices
+from kschedweb.playground.trying.changes import Change
+from kschedweb.playground.trying.words import label
+from kschedweb.policies.services import NAME_HELP
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kschedweb.accounts.models import User
+    from kschedweb.clusters.models import Cluster
+    from kschedweb.playground.trying.changes import Offers
+    from kschedweb.policies.models import Policy, Revision
+
+MOST_WEIGHT = 2**31 - 1
+REVISION, DRAFT = "revision", "draft"
+
+
+class WhereForm(forms.Form):
+    """The question of the page, from its address: the policy, and where it is changed."""
+
+    policy = forms.ChoiceField(label="Policy", help_text="The current policy, which is changed.")
+    cluster = forms.ChoiceField(label="Cluster", help_text="As it was read last.", required=False)
+    scenario = forms.ChoiceField(label="Or scenario", required=False, help_text="In place of the cluster.")
+
+    def __init__(
+        self, user: User, chosen: dict[str, str], *, policies: Iterable[Policy], clusters: Iterable[Cluster]
+    ) -> None:
+        super().__init__(initial=chosen)
+        listed = {
+            "policy": [(one.name, one.name) for one in policies],
+            "cluster": [(one.name, one.name) for one in clusters],
+            "scenario": [("", "None"), *((key.partition(":")[2], name) for key, name in scenario_choices(user))],
+        }
+        for name, choices in listed.items():
+            self.fields[name].choices = choices  # type: ignore[attr-defined]
+
+
+class WeightForm(forms.Form):
+    """Another weight of one plugin that scores."""
+
+    path = forms.ChoiceField(label="Plugin")
+    weight = forms.IntegerField(min_value=0, max_value=MOST_WEIGHT, label="Weight", help_text="0 turns its score off.")
+
+    def __init__(self, offers: Offers, data: Any = None) -> None:
+        super().__init__(data, initial={"weight": 2})
+        listed = [(one.path, f"{one.label}, now {one.now}") for one in offers.weights]
+        self.fields["path"].choices = listed  # type: ignore[attr-defined]
+
+    @property
+    def change(self) -> Change:
+        return Change(values={self.cleaned_data["path"]: self.cleaned_data["weight"]})
+
+
+class ReleaseForm(forms.Form):
+    """Another kube-scheduler that runs the policy."""
+
+    release = forms.ChoiceField(label="Release", help_text="The kube-scheduler that would run the policy.")
+
+    def __init__(self, offers: Offers, data: Any = None) -> None:
+        super().__init__(data, initial={"release": offers.releases[-1] if offers.releases else ""})
+        self.fields["release"].choices = [(name, name) for name in offers.releases]  # type: ignore[attr-defined]
+
+    @property
+    def change(self) -> Change:
+        return Change(release=self.cleaned_data["release"])
+
+
+class InsteadForm(forms.Form):
+    """Another saved policy in place of the current one."""
+
+    instead = forms.ChoiceField(label="Policy instead", help_text="A saved policy in place of the current one.")
+
+    def __init__(self, base: Revision, data: Any = None) -> None:
+        super().__init__(data)
+        choices = [(value, name) for value, name in policy_choices() if value != label(base)]
+        self.fields["instead"].choices = choices  # type: ignore[attr-defined]
+
+
+class SaveForm(forms.Form):
+    """A tried change as a revision of its policy, or as a draft: a policy of its own."""
+
+    kind = forms.ChoiceField(label="Save as")
+    name = forms.CharField(max_length=63, required=False, label="Name of the draft", help_text=NAME_HELP)
+    comment = forms.CharField(max_length=500, required=False, label="Comment", help_text="Why it is changed.")
+
+    def __init__(self, policy: str, number: int, data: Any = None, *, only_draft: bool = False) -> None:
+        super().__init__(data, initial={"kind": DRAFT if only_draft else REVISION, "name": f"{policy[:57]}-draft"})
+        draft = (DRAFT, "a draft: a policy of its own, which nothing runs")
+        revision = (REVISION, f"revision {number + 1} of {policy}")
+        self.fields["kind"].choices = [draft] if only_draft else [revision, draft]  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        data: dict[str, Any] = super().clean() or self.cleaned_data
+        if data.get("kind") == DRAFT and not data.get("name"):
+            self.add_error("name", "A draft needs a name.")
+        return data
+
+    @property
+    def draft(self) -> str:
+        """The name of the draft, "" for a revision."""
+        return str(self.cleaned_data["name"]) if self.cleaned_data["kind"] == DRAFT else ""
+
+
+class ThresholdsForm(GateForm):
+    """The thresholds of the gate; the rest of its question is the tried change."""
+
+    NAMES = ("newly", "moved", "pending", "skew", "measures")
+
+    @property
+    def shown(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.NAMES]
+
+
+class ScenarioForm(forms.Form):
+    """The scenario over which the current and the changed policy are run."""
+
+    scenario = forms.ChoiceField(label="Scenario", required=False)
+
+    def __init__(self, user: User, own: str, data: Any = None) -> None:
+        super().__init__(data)
+        listed = [("", own), *((key.partition(":")[2], name) for key, name in scenario_choices(user))]
+        self.fields["scenario"].choices = listed  # type: ignore[attr-defined]

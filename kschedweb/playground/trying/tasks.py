@@ -1,0 +1,20 @@
+"""Background tasks for tried changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kschedweb.jobs.tasks import Progress, job_task
+from kschedweb.playground.trying import services
+from kschedweb.playground.trying.models import TriedChange
+from kschedweb.web.errors import NotFound
+
+
+@job_task(name="trying.answer", restartable=True)
+def answer(progress: Progress, *, tried: str) -> dict[str, Any]:
+    """Find what the change with this id does, unless it is known already."""
+    related = ("snapshot__cluster", "revision__scenario")
+    found = TriedChange.objects.select_related(*related).defer("snapshot__content").filter(pk=tried).first()
+    if found is None:
+        raise NotFound("The change was deleted before there was an answer.")
+    return services.change_answer(tried=found, step=progress.step)

@@ -1,0 +1,13 @@
+"""The pages of tried changes."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from kschedweb.playground.trying import views
+
+urlpatterns = [
+    path("trying/", views.trying, name="trying"),
+    path("trying/preview/<slug:name>/", views.preview, name="trying-preview"),
+    path("trying/<uuid:tried_id>/", views.tried, name="tried"),
+]

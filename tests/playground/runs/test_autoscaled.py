@@ -1,0 +1,132 @@
+"""Runs with an autoscaler of nodes: what it did, what it cost, and other NodePools on the same scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kschedweb.accounts.models import User
+from kschedweb.playground.runs import selectors, services
+from kschedweb.playground.runs.models import Comparison, Run
+from kschedweb.playground.scenarios.models import ScenarioRevision
+from kschedweb.playground.scenarios.ready import all_ready
+from kschedweb.playground.scenarios.services import scenario_create
+from kschedweb.policies.services import policy_create
+from tests.support import seed_runs
+from tests.support.html import elements
+from tests.support.seed_karpenter import DOCUMENT
+
+pytestmark = pytest.mark.django_db
+TEXT = next(one.text for one in all_ready() if one.key == "burst-karpenter")
+
+
+@pytest.fixture
+def burst(editor: User) -> ScenarioRevision:
+    """The burst of the ready scenario; in policies the NodePool has another name than in the scenario."""
+    return selectors.revision_get(scenario_create(text=TEXT, author=editor))
+
+
+@pytest.fixture
+def pools(editor: User) -> list[str]:
+    roomy = DOCUMENT.replace("cpu: 100 ", "cpu: 1000 ")
+    eager = policy_create(name="eager", document=roomy, author=editor)
+    calm = policy_create(name="calm", document=roomy.replace("WhenEmptyOrUnderutilized", "WhenEmpty"), author=editor)
+    return [f"default@1+{one.name}@1" for one in (eager, calm)]
+
+
+def measured(run: Run) -> dict[str, Any]:
+    return {one["name"]: one["value"] for one in run.summary}
+
+
+def test_the_run_lists_what_the_autoscaler_did_on_its_page_and_over_rest(
+    editor: User, burst: ScenarioRevision, client_as: Callable[..., Any], api_as: Callable[..., Any]
+) -> None:
+    run = services.run_start(user=editor, revision=burst, policy="default")
+    seed_runs.work_off()
+    deeds = selectors.outcome(run_again(run)).deeds
+    assert {what for _, what, *_ in deeds} == {"launched", "removed"}
+    page = client_as("editor").get(f"/runs/{run.pk}/")
+    assert [one["data-deed"] for one in elements(page, "[data-deed]")] == [what for _, what, *_ in deeds]
+    rows = api_as("editor").get(f"/api/v1/runs/{run.pk}/deeds/").json()["results"]
+    assert [(one["what"], one["node"]) for one in rows] == [(what, node) for _, what, node, _ in deeds]
+    values = measured(run_again(run))
+    assert values["node_cost"] > 0
+    assert values["evictions_rate"] == pytest.approx(values["evictions"] / 2)
+    file = client_as("editor").get(f"/runs/{run.pk}/", {"format": "csv", "of": "deeds"})
+    assert b"launched" in b"".join(file)
+
+
+def run_again(run: Run) -> Run:
+    return Run.objects.select_related("revision__scenario", "policy__policy", "job").get(pk=run.pk)
+
+
+def test_two_nodepools_are_compared_on_one_scenario(
+    editor: User, burst: ScenarioRevision, pools: list[str], client_as: Callable[..., Any]
+) -> None:
+    made = services.comparison_start(user=editor, revision=burst, policies=pools, seeds=[1])
+    seed_runs.work_off()
+    eager, calm = Comparison.objects.get(pk=made.pk).runs.order_by("position")
+    assert [eager.label, calm.label] == pools
+    assert measured(eager)["node_cost"] < measured(calm)["node_cost"]
+    assert measured(eager)["evictions"] > measured(calm)["evictions"] == 0
+    assert {node.partition("-")[0] for _, _, node, _ in selectors.outcome(eager).deeds} == {"general"}
+    page = client_as("editor").get(f"/comparisons/{made.pk}/")
+    assert page.status_code == 200
+    assert "node_cost" in [line.measure.name for line in page.context["lines"]]
+    assert calm.difference.counts
+
+
+def test_the_form_runs_each_policy_with_each_of_the_nodepools(
+    editor: User, burst: ScenarioRevision, pools: list[str], client_as: Callable[..., Any]
+) -> None:
+    client = client_as("editor")
+    asked = {"scenario": str(burst.pk), "reference": "default@1", "seeds": "1"}
+    too_few = client.post("/comparisons/new/", {**asked, "nodepools": ["calm@1"]})
+    assert (too_few.status_code, list(too_few.context["form"].errors)) == (400, ["policies"])
+    sent = client.post("/comparisons/new/", {**asked, "nodepools": ["eager@1", "calm@1"]})
+    assert sent.status_code == 302
+    made = Comparison.objects.latest("created_at")
+    assert [run.label for run in made.runs.order_by("position")] == pools
+    again = client.post("/comparisons/new/", {**asked, "reference": pools[1], "policies": [pools[0]]})
+    assert again.status_code == 302
+    one = client.post(
+        "/runs/new/", {"scenario": str(burst.pk), "policy": "default@1", "nodepools": "calm@1", "seed": 1}
+    )
+    assert Run.objects.latest("created_at").label == "default@1+calm@1"
+    assert one.status_code == 302
+
+
+def test_a_scenario_without_an_autoscaler_gets_that_of_the_policy(editor: User, pools: list[str]) -> None:
+    run = services.run_start(user=editor, revision=seed_runs.scenario(editor), policy=pools[0])
+    seed_runs.work_off()
+    assert selectors.outcome(run_again(run)).prices.size
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ("default+missing", "There is no policy missing"),
+        ("default+default", "choose a policy with NodePools of Karpenter"),
+        ("calm", "which places no pod by itself"),
+    ],
+)
+def test_what_is_no_policy_with_nodepools_is_refused(
+    named: str, said: str, burst: ScenarioRevision, pools: list[str], api_as: Callable[..., Any]
+) -> None:
+    asked = {"scenario": str(burst.scenario_id), "policy": named}
+    answer = api_as("editor").post("/api/v1/runs/start/", asked, format="json")
+    assert 400 <= answer.status_code < 500
+    assert said in str(answer.json())
+
+
+def test_a_decision_of_such_a_run_is_explained(editor: User, burst: ScenarioRevision, pools: list[str]) -> None:
+    run = services.run_start(user=editor, revision=burst, policy=pools[1])
+    seed_runs.work_off()
+    done = run_again(run)
+    outcome = selectors.outcome(done)
+    row = int(outcome.attempts.argmax())
+    _, decided = selectors.decided(done, outcome.pods[row], int(outcome.attempts[row]), lambda *_: None)
+    assert decided.pod.key == outcome.pods[row]
+    assert decided.explanation.node == outcome.nodes[int(outcome.node[row])]

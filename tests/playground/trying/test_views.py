@@ -1,0 +1,272 @@
+"""The door: what it offers, what a press of a button answers, and that no text is lost on the way."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kschedweb.accounts.models import User
+from kschedweb.clusters.models import Cluster, Snapshot
+from kschedweb.jobs.models import Job
+from kschedweb.playground.gate.models import Gate
+from kschedweb.playground.runs.models import Comparison
+from kschedweb.playground.trying import selectors, services, tasks
+from kschedweb.playground.trying.models import TriedChange
+from kschedweb.policies.selectors import policy_get, revision_get
+from tests.engine.studies.gates import PACKED
+from tests.support import seed_moves, seed_runs
+from tests.support.html import elements, html_of
+
+pytestmark = pytest.mark.django_db
+Client = Callable[..., Any]
+DOOR = "/trying/?cluster=small&policy=default"
+WEIGHT = "profiles[0].plugins.score.enabled[NodeResourcesFit].weight"
+
+
+def address(client: Any, sent: dict[str, str], door: str = DOOR) -> str:
+    """Where a press of a button leads."""
+    answer = client.post(door, sent)
+    assert answer.status_code == 302, html_of(answer)
+    return str(answer["Location"])
+
+
+def packing(client: Any, door: str = DOOR) -> str:
+    (offer,) = client.get(door).context["offers"].strategies
+    return address(client, {"change": offer.key}, door)
+
+
+def test_the_door_opens_with_the_policy_and_the_cluster_of_its_address(
+    client_as: Client, small: Snapshot, saved: str
+) -> None:
+    client = client_as("editor")
+    page = client.get(f"/trying/?cluster=small&policy=packed&pod=default/web-1&snapshot={small.pk}")
+    asked = page.context["asked"]
+    assert (asked.base.policy.name, asked.snapshot, asked.pod) == ("packed", small, "default/web-1")
+    for form in elements(page, "main form[method=post]"):
+        assert form["action"] == asked.address
+    assert {"policy=packed", "revision=1", f"snapshot={small.pk}"} <= set(asked.address.partition("?")[2].split("&"))
+    for wrong in ("policy=nobody", "revision=9", "snapshot=nonsense", f"scenario={small.pk}"):
+        assert client.get(f"/trying/?cluster=small&{wrong}").status_code == 404
+
+
+def test_without_a_cluster_the_door_says_so(client_as: Client) -> None:
+    Cluster.objects.all().delete()
+    assert "No cluster yet" in html_of(client_as("editor").get("/trying/"))
+
+
+def test_one_press_answers_in_one_page(client_as: Client, small: Snapshot) -> None:
+    client = client_as("editor")
+    page = client.get(packing(client))
+    answer = selectors.answer_of(TriedChange.objects.get())
+    assert answer is not None
+    assert [one["after"] for one in page.context["cost"]] == ["1 node", "24 h"]
+    assert [one["name"] for one in page.context["use"]] == ["skew_cpu_end", "skew_memory_end"]
+    rows = {row["data-pod"] for row in elements(page, "#anew tr[data-pod]")}
+    assert rows == {one["pod"] for one in answer["changes"] if one["of"] == "all"}
+    assert len(rows) == answer["anew"]["moved"] == 4
+    decision = f"/decision/small/default/web-1/?policy=default&revision=1&snapshot={small.pk}"
+    assert decision in [link["href"] for link in elements(page, "#anew a")]
+    (change,) = page.context["changes"]
+    assert (change.before, change.after) == ("LeastAllocated", "MostAllocated")
+    assert "MostAllocated" in page.context["editor"].document
+
+
+def test_the_files_have_every_pod(client_as: Client, small: Snapshot) -> None:
+    client = client_as("editor")
+    place = packing(client)
+    answer = selectors.answer_of(TriedChange.objects.get())
+    assert answer is not None
+    text = b"".join(client.get(f"{place}?format=csv").streaming_content).decode()
+    assert [line["pod"] for line in csv.DictReader(text.splitlines())] == [one["pod"] for one in answer["changes"]]
+    told = client.get(f"{place}?format=json&what=lost").json()
+    assert told["items"] == []
+
+
+@pytest.mark.parametrize(
+    ("sent", "change"),
+    [
+        ({"do": "weight", "path": WEIGHT, "weight": "9"}, "NodeResourcesFit weight: 1 → 9"),
+        ({"do": "instead", "instead": "packed@1"}, "NodeResourcesFit: LeastAllocated → MostAllocated"),
+        ({"do": "release", "release": "1.36"}, "kube-scheduler: 1.37"),
+        ({"do": "document", "document": PACKED}, "NodeResourcesFit: LeastAllocated → MostAllocated"),
+    ],
+)
+def test_a_weight_a_policy_a_release_and_a_document_are_tried(
+    client_as: Client, small: Snapshot, saved: str, sent: dict[str, str], change: str
+) -> None:
+    address(client_as("editor"), sent)
+    assert TriedChange.objects.get().change.startswith(change)
+
+
+@pytest.mark.parametrize(
+    ("sent", "form", "field", "said"),
+    [
+        ({"do": "weight", "path": WEIGHT, "weight": "-1"}, "weight", "weight", "greater than or equal to 0"),
+        ({"do": "weight", "path": WEIGHT, "weight": "much"}, "weight", "weight", "whole number"),
+        ({"do": "weight", "path": WEIGHT, "weight": "1"}, "weight", "weight", "does what default@1 does"),
+        ({"do": "weight", "path": "nothing", "weight": "1"}, "weight", "path", "valid choice"),
+        ({"do": "release", "release": "1.1"}, "release", "release", "valid choice"),
+        ({"do": "instead", "instead": "nobody@1"}, "instead", "instead", "valid choice"),
+    ],
+)
+def test_what_is_wrong_is_said_beside_its_field(
+    client_as: Client, small: Snapshot, sent: dict[str, str], form: str, field: str, said: str
+) -> None:
+    answer = client_as("editor").post(DOOR, sent)
+    assert 400 <= answer.status_code < 500
+    assert said in str(answer.context["forms"][form].errors[field])
+    assert not TriedChange.objects.exists()
+
+
+def test_a_document_with_errors_stays_in_the_editor_with_each_at_its_line(client_as: Client, small: Snapshot) -> None:
+    wrong = f"# mine\n{PACKED}parallelism: -1\n"
+    answer = client_as("editor").post(DOOR, {"do": "document", "document": wrong})
+    assert answer.status_code == 422
+    assert answer.context["editor"].document == wrong
+    assert elements(answer, "textarea#document")[0].text == " ".join(wrong.split())
+    (problem,) = answer.context["editor"].problems
+    assert problem.line == wrong.count("\n")
+    assert elements(answer, "details#write[open]")
+    assert not TriedChange.objects.exists()
+
+
+def test_buttons_of_the_editor_redraw_it_and_try_nothing(client_as: Client, small: Snapshot) -> None:
+    sent = {"document": PACKED, "add_profile": "1"}
+    answer = client_as("editor").post(DOOR, sent)
+    assert answer.status_code == 200
+    assert "scheduler-2" in elements(answer, "textarea#document")[0].text
+    assert not TriedChange.objects.exists()
+
+
+def test_an_unsaved_document_of_the_policy_page_is_tried_as_it_is_there(client_as: Client, small: Snapshot) -> None:
+    client = client_as("editor")
+    page = client.get("/policies/default/?cluster=small")
+    (button,) = elements(page, "#policy-form button[formaction]")
+    address(client, {"document": PACKED, button["name"]: button["value"]}, button["formaction"])
+    assert TriedChange.objects.get().document == PACKED
+    assert policy_get("default").newest == 1
+
+
+def test_the_door_is_on_the_overview_on_policies_on_decisions_and_in_the_palette(
+    client_as: Client, small: Snapshot, saved: str
+) -> None:
+    client, viewer = client_as("editor"), client_as("viewer")
+    decision = "/decision/small/default/web-1/?policy=packed&revision=1"
+    for page in ("/?cluster=small", "/policies/packed/?cluster=small", decision, "/search/?q=policy+change"):
+        (link,) = [one for one in elements(client.get(page), "main a") if "Try a policy change" in one.text]
+        assert client.get(link["href"]).status_code == 200
+        assert not [one for one in elements(viewer.get(page), "main a") if "Try a policy change" in one.text]
+    asked = client.get(link_on(client, decision)).context["asked"]
+    assert (asked.base.policy.name, asked.base.number, asked.snapshot) == ("packed", 1, small)
+    assert asked.pod == "default/web-1"
+
+
+def link_on(client: Any, page: str) -> str:
+    (link,) = [one for one in elements(client.get(page), "main a") if "Try a policy change" in one.text]
+    return str(link["href"])
+
+
+def test_the_pod_of_a_decision_is_told_of(client_as: Client, small: Snapshot) -> None:
+    client = client_as("editor")
+    page = client.get(packing(client, f"{DOOR}&pod=default/web-1"))
+    (told,) = elements(page, "p[data-pod]")
+    found = page.context["answer"]["pod"]
+    assert found["current"] != found["changed"]
+    assert all(one in told.text for one in ("default/web-1", found["current"], found["changed"]))
+
+
+def test_a_viewer_may_look_and_try_nothing(client_as: Client, small: Snapshot) -> None:
+    place = packing(client_as("editor"))
+    viewer = client_as("viewer")
+    assert not elements(viewer.get(DOOR), "main form[method=post]")
+    assert not elements(viewer.get(place), "main form[method=post]")
+    assert viewer.post(DOOR, {"change": f"{WEIGHT}=3"}).status_code == 403
+    assert viewer.post(place, {"do": "save", "kind": "revision"}).status_code == 403
+
+
+def test_a_long_answer_shows_how_far_it_is(client_as: Client, small: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(services, "AT_ONCE", 0)
+    client = client_as("editor")
+    place = packing(client)
+    assert elements(client.get(place), "#waits[hx-get]")
+    assert client.get(place, headers={"hx-request": "true"}).templates[0].name == "parts/waits.html"
+    tasks.answer(str(Job.objects.get().pk))
+    answer = client.get(place, headers={"hx-request": "true"})
+    assert answer["HX-Refresh"] == "true"
+    assert elements(client.get(place), "#anew")
+
+
+def test_a_cancelled_answer_leads_back_to_the_door(
+    client_as: Client, small: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(services, "AT_ONCE", 0)
+    client = client_as("editor")
+    place = packing(client)
+    client.post(f"/jobs/{Job.objects.get().pk}/cancel/")
+    (again,) = elements(client.get(place), "#waits a")
+    assert again["href"].startswith("/trying/?cluster=small&policy=default")
+
+
+def test_a_change_is_saved_judged_and_compared_from_its_page(client_as: Client, small: Snapshot) -> None:
+    client = client_as("editor")
+    place = packing(client)
+    draft = client.post(place, {"do": "save", "kind": "draft", "name": "mine", "comment": ""})
+    assert draft["Location"] == "/policies/mine/"
+    saved = client.post(place, {"do": "save", "kind": "revision", "name": "default-draft", "comment": "why"})
+    assert saved["Location"] == "/policies/default/"
+    assert revision_get(policy_get("default")).comment == "why"
+    judged = client.post(place, {"do": "judge", "newly": "0", "moved": "50%", "skew": ""})
+    gate = Gate.objects.get()
+    assert judged["Location"] == f"/gate/{gate.pk}/"
+    assert gate.thresholds["maxMoved"] == "50%"
+    compared = client.post(place, {"do": "compare", "scenario": ""})
+    assert compared["Location"] == f"/comparisons/{Comparison.objects.get().pk}/"
+
+
+@pytest.mark.parametrize(
+    ("sent", "form", "field", "said"),
+    [
+        ({"do": "save", "kind": "draft", "name": "", "comment": ""}, "save", "name", "A draft needs a name"),
+        ({"do": "save", "kind": "draft", "name": "default", "comment": ""}, "save", "name", "already"),
+        ({"do": "save", "kind": "draft", "name": "No Name", "comment": ""}, "save", "name", "Lower-case"),
+        ({"do": "judge", "moved": "many"}, "judge", "moved", "must be"),
+        ({"do": "compare", "scenario": "nothing"}, "compare", "scenario", "valid choice"),
+    ],
+)
+def test_what_is_wrong_afterwards_is_said_beside_its_field_too(
+    client_as: Client, small: Snapshot, sent: dict[str, str], form: str, field: str, said: str
+) -> None:
+    client = client_as("editor")
+    answer = client.post(packing(client), sent)
+    assert 400 <= answer.status_code < 500
+    assert said in str(answer.context["next"][form].errors[field])
+
+
+def test_a_scenario_is_chosen_in_place_of_the_cluster(client_as: Client, editor: User, small: Snapshot) -> None:
+    scenario = seed_runs.scenario(editor)
+    client = client_as("editor")
+    door = f"{DOOR}&scenario={scenario.scenario_id}"
+    assert client.get(door).context["where"]["scenario"].value() == str(scenario.scenario_id)
+    page = client.get(packing(client, door))
+    assert page.context["tried"].revision == scenario
+    assert not elements(page, "#pending")
+
+
+def test_a_classic_policy_has_its_own_form_and_releases(client_as: Client, admin: User, small: Snapshot) -> None:
+    seed_moves.classic(admin)
+    client = client_as("editor")
+    door = "/trying/?cluster=small&policy=filling"
+    page = client.get(door)
+    assert page.context["fields_template"] == "policies/classic/_fields.html"
+    place = address(client, {"do": "release", "release": "1.9"}, door)
+    assert client.get(place).context["tried"].started["version"] == "1.9"
+    assert client.post("/trying/preview/filling/", {"document": seed_moves.FILLING}).status_code == 200
+
+
+def test_the_preview_draws_the_form_of_what_was_typed(client_as: Client, small: Snapshot) -> None:
+    answer = client_as("editor").post("/trying/preview/default/", {"document": PACKED})
+    assert answer.context["editor"].document == PACKED
+    assert client_as("viewer").post("/trying/preview/default/", {"document": PACKED}).status_code == 403
