@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kschedweb.engine import Pod
+from kschedweb.engine.controllers.budgets import Budgets
 from kschedweb.engine.state.cluster import ClusterObjects
-from kschedweb.engine.studies.capacity.budgets import Budgets
 from tests.support.controlplane import ControlPlane
 
 pytestmark = pytest.mark.live

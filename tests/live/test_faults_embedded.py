@@ -23,6 +23,7 @@ def test_killed_with_twenty_approvals_waiting_it_loses_none(assets: Path, tmp_pa
         "KSCHEDWEB_SECRET_KEY": secrets.token_urlsafe(48),
         "KSCHEDWEB_ENCRYPTION_KEYS": secrets.token_urlsafe(32),
         "KSCHEDWEB_CLUSTER_ALLOWLIST": "127.0.0.0/8",
+        "KSCHEDWEB_SANDBOX": "false",
         "KSCHEDWEB_LEASE_SECONDS": str(LEASE_SECONDS),
     }
     with (

@@ -55,7 +55,11 @@ def recorded(control_plane: ControlPlane, shared: Path) -> ControlPlane:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A site of its own, made by `make run`, whose operator allows loopback."""
     folder = tmp_path_factory.mktemp("first-run")
-    settings = {"KSCHEDWEB_ADMIN_PASSWORD": PASSWORD, "KSCHEDWEB_CLUSTER_ALLOWLIST": "127.0.0.0/8"}
+    settings = {
+        "KSCHEDWEB_ADMIN_PASSWORD": PASSWORD,
+        "KSCHEDWEB_CLUSTER_ALLOWLIST": "127.0.0.0/8",
+        "KSCHEDWEB_SANDBOX": "false",
+    }
     with made_run(folder, **settings) as run:
         run.site.login("admin", PASSWORD)
         yield run.site

@@ -21,10 +21,11 @@ from kschedweb.engine.objects.podgroup import SCHEDULED
 from kschedweb.engine.releases import write_gates
 from kschedweb.live.schedulers.rbac import SCHEDULING, Needs, rights, rights_missing
 from kschedweb.live.schedulers.writing.writer import WriteCode, Writer
-from tests.engine.builders import node
+from tests.engine.builders import node, pod
 from tests.engine.gangs import group, member
 from tests.live.test_groups_live import CONFIG, DECIDES, GATES, GROUPS, RACK, SEED, SERVED, gang, nodes, told
 from tests.live.test_rbac_live import Account
+from tests.support import tiers
 from tests.support.faults import Refuse
 from tests.support.kubescheduler import kube_scheduler, release_of
 from tests.support.livesite import DOCUMENT, HELD, PODS, LiveSite, live_site
@@ -35,7 +36,7 @@ pytestmark = pytest.mark.live
 
 Json = dict[str, Any]
 
-GANGS = 40
+GANGS = tiers.count(20, 40)
 PROCESS = {"release": "1.37", "featureGates": {name: on for name, on in GATES.items() if on}}
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 EXPECTED = Counter(Scheduled=11, FailedScheduling=7, Preempted=4)  # how many pods have such events
@@ -126,10 +127,24 @@ def settled(site: LiveSite, name: str) -> bool:
 # Gang by gang.
 
 
+def knows_nodes(site: LiveSite, count: int) -> None:
+    """Wait until the scheduler has heard of all nodes as they are: a pod that is too large for any is told so."""
+    create(site, pod("too-large", requests={"cpu": "1000", "memory": "1Ti"}, tolerations=[{"operator": "Exists"}]))
+
+    def told_of_all() -> bool:
+        message = told(site.listed()["too-large"], "PodScheduled")["message"]
+        return message.startswith(f"0/{count} nodes are available") and "untolerated" not in message
+
+    wait_until(told_of_all, 120, "all nodes are known", 0.05)
+    site.plane.call("DELETE", f"{PODS}/too-large?gracePeriodSeconds=0")
+
+
 def decided(site: LiveSite) -> list[Json]:
     """What becomes of random gangs, one after the other; those that find no place go again."""
     random, found = Random(SEED), []
-    site.plane.create_nodes(nodes(random))
+    drawn = nodes(random)
+    site.plane.create_nodes(drawn)
+    knows_nodes(site, len(drawn))
     for number in range(GANGS):
         raw, members = gang(random, number)
         raw["spec"].pop("schedulingConstraints", None)  # which of equally good domains is taken is left to chance

@@ -36,8 +36,9 @@ def run(folder: Path) -> Iterator[MadeRun]:
 
 def test_first_login_opens_a_site_that_has_the_demo(run: MadeRun) -> None:
     run.site.login(*run.first_login())
-    (demo,) = run.site.ask("GET", "clusters/")["results"]
-    assert demo["name"] == "demo"
+    demo, sandbox = run.site.ask("GET", "clusters/")["results"]
+    assert (demo["name"], sandbox["name"]) == ("demo", "sandbox")
+    assert sandbox["counts"]["Node"] >= 40
     assert demo["counts"]["Node"] > 50
     assert demo["counts"]["Pod"] > 300
 
@@ -45,8 +46,10 @@ def test_first_login_opens_a_site_that_has_the_demo(run: MadeRun) -> None:
 def test_secrets_are_readable_by_their_owner_only(run: MadeRun, folder: Path) -> None:
     data = folder / "data"
     assert data.stat().st_mode & 0o077 == 0
-    for name in ("secret_key", "encryption_keys"):
-        assert (data / name).stat().st_mode & 0o777 == 0o600
+    for name in ("secret_key", "encryption_keys", "sandbox_token", "sandbox.sqlite3"):
+        assert (data / name).stat().st_mode & 0o777 == 0o600, name
+    for beside in data.glob("sandbox.sqlite3-*"):
+        assert beside.stat().st_mode & 0o077 == 0, beside.name
 
 
 def test_second_start_keeps_everything(run: MadeRun) -> None:

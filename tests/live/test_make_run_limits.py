@@ -32,7 +32,9 @@ def started(site: Site, scenario: str) -> str:
 
 @pytest.mark.nightly
 def test_a_run_too_large_for_its_memory_ends_with_a_sentence_and_nothing_else_does(tmp_path: Path) -> None:
-    with made_run(tmp_path, KSCHEDWEB_ADMIN_PASSWORD=PASSWORD, KSCHEDWEB_JOB_MEMORY_MIB=MEMORY) as run:
+    with made_run(
+        tmp_path, KSCHEDWEB_ADMIN_PASSWORD=PASSWORD, KSCHEDWEB_JOB_MEMORY_MIB=MEMORY, KSCHEDWEB_SANDBOX="false"
+    ) as run:
         site = run.site
         site.login("admin", PASSWORD)
         small = scenario(site, "small", pods=20)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from kschedweb.engine.framework.decision import Decision, PluginCall
 from kschedweb.engine.framework.status import Code
 from kschedweb.engine.live import Depths
 from kschedweb.live.schedulers.metrics import WHOSE, Instruments, exposition
+from tests.conftest import ROOT
 from tests.live.test_extenders_live import node, pod, priority_class
 from tests.live.test_kube_scheduler_live import CONFIG, decided, path_of
 from tests.support.kubescheduler import PodWatch, kube_scheduler, kube_scheduler_metrics
@@ -23,7 +27,13 @@ pytestmark = pytest.mark.live
 
 # No plugin of the stock kube-scheduler lets a single pod wait at Permit: its metrics.go names these.
 OF_GROUPS = {"incomplete", "pending"}  # queues for groups of pods (1.37), which live schedulers do not place
-NEVER_SHOWN = {"scheduler_permit_wait_duration_seconds": {"result"}}
+# It measures plugins in one cycle of ten, which it draws.
+NEVER_SHOWN = {
+    "scheduler_permit_wait_duration_seconds": {"result"},
+    "scheduler_plugin_execution_duration_seconds": {"plugin", "extension_point", "status"},
+}
+DOCUMENT = ROOT / "docs" / "metrics.md"
+PREFIX = re.compile(r"scheduler_(volume_)?")  # kube-scheduler keeps it apart from the name
 VALUES = ("result", "queue", "type", "status", "extension_point")
 
 
@@ -69,11 +79,43 @@ def theirs(control_plane: ControlPlane) -> Iterator[dict[str, Family]]:
         control_plane.request("DELETE", f"{path_of(item)}/{item['metadata']['name']}")
 
 
+class Row(NamedTuple):
+    """A line of the table in docs/metrics.md."""
+
+    name: str
+    releases: list[str]
+    here: bool
+    labels: list[str]
+    why: str
+
+
+def table() -> list[Row]:
+    """What the document says of kube-scheduler's names."""
+    lines = re.findall(r"^\| `([a-z_]+)` \| ([\d., ]+) \| (yes|no) \| (.*?) \| (.*) \|$", DOCUMENT.read_text(), re.M)
+    return [
+        Row(one, rel.split(", "), here == "yes", re.findall(r"`(\w+)`", to), why) for one, rel, here, to, why in lines
+    ]
+
+
+def test_the_document_names_what_kube_scheduler_serves(
+    theirs: dict[str, Family], control_plane: ControlPlane, assets: Path
+) -> None:
+    release = control_plane.release.name
+    told = {row.name for row in table() if release in row.releases}
+    served = {name for name in theirs if name.startswith(("scheduler_", "leader_election_"))}
+    assert len(served) > 20
+    assert served <= {name.removesuffix("_total") for name in told}
+    program = (assets / "kube-scheduler").read_bytes()
+    assert [name for name in told if PREFIX.sub("", name).encode() not in program] == []
+
+
 def ours() -> dict[str, Family]:
     """A scheduler to which everything has happened that is counted."""
     instruments = Instruments("metrics", "metrics", "kschedweb-metrics")
     points = ("PreFilter", "Filter", "PostFilter", "Score", "Reserve", "Permit")
-    instruments.decided(dict.fromkeys(points, 0.001), {"PostFilter": Code.UNSCHEDULABLE})
+    durations, codes = dict.fromkeys(points, 0.001), {"PostFilter": Code.UNSCHEDULABLE}
+    calls = [PluginCall("NodeName", "Filter", str(Code.SUCCESS), 0.0001)]
+    instruments.decided(Decision("a/b", "u", 0.0, "metrics", durations=durations, codes=codes, calls=calls))
     for result in ("scheduled", "unschedulable", "error"):
         instruments.attempted(result, 0.01)
     instruments.pod_bound(1.0, 1)

@@ -1,4 +1,4 @@
-"""A classic policy made from a ConfigMap of the real API server, with the one right that is printed for it."""
+"""Policies of both kinds made from a ConfigMap of the real API server, with the one right that is printed for it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from kschedweb.clusters.models import Cluster, Source
 from kschedweb.clusters.services import cluster_connect
 from kschedweb.policies import selectors
 from kschedweb.policies.models import Policy
+from tests.support.printed import WATER_LEVEL
 from tests.support.processes import wait_until
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ DOCUMENT = '{"kind": "Policy", "apiVersion": "v1", "priorities": [{"name": "Equa
 def plane(control_plane: ControlPlane, settings: Settings) -> Iterator[ControlPlane]:
     """ConfigMaps, and a user who may read the cluster and one of them, by its name."""
     settings.CLUSTER_ALLOWLIST = ["127.0.0.1"]
-    texts = {"old": {"policy.cfg": DOCUMENT, "broken": '{"kind": "Policy", "priorities": [{"name": "Nope"}]}'}}
+    broken = '{"kind": "Policy", "priorities": [{"name": "Nope"}]}'
+    texts = {"old": {"policy.cfg": DOCUMENT, "broken": broken, "scheduler.yaml": WATER_LEVEL}}
     for name, data in (texts | {"other": {}}).items():
         control_plane.request("POST", MAPS, {"metadata": {"name": name}, "data": data})
     control_plane.grant("limited", [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["list"]}])
@@ -70,6 +72,10 @@ def test_a_policy_is_made_from_a_config_map_or_refused_with_the_reason(
     where = "ConfigMap kube-system/old of cluster real, key policy.cfg"
     assert (revision.document, revision.comment) == (DOCUMENT, f"From {where}")
     assert AuditEntry.objects.filter(verb="policy.created", details__source=where).exists()
+
+    made = api.post(POLICIES, {"name": "water", "source": {"cluster": "real", "name": "old", "key": "scheduler.yaml"}})
+    assert (made.status_code, made.json()["kind"], made.json()["revision"]) == (201, "profiles", 2)
+    assert selectors.revision_get(selectors.policy_get("water"), 1).document == WATER_LEVEL
 
     Cluster.objects.create(name="stored", source=Source.IMPORT)
     for source, status, field, said in (

@@ -8,7 +8,9 @@ import os
 import re
 import secrets
 import subprocess
+import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,10 +21,12 @@ import yaml
 
 from tests.support import seed
 from tests.support.controlplane import ControlPlane
-from tests.support.databases import own_database
+from tests.support.databases import Redis, own_database
+from tests.support.needs import missing
 from tests.support.processes import free_port, running, wait_until
 from tests.support.prometheus import Prometheus
 from tests.support.site import PASSWORD, ROOT, Site, clean_environment
+from tests.support.tiers import NIGHTLY
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.redis]
 
@@ -73,7 +77,11 @@ class Deployment:
 
     def environment(self, service: str) -> dict[str, str]:
         settings = {name: self.fill(str(value)) for name, value in OURS[service]["environment"].items()}
-        return clean_environment(**settings, HOSTNAME=os.uname().nodename, KSCHEDWEB_DATA_DIR=str(self.folder))
+        # Each container has a /tmp of its own.
+        temporary = self.folder / f"tmp-{service}"
+        temporary.mkdir(exist_ok=True)
+        machine = {"HOSTNAME": os.uname().nodename, "KSCHEDWEB_DATA_DIR": str(self.folder), "TMPDIR": str(temporary)}
+        return clean_environment(**settings, **machine)
 
     def command(self, service: str) -> list[str]:
         return [self.fill(word) for word in OURS[service]["command"]]
@@ -82,10 +90,25 @@ class Deployment:
         environment = self.environment(service) | {"KSCHEDWEB_ADMIN_PASSWORD": PASSWORD}
         return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
 
+    def doctor(self, **settings: str) -> tuple[int, dict[str, list[str]]]:
+        """Exit status of `manage.py doctor` beside the services, and what is amiss, by what it is about."""
+        environment = self.environment("web") | {"KSCHEDWEB_LOG_LEVEL": "ERROR"} | settings
+        for name in settings:
+            environment.pop(f"{name}_FILE", None)
+        command = [sys.executable, "manage.py", "doctor", "--json"]
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
+        found: dict[str, list[str]] = {}
+        for row in map(json.loads, done.stdout.splitlines()):
+            if row["level"] != "ok":
+                assert row["advice"], row
+                found.setdefault(row["about"], []).append(row["what"])
+        return done.returncode, found
+
     def healthy(self, service: str) -> bool:
         """Whether the service's own health check says so."""
-        kind, *words = map(self.fill, OURS[service]["healthcheck"]["test"])
-        command = ["sh", "-c", words[0]] if kind == "CMD-SHELL" else words
+        _, *command = map(self.fill, OURS[service]["healthcheck"]["test"])
+        variables = self.environment(service)
+        command = [re.sub(r"\$(\w+)", lambda found: variables[found[1]], word) for word in command]
         return self.run(service, command).returncode == 0
 
 
@@ -118,9 +141,39 @@ def test_every_role_is_there_and_runs_without_root() -> None:
         assert service["user"] not in ("", "0", "root"), name
         assert "no-new-privileges:true" in service["security_opt"], name
         assert service["healthcheck"], name
+        assert service["mem_limit"], name
+        assert service["logging"]["options"] == {"max-size": "20m", "max-file": "5"}, name
         for variable, value in service.get("environment", {}).items():
             secret = re.search("PASSWORD|SECRET|_KEYS|DATABASE_URL", variable)
             assert not secret or str(value).startswith("/run/secrets/"), f"{name}: {variable}"
+
+
+def test_two_of_web_and_scheduler_run() -> None:
+    twice = {name for name, service in OURS.items() if service.get("deploy", {}).get("replicas") == 2}
+    assert twice == {"web", "scheduler"}
+
+
+def test_failing_health_check_ends_the_process_where_that_helps(tmp_path: Path) -> None:
+    def check(process: subprocess.Popen[bytes], *commands: str) -> int:
+        environment = os.environ | {"TMPDIR": str(tmp_path), "HEALTHY_PROCESS": str(process.pid)}
+        return subprocess.run([ROOT / "deploy" / "healthy", *commands], env=environment).returncode
+
+    with subprocess.Popen(["sh", "-c", "sleep 600; # kschedweb"]) as process:
+        for _ in range(4):
+            assert check(process, "false", "false") == 1, "a restart would not help"
+        for _ in range(2):
+            assert check(process, "false", "true") == 1
+        assert check(process, "true", "true") == 0
+        for _ in range(2):
+            assert check(process, "false", "true") == 1
+        assert process.poll() is None
+        assert check(process, "false", "true") == 1
+        assert process.wait(10) == -15
+    with subprocess.Popen(["sleep", "600"]) as stranger:
+        for _ in range(4):
+            assert check(stranger, "false", "true") == 1
+        assert stranger.poll() is None, "only a process of kschedweb is ended"
+        stranger.kill()
 
 
 @pytest.mark.parametrize("service", ["web", "worker", "scheduler", "beat"])
@@ -128,10 +181,68 @@ def test_health_check_of_each_service_passes(deployment: Deployment, service: st
     wait_until(lambda: deployment.healthy(service), 90, f"{service} healthy", 1)
 
 
+def test_doctor_names_each_fault_of_the_deployment(
+    deployment: Deployment, database_url: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    for service in ("worker", "scheduler"):
+        wait_until(partial(deployment.healthy, service), 90, f"{service} healthy", 1)
+    status, found = deployment.doctor()
+    # One scheduler process runs here; beat's first round comes a minute after its start.
+    assert found.pop("workers") == ["One scheduler process answers: nobody stands by for it."]
+    assert (status, found) in (
+        (0, {}),
+        (1, {"beat": ["Beat, or the worker that does what it asks for, has given no sign of life yet."]}),
+    )
+    closed = f"127.0.0.1:{free_port()}"
+    faults: list[tuple[dict[str, str], str, str]] = [
+        ({"DATABASE_URL": f"postgres://kschedweb@{closed}/kschedweb"}, "database", "cannot be reached"),
+        ({"DATABASE_URL": database_url.replace("://kschedweb", "://nobody-here")}, "database", "cannot be reached"),
+        ({"KSCHEDWEB_DATABASE_POOL": "200"}, "database", "one process may ask for 200"),
+        ({"REDIS_URL": f"redis://{closed}/0"}, "redis", "cannot be reached"),
+        ({"REDIS_URL": f"redis://{closed}/0"}, "workers", "could not be examined"),
+        ({"KSCHEDWEB_SECRET_KEY": "short"}, "settings", "KSCHEDWEB_SECRET_KEY has fewer than 50"),
+        ({"KSCHEDWEB_SECRET_KEY": "ab" * 40}, "settings", "KSCHEDWEB_SECRET_KEY has fewer than 50"),
+        ({"KSCHEDWEB_DEBUG": "true"}, "settings", "KSCHEDWEB_DEBUG is on"),
+        ({"KSCHEDWEB_ENCRYPTION_KEYS": "a" * 40}, "keys", "few different characters"),
+        ({"REDIS_URL": ""}, "settings", "REDIS_URL is not"),
+    ]
+    for settings, about, what in faults if NIGHTLY else faults[2:4]:
+        status, found = deployment.doctor(**settings)
+        assert status == 1, settings
+        assert any(what in said for said in found.get(about, ())), (settings, found)
+    with own_database() as empty:
+        status, found = deployment.doctor(DATABASE_URL=empty)
+        assert (status, list(found)) == (1, ["database"] + ["workers"] * ("workers" in found))
+        assert "migrations are missing" in found["database"][0]
+    other = Redis(tmp_path_factory.mktemp("redis"))
+    other.start()
+    try:
+        with contextlib.closing(redis.Redis.from_url(other.url)) as client:
+            client.config_set("maxmemory-policy", "allkeys-lru")
+        status, found = deployment.doctor(REDIS_URL=other.url)
+    finally:
+        other.kill()
+    assert status == 1
+    assert "allkeys-lru" in found["redis"][0]
+    assert [said.partition(" process")[0] for said in found["workers"]] == ["No worker", "No scheduler"]
+
+
+def test_doctor_sees_clocks_that_differ(deployment: Deployment) -> None:
+    libraries = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
+    if not libraries:
+        missing("install faketime")
+    ahead = {"LD_PRELOAD": str(libraries[-1]), "FAKETIME": "+60s", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+    status, found = deployment.doctor(**ahead)
+    assert status == 1
+    said = " ".join(what for group in found.values() for what in group)
+    for of in ("the database", "Redis", "worker@", "scheduler@"):
+        assert re.search(rf"The clock of {of}\S* differs from this process's by -(59|6\d)", said), (of, found)
+
+
 @pytest.mark.nightly
 def test_worker_s_health_check_fails_where_no_worker_is(deployment: Deployment) -> None:
-    service = OURS["worker"]["healthcheck"]["test"][1]
-    absent = deployment.fill(service).replace("worker@", "nobody@")
+    check = OURS["worker"]["healthcheck"]["test"][2]
+    absent = deployment.fill(check).replace("worker@", "nobody@")
     assert deployment.run("worker", ["sh", "-c", absent]).returncode != 0
 
 

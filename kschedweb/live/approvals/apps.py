@@ -4,8 +4,9 @@ from django.apps import AppConfig
 from django.db.models import Q
 
 from kschedweb.web import navigation
-from kschedweb.web.navigation import Entry
+from kschedweb.web.navigation import Entry, Group
 from kschedweb.web.retention import RetentionRule, register
+from kschedweb.web.translating import gettext_lazy as _
 
 PAGES = frozenset({"approval", "approvals-history", "webhooks", "webhook-new", "webhook", "webhook-delete"})
 
@@ -20,7 +21,7 @@ class ApprovalsConfig(AppConfig):
         from kschedweb.live.schedulers.running import gates
 
         gates.register(ApprovalGate())
-        navigation.register(navigation.MAIN, Entry("Approvals", "user-check", "approvals", 80, PAGES))
+        navigation.register(Group.PRODUCTION, Entry(_("Approvals"), "user-check", "approvals", 20, PAGES))
         register(
             RetentionRule("approvals.ApprovalRequest", "ended_at", "approvals"),
             RetentionRule("approvals.Delivery", "created_at", "deliveries", ~Q(state=Delivered.PENDING)),

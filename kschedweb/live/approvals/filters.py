@@ -7,20 +7,21 @@ from django.db.models import Q, QuerySet
 from django_filters.widgets import BooleanWidget
 
 from kschedweb.live.approvals.models import ApprovalRequest, State
-from kschedweb.web.filtering import DayFilter, GrowingFilterSet
+from kschedweb.web.filtering import GrowingFilterSet, MomentFilter
+from kschedweb.web.translating import gettext_lazy as _
 
 OPEN = BooleanWidget()
-OPEN.choices = [("", "Any"), ("true", "Open"), ("false", "Ended")]
+OPEN.choices = [("", _("Any")), ("true", _("Open")), ("false", _("Ended"))]
 
 
 class RequestFilter(GrowingFilterSet):
-    search = filters.CharFilter(method="find", label="Pod, node or person")
-    state = filters.ChoiceFilter(choices=State.choices, label="State", empty_label="Any state")
-    open = filters.BooleanFilter(label="Open", widget=OPEN)
-    cluster = filters.CharFilter(field_name="scheduler__cluster__name", label="Cluster")
-    namespace = filters.CharFilter(label="Namespace")
-    since = DayFilter(field_name="asked_at", label="From")
-    until = DayFilter(field_name="asked_at", label="To", until=True)
+    search = filters.CharFilter(method="find", label=_("Pod, node or person"))
+    state = filters.ChoiceFilter(choices=State.choices, label=_("State"), empty_label=_("Any state"))
+    open = filters.BooleanFilter(label=_("Open"), widget=OPEN)
+    cluster = filters.CharFilter(field_name="scheduler__cluster__name", label=_("Cluster"))
+    namespace = filters.CharFilter(label=_("Namespace"))
+    since = MomentFilter(field_name="asked_at", label=_("From"))
+    until = MomentFilter(field_name="asked_at", label=_("To"), until=True)
 
     indexed = ("namespace", "state")
 

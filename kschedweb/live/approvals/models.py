@@ -14,17 +14,18 @@ from django.db.models import Q
 from kschedweb.accounts.roles import Role
 from kschedweb.clusters.models import SealedRow
 from kschedweb.live.schedulers.models import LiveScheduler
+from kschedweb.web.translating import gettext_lazy as _
 
 
 class State(models.TextChoices):
-    WAITING = "waiting", "Waiting"
-    APPROVED = "approved", "Approved"
-    BINDING = "binding", "Being bound"
-    BOUND = "bound", "Bound"
-    DENIED = "denied", "Denied"
-    EXPIRED = "expired", "Expired"
-    FAILED = "failed", "Binding failed"
-    SUPERSEDED = "superseded", "Superseded"
+    WAITING = "waiting", _("Waiting")
+    APPROVED = "approved", _("Approved")
+    BINDING = "binding", _("Being bound")
+    BOUND = "bound", _("Bound")
+    DENIED = "denied", _("Denied")
+    EXPIRED = "expired", _("Expired")
+    FAILED = "failed", _("Binding failed")
+    SUPERSEDED = "superseded", _("Superseded")
 
 
 class ApprovalRequest(models.Model):
@@ -43,7 +44,7 @@ class ApprovalRequest(models.Model):
     decision_id = models.CharField(max_length=64)  # of the LiveDecision, which may be kept less long
     decision = models.JSONField(default=dict)  # as the engine's Decision.to_dict has it
     ask = models.JSONField(default=dict)  # what the plugin asks: see plugins/humanapproval.py
-    created_by = models.CharField(max_length=253, blank=True)  # of the pod, as its annotation says
+    created_by = models.CharField(max_length=253, blank=True)  # of the pod, according to its annotation
     state = models.CharField(max_length=16, choices=State.choices, default=State.WAITING)
     open = models.BooleanField(default=True)
     reason = models.TextField(blank=True)  # why it was denied, superseded, …
@@ -85,8 +86,8 @@ class ApprovalRequest(models.Model):
 
 
 class VoteVerdict(models.TextChoices):
-    APPROVE = "approve", "Approved"
-    DENY = "deny", "Denied"
+    APPROVE = "approve", _("Approved")
+    DENY = "deny", _("Denied")
 
 
 class Vote(models.Model):
@@ -106,10 +107,10 @@ class Vote(models.Model):
 
 
 class Event(models.TextChoices):
-    OPENED = "request.opened", "A pod waits"
-    DECIDED = "request.decided", "Approved or denied"
-    EXPIRED = "request.expired", "Nobody decided in time"
-    TEST = "test", "Test"
+    OPENED = "request.opened", _("A pod waits")
+    DECIDED = "request.decided", _("Approved or denied")
+    EXPIRED = "request.expired", _("Nobody decided in time")
+    TEST = "test", _("Test")
 
 
 def all_events() -> list[str]:
@@ -146,9 +147,9 @@ class EndpointSecret(SealedRow):
 
 
 class Delivered(models.TextChoices):
-    PENDING = "pending", "To be sent"
-    DELIVERED = "delivered", "Delivered"
-    FAILED = "failed", "Given up"
+    PENDING = "pending", _("To be sent")
+    DELIVERED = "delivered", _("Delivered")
+    FAILED = "failed", _("Given up")
 
 
 class Delivery(models.Model):

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import Any
 
+from django.utils.translation import gettext
+
 from kschedweb.accounts.roles import Role
 
 Ask = Mapping[str, Any]
@@ -64,4 +66,6 @@ def subject(ask: Ask, *, plugin: str, node: str, revision: int) -> str:
 
 def people(left: Mapping[str, int]) -> str:
     """ "one admin and 2 approvers"."""
-    return " and ".join(f"one {role}" if count == 1 else f"{count} {role}s" for role, count in left.items())
+    return " and ".join(
+        gettext("one %(role)s") % {"role": role} if count == 1 else f"{count} {role}s" for role, count in left.items()
+    )

@@ -11,6 +11,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.http import Http404
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from kschedweb.accounts.roles import Action, may
 from kschedweb.clusters.models import NodeRow
@@ -56,12 +57,15 @@ def not_asked(user: User, row: ApprovalRequest) -> ApplicationError | None:
     """Why this person has no say in this request; ``None`` where they have."""
     if not may(user.role, Action.APPROVE) or not rules.may_decide(row.ask, user.role):
         return ApplicationError(
-            f"Your role does not allow you to decide about {row.pod}: it waits for "
-            f"{rules.people(rules.asked(row.ask))}.",
+            gettext("Your role does not allow you to decide about %(pod)s: it waits for %(people)s.")
+            % {"pod": row.pod, "people": rules.people(rules.asked(row.ask))},
             status=403,
         )
     if rules.is_own(row.ask, user.get_username(), user.email):
-        return ApplicationError(f"{row.pod} is a pod of your own: somebody else has to decide about it.", status=403)
+        return ApplicationError(
+            gettext("%(pod)s is a pod of your own: somebody else has to decide about it.") % {"pod": row.pod},
+            status=403,
+        )
     return None
 
 
@@ -70,7 +74,9 @@ def refused(user: User, row: ApprovalRequest) -> ApplicationError | None:
     if refusal := not_asked(user, row):
         return refusal
     if row.state != State.WAITING:
-        return Conflict(f"{row.pod} is {row.get_state_display().lower()} already.")
+        return Conflict(
+            gettext("%(pod)s is %(lower)s already.") % {"pod": row.pod, "lower": row.get_state_display().lower()}
+        )
     return None
 
 
@@ -106,7 +112,9 @@ class Item:
 
     @property
     def left_text(self) -> str:
-        return f"{lasting(self.left)} left" if self.left >= 1 else "no time left"
+        return (
+            gettext("%(lasting)s left") % {"lasting": lasting(self.left)} if self.left >= 1 else gettext("no time left")
+        )
 
     @property
     def share(self) -> int:
@@ -163,12 +171,29 @@ class Item:
         feasible, margin = decision.get("feasible") or 0, decision.get("margin")
         top = decision.get("top") or []
         if feasible == 1:
-            return f"{self.row.pod} is to go to {node}, the only node that can run it."
+            return gettext("%(pod)s is to go to %(node)s, the only node that can run it.") % {
+                "pod": self.row.pod,
+                "node": node,
+            }
         if margin is None or len(top) < 2:
-            return f"{self.row.pod} is to go to {node}, one of {feasible} nodes that can run it."
+            return gettext("%(pod)s is to go to %(node)s, one of %(feasible)s nodes that can run it.") % {
+                "pod": self.row.pod,
+                "node": node,
+                "feasible": feasible,
+            }
         if margin <= 0:
-            return f"{self.row.pod} is to go to {node}, which shares the best total, {top[0]['total']}."
-        return f"{self.row.pod} is to go to {node}: {top[0]['total']}, {margin} ahead of {top[1]['node']}."
+            return gettext("%(pod)s is to go to %(node)s, which shares the best total, %(total)s.") % {
+                "pod": self.row.pod,
+                "node": node,
+                "total": top[0]["total"],
+            }
+        return gettext("%(pod)s is to go to %(node)s: %(total)s, %(margin)s ahead of %(node2)s.") % {
+            "pod": self.row.pod,
+            "node": node,
+            "total": top[0]["total"],
+            "margin": margin,
+            "node2": top[1]["node"],
+        }
 
     @property
     def plugins(self) -> list[str]:
@@ -214,8 +239,11 @@ def node_state(row: ApprovalRequest) -> NodeState:
     found = NodeRow.objects.filter(snapshot=snapshot, name=row.node).first() if snapshot else None
     then = row.ask.get("node") or {}
     measures = []
-    for key, label, column in (("cpu", "CPU requested", "cpu"), ("memory", "Memory requested", "memory"),
-                               ("pods", "Pods", "pods")):  # fmt: skip
+    for key, label, column in (
+        ("cpu", gettext("CPU requested"), "cpu"),
+        ("memory", gettext("Memory requested"), "memory"),
+        ("pods", gettext("Pods"), "pods"),
+    ):
         now: tuple[float | None, float | None] = (None, None)
         if found is not None:
             taken = "pods_bound" if column == "pods" else f"{column}_requested"
@@ -234,7 +262,7 @@ def _used(row: ApprovalRequest) -> list[Measure]:
     at = list(known.names).index(row.node) if known and row.node in known.names else -1
     found = []
     for window, figures in (row.ask.get("usage") or {}).items():
-        for resource, label in (("cpu", "CPU in use"), ("memory", "Memory in use")):
+        for resource, label in (("cpu", gettext("CPU in use")), ("memory", gettext("Memory in use"))):
             value = float(known.column(resource, window)[at]) if known and at >= 0 else None
             now = None if value is None or value != value else round(value, 1)
             then = figures.get(resource)

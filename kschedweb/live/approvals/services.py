@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from kschedweb.accounts import audit
 from kschedweb.engine.cycle.binding import duration
@@ -82,7 +83,9 @@ def request_open(
             row = ApprovalRequest.objects.create(scheduler=scheduler, uid=uid, **fields)
             break
     if row is None:
-        raise Conflict(f"Others keep asking about {namespace}/{name}.")
+        raise Conflict(
+            gettext("Others keep asking about %(namespace)s/%(name)s.") % {"namespace": namespace, "name": name}
+        )
     audit.record(None, "approval.asked", row, row.pod, node=node, rules=ask.get("rules", []))
     tell(Event.OPENED, row)
     return row
@@ -100,7 +103,10 @@ def request_reopen(*, user: User, request_id: Any) -> ApprovalRequest:
     if refusal := not_asked(user, row):
         raise refusal
     if not transitions.reopen(row.pk, now=timezone.now(), by=user.get_username()):
-        raise Conflict(f"No denial of {row.pod} stands: the request is {row.get_state_display().lower()}.")
+        raise Conflict(
+            gettext("No denial of %(pod)s stands: the request is %(lower)s.")
+            % {"pod": row.pod, "lower": row.get_state_display().lower()}
+        )
     audit.record(user, "approval.reopened", row, row.pod, node=row.node, uid=row.uid)
     row.refresh_from_db()
     return row
@@ -137,15 +143,21 @@ def _checked(user: User, row: ApprovalRequest, verdict: str, reason: str) -> str
     if refusal := refused(user, row):
         raise refusal
     if verdict == VoteVerdict.DENY and not reason:
-        raise _field("reason", "Say why it is denied: the pod's event will tell it.")
+        raise _field("reason", gettext("Say why it is denied: the pod's event will tell it."))
     if len(reason) > LONGEST_REASON or "\0" in reason:
-        raise _field("reason", f"A reason has at most {LONGEST_REASON} characters.")
+        raise _field(
+            "reason",
+            gettext("A reason has at most %(longest_reason)s characters.") % {"longest_reason": LONGEST_REASON},
+        )
     given = [vote for vote in row.votes.all() if vote.verdict == VoteVerdict.APPROVE]
     if any(vote.user_id == user.pk for vote in given):
-        raise Conflict(f"You have approved {row.pod} already.")
+        raise Conflict(gettext("You have approved %(pod)s already.") % {"pod": row.pod})
     if verdict == VoteVerdict.APPROVE and not rules.counts(row.ask, [vote.role for vote in given], user.role):
         left = rules.people(rules.missing(row.ask, [vote.role for vote in given]))
-        raise Conflict(f"No further {user.role} is needed for {row.pod}: it waits for {left}.")
+        raise Conflict(
+            gettext("No further %(role)s is needed for %(pod)s: it waits for %(left)s.")
+            % {"role": user.role, "pod": row.pod, "left": left}
+        )
     return reason
 
 
@@ -187,11 +199,13 @@ def requests_decide(*, user: User, request_ids: Iterable[Any], verdict: str, rea
     """
     wanted = list(dict.fromkeys(str(one) for one in request_ids))
     if not wanted:
-        raise _field("requests", "Choose at least one request.")
+        raise _field("requests", gettext("Choose at least one request."))
     if len(wanted) > MOST_TOGETHER:
-        raise _field("requests", f"At most {MOST_TOGETHER} requests at a time.")
+        raise _field(
+            "requests", gettext("At most %(most_together)s requests at a time.") % {"most_together": MOST_TOGETHER}
+        )
     if verdict == VoteVerdict.DENY and not reason.strip():
-        raise _field("reason", "Say why: the pods' events will tell it.")
+        raise _field("reason", gettext("Say why: the pods' events will tell it."))
     found = []
     for request_id in wanted:
         try:

@@ -10,6 +10,7 @@ from django.http import Http404
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -20,8 +21,9 @@ from kschedweb.live.approvals.filters import RequestFilter
 from kschedweb.live.approvals.models import State, VoteVerdict
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.exports import FORMATS, export
+from kschedweb.web.news import announced, growing_page
 from kschedweb.web.pages import done, part
-from kschedweb.web.pagination import in_pieces, page_shown
+from kschedweb.web.pagination import in_pieces
 
 if TYPE_CHECKING:
     from django.http import HttpResponse
@@ -127,7 +129,7 @@ def decide(request: PageRequest) -> HttpResponse:
     ticked = tuple(value for value in request.POST.getlist("requests") if _uuid(value))
     reason, verdict = request.POST.get("reason", ""), request.POST.get("verdict", "")
     if verdict not in VoteVerdict.values:
-        return _inbox(request, None, error="Choose to approve or to deny.", reason=reason, ticked=ticked)
+        return _inbox(request, None, error=gettext("Choose to approve or to deny."), reason=reason, ticked=ticked)
     try:
         outcomes = services.requests_decide(user=request.user, request_ids=ticked, verdict=verdict, reason=reason)
     except ApplicationError as error:
@@ -142,8 +144,12 @@ def decide(request: PageRequest) -> HttpResponse:
 
 def _say(request: PageRequest, pods: list[str], verdict: str) -> None:
     if pods:
-        did = "Approved" if verdict == VoteVerdict.APPROVE else "Denied"
-        names = ", ".join(pods) if len(pods) <= 3 else f"{', '.join(pods[:3])} and {len(pods) - 3} more"
+        did = gettext("Approved") if verdict == VoteVerdict.APPROVE else gettext("Denied")
+        names = (
+            ", ".join(pods)
+            if len(pods) <= 3
+            else gettext("%(listed)s and %(value)s more") % {"listed": ", ".join(pods[:3]), "value": len(pods) - 3}
+        )
         messages.success(request, f"{did}: {names}.")
 
 
@@ -154,13 +160,14 @@ def reopen(request: PageRequest, request_id: UUID) -> HttpResponse:
     done(
         request,
         lambda: services.request_reopen(user=request.user, request_id=request_id),
-        "People are asked anew when the scheduler tries the pod next, within five minutes.",
+        gettext("People are asked again when the scheduler tries the pod next, within five minutes."),
     )
     return redirect("approval", request_id)
 
 
 @require_safe
 @requires(Action.VIEW)
+@announced
 def history(request: PageRequest) -> HttpResponseBase:
     """Every request there was, newest first."""
     filtered = RequestFilter(request.GET, queryset=selectors.request_list())
@@ -168,7 +175,7 @@ def history(request: PageRequest) -> HttpResponseBase:
         rows = in_pieces(filtered.qs, HEAD, MOST_EXPORTED, within=filtered.within)
         head = [name.replace("scheduler__cluster__name", "cluster") for name in HEAD]
         return export(form, "approvals", head, rows)
-    page = page_shown(request, filtered.qs, within=filtered.within)
+    page = growing_page(request, filtered.qs, within=filtered.within)
     shown = [(row, *TONES[State(row.state)]) for row in page.rows]
     query = [name for name in request.GET if name not in ("cursor",)]
     context = {"filter": filtered, "page": page, "rows": shown, "filtered": bool(query)}

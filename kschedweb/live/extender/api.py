@@ -100,7 +100,7 @@ class SecretView(APIView):
 
     @extend_schema(operation_id="live_extender_secret", request=None, responses={201: SecretSerializer})
     def post(self, request: ApiRequest, live_id: UUID) -> Response:
-        """Make a new secret; the old one opens nothing from now on."""
+        """Create a new secret; the old one opens nothing from now on."""
         live = live_get(live_id)
         secret = services.endpoint_secret_make(user=request.user, live=live)
         found = {"secret": secret, "configuration": extender_configuration(live, _base(request), secret)}

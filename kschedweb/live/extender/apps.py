@@ -1,6 +1,8 @@
 from django.apps import AppConfig
 
 from kschedweb.web import navigation
+from kschedweb.web.navigation import Entry, Group
+from kschedweb.web.translating import gettext_lazy as _
 
 
 class ExtenderConfig(AppConfig):
@@ -8,4 +10,5 @@ class ExtenderConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        navigation.belong("live", "live-extender", "live-extender-secret")
+        pages = frozenset({"live-extender", "live-extender-secret"})
+        navigation.register(Group.PRODUCTION, Entry(_("Extender"), "plug", "extenders", 40, pages))

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 from kschedweb.engine.cycle import answers
 from kschedweb.live.extender.models import Endpoint
-from kschedweb.live.schedulers.selectors import live_configuration, revision_in_force
+from kschedweb.live.schedulers.models import Mode
+from kschedweb.live.schedulers.selectors import ProfileError, live_configuration, revision_in_force
 
 if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
     from kschedweb.engine.config import Configuration
     from kschedweb.live.schedulers.models import LiveScheduler
 
@@ -25,6 +28,22 @@ def endpoint_of(live: LiveScheduler) -> Endpoint:
 def configuration_of(live: LiveScheduler) -> Configuration:
     """The configuration with the one profile that decides."""
     return live_configuration(live, revision_in_force(live))
+
+
+def extenders(schedulers: QuerySet[LiveScheduler]) -> list[tuple[LiveScheduler, Endpoint, list[str]]]:
+    """Each of ``schedulers`` in mode extender, with its endpoint and the plugins that decide.
+
+    There are none where the configuration cannot be used any more.
+    """
+    found = []
+    for live in schedulers.filter(mode=Mode.EXTENDER):
+        endpoint = endpoint_of(live)
+        try:
+            plugins = plugins_in_force(endpoint, configuration_of(live))
+        except ProfileError:
+            plugins = []
+        found.append((live, endpoint, plugins))
+    return found
 
 
 def choosable(configuration: Configuration) -> dict[str, tuple[str, ...]]:

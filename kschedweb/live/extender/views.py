@@ -1,4 +1,4 @@
-"""Live › extender: how a stock kube-scheduler is made to ask here."""
+"""Extender: how a stock kube-scheduler is made to ask here."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.live.extender import selectors, services
 from kschedweb.live.extender.configuration import PLACEHOLDER, extender_yaml, warnings
 from kschedweb.live.extender.forms import EndpointForm
-from kschedweb.live.schedulers.selectors import live_get
+from kschedweb.live.schedulers.selectors import live_get, live_list
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.pages import add_errors
 
@@ -24,6 +24,13 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.typing import PageRequest
     from kschedweb.live.schedulers.models import LiveScheduler
+
+
+@require_safe
+@requires(Action.VIEW)
+def everything(request: PageRequest) -> HttpResponse:
+    """Every live scheduler that answers kube-scheduler."""
+    return render(request, "live/extender/list.html", {"extenders": selectors.extenders(live_list())})
 
 
 @requires(Action.ADMINISTER)
@@ -38,7 +45,7 @@ def extender(request: PageRequest, live_id: UUID) -> HttpResponse:
         if form.is_valid():
             try:
                 services.endpoint_change(user=request.user, live=live, **form.changes)
-                messages.success(request, "Saved. Paste the configuration anew where it changed.")
+                messages.success(request, "Saved. If the configuration changed, paste it again.")
                 return redirect("live-extender", live.pk)
             except ApplicationError as error:
                 add_errors(form, error)
@@ -49,7 +56,7 @@ def extender(request: PageRequest, live_id: UUID) -> HttpResponse:
 @require_POST
 @requires(Action.ADMINISTER)
 def secret(request: PageRequest, live_id: UUID) -> HttpResponse:
-    """Make a secret and show it, this once."""
+    """Create a secret and show it, this once."""
     live = live_get(live_id)
     made = services.endpoint_secret_make(user=request.user, live=live)
     configuration = selectors.configuration_of(live)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kschedweb.clusters.connecting.client import Client
 from kschedweb.clusters.connecting.sources import endpoint_of, secret_of
+from kschedweb.live.schedulers.election.terms import terms_of
 from kschedweb.live.schedulers.rbac import Needs, Right, rights, rights_missing
 from kschedweb.live.schedulers.selectors import live_configuration, revision_in_force
 
@@ -21,12 +22,12 @@ def needs_of(live: LiveScheduler, mode: str) -> Needs:
     profile = configuration.profiles[0]
     preempts = any(ref.name == "DefaultPreemption" for ref in profile.points.get("postFilter", ()))
     # How it answers kube-scheduler is the extender's own row, where it has one.
-    endpoint = getattr(live, "endpoint", None)
+    endpoint, terms = getattr(live, "endpoint", None), terms_of(live)
     return Needs(
         mode,
-        lock=live.lock,
-        lease=live.lease,
-        lease_namespace=live.lease_namespace,
+        lock=terms.lock,
+        lease=terms.name,
+        lease_namespace=terms.namespace,
         preemption=preempts,
         groups=configuration.release.groups,
         binds=bool(getattr(endpoint, "binds", False)),

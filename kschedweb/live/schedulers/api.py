@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.urls import path
-from drf_spectacular.utils import extend_schema
+from django.utils.decorators import method_decorator
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import generics, serializers
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
@@ -13,8 +14,11 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.models import Cluster
-from kschedweb.live.schedulers import access, rollout, selectors, services
+from kschedweb.decisions.inquiring.api import DecisionQuestionSerializer, waiting
+from kschedweb.decisions.models import Question
+from kschedweb.live.schedulers import access, rollout, rollout_asking, selectors, services
 from kschedweb.live.schedulers.decisions import api as decision_api
+from kschedweb.live.schedulers.election.terms import Source, terms_of
 from kschedweb.live.schedulers.models import LiveScheduler, Mode
 from kschedweb.live.schedulers.rbac import MODES, manifest_text
 from kschedweb.live.schedulers.rollout_serializers import (
@@ -27,6 +31,7 @@ from kschedweb.live.schedulers.services import MOST_STEPS
 from kschedweb.live.schedulers.status import status_of
 from kschedweb.policies.models import Policy, Revision
 from kschedweb.web.errors import ApplicationError, Unprocessable
+from kschedweb.web.heavy import heavy
 from kschedweb.web.rest import IdempotencyMixin, NameField, validated
 
 if TYPE_CHECKING:
@@ -40,6 +45,15 @@ if TYPE_CHECKING:
 LIMITS = ("keep_decisions", "keep_days", "keep_columns", "qps", "burst", "lock", "lease_namespace", "lease_name")
 
 
+class ElectionSettingSerializer(serializers.Serializer[Any]):
+    """A field of leaderElection as it is used."""
+
+    name = serializers.CharField(help_text="As in KubeSchedulerConfiguration.")
+    value = serializers.CharField()
+    source = serializers.ChoiceField(choices=Source.choices)  # type: ignore[assignment]
+    overruled = serializers.CharField(allow_blank=True, help_text="What the policy says and `source` overrules.")
+
+
 class LiveSerializer(serializers.ModelSerializer[LiveScheduler]):
     """A live scheduler; ``revision`` is the one that it runs, until another one is rolled out."""
 
@@ -47,17 +61,26 @@ class LiveSerializer(serializers.ModelSerializer[LiveScheduler]):
     policy = serializers.CharField(source="policy.name", read_only=True)
     revision = serializers.SerializerMethodField()
     engine = serializers.SerializerMethodField(help_text="The version of kschedweb, and the kube-scheduler it acts as.")
+    lock = serializers.CharField(read_only=True, help_text="The kind of its own lock; empty: as its policy says.")
+    leader_election = serializers.SerializerMethodField(
+        help_text="By what its leader is elected, and who says so; `lock`, `lease_namespace` and `lease_name` are the "
+        "settings of the live scheduler itself, which win over its policy unless they are empty."
+    )
 
     class Meta:
         model = LiveScheduler
         fields: tuple[str, ...] = (
             "id", "cluster", "scheduler_name", "mode", "policy", "revision", "engine", "paused", "steps", *LIMITS,
-            "created_at", "changed_at",
+            "leader_election", "created_at", "changed_at",
         )  # fmt: skip
         read_only_fields = fields
 
     def get_revision(self, live: LiveScheduler) -> int:
         return selectors.revision_in_force(live).number
+
+    @extend_schema_field(ElectionSettingSerializer(many=True))
+    def get_leader_election(self, live: LiveScheduler) -> list[dict[str, Any]]:
+        return terms_of(live).to_list()
 
     def get_engine(self, live: LiveScheduler) -> str:
         return selectors.release_in_force(live).engine
@@ -192,18 +215,26 @@ class LiveDetail(APIView):
         return Response(status=204)
 
 
+@method_decorator(heavy, name="dispatch")
 class LiveRollOut(IdempotencyMixin, APIView):
     action_required = Action.ADMINISTER
 
-    @extend_schema(parameters=[AskedSerializer], responses=RollOutReviewSerializer)
+    @extend_schema(
+        parameters=[AskedSerializer], responses={200: RollOutReviewSerializer, 202: DecisionQuestionSerializer}
+    )
     def get(self, request: ApiRequest, id: UUID) -> Response:
-        """What rolling a revision out would change, and which pods would go elsewhere."""
+        """What rolling a revision out would change, and which pods would go elsewhere.
+
+        Of a cluster that is too large to be read here and now, and with `all`, a job asks the pods: 202, and the answer
+        once the job has ended.
+        """
         live = selectors.live_get(id)
         asked = validated(AskedSerializer, request.query_params)
         after = revision_at("revision", asked.get("policy", live.policy), asked.get("revision"))
-        return Response(
-            RollOutReviewSerializer({"seen": rollout.review(live, after), "moves": rollout.moves(live, after)}).data
-        )
+        moves = rollout_asking.moves(request.user, live, after, everyone=asked["all"])
+        if isinstance(moves, Question):
+            return waiting(request, moves)
+        return Response(RollOutReviewSerializer({"seen": rollout.review(live, after), "moves": moves}).data)
 
     @extend_schema(request=RollOutSerializer, responses=LiveSerializer)
     def post(self, request: ApiRequest, id: UUID) -> Response:

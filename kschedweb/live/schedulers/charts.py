@@ -1,4 +1,4 @@
-"""The charts of a live scheduler. Each knows its sentence and its table; charts.ts gives it the theme's colours."""
+"""The charts of a live scheduler. Each knows its sentence and its table."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from kschedweb.web.figures import Chart
+import plotly.graph_objects as go
+
+from kschedweb.web.figures import ABOVE, Chart, figure
 
 CLOCK = {"type": "date", "title": {"text": "time (UTC)", "standoff": 12}, "tickangle": 0, "nticks": 7}
 QUEUES = ("active", "backoff", "unschedulable", "gated", "waiting")
@@ -53,24 +55,23 @@ def depths(history: Sequence[Sample]) -> Chart | None:
         return None
     at = [sample.clock for sample in history]
     data = [
-        {
-            "type": "scatter",
-            "mode": "lines" if len(at) > 1 else "markers",
-            "name": WORDS.get(name, name),
-            "x": at,
-            "y": [getattr(sample, name) for sample in history],
-            "stackgroup": "pods",
-            "hovertemplate": "%{y}",
-        }
+        go.Scatter(
+            mode="lines" if len(at) > 1 else "markers",
+            name=WORDS.get(name, name),
+            x=at,
+            y=[getattr(sample, name) for sample in history],
+            stackgroup="pods",
+            hovertemplate="%{y}",
+        )
         for name in QUEUES
     ]
-    layout = _layout(260, {"yaxis": {"title": {"text": "pods"}, "rangemode": "tozero", "automargin": True}})
+    layout = _layout(yaxis={"title": {"text": "pods"}, "rangemode": "tozero", "automargin": True})
     last, most = history[-1], max(sum(sample[1:6]) for sample in history)
     parts = [f"{getattr(last, name)} {WORDS.get(name, name)}" for name in QUEUES if getattr(last, name)]
     summary = f"Now {', '.join(parts) or 'no pod'}; at most {most:,} pods together in {_span(history)}."
     head = ["Time (UTC)", *(WORDS.get(name, name).capitalize() for name in QUEUES)]
     rows: list[list[object]] = [[sample.clock, *sample[1:6]] for sample in _thinned(history)]
-    return Chart({"data": data, "layout": layout}, summary, head, rows)
+    return Chart(figure(data, layout), summary, head, rows)
 
 
 def speed(history: Sequence[Sample]) -> Chart | None:
@@ -82,34 +83,29 @@ def speed(history: Sequence[Sample]) -> Chart | None:
     mode = "lines" if len(at) > 1 else "markers"
     rate = [round(sample.rate, 1) for sample in history]
     data = [
-        {
-            "type": "scatter",
-            "mode": mode,
-            "name": "pods bound a second",
-            "x": at,
-            "y": rate,
-            "hovertemplate": "%{y}",
-        },
-        {
-            "type": "scatter",
-            "mode": mode,
-            "name": "median latency, ms",
-            "x": at,
-            "y": median,
-            "yaxis": "y2",
-            "hovertemplate": "%{y}",
-            "line": {"dash": "dot"},
-        },
+        go.Scatter(
+            mode=mode,
+            name="pods bound a second",
+            x=at,
+            y=rate,
+            hovertemplate="%{y}",
+        ),
+        go.Scatter(
+            mode=mode,
+            name="median latency, ms",
+            x=at,
+            y=median,
+            yaxis="y2",
+            hovertemplate="%{y}",
+            line={"dash": "dot"},
+        ),
     ]
     vertical = {"rangemode": "tozero", "automargin": True}
     layout = _layout(
-        260,
-        {
-            "yaxis": {**vertical, "domain": [0.54, 1], "title": {"text": "pods/s"}},
-            "yaxis2": {**vertical, "domain": [0, 0.44], "title": {"text": "ms"}},
-        },
+        xaxis={**CLOCK, "anchor": "y2"},
+        yaxis={**vertical, "domain": [0.54, 1], "title": {"text": "pods/s"}},
+        yaxis2={**vertical, "domain": [0, 0.44], "title": {"text": "ms"}},
     )
-    layout["xaxis"]["anchor"] = "y2"
     known = [value for value in median if value is not None]
     words = f"; the median latency from creation to binding is {known[-1]:,.0f} ms" if known else ""
     summary = f"Now {rate[-1]:g} pods a second, at most {max(rate):g} in {_span(history)}{words}."
@@ -118,7 +114,7 @@ def speed(history: Sequence[Sample]) -> Chart | None:
         [sample.clock, round(sample.rate, 1), None if sample.median is None else round(1000 * sample.median, 1)]
         for sample in _thinned(history)
     ]
-    return Chart({"data": data, "layout": layout}, summary, head, rows)
+    return Chart(figure(data, layout), summary, head, rows)
 
 
 def durations(measured: dict[str, float]) -> Chart | None:
@@ -127,40 +123,33 @@ def durations(measured: dict[str, float]) -> Chart | None:
         return None
     names = list(measured)
     spent = [round(1000 * measured[name], 3) for name in names]
-    figure = {
-        "data": [
-            {
-                "type": "bar",
-                "orientation": "h",
-                "y": names,
-                "x": spent,
-                "hovertemplate": "%{y}: %{x} ms<extra></extra>",
-            }
+    made = figure(
+        [
+            go.Bar(
+                orientation="h",
+                y=names,
+                x=spent,
+                hovertemplate="%{y}: %{x} ms<extra></extra>",
+            )
         ],
-        "layout": {
-            "height": 90 + 26 * len(names),
-            "showlegend": False,
-            "xaxis": {"title": {"text": "milliseconds"}, "rangemode": "tozero"},
-            "yaxis": {"autorange": "reversed", "automargin": True, "type": "category"},
-        },
-    }
+        go.Layout(
+            height=90 + 26 * len(names),
+            showlegend=False,
+            xaxis={"title": {"text": "milliseconds"}, "rangemode": "tozero"},
+            yaxis={"autorange": "reversed", "automargin": True, "type": "category"},
+        ),
+    )
     most = max(names, key=lambda name: measured[name])
     summary = f"{sum(spent):.2f} ms in all, most of it in {most} ({1000 * measured[most]:.2f} ms)."
     rows: list[list[object]] = [
         [name, milliseconds, POINTS.get(name, "")] for name, milliseconds in zip(names, spent, strict=True)
     ]
-    return Chart(figure, summary, ["Extension point", "Milliseconds", "What it is about"], rows)
+    return Chart(made, summary, ["Extension point", "Milliseconds", "What it is about"], rows)
 
 
-def _layout(height: int, more: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "height": height,
-        "hovermode": "x unified",
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
-        "xaxis": {**CLOCK},
-        "margin": {"t": 40, "b": 50},
-        **more,
-    }
+def _layout(**axes: dict[str, Any]) -> go.Layout:
+    around = {"height": 260, "hovermode": "x unified", "legend": ABOVE, "margin": {"t": 40, "b": 50}}
+    return go.Layout(**around, **{"xaxis": CLOCK, **axes})
 
 
 def _span(history: Sequence[Sample]) -> str:

@@ -77,17 +77,22 @@ class LiveForm(forms.Form):
 
     lock = forms.ChoiceField(
         label="Lock",
-        choices=[(lock.value, lock.value) for lock in Lock],
-        initial=Lock.LEASES,
+        required=False,
+        choices=[("", "as the policy says, else leases"), *((lock.value, lock.value) for lock in Lock)],
         help_text="Whoever holds it leads; the others stand by. endpoints and leases alone do not keep each other out: "
         "from one to the other go by way of endpointsleases, with all processes at one step before the next.",
     )
-    lease_namespace = forms.CharField(label="Namespace of the lock", max_length=63, initial="kube-system")
+    lease_namespace = forms.CharField(
+        label="Namespace of the lock",
+        required=False,
+        max_length=63,
+        help_text="Empty: the policy's leaderElection.resourceNamespace, else kube-system.",
+    )
     lease_name = forms.CharField(
         label="Name of the lock",
         required=False,
-        max_length=63,
-        help_text="Empty: kschedweb-, then the scheduler name.",
+        max_length=253,
+        help_text="Empty: the policy's leaderElection.resourceName, else kschedweb-, then the scheduler name.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -25,12 +25,14 @@ from kschedweb.engine.framework.diagnosis import EXTENDER
 from kschedweb.engine.framework.status import Code
 
 if TYPE_CHECKING:
+    from kschedweb.engine.framework.decision import Decision
     from kschedweb.engine.live import Depths
 
 logger = structlog.get_logger(__name__)
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # kube-scheduler does not tell when a series began
 REGISTRY = CollectorRegistry()
+BINDING = "binding"
 SIZES = ("nodes", "pods", "assumed_pods")
 QUEUES = ("active", "backoff", "unschedulable", "gated")
 WHOSE = ("cluster", "profile")
@@ -73,6 +75,16 @@ POINT_SECONDS = histogram(
     "extension_point",
     "status",
 )
+PLUGIN_SECONDS = histogram(
+    "scheduler_plugin_execution_duration_seconds",
+    "Duration for running a plugin at a specific extension point, in every tenth cycle. One call is about all nodes "
+    "that the plugin is asked about, where kube-scheduler calls Filter and Score for each node. Answers that are "
+    "remembered from earlier pods are no calls.",
+    exponential(0.00001, 1.5, 20),
+    "plugin",
+    "extension_point",
+    "status",
+)
 SLI_SECONDS = histogram(
     "scheduler_pod_scheduling_sli_duration_seconds",
     "Seconds from a pod's first appearance to its binding, by the number of attempts it took.",
@@ -100,6 +112,11 @@ PERMIT_SECONDS = histogram(
     "result",
 )
 CACHE = gauge("scheduler_cache_size", "Number of nodes, pods, and assumed (bound) pods in the scheduler cache.", "type")
+GOROUTINES = gauge(
+    "scheduler_goroutines",
+    "Number of binding cycles under way, waits at Permit included: kube-scheduler has a goroutine for each.",
+    "operation",
+)
 MASTER = gauge(
     "leader_election_master_status",
     "Whether this process leads: 1 is master, 0 is backup. 'name' is the name of the lease.",
@@ -123,8 +140,11 @@ class Instruments:
         self._incoming: dict[tuple[str, str], int] = {}
         self._master = MASTER.labels(*self._whose, lease)
 
-    def decided(self, durations: Mapping[str, float], codes: Mapping[str, str]) -> None:
-        """A cycle ended: ``durations`` are seconds by extension point, ``codes`` of those that did not succeed."""
+    def decided(self, decision: Decision) -> None:
+        """A cycle ended."""
+        durations, codes = decision.durations, decision.codes
+        for call in decision.calls:
+            PLUGIN_SECONDS.labels(*self._whose, call.plugin, call.point, call.code).observe(call.seconds)
         self._algorithm.observe(sum(spent for point, spent in durations.items() if point in ALGORITHM))
         for point, spent in durations.items():
             key = point, str(codes.get(point, Code.SUCCESS))
@@ -162,6 +182,7 @@ class Instruments:
     def depths(self, depths: Depths) -> None:
         for name in QUEUES:
             PENDING.labels(*self._whose, name).set(getattr(depths, name))
+        GOROUTINES.labels(*self._whose, BINDING).set(depths.waiting + depths.binding)
         sizes = (depths.nodes, depths.pods, depths.waiting + depths.binding)
         for name, size in zip(SIZES, sizes, strict=True):
             CACHE.labels(*self._whose, name).set(size)
@@ -172,7 +193,7 @@ class Instruments:
     def forget(self) -> None:
         """The scheduler is no longer hosted here: it has no depths and leads no more."""
         self._master.set(0)
-        for gauge, names in ((PENDING, QUEUES), (CACHE, SIZES)):
+        for gauge, names in ((PENDING, QUEUES), (CACHE, SIZES), (GOROUTINES, (BINDING,))):
             for name in names:
                 with suppress(KeyError):  # it never came so far as to have any
                     gauge.remove(*self._whose, name)

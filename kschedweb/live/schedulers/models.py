@@ -79,9 +79,10 @@ class LiveScheduler(models.Model):
     # How fast the API server is asked: requests a second and how many at once; 0: no limit. kube-scheduler's defaults.
     qps = models.PositiveIntegerField(default=50, validators=_between(0, 100_000))
     burst = models.PositiveIntegerField(default=100, validators=_between(0, 100_000))
-    lock = models.CharField(max_length=16, choices=Lock.choices, default=Lock.LEASES, db_default=Lock.LEASES)
-    lease_namespace = models.CharField(max_length=63, default="kube-system")  # of any kind of lock, as the name
-    lease_name = models.CharField(max_length=63, blank=True)  # "": kschedweb-<scheduler name>
+    # The lock of its election, of whatever kind; "": as the policy says (election/terms.py).
+    lock = models.CharField(max_length=16, choices=Lock.choices, blank=True, default="", db_default="")
+    lease_namespace = models.CharField(max_length=63, blank=True, default="")
+    lease_name = models.CharField(max_length=253, blank=True)
     # The highest epoch of any leader that was heard of: what leads by another lock counts on from here. -1: none yet
     epoch = models.BigIntegerField(default=-1, db_default=-1)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
@@ -100,16 +101,6 @@ class LiveScheduler(models.Model):
     def __str__(self) -> str:
         return self.scheduler_name
 
-    @property
-    def lease(self) -> str:
-        """The name of its lock."""
-        return self.lease_name or f"kschedweb-{self.scheduler_name}"
-
-    @property
-    def election(self) -> str:
-        """What its leader is elected by, such as ``leases kube-system/kschedweb-batch``; "" where nobody is."""
-        return f"{self.lock} {self.lease_namespace}/{self.lease}" if self.mode == Mode.SCHEDULING else ""
-
 
 class Candidate(models.Model):
     """A process that leads a live scheduler or stands by; a row that fell silent is a process that is gone."""
@@ -118,8 +109,8 @@ class Candidate(models.Model):
     identity = models.CharField(max_length=253)  # as in the lock
     silent: timedelta  # since its heartbeat; only on rows of selectors.alive
     mode = models.CharField(max_length=16, choices=Mode.choices)
-    # LiveScheduler.election by which it takes part
-    election = models.CharField(max_length=160, blank=True, default="", db_default="")
+    # terms.election_of by which it takes part
+    election = models.CharField(max_length=400, blank=True, default="", db_default="")
     leading = models.BooleanField(default=False)
     synced = models.BooleanField(default=False)  # every kind was listed: it knows the cluster
     epoch = models.PositiveBigIntegerField(default=0)  # the lock's transitions while it leads: orders leaders in time

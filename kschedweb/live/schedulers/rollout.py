@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from kschedweb.clusters.selectors import pod_rows, snapshot_current
+from kschedweb.clusters.selectors import pod_rows
 from kschedweb.decisions.editing.effect import effect
 from kschedweb.live.schedulers.selectors import ProfileError, live_configuration, revision_in_force
 from kschedweb.live.schedulers.services import roll_out_problem
 from kschedweb.policies.selectors import revision_changes
+from kschedweb.web.errors import Unprocessable
 
 if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
     from kschedweb.decisions.editing.effect import Effect
+    from kschedweb.engine.config import Configuration
     from kschedweb.live.schedulers.models import LiveScheduler
     from kschedweb.policies.diff import PolicyChange
     from kschedweb.policies.models import Revision
@@ -40,20 +42,29 @@ def review(live: LiveScheduler, after: Revision) -> Review:
 
 @dataclass(frozen=True)
 class Moves:
-    """The pods of the cluster's newest snapshot that name the scheduler, held against both revisions."""
+    """The pods of a snapshot that name the scheduler, held against both revisions; what a job found is plain data."""
 
     snapshot: Snapshot
-    effect: Effect
+    effect: Effect | dict[str, Any]
 
 
-def moves(live: LiveScheduler, after: Revision) -> Moves | None:
-    """Which pods would go elsewhere; ``None`` without a snapshot, or where ``after`` has no profile for ``live``."""
-    snapshot = snapshot_current(live.cluster)
-    if snapshot is None or not after.policy.dialect.has_profiles:
+def sides(live: LiveScheduler, before: Revision, after: Revision) -> tuple[Configuration, Configuration] | None:
+    """What ``live`` runs under each; ``None`` where one of them has no profile for it."""
+    if not after.policy.dialect.has_profiles:
         return None
     try:
-        old, new = (live_configuration(live, side) for side in (revision_in_force(live), after))
+        return live_configuration(live, before), live_configuration(live, after)
     except ProfileError:
         return None
+
+
+def compared(live: LiveScheduler, snapshot: Snapshot, before: Revision, after: Revision, **asked: Any) -> Effect:
+    """Which pods would go elsewhere; ``asked`` are arguments of ``effect``, without which it asks POD_LIMIT pods.
+
+    Raises Unprocessable where a revision has no profile for ``live``.
+    """
+    both = sides(live, before, after)
+    if both is None:
+        raise Unprocessable("The revision has no profile for this scheduler.")
     named = pod_rows(snapshot).filter(scheduler_name=live.scheduler_name)
-    return Moves(snapshot, effect(snapshot, old, new, named, POD_LIMIT))
+    return effect(snapshot, *both, named, **({"limit": POD_LIMIT} | asked))

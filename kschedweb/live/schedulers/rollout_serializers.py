@@ -18,6 +18,7 @@ class AskedSerializer(serializers.Serializer[Any]):
     revision = serializers.IntegerField(
         min_value=1, max_value=LARGEST, required=False, help_text="Left out: the newest one."
     )
+    all = serializers.BooleanField(default=False, help_text="Have a job ask up to 5,000 pods, not the first 200.")
 
 
 class LiveRevisionSerializer(serializers.Serializer[Any]):
@@ -60,8 +61,9 @@ class RollOutMovesSerializer(serializers.Serializer[Any]):
 
     taken_at = serializers.DateTimeField(source="snapshot.taken_at")
     pods = serializers.IntegerField(source="effect.pods")
-    asked = serializers.IntegerField(source="effect.asked", help_text="So many were looked at, pending ones first.")
-    moved = RollOutMovedSerializer(source="effect.moved", many=True)
+    asked = serializers.IntegerField(source="effect.asked", help_text="So many were checked, pending ones first.")
+    moving = serializers.IntegerField(source="effect.moving", help_text="So many of them would go elsewhere.")
+    moved = RollOutMovedSerializer(source="effect.moved", many=True, help_text="At most 500 where a job asked.")
     failed = serializers.ListField(source="effect.failed", child=serializers.CharField())
 
 

@@ -10,7 +10,7 @@ from django.db.models import DurationField, ExpressionWrapper, F, OuterRef, Quer
 from django.db.models.functions import Now
 from django.http import Http404
 
-from kschedweb.live.schedulers.decisions import columns
+from kschedweb.decisions.kept import columns
 from kschedweb.live.schedulers.models import Candidate, LiveColumns, LiveDecision, LiveScheduler, Mode
 from kschedweb.policies.kinds import PROFILES
 from kschedweb.policies.models import Revision
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from kschedweb.clusters.models import Cluster
+    from kschedweb.decisions.kept.insight import Insight
     from kschedweb.engine.config import Configuration, Release
     from kschedweb.engine.framework.explanation import Explanation
-    from kschedweb.live.schedulers.decisions.insight import Insight
 
 BINDER = "DefaultBinder"
 ALIVE = timedelta(seconds=15)  # a candidate that said nothing for longer is taken for gone
@@ -36,7 +36,7 @@ class ProfileError(ValueError):
 def live_list() -> QuerySet[LiveScheduler]:
     """All live schedulers, by cluster and name, each with ``newest`` (number of its policy's newest revision)."""
     newest = Revision.objects.filter(policy=OuterRef("policy")).order_by("-number").values("number")[:1]
-    rows = LiveScheduler.objects.select_related("cluster", "policy", "revision")
+    rows = LiveScheduler.objects.select_related("cluster", "policy", "revision__policy")
     return rows.annotate(newest=Subquery(newest))  # type: ignore[no-redef]
 
 
@@ -102,6 +102,11 @@ def same_result(decision: LiveDecision) -> LiveDecision | None:
     return rows.filter(node=decision.node, message=decision.message).exclude(pk=decision.pk).order_by("-at").first()
 
 
+def revision_id_in_force(scheduler: LiveScheduler) -> int:
+    """The id of ``revision_in_force``, which most rows hold themselves."""
+    return scheduler.revision_id or revision_in_force(scheduler).pk
+
+
 def revision_in_force(scheduler: LiveScheduler) -> Revision:
     """The pinned revision.
 
@@ -119,8 +124,8 @@ def release_in_force(live: LiveScheduler) -> Release:
 
 
 def running() -> QuerySet[LiveScheduler]:
-    """What is to be hosted."""
-    return live_list().exclude(mode=Mode.OFF).order_by("pk")
+    """What is to be hosted, each with its cluster; hosts read it twice a second, so it joins no more."""
+    return LiveScheduler.objects.select_related("cluster").exclude(mode=Mode.OFF).order_by("pk")
 
 
 def live_configuration(live: LiveScheduler, revision: Revision) -> Configuration:

@@ -15,7 +15,9 @@ from django.utils import timezone
 
 from kschedweb.accounts import audit
 from kschedweb.clusters.services import CONNECTED
-from kschedweb.live.schedulers.election import locks
+from kschedweb.live.schedulers.election import rivals
+from kschedweb.live.schedulers.election.rivals import FORGOTTEN
+from kschedweb.live.schedulers.election.terms import LABEL, SUBDOMAIN, election_of, terms_of
 from kschedweb.live.schedulers.models import Candidate, LiveScheduler, Mode
 from kschedweb.live.schedulers.running.extending import transport
 from kschedweb.live.schedulers.selectors import (
@@ -37,7 +39,6 @@ NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?")
 NAME_HELP = "Lower-case letters, digits, hyphens and dots, at most 63, beginning and ending with a letter or digit."
 MOST_STEPS = 1000
 HELD = timedelta(seconds=10)
-FORGOTTEN = timedelta(minutes=10)  # rows of processes that fell silent are kept for so long
 # What ``live_change`` may set beside mode and revision, which have ways of their own.
 CHANGEABLE = frozenset(
     {"keep_decisions", "keep_days", "keep_columns", "qps", "burst", "lock", "lease_namespace", "lease_name"}
@@ -93,11 +94,11 @@ def live_change(*, user: User | None, live: LiveScheduler, **changes: Any) -> Li
     ``Conflict`` where somebody who takes part could lead beside who does so by the changed lock.
     """
     live = _lock(live)
-    before, election = {name: getattr(live, name) for name in changes}, live.election
+    before, election = {name: getattr(live, name) for name in changes}, election_of(live)
     _set(live, changes)
     _check(live)
-    if live.election != election:
-        _check_election(live, election)
+    if election_of(live) != election:
+        rivals.check_change(live, election)
     different = {name: value for name, value in changes.items() if before[name] != value}
     if different:
         live.changed_by, live.changed_at = user, timezone.now()
@@ -121,6 +122,7 @@ def live_roll_out(*, user: User | None, live: LiveScheduler, revision: Revision,
             )
         live.policy, live.revision = revision.policy, revision
         _check(live)
+        rivals.check_silent(live)
         if before != revision:
             live.changed_by, live.changed_at = user, timezone.now()
             live.save(update_fields=["policy", "revision", "changed_by", "changed_at"])
@@ -136,6 +138,7 @@ def roll_out_problem(live: LiveScheduler, revision: Revision) -> ApplicationErro
     try:
         _check_extenders(revision)
         _check(asked)
+        rivals.check_silent(asked)
     except ApplicationError as error:
         return error
     return None
@@ -152,7 +155,7 @@ def live_set_mode(*, user: User | None, live: LiveScheduler, mode: str) -> LiveS
         before, live.mode = live.mode, mode
         live.paused, live.steps = False, 0
         _check(live)
-        _check_election(live, "")
+        rivals.check_change(live, "")
         live.changed_by, live.changed_at = user, timezone.now()
         live.save(update_fields=["mode", "paused", "steps", "changed_by", "changed_at"])
         audit.record(user, "live.mode-changed", live, _name(live), before=before, after=mode)
@@ -251,8 +254,10 @@ def _check(live: LiveScheduler) -> None:
         raise _field("policy", str(error)) from None
     for name, label in (("lease_namespace", "namespace"), ("lease_name", "name")):
         value = getattr(live, name)
-        if not NAME.fullmatch(value) and (value or name == "lease_namespace"):
+        if value and not (LABEL if name == "lease_namespace" else SUBDOMAIN).fullmatch(value):
             raise _field(name, f"This is no {label} in Kubernetes. {NAME_HELP}")
+    if live.mode == Mode.SCHEDULING and (problem := terms_of(live).problem):
+        raise _field("policy", problem)
     if live.qps and live.burst < 1:
         raise _field("burst", "With a limit a second, at least 1 request must be let through at once.")
     try:
@@ -267,30 +272,6 @@ def _check(live: LiveScheduler) -> None:
 def _check_extenders(revision: Revision) -> None:
     """Raise ApplicationError where an extender may not be asked. Names are looked up, so not while a row is held."""
     transport(configuration(profiles_only(revision, "policy")).extenders)
-
-
-def _check_election(live: LiveScheduler, before: str) -> None:
-    """Raise Conflict where a process that took part lately is not kept out by the lock of ``live``.
-
-    ``before`` is the election that ``live`` had until now.
-    """
-    if not live.election:
-        return
-    lately = Candidate.objects.filter(scheduler=live, heartbeat__gte=Now() - FORGOTTEN)
-    for one in lately.exclude(election="").order_by("identity"):
-        (kind, place), (asked, there) = one.election.split(" "), live.election.split(" ")
-        if place == there and locks.exclude(kind, asked):
-            continue
-        advice = "Wait until it has followed or ended."
-        if before and place != there:
-            advice = "Switch it off first."
-        elif one.election == before:
-            advice = f"Go by way of {', then '.join(locks.steps(kind, asked))}, or switch it off first."
-        said = (
-            f"{one.identity} takes part by {one.election}, which keeps nobody out who leads by {live.election}: both "
-            f"could lead at once. {advice} A process that fell silent counts for 10 minutes more."
-        )
-        raise Conflict(said, errors=[FieldProblem(path="lock" if place == there else "lease_name", message=said)])
 
 
 def _name(live: LiveScheduler) -> str:
@@ -325,15 +306,24 @@ def host_leave(*, live: LiveScheduler, identity: str) -> None:
 
 @transaction.atomic
 def candidate_join(*, live: LiveScheduler, identity: str, started_at: datetime) -> bool:
-    """A process says by what it will be elected, before it is; ``False`` where ``live`` has changed since it was read.
+    """A process says by what it will be elected, before it is.
 
-    ``live_change`` holds the same row, so that it knows of everybody who may lead.
+    ``False`` where ``live`` has changed since it was read, and while another process takes part by a lock that would
+    not keep this one out: a revision with another lock was rolled out. ``live_change`` holds the same row, so that it
+    knows of everybody who may lead.
     """
-    if _lock(live).election != live.election:
+    election = election_of(live)
+    if election_of(_lock(live)) != election or rivals.rivals(live).exclude(identity=identity).exists():
         return False
-    values = {"mode": live.mode, "election": live.election, "started_at": started_at, "heartbeat": Now()}
-    Candidate.objects.update_or_create(scheduler_id=live.pk, identity=identity, defaults=values)
+    values = {"mode": live.mode, "election": election, "started_at": started_at, "heartbeat": Now()}
+    _candidate_keep(live, identity, values)
     return True
+
+
+def _candidate_keep(live: LiveScheduler, identity: str, values: dict[str, Any]) -> None:
+    """A row for a process that had none; those that are long gone give way."""
+    Candidate.objects.filter(scheduler_id=live.pk, heartbeat__lt=Now() - FORGOTTEN).delete()
+    Candidate.objects.update_or_create(scheduler_id=live.pk, identity=identity, defaults=values)
 
 
 @transaction.atomic
@@ -349,18 +339,19 @@ def candidate_beat(
     """A process says that it takes part, and how it is: ``silent`` is for how many seconds its loop did not turn."""
     values = {
         "mode": live.mode,
-        "election": live.election,
+        "election": election_of(live),
         "started_at": started_at,
         "heartbeat": Now(),
         "ticked_at": Now() - timedelta(seconds=silent),
         "revision_id": revision,
         **report,
     }
-    Candidate.objects.update_or_create(scheduler_id=live.pk, identity=identity, defaults=values)
-    if report.get("leading"):
-        led = report.get("epoch", -1)
+    if not Candidate.objects.filter(scheduler_id=live.pk, identity=identity).update(**values):
+        _candidate_keep(live, identity, values)
+    led = report.get("epoch", -1) if report.get("leading") else -1
+    if led > live.epoch:
         LiveScheduler.objects.filter(pk=live.pk, epoch__lt=led).update(epoch=led)
-    Candidate.objects.filter(scheduler_id=live.pk, heartbeat__lt=Now() - FORGOTTEN).delete()
+        live.epoch = led
 
 
 def candidate_leave(*, live: LiveScheduler, identity: str) -> None:

@@ -7,17 +7,19 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from kschedweb.live.schedulers.election.terms import election_of, terms_of
 from kschedweb.live.schedulers.models import Candidate, LiveScheduler, Mode
 from kschedweb.live.schedulers.selectors import alive, release_in_force
 
 if TYPE_CHECKING:
     from kschedweb.engine.config import Release
+    from kschedweb.live.schedulers.election.terms import Terms
 
 HANGS = timedelta(seconds=10)  # a loop that did not go round for longer
 # A process says how it is each second, one that answers kube-scheduler every five: silent for longer, it may be gone.
 LATE, LATE_EXTENDER = timedelta(seconds=4), timedelta(seconds=12)
 QUEUES = ("active", "backoff", "unschedulable", "gated", "waiting")
-AT_WORK = {Mode.SHADOW: "Judging", Mode.EXTENDER: "Answering", Mode.SCHEDULING: "Scheduling"}
+AT_WORK = {Mode.SHADOW: "Evaluating", Mode.EXTENDER: "Answering", Mode.SCHEDULING: "Scheduling"}
 
 
 @dataclass(frozen=True)
@@ -37,13 +39,18 @@ class Status:
         return release_in_force(self.live)
 
     @property
+    def terms(self) -> Terms:
+        """By what its leader is elected."""
+        return terms_of(self.live)
+
+    @property
     def depths(self) -> dict[str, int]:
         """Pods by queue, without what nobody said."""
         return self.leader.depths if self.leader else {}
 
     @property
     def queued(self) -> int:
-        """Pods that are not placed yet."""
+        """Pods not placed yet."""
         return sum(self.depths.get(name, 0) for name in QUEUES)
 
     @property
@@ -143,14 +150,24 @@ def status(live: LiveScheduler, heard: Sequence[Candidate]) -> Status:
 def _state(live: LiveScheduler, leader: Candidate | None, heard: Sequence[Candidate]) -> tuple[str, str, str]:
     if live.mode == Mode.OFF:
         return "Off", "grey", "Nothing is read from the cluster, and nothing is written to it."
-    if not heard and live.mode == Mode.EXTENDER:
+    if live.mode == Mode.EXTENDER and not any(one.leading or one.error for one in heard):
         return "Not asked", "amber", "No kube-scheduler has asked lately. Its side has to be configured to ask here."
     if not heard:
         advice = "No process hosts it: start a worker of the queue scheduler, or wait some seconds after a start."
         return "Not hosted", "red", advice
     if leader is None:
-        return "Without leader", "amber", WITHOUT_LEADER[Mode(live.mode)]
+        return "Without leader", "amber", _still_by(live, heard) or WITHOUT_LEADER[Mode(live.mode)]
     return _led(live, leader)
+
+
+def _still_by(live: LiveScheduler, heard: Sequence[Candidate]) -> str:
+    """Why nobody leads yet where the lock is another than before; "" where it is not."""
+    election = election_of(live)
+    others = [one for one in heard if one.election not in ("", election)]
+    if not election or not others:
+        return ""
+    old = f"{others[0].identity} has given {others[0].election} back"
+    return f"The lock is another now: {election} is taken once {old}."
 
 
 def _led(live: LiveScheduler, leader: Candidate) -> tuple[str, str, str]:

@@ -18,6 +18,8 @@ from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may
 from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.services import CONNECTED
+from kschedweb.decisions.inquiring.views import progress
+from kschedweb.decisions.models import Question
 from kschedweb.live.schedulers import access, charts, selectors, services
 from kschedweb.live.schedulers.decisions.filters import DecisionFilter
 from kschedweb.live.schedulers.forms import (
@@ -31,11 +33,13 @@ from kschedweb.live.schedulers.forms import (
 )
 from kschedweb.live.schedulers.models import LiveScheduler, Mode
 from kschedweb.live.schedulers.rbac import manifest_text
-from kschedweb.live.schedulers.rollout import Review, moves, review
+from kschedweb.live.schedulers.rollout import Review, review
+from kschedweb.live.schedulers.rollout_asking import moves
 from kschedweb.live.schedulers.status import status_of, statuses
 from kschedweb.policies.revisions.views import line_diff
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.exports import FORMATS, export
+from kschedweb.web.heavy import heavy
 from kschedweb.web.pages import add_errors, part
 from kschedweb.web.pagination import MOST_LOOKED_AT, in_pieces, page_shown
 
@@ -94,7 +98,7 @@ def new(request: PageRequest) -> HttpResponse:
                 status = error.status
             else:
                 messages.success(
-                    request, f"{made.scheduler_name} is made. This is what it needs in {made.cluster.name}."
+                    request, f"{made.scheduler_name} created. It needs these rights in {made.cluster.name}."
                 )
                 return redirect("live-setup", made.pk)
     return render(request, "live/schedulers/new.html", {"form": form}, status=status)
@@ -218,11 +222,12 @@ def change(request: PageRequest, live_id: UUID) -> HttpResponse:
                 add_errors(form, error)
                 status = error.status
             else:
-                messages.success(request, "Saved. It is taken over within a second.")
+                messages.success(request, "Saved. The change takes effect within a second.")
                 return redirect("live-scheduler", found.pk)
     return render(request, "live/schedulers/change.html", {"live": found, "form": form}, status=status)
 
 
+@heavy
 @requires(Action.ADMINISTER)
 def rollout(request: PageRequest, live_id: UUID) -> HttpResponse:
     """What another revision would change; a POST has it rolled out, unless another one is at work by then."""
@@ -242,13 +247,16 @@ def rollout(request: PageRequest, live_id: UUID) -> HttpResponse:
             found, status = selectors.live_get(live_id), error.status
             context |= {"live": found, "refused": error, "revision": selectors.revision_in_force(found)}
         else:
-            messages.success(request, f"Revision {after.number} of {after.policy.name} is at work within a second.")
+            messages.success(request, f"Revision {after.number} of {after.policy.name} takes effect within a second.")
             return redirect("live-scheduler", found.pk)
     seen = review(found, after)
     query = {"policy": after.policy.name, "revision": after.number, "effect": "shown"}
     context |= {"review": seen, "query": urlencode(query), **_documents(seen)}
-    if "effect" in request.GET:
-        context |= {"asked": True, "moves": moves(found, after)}
+    if asked := request.GET.get("effect"):
+        shown = moves(request.user, found, after, everyone=asked == "all")
+        more = "" if asked == "all" else urlencode(query | {"effect": "all"})
+        context |= {"asked": True, "more": more}
+        context |= progress(request, shown) if isinstance(shown, Question) else {"moves": shown}
     return render(request, "live/schedulers/rollout.html", context, status=status)
 
 
@@ -324,7 +332,7 @@ def _do(request: PageRequest, found: LiveScheduler, what: str) -> str:
     """Do ``what``; the sentence that tells it."""
     if what == "pause":
         services.live_pause(user=request.user, live=found)
-        return "Paused: no further pod is tried. What was decided before is still bound."
+        return "Paused: no further pods are tried. Pods that were decided before are still bound."
     if what == "resume":
         services.live_resume(user=request.user, live=found)
         return "Resumed."
@@ -355,7 +363,7 @@ def delete(request: PageRequest, live_id: UUID) -> HttpResponse:
             except ApplicationError as error:
                 wrong = error.detail
             else:
-                messages.success(request, f"{found.scheduler_name} is deleted, with its decisions.")
+                messages.success(request, f"{found.scheduler_name} deleted, with its decisions.")
                 return redirect("live")
     context = {"live": found, "wrong": wrong}
     return render(request, "live/schedulers/delete.html", context, status=400 if wrong else 200)

@@ -1,6 +1,8 @@
 from django.apps import AppConfig
 
 from kschedweb.web import navigation, retention
+from kschedweb.web.navigation import Entry, Group
+from kschedweb.web.translating import gettext_lazy as _
 
 
 class ShadowConfig(AppConfig):
@@ -14,5 +16,5 @@ class ShadowConfig(AppConfig):
         from kschedweb.live.shadow.services import verdicts_clean
 
         register(Mode.SHADOW, make_run)
-        navigation.belong("live", "live-shadow")
+        navigation.register(Group.PRODUCTION, Entry(_("Shadow"), "eye", "shadows", 30, frozenset({"live-shadow"})))
         retention.register_cleaning("shadow.ShadowVerdict", verdicts_clean)

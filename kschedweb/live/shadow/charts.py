@@ -1,4 +1,4 @@
-"""The chart of drift, as a plain Plotly dict without colours, with its sentence and its table."""
+"""The chart of drift, with its sentence and its table."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+import plotly.graph_objects as go
+
 from kschedweb.live.shadow.models import VerdictChoice
 from kschedweb.live.shadow.selectors import MOST
-from kschedweb.web.figures import Chart
+from kschedweb.web.figures import ABOVE, Chart, figure
 
 if TYPE_CHECKING:
     from kschedweb.live.shadow.selectors import Drift
@@ -23,52 +25,50 @@ def drift_chart(found: Sequence[Drift], whole: Drift) -> Chart | None:
     if not found:
         return None
     at = [_clock(one) for one in found]
-    data: list[dict[str, Any]] = [
-        {
-            "type": "bar",
-            "name": choice.label.lower(),
-            "x": at,
-            "y": [one.counts[choice.value] for one in found],
-            "hovertemplate": "%{y} pods",
+    data: list[go.Bar | go.Scatter] = [
+        go.Bar(
+            name=choice.label.lower(),
+            x=at,
+            y=[one.counts[choice.value] for one in found],
+            hovertemplate="%{y} pods",
             **({"width": HOUR.total_seconds() * 500} if len(found) == 1 else {}),  # milliseconds: half an hour
-        }
+        )
         for choice in VerdictChoice
         if whole.counts[choice.value]
     ]
     data.append(
-        {
-            "type": "scatter",
-            "mode": "lines+markers",
-            "name": "mean difference, points",
-            "x": at,
-            "y": [_rounded(one.mean) for one in found],
-            "yaxis": "y2",
-            "hovertemplate": "%{y} points",
-        }
+        go.Scatter(
+            mode="lines+markers",
+            name="mean difference, points",
+            x=at,
+            y=[_rounded(one.mean) for one in found],
+            yaxis="y2",
+            hovertemplate="%{y} points",
+        )
     )
     vertical = {"rangemode": "tozero", "automargin": True}
-    layout = {
-        "height": 420,
-        "barmode": "stack",
-        "hovermode": "x unified",
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
-        "xaxis": {
+    layout = go.Layout(
+        height=420,
+        barmode="stack",
+        hovermode="x unified",
+        legend=ABOVE,
+        xaxis={
             "type": "date",
             "title": {"text": "time (UTC)", "standoff": 12},
             "nticks": 9,
             "anchor": "y2",
             **_span(found),
         },
-        "yaxis": {**vertical, "domain": [0.46, 1], "title": {"text": "pods"}},
-        "yaxis2": {**vertical, "domain": [0, 0.38], "title": {"text": "points"}},
-        "margin": {"t": 60, "b": 60},
-    }
+        yaxis={**vertical, "domain": [0.46, 1], "title": {"text": "pods"}},
+        yaxis2={**vertical, "domain": [0, 0.38], "title": {"text": "points"}},
+        margin={"t": 60, "b": 60},
+    )
     head = [
         "Time (UTC)", "Pods", "Agree (%)", *(choice.label for choice in VerdictChoice), "Mean difference (points)",
         "Largest (points)",
     ]  # fmt: skip
     rows = [list(row) for row in drift_rows(list(reversed(found))[:MOST_LINES])]
-    return Chart({"data": data, "layout": layout}, sentence(whole), head, rows)
+    return Chart(figure(data, layout), sentence(whole), head, rows)
 
 
 def drift_rows(found: Sequence[Drift]) -> Iterator[tuple[object, ...]]:
@@ -81,7 +81,7 @@ def drift_rows(found: Sequence[Drift]) -> Iterator[tuple[object, ...]]:
 def sentence(whole: Drift) -> str:
     """What a person wants to know first."""
     if not whole.total:
-        return "No pod was judged in this time."
+        return "No pods evaluated in this time."
     pods = f"{whole.total:,} pod{'' if whole.total == 1 else 's'}"
     agree = f"The policy agrees on {whole.agree:.0f} % of {pods}"
     if whole.total >= MOST:

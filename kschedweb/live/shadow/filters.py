@@ -10,7 +10,7 @@ from kschedweb.web.filtering import GrowingFilterSet
 
 
 class VerdictFilter(GrowingFilterSet):
-    search = filters.CharFilter(method="find", label="Pod, node or message holds", max_length=253)
+    search = filters.CharFilter(method="find", label="Pod, node or message contains", max_length=253)
     namespace = filters.CharFilter(label="Namespace", max_length=63)
     verdict = filters.ChoiceFilter(choices=VerdictChoice.choices, label="Verdict", empty_label="Any verdict")
     plugin = filters.CharFilter(label="Plugin", max_length=253)

@@ -11,6 +11,7 @@ from django.db.models import Avg, Count, Max, Q, QuerySet
 from django.db.models.functions import Trunc
 from django.utils import timezone
 
+from kschedweb.live.schedulers.models import Mode
 from kschedweb.live.shadow.models import ShadowVerdict, VerdictChoice
 
 if TYPE_CHECKING:
@@ -98,6 +99,15 @@ def causes(live: LiveScheduler, span: str = DEFAULT_SPAN, now: datetime | None =
     rows = within(live, span, now).exclude(verdict=VerdictChoice.AGREE).order_by()
     found = rows.values("plugin", "verdict").annotate(pods=Count("pk"), mean=Avg("difference"))
     return [Cause(**row) for row in found.order_by("-pods", "plugin", "verdict")]
+
+
+def shadows(schedulers: QuerySet[LiveScheduler], now: datetime | None = None) -> list[tuple[LiveScheduler, Drift]]:
+    """Each of ``schedulers`` in mode shadow, or with verdicts of the last day, and these as one drift."""
+    start = (now or timezone.now()) - SPANS[DEFAULT_SPAN][0]
+    rows = ShadowVerdict.objects.filter(at__gte=start).order_by().values("scheduler").annotate(**_measures())
+    judged = {row["scheduler"]: _gathered([{"start": start, **row}])[0] for row in rows}
+    found = schedulers.filter(Q(mode=Mode.SHADOW) | Q(pk__in=judged))
+    return [(live, judged.get(live.pk, Drift(start))) for live in found]
 
 
 def _measures() -> dict[str, Avg | Max | Count]:

@@ -1,19 +1,21 @@
-"""Live › shadow: how far a policy and another scheduler are apart, and each pod that was judged."""
+"""Shadow: how far a policy and another scheduler are apart, and each pod that was judged."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
-from kschedweb.live.schedulers.selectors import live_get, release_in_force
+from kschedweb.live.schedulers.selectors import live_get, live_list, release_in_force
 from kschedweb.live.shadow import charts, selectors
 from kschedweb.live.shadow.filters import VerdictFilter
 from kschedweb.web.exports import FORMATS, export
-from kschedweb.web.pagination import in_pieces, page_shown
+from kschedweb.web.news import announced, growing_page
+from kschedweb.web.pagination import in_pieces
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -31,6 +33,14 @@ HEAD = (
 
 @require_safe
 @requires(Action.VIEW)
+def everything(request: PageRequest) -> HttpResponse:
+    """Every live scheduler that judges, or did so in the last day."""
+    return render(request, "live/shadow/list.html", {"shadows": selectors.shadows(live_list())})
+
+
+@require_safe
+@requires(Action.VIEW)
+@announced
 def shadow(request: PageRequest, live_id: UUID) -> HttpResponseBase:
     live = live_get(live_id)
     span = request.GET.get("span", selectors.DEFAULT_SPAN)
@@ -42,8 +52,10 @@ def shadow(request: PageRequest, live_id: UUID) -> HttpResponseBase:
             return export(form, f"drift-{live.scheduler_name}", list(charts.HEAD), rows)
         rows = (tuple(map(_plain, row)) for row in in_pieces(found.qs, HEAD, MOST_EXPORTED, within=found.within))
         return export(form, f"shadow-{live.scheduler_name}", list(HEAD), rows)
-    page = page_shown(request, found.qs, within=found.within)
+    page = growing_page(request, found.qs, within=found.within)
     whole = selectors.summary(live, span)
+    if request.htmx:  # an empty page asks whether a pod was judged meanwhile
+        return HttpResponse(headers={"HX-Refresh": "true"}) if whole.total else HttpResponse(status=204)
     context = {
         "live": live,
         "release": release_in_force(live),

@@ -46,8 +46,8 @@ def test_a_decision_says_that_the_pod_would_wait_for_whom_and_why(
     address = "/decision/seeded/default/pending-00000/?policy=held"
     shown = " ".join(client_as("viewer").get(address).content.decode().split())
     assert (
-        "Before it is bound it would be waiting for approval by 2 approvers for 4 h, because it is in namespace "
-        "default and its labels match (app=seeded). Without an answer it is then rejected. Production is looked after."
+        "Before it is bound, it would be waiting for approval by 2 approvers for 4 h, because it is in namespace "
+        "default and its labels match (app=seeded). Without an answer it would be rejected. Production is looked after."
     ) in shown
     rest = client_as("viewer").get("/api/v1/clusters/seeded/pods/default/pending-00000/decision/?policy=held").json()
     assert rest["asks"]["HumanApproval"]["approvals"] == [{"role": "approver", "count": 2}]

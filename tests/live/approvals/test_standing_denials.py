@@ -137,7 +137,7 @@ def test_page_and_rest_show_how_often_and_reopen(
     client = client_as("approver")
     page, anew = client.get(f"/approvals/{row.pk}/"), f"form[action=/approvals/{row.pk}/reopen/]"
     assert page.context["item"].stands
-    assert "The scheduler has asked 1 time more" in html_of(page)
+    assert "The scheduler asked again 1 time" in html_of(page)
     assert elements(page, anew)
     assert "1× again" in client.get("/approvals/history/").content.decode()
     assert not elements(client_as("viewer").get(f"/approvals/{row.pk}/"), anew)

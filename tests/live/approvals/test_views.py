@@ -29,8 +29,9 @@ def text(client: Client, address: str = "/approvals/", **data: str) -> str:
 def opened(page: Any) -> str:
     """The pod whose request is open beside the list, and may be approved there."""
     [pane] = elements(page, "#pane button[value=approve] .visually-hidden")
-    assert pane.text == page.context["item"].row.name
-    return pane.text
+    name: str = page.context["item"].row.name
+    assert pane.text == f", {name}"
+    return name
 
 
 def test_the_nearest_deadline_comes_first_and_its_pane_is_open(held: Held, client_as: ClientAs) -> None:

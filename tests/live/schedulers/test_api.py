@@ -51,6 +51,21 @@ def test_one_is_made_changed_switched_and_deleted(api_as: Callable[[str], APICli
 
 
 @pytest.mark.django_db
+def test_by_what_its_leader_is_elected_is_told_and_set(
+    api_as: Callable[[str], APIClient], scheduling: LiveScheduler
+) -> None:
+    api, address = api_as("admin"), f"{LIVE}{scheduling.pk}/"
+    told = {one["name"]: one for one in api.get(address).data["leader_election"]}
+    name = {"name": "resourceName", "value": f"kschedweb-{scheduling.scheduler_name}", "source": "default"}
+    assert told["resourceName"] == {**name, "overruled": ""}
+    assert told["leaderElect"]["source"] == "site"
+    changed = api.patch(address, {"lease_name": "mine", "lock": "configmaps"}).data
+    told = {one["name"]: (one["value"], one["source"]) for one in changed["leader_election"]}
+    assert (told["resourceName"], told["resourceLock"]) == (("mine", "scheduler"), ("configmaps", "scheduler"))
+    assert api.patch(address, {"lease_name": "", "lock": ""}).data["lock"] == ""
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("changes", "status", "path"),
     [

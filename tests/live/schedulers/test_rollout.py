@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,11 @@ from django.utils import timezone
 from kschedweb.accounts.models import AuditEntry
 from kschedweb.clusters import services as clusters
 from kschedweb.decisions import services as playground
+from kschedweb.decisions import snapshots
 from kschedweb.decisions.editing import effect
+from kschedweb.decisions.inquiring import deciding
+from kschedweb.decisions.inquiring.tasks import answer
+from kschedweb.decisions.models import Question
 from kschedweb.engine.releases import load
 from kschedweb.live.extender.models import Endpoint
 from kschedweb.live.extender.responders import read_settings
@@ -79,7 +84,7 @@ def test_what_editors_save_and_restore_changes_nothing_that_runs(
     revision_save(policy=policy, document=HALF, author=editor, expected=2)
     revision_restore(policy=policy, number=2, author=editor, expected=3)
     row = selectors.running().get(pk=batch.pk)
-    assert row.newest == 4
+    assert selectors.live_get(batch.pk).newest == 4
     assert (at_work(batch), key_of(row)) == (first, key)
 
 
@@ -236,7 +241,8 @@ def test_pods_that_would_go_elsewhere_are_told_with_both_nodes_and_what_moves_th
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(rollout, "POD_LIMIT", 20)
-    monkeypatch.setattr(effect, "SECONDS", 600.0)  # how far it gets in time is another matter
+    # How far it gets in time is another matter.
+    monkeypatch.setattr(rollout, "effect", partial(effect.effect, seconds=600.0))
     demo = clusters.demo_load(user=admin)
     live = services.live_create(user=admin, cluster=demo, scheduler_name="default-scheduler", policy=policy)
     second = revision_save(policy=policy, document=PACK, author=admin, expected=1)
@@ -264,6 +270,47 @@ def test_pods_that_would_go_elsewhere_are_told_with_both_nodes_and_what_moves_th
     assert "<strong>NodeResourcesFit</strong> prefers the new node by" in html_of(page)
     services.live_roll_out(user=admin, live=live, revision=second, expected=policy.revisions.get(number=1))
     assert not api_as("admin").get(f"/api/v1/live/{live.pk}/rollout/").data["moves"]["moved"]
+
+
+def test_a_job_asks_all_pods_and_those_of_a_large_cluster(
+    admin: User,
+    policy: Policy,
+    client_as: Callable[[str], Client],
+    api_as: Callable[[str], APIClient],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(rollout, "effect", partial(effect.effect, seconds=600.0))
+    monkeypatch.setattr(deciding, "MOST_SHOWN", 100)
+    demo = clusters.demo_load(user=admin)
+    live = services.live_create(user=admin, cluster=demo, scheduler_name="default-scheduler", policy=policy)
+    revision_save(policy=policy, document=PACK, author=admin, expected=1)
+    api, page, address = api_as("admin"), client_as("admin"), f"/api/v1/live/{live.pk}/rollout/"
+    some = api.get(address).json()["moves"]
+    (link,) = [
+        one
+        for one in elements(page.get(f"/live/{live.pk}/rollout/?effect=shown"), "#effect a")
+        if "effect=all" in one.attributes["href"]
+    ]
+    began = api.get(address, {"all": "true"})
+    assert (began.status_code, began["Retry-After"]) == (202, "2")
+    waits = page.get(link.attributes["href"].partition("#")[0])
+    (part,) = elements(waits, "#effect #waits")
+    assert Question.objects.count() == 1  # whoever asks
+    assert client_as("editor").get(part.attributes["hx-get"]).status_code == 404
+    assert api_as("editor").get(began["Location"]).status_code == 404
+    answer(str(Question.objects.get().job_id))
+    found = api.get(address, {"all": "true"}).json()["moves"]
+    assert found["asked"] == found["pods"] == some["pods"] > some["asked"]
+    both = min(len(some["moved"]), 100)
+    assert found["moved"][:both] == some["moved"][:both] != []
+    opened = page.get(part.attributes["hx-get"], headers={"HX-Request": "true"})
+    assert opened["HX-Redirect"].startswith(f"/live/{live.pk}/rollout/")
+    shown = page.get(opened["HX-Redirect"])
+    assert f"{found['moving']} of {found['asked']} pods of default-scheduler would go elsewhere" in html_of(shown)
+    assert len(found["moved"]) == 100 < found["moving"]  # so many are listed
+    playground.forget()
+    monkeypatch.setattr(snapshots, "READ_AT_ONCE", 0)
+    assert api.get(address).json()["moves"] == found  # nothing is read here: what the job found is the answer
 
 
 def test_a_program_rolls_out_once_and_is_told_of_others(

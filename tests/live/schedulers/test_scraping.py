@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from django.test import Client
 
 from kschedweb.accounts.services import token_create
+from kschedweb.engine.framework.decision import Decision, PluginCall
 from kschedweb.engine.framework.status import Code
 from kschedweb.engine.live import Depths
 from kschedweb.live.schedulers.metrics import REGISTRY, Instruments
@@ -32,9 +33,12 @@ def value(series: str, **labels: str) -> float | None:
 
 def test_series_have_kube_schedulers_names_labels_and_units() -> None:
     instruments = Instruments("c", "p", "kschedweb-p")
-    instruments.decided({"PreFilter": 0.001, "Filter": 0.002, "Score": 0.003, "Permit": 0.5}, {"Permit": Code.WAIT})
+    durations = {"PreFilter": 0.001, "Filter": 0.002, "Score": 0.003, "Permit": 0.5}
+    calls = [PluginCall("NodeName", "Filter", "Success", 0.0002), PluginCall("NodeName", "Filter", "Success", 0.0004)]
+    instruments.decided(Decision("a/b", "u", 0.0, "p", durations=durations, codes={"Permit": Code.WAIT}, calls=calls))
     instruments.attempted("scheduled", 0.7)
-    instruments.decided({"Filter": 0.002, "PostFilter": 0.01}, {"PostFilter": Code.UNSCHEDULABLE})
+    durations = {"Filter": 0.002, "PostFilter": 0.01}
+    instruments.decided(Decision("a/c", "v", 0.0, "p", durations=durations, codes={"PostFilter": Code.UNSCHEDULABLE}))
     instruments.attempted("unschedulable", 0.012)
     instruments.permit_waited(3.0, Code.UNSCHEDULABLE)
     instruments.pod_bound(1.5, 20)
@@ -50,6 +54,9 @@ def test_series_have_kube_schedulers_names_labels_and_units() -> None:
     assert value(points, extension_point="Filter", status="Success") == 2
     assert value(points, extension_point="Permit", status="Wait") == 1
     assert value(points, extension_point="PostFilter", status="Unschedulable") == 1
+    plugin = {"plugin": "NodeName", "extension_point": "Filter", "status": "Success"}
+    assert value("scheduler_plugin_execution_duration_seconds_count", **plugin) == 2
+    assert value("scheduler_goroutines", operation="binding") == 11
     assert value("scheduler_preemption_attempts_total") == 1
     assert value("scheduler_permit_wait_duration_seconds_sum", result="Unschedulable") == 3.0
     assert value("scheduler_pod_scheduling_sli_duration_seconds_sum", attempts="15+") == 1.5
@@ -62,3 +69,4 @@ def test_series_have_kube_schedulers_names_labels_and_units() -> None:
     instruments.forget()
     assert value("leader_election_master_status", name="kschedweb-p") == 0
     assert value("scheduler_pending_pods", queue="gated") is None
+    assert value("scheduler_goroutines", operation="binding") is None

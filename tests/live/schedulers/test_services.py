@@ -13,6 +13,7 @@ from kschedweb.clusters.models import Cluster, Source
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.releases import CURRENT, load
 from kschedweb.live.schedulers import selectors, services
+from kschedweb.live.schedulers.election.terms import election_of
 from kschedweb.live.schedulers.models import Candidate, LiveScheduler, Lock, Mode
 from kschedweb.live.schedulers.running.runs import make_run
 from kschedweb.policies.models import Policy
@@ -76,7 +77,7 @@ def test_a_name_is_taken_once_a_cluster(live: LiveScheduler, admin: User) -> Non
         ("mode", {"mode": "sideways"}),
         ("keep_days", {"keep_days": 0}),
         ("burst", {"qps": 50, "burst": 0}),
-        ("lease_namespace", {"lease_namespace": ""}),
+        ("lease_namespace", {"lease_namespace": "kube.system"}),
         ("lease_name", {"lease_name": "No/Name"}),
     ],
 )
@@ -202,7 +203,7 @@ def test_a_lock_moves_step_by_step_while_everybody_follows(live: LiveScheduler, 
     services.candidate_leave(live=live, identity="b")
     services.live_change(user=admin, live=live, lock=Lock.LEASES)
     live.refresh_from_db()
-    assert live.election == "leases kube-system/kschedweb-kschedweb"
+    assert election_of(live) == "leases kube-system/kschedweb-kschedweb"
 
 
 def test_a_lock_of_another_name_keeps_nobody_out(live: LiveScheduler, admin: User) -> None:

@@ -14,6 +14,7 @@ from kschedweb.clusters.models import Cluster
 from kschedweb.engine.releases import RELEASES, released
 from kschedweb.live.schedulers import services
 from kschedweb.live.schedulers.models import Candidate, LiveScheduler, Mode
+from kschedweb.policies.services import policy_create
 from tests.support import seed_live
 from tests.support.html import elements, html_of, levels, text
 
@@ -30,6 +31,13 @@ ASKED = {
     "lock": "leases", "lease_namespace": "kube-system", "lease_name": "", "qps": "50", "burst": "100",
     "keep_decisions": "1000", "keep_days": "7", "keep_columns": "10",
 }  # fmt: skip
+
+
+ELECTS = """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+leaderElection: {leaseDuration: 30s, resourceName: batch}
+"""
 
 
 @pytest.fixture
@@ -121,6 +129,22 @@ def test_settings_change(client_as: Callable[[str], Client], live: LiveScheduler
     assert live.qps == 0
 
 
+def test_the_page_says_by_what_the_leader_is_elected_and_who_says_so(
+    client_as: Callable[[str], Client], scheduling: LiveScheduler, admin: User
+) -> None:
+    policy = policy_create(name="elects", document=ELECTS, author=admin)
+    revision = policy.revisions.select_related("policy").get()
+    assert scheduling.revision is not None
+    services.live_roll_out(user=admin, live=scheduling, revision=revision, expected=scheduling.revision)
+    services.live_change(user=admin, live=scheduling, lease_name="mine")
+    rows = elements(client_as("viewer").get(f"/live/{scheduling.pk}/"), "[data-setting]")
+    said = {row["data-setting"]: (row["data-source"], " ".join(row.text.split())) for row in rows}
+    assert said["leaseDuration"] == ("policy", "leaseDuration 30s the policy")
+    assert said["resourceLock"] == ("default", "resourceLock leases the default")
+    name = "resourceName mine set for this live scheduler which wins over the policy's batch"
+    assert said["resourceName"] == ("scheduler", name)
+
+
 def test_a_lock_that_another_would_not_be_kept_out_by_is_refused_beside_it(
     client_as: Callable[[str], Client], scheduling: LiveScheduler
 ) -> None:
@@ -172,6 +196,13 @@ def test_an_extender_says_that_nobody_asks_and_then_what_was_answered(
     live = seed_live.scheduler(admin, mode="extender")
     client, address = client_as("viewer"), f"/live/{live.pk}/now/"
     assert client.get(address).context["status"].state == "Not asked"
+    seed_live.hosted(live)
+    # Whoever hosts it says so at once, before a kube-scheduler asks.
+    Candidate.objects.update(leading=False)
+    assert client.get(address).context["status"].state == "Not asked"
+    Candidate.objects.update(error="The cluster cannot be reached at its address.")
+    assert client.get(address).context["status"].state == "Without leader"
+    Candidate.objects.all().delete()
     seed_live.hosted(live)
     Candidate.objects.filter(leading=True).update(depths={"nodes": 5, "pods": 7, "filter": 42})
     page = client.get(address)
@@ -297,7 +328,7 @@ def test_a_decision_kept_in_full_shows_funnel_and_matrix(
     assert worked.context["then"]
     htmx = {"HX-Request": "true", "HX-Target": "cell"}
     cell = client.get(address, {"node": "small", "cell": "NodeResourcesFit"}, headers=htmx)
-    assert "Only the scores of the 5 best nodes" in cell.context["arithmetic"].error
+    assert "The arithmetic was kept for the 5 best nodes" in cell.context["arithmetic"].error
     assert not elements(cell, "html")
     nowhere = client.get(address, {"node": "nowhere"})
     assert "had no node nowhere" in nowhere.context["node_error"]

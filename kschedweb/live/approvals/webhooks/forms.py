@@ -5,6 +5,7 @@ from __future__ import annotations
 from django import forms
 
 from kschedweb.live.approvals.models import Endpoint, Event, all_events
+from kschedweb.web.translating import gettext_lazy as _
 
 EVENTS = [(str(event.value), f"{event.label} ({event.value})") for event in Event if event != Event.TEST]
 
@@ -12,19 +13,19 @@ EVENTS = [(str(event.value), f"{event.label} ({event.value})") for event in Even
 class EndpointForm(forms.Form):
     """What an endpoint is told of, and where it is."""
 
-    name = forms.CharField(max_length=64, label="Name")
+    name = forms.CharField(max_length=64, label=_("Name"))
     url = forms.CharField(
         max_length=500,
-        label="Address",
+        label=_("Address"),
         widget=forms.TextInput(
             attrs={"placeholder": "https://chat.example.com/hooks/approvals", "spellcheck": "false"}
         ),
-        help_text="Must be among the addresses that this installation allows (KSCHEDWEB_CLUSTER_ALLOWLIST).",
+        help_text=_("Must be among the addresses that this installation allows (KSCHEDWEB_CLUSTER_ALLOWLIST)."),
     )
     events = forms.MultipleChoiceField(
-        label="It is told when", choices=EVENTS, initial=all_events, widget=forms.CheckboxSelectMultiple
+        label=_("It is told when"), choices=EVENTS, initial=all_events, widget=forms.CheckboxSelectMultiple
     )
-    active = forms.BooleanField(label="Switched on", required=False, initial=True)
+    active = forms.BooleanField(label=_("Switched on"), required=False, initial=True)
 
 
 def form_of(endpoint: Endpoint) -> EndpointForm:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.contrib import messages
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -66,7 +67,7 @@ def endpoint(request: PageRequest, endpoint_id: UUID) -> HttpResponse:
             row.refresh_from_db()
             add_errors(form, error)
         else:
-            messages.success(request, "Saved.")
+            messages.success(request, gettext("Saved."))
             return redirect("webhook", row.pk)
     return _page(request, row, form, status=400)
 
@@ -83,7 +84,7 @@ def _page(
 @requires(Action.ADMINISTER)
 def test(request: PageRequest, endpoint_id: UUID) -> HttpResponse:
     services.endpoint_test(user=request.user, endpoint=selectors.endpoint_get(endpoint_id))
-    messages.info(request, "A test is on its way: load this page again in a moment to see how it went.")
+    messages.info(request, gettext("Test sent. Reload this page in a moment to see the result."))
     return redirect("webhook", endpoint_id)
 
 
@@ -106,5 +107,5 @@ def delete(request: PageRequest, endpoint_id: UUID) -> HttpResponse:
     if request.method != "POST":
         return render(request, "live/approvals/webhook_delete.html", {"endpoint": row})
     services.endpoint_delete(user=request.user, endpoint=row)
-    messages.success(request, f"{row.name} is deleted.")
+    messages.success(request, gettext("%(row)s deleted.") % {"row": row.name})
     return redirect("webhooks")

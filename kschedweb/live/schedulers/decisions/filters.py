@@ -6,16 +6,16 @@ import django_filters as filters
 from django.db.models import Q, QuerySet
 
 from kschedweb.live.schedulers.models import LiveDecision, Result
-from kschedweb.web.filtering import DayFilter, GrowingFilterSet
+from kschedweb.web.filtering import GrowingFilterSet, MomentFilter
 
 
 class DecisionFilter(GrowingFilterSet):
-    search = filters.CharFilter(method="find", label="Pod, node or message holds", max_length=253)
+    search = filters.CharFilter(method="find", label="Pod, node or message contains", max_length=253)
     namespace = filters.CharFilter(label="Namespace", max_length=63)
     result = filters.ChoiceFilter(choices=Result.choices, label="Result", empty_label="Any result")
     node = filters.CharFilter(label="Node", max_length=253)
-    since = DayFilter(field_name="at", label="From")
-    until = DayFilter(field_name="at", label="To", until=True)
+    since = MomentFilter(field_name="at", label="From")
+    until = MomentFilter(field_name="at", label="To", until=True)
 
     indexed = ("node", "namespace", "result")
 

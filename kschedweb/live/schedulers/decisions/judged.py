@@ -5,15 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kschedweb.decisions.matrix import Matrix
 from kschedweb.engine.framework.groups import UNPLACED
 from kschedweb.live.schedulers.models import Result
 
 if TYPE_CHECKING:
-    from kschedweb.decisions.words import Reading
-    from kschedweb.engine import Status
-    from kschedweb.engine.framework.explanation import Explanation
-    from kschedweb.live.schedulers.decisions.insight import Insight
     from kschedweb.live.schedulers.models import LiveDecision
 
 TONES = {
@@ -36,18 +31,6 @@ ENDS = {
     Result.SUPERSEDED: "was decided on anew, after",
     Result.FAILED: "could not be bound to",
 }
-
-
-class LiveMatrix(Matrix):
-    """The matrix of a live decision."""
-
-    def __init__(self, explanation: Explanation, insight: Insight) -> None:
-        super().__init__(explanation)
-        self.insight = insight
-
-    def read(self, node: int, status: Status) -> Reading | None:
-        """The plain reading that was kept, for the nearest nodes."""
-        return self.insight.readings.get(self.explanation.nodes[node], {}).get(status.plugin)
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,10 @@ from django.views.decorators.vary import vary_on_headers
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.selectors import cluster_get
-from kschedweb.decisions.parts import Arithmetic
+from kschedweb.decisions.kept.insight import KeptMatrix
 from kschedweb.decisions.shown import columns
 from kschedweb.live.schedulers import charts, selectors
 from kschedweb.live.schedulers.decisions import judged
-from kschedweb.live.schedulers.decisions.insight import BEST
-from kschedweb.live.schedulers.decisions.judged import LiveMatrix
 from kschedweb.web.pagination import page_shown
 
 if TYPE_CHECKING:
@@ -54,14 +52,14 @@ def decision(request: HttpRequest, live_id: UUID, decision_id: UUID) -> HttpResp
             "same_result": selectors.same_result(row),
         }
     else:
-        found = LiveMatrix(*kept)
+        found = KeptMatrix(*kept)
         if getattr(request, "htmx", False) and request.htmx.target == "cell":  # type: ignore[attr-defined]
             return render(request, "decisions/arithmetic.html", _cell(request, found))
         context |= {"title": judged.title(row, found.ceiling), **_columns(request, found)}
     return render(request, "live/schedulers/decision.html", context)
 
 
-def _columns(request: HttpRequest, found: LiveMatrix) -> dict[str, Any]:
+def _columns(request: HttpRequest, found: KeptMatrix) -> dict[str, Any]:
     """Funnel, figure and matrix, and every verdict on the node of the address."""
     asked = {name: value for name, value in request.GET.items() if value and name not in ("node", "cell")}
     return {
@@ -76,12 +74,9 @@ def _columns(request: HttpRequest, found: LiveMatrix) -> dict[str, Any]:
     }
 
 
-def _cell(request: HttpRequest, found: LiveMatrix) -> dict[str, Any]:
+def _cell(request: HttpRequest, found: KeptMatrix) -> dict[str, Any]:
     """The arithmetic of the cell that the address names, where it was kept."""
-    name, plugin = request.GET.get("node", "").strip(), request.GET.get("cell", "")
-    worked = found.insight.worked.get(name, {}).get(plugin)
-    if worked is None and name and plugin:
-        worked = Arithmetic(name, plugin, "", error=f"Only the scores of the {BEST} best nodes were worked out then.")
+    worked = found.arithmetic(request.GET.get("node", "").strip(), request.GET.get("cell", ""))
     return {"arithmetic": worked, "then": True} if worked else {}
 
 

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import structlog
-from django.db import InterfaceError, OperationalError, close_old_connections, connection
+from django.db import InterfaceError, OperationalError, connection
 
 from kschedweb.live.schedulers.decisions.rows import decision_id
 from kschedweb.live.schedulers.running.gates import Decided, Ended, HeldRequest, NobodyToAsk, gate
+from kschedweb.web import connections
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 logger = structlog.get_logger(__name__)
 
-EVERY = 0.25  # seconds between looks for answers
+EVERY = 0.5  # seconds between looks for answers
 LONGEST_WAIT = 5.0  # seconds between tries while the database is away
 AWAY = (OperationalError, InterfaceError)  # the database does not answer, which passes
 
@@ -149,7 +150,7 @@ class Asker:
             self._wake.wait(pause)
             self._wake.clear()
             try:
-                close_old_connections()
+                connections.take()
                 while pending is not None or not self._asks.empty():
                     pending = pending or self._asks.get_nowait()
                     self._do(pending)
@@ -157,7 +158,7 @@ class Asker:
                 if self.term and (answers := gate().decided(self.scheduler)):
                     self._sink(Answered(self.term, answers))
                 self.away, pause = False, EVERY
-                connection.close()  # another thread may have it meanwhile
+                connections.lend()
             except AWAY as error:
                 if not self.away:
                     logger.warning("live_requests_wait", scheduler=str(self.scheduler.pk), error=type(error).__name__)

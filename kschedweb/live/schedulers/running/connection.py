@@ -6,15 +6,14 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from django.conf import settings
-
 from kschedweb.clusters.connecting.client import Client
 from kschedweb.clusters.connecting.opening import opener
 from kschedweb.clusters.following.facts import KnownPods
 from kschedweb.clusters.following.reflector import Reflector
 from kschedweb.clusters.kinds import KINDS, kinds_watched
-from kschedweb.live.schedulers.election.elector import LEASE_SECONDS, RENEW_SECONDS, RETRY_SECONDS, Elector
+from kschedweb.live.schedulers.election.elector import Elector
 from kschedweb.live.schedulers.election.locks import make_lock
+from kschedweb.live.schedulers.election.terms import terms_of
 from kschedweb.live.schedulers.writing.limits import TokenBucket
 from kschedweb.live.schedulers.writing.recorder import EventRecorder
 from kschedweb.live.schedulers.writing.writer import CALL_SECONDS, Writer
@@ -36,24 +35,18 @@ class Connection:
         self.recorder = EventRecorder(
             self._writes, self.pods, controller=row.scheduler_name, limit=limit_of(row.qps, row.burst)
         )
-        lease, self._renew = float(settings.LEASE_SECONDS), settings.LEASE_SECONDS * RENEW_SECONDS / LEASE_SECONDS
+        terms = terms_of(row)
+        self._renew = terms.renew
         lock = make_lock(
-            row.lock,
+            terms.lock,
             self._votes,
-            row.lease_namespace,
-            row.lease,
+            terms.namespace,
+            terms.name,
             identity,
             component=row.scheduler_name,
-            seconds=self._renew / 3,
+            seconds=terms.renew / 3,
         )
-        self.elector = Elector(
-            lock,
-            identity,
-            lease=lease,
-            renew=self._renew,
-            retry=lease * RETRY_SECONDS / LEASE_SECONDS,
-            after=row.epoch,
-        )
+        self.elector = Elector(lock, identity, lease=terms.lease, renew=terms.renew, retry=terms.retry, after=row.epoch)
         self._resign = threading.Event()
         self._election = threading.Thread(target=self.elector.run, args=(self._resign,), name="live-lease", daemon=True)
         self.reflectors: dict[str, Reflector] = {}

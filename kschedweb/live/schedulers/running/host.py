@@ -6,6 +6,7 @@ embedded one it is a thread. It needs no messages: it reads from rows, twice a s
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import socket
@@ -19,15 +20,17 @@ from typing import TYPE_CHECKING, Any
 import structlog
 from celery import bootsteps
 from django.conf import settings
-from django.db import close_old_connections, connection
+from django.db import connection
 from django.utils import timezone
 
 from kschedweb.clusters.connecting import opening
 from kschedweb.live.schedulers import metrics, selectors, services
 from kschedweb.live.schedulers.decisions.rows import moment
+from kschedweb.live.schedulers.election.rivals import awaited
 from kschedweb.live.schedulers.models import LiveScheduler, Mode
 from kschedweb.live.schedulers.running.runs import HostedRun, make_run
 from kschedweb.watermarks import selectors as watermarks
+from kschedweb.web import connections
 from kschedweb.web.errors import ApplicationError
 
 if TYPE_CHECKING:
@@ -40,7 +43,8 @@ CLAIMED = frozenset({Mode.SHADOW})  # modes that one process runs by a claim in 
 QUEUE = "scheduler"  # of the Celery workers that host
 EVERY = 0.5  # seconds between looks at the rows
 BEAT_EVERY = 1.0
-FIGURES_EVERY = 2.0
+CLAIM_EVERY, IDLE_BEAT_EVERY = 2.0, 5.0
+REFRESH_EVERY = 2.0
 HANGS, GIVES_UP = 15.0, 60.0  # seconds without a round: the lease is handed over; the process ends
 FIRST_REST, LONGEST_REST = 1.0, 30.0  # seconds until a run that failed is begun again
 STOP_SECONDS = 8.0
@@ -54,6 +58,9 @@ class Hosted:
     key: tuple[Any, ...]  # of the settings it runs with: new settings need a new run
     started_at: Any = field(default_factory=timezone.now)
     run: HostedRun | None = None
+    idle: bool = False  # it joined, and in its mode nothing runs here
+    claimed_at: float = -math.inf  # monotonic
+    beat_at: float = -math.inf  # monotonic
     error: str = ""
     failures: int = 0
     again_at: float = 0.0  # monotonic
@@ -64,12 +71,19 @@ class Host:
     """``fatal`` is called if a run hangs for good and only a new process helps."""
 
     def __init__(self, *, fatal: Callable[[], None] | None = None) -> None:
-        self.identity = f"{socket.gethostname()}_{os.getpid()}_{uuid.uuid4()}"
+        self._uuid = uuid.uuid4()
         self._fatal = fatal
         self._hosted: dict[UUID, Hosted] = {}
         self._ended, self._compare = threading.Event(), threading.Event()
-        self._beat_at = self._figures_at = 0.0
+        self._beat_at = self._refresh_at = 0.0
         self._thread = threading.Thread(target=self._run, name="live-host", daemon=True)
+
+    def identity(self, row: LiveScheduler) -> str:
+        """As who this process takes part in the election of ``row``.
+
+        Live schedulers whose policies name the same lock are candidates beside each other, in one process too.
+        """
+        return f"{socket.gethostname()}_{os.getpid()}_{uuid.uuid5(self._uuid, str(row.pk))}"
 
     def start(self) -> None:
         if settings.METRICS_PORT:
@@ -92,9 +106,9 @@ class Host:
         away = False
         while not self._ended.wait(EVERY):
             try:
-                close_old_connections()
+                connections.take()
                 self._tick()
-                connection.close()  # another thread may have it meanwhile
+                connections.lend()
                 away = False
             except Exception:
                 # The runs go on with the settings they have until the database is back.
@@ -113,23 +127,23 @@ class Host:
                 self._end(hosted)
         for pk, row in rows.items():
             hosted = self._hosted.setdefault(pk, Hosted(row, key_of(row)))
-            if self._may_run(row):
+            if self._may_run(hosted, row):
                 self._keep_running(hosted)
             elif hosted.run is not None:
                 self._stand_by(hosted)
             self._pass_on(hosted, row)
-            opening.renew(row.cluster)
         self._watch()
         self._compare_all()
         now = time.monotonic()
-        if now >= self._figures_at:
-            self._figures_at = now + FIGURES_EVERY
-            for hosted in self._hosted.values():
-                self._measure(hosted)
+        if now >= self._refresh_at:
+            self._refresh_at = now + REFRESH_EVERY
+            self._refresh()
         if now >= self._beat_at:
             self._beat_at = now + BEAT_EVERY
             for hosted in self._hosted.values():
-                self._beat(hosted)
+                if not hosted.idle or now >= hosted.beat_at + IDLE_BEAT_EVERY:
+                    hosted.beat_at = now
+                    self._beat(hosted)
 
     def _compare_all(self) -> None:
         if self._compare.is_set():
@@ -138,9 +152,13 @@ class Host:
                 if hosted.run is not None:
                     hosted.run.compare()
 
-    def _may_run(self, row: LiveScheduler) -> bool:
+    def _may_run(self, hosted: Hosted, row: LiveScheduler) -> bool:
         """Whether this process may run it. With a leader lock every process may, otherwise only one."""
-        return row.mode not in CLAIMED or services.host_claim(live=row, identity=self.identity)
+        now, identity = time.monotonic(), self.identity(row)
+        if row.mode not in CLAIMED or (row.holder == identity and now < hosted.claimed_at + CLAIM_EVERY):
+            return True
+        hosted.claimed_at = now
+        return services.host_claim(live=row, identity=identity)
 
     @staticmethod
     def _stand_by(hosted: Hosted) -> None:
@@ -153,14 +171,18 @@ class Host:
         if hosted.run is not None and not hosted.run.alive:
             hosted.error = hosted.run.problem or "The scheduling loop ended by itself and begins anew."
             self._failed(hosted)
-        if hosted.run is not None or time.monotonic() < hosted.again_at:
+        if hosted.run is not None or hosted.idle or time.monotonic() < hosted.again_at:
             return
         try:
-            if not services.candidate_join(live=hosted.row, identity=self.identity, started_at=hosted.started_at):
-                return  # it was changed a moment ago
-            hosted.run = make_run(hosted.row, self.identity)
+            identity = self.identity(hosted.row)
+            if not services.candidate_join(live=hosted.row, identity=identity, started_at=hosted.started_at):
+                hosted.error = awaited(hosted.row, identity)
+                return
+            hosted.error = ""
+            hosted.run = make_run(hosted.row, identity)
             if hosted.run is not None:
                 hosted.run.start()
+            hosted.idle = hosted.run is None
         except ApplicationError as error:
             hosted.error = error.detail
             self._failed(hosted)
@@ -182,12 +204,18 @@ class Host:
             steps = services.steps_take(live=row) if row.steps and hosted.run.leading else 0
             hosted.run.command(row.paused, steps)
 
-    @staticmethod
-    def _measure(hosted: Hosted) -> None:
-        version = watermarks.version(hosted.row.cluster)
-        if hosted.run is not None and version != hosted.figures:
-            hosted.run.measured(watermarks.current(hosted.row.cluster))
-            hosted.figures = version
+    def _refresh(self) -> None:
+        """Pass replaced credentials and new figures of real use on to the runs."""
+        at_work = [hosted for hosted in self._hosted.values() if hosted.run is not None]
+        clusters = {hosted.row.cluster for hosted in self._hosted.values()}
+        for cluster in clusters:
+            opening.renew(cluster)
+        versions = {cluster: watermarks.version(cluster) for cluster in clusters}
+        for hosted in at_work:
+            version = versions[hosted.row.cluster]
+            if hosted.run is not None and version != hosted.figures:
+                hosted.run.measured(watermarks.current(hosted.row.cluster))
+                hosted.figures = version
 
     def _beat(self, hosted: Hosted) -> None:
         report = hosted.run.report() if hosted.run is not None else {}
@@ -198,10 +226,10 @@ class Host:
         silent = time.monotonic() - hosted.run.ticked if hosted.run is not None else 0.0
         services.candidate_beat(
             live=hosted.row,
-            identity=self.identity,
+            identity=self.identity(hosted.row),
             started_at=hosted.started_at,
             silent=silent,
-            revision=selectors.revision_in_force(hosted.row).pk,
+            revision=selectors.revision_id_in_force(hosted.row),
             report=report,
         )
 
@@ -221,8 +249,8 @@ class Host:
     def _end(self, hosted: Hosted) -> None:
         if hosted.run is not None:
             hosted.run.stop()
-        services.host_leave(live=hosted.row, identity=self.identity)
-        services.candidate_leave(live=hosted.row, identity=self.identity)
+        services.host_leave(live=hosted.row, identity=self.identity(hosted.row))
+        services.candidate_leave(live=hosted.row, identity=self.identity(hosted.row))
 
     def _stop_all(self) -> None:
         threads = [threading.Thread(target=self._leave, args=(hosted,)) for hosted in self._hosted.values()]
@@ -242,8 +270,8 @@ class Host:
 
 def key_of(row: LiveScheduler) -> tuple[Any, ...]:
     """The settings of a run: if they change, it is stopped and a new one is started."""
-    policy = selectors.revision_in_force(row).pk
-    lease = (row.lock, row.lease_namespace, row.lease)
+    policy = selectors.revision_id_in_force(row)
+    lease = (row.lock, row.lease_namespace, row.lease_name)
     server = (row.cluster.server, row.cluster.source)
     return row.mode, policy, row.qps, row.burst, row.keep_columns, lease, server, row.reloads
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils.dateparse import parse_datetime
 
+from kschedweb.decisions.kept import columns
 from kschedweb.engine.framework.status import Code
-from kschedweb.live.schedulers.decisions import columns, insight
+from kschedweb.live.schedulers.decisions import insight
 from kschedweb.live.schedulers.decisions.log import Columns, DecisionLog, DecisionResult, TakenOver
 from kschedweb.live.schedulers.decisions.rows import decision_id, decision_row, moment
 from kschedweb.live.schedulers.models import Result
@@ -93,7 +94,7 @@ class Ledger:
 
     def _begin(self, decision: Decision, result: Result) -> None:
         if self._open.get(decision.uid) != decision_id(self.books.scheduler, decision):
-            self.instruments.decided(decision.durations, decision.codes)
+            self.instruments.decided(decision)
             self._open[decision.uid] = self._begun[decision.uid] = self._row(decision, result)
             self._waits[decision.uid] = decision.time
 
@@ -162,7 +163,7 @@ class Ledger:
         """A try ended; returns whether it had waited at Permit, and so has a row."""
         waited = self._begun.pop(decision.uid, None) == decision_id(self.books.scheduler, decision)
         if not waited and decision.durations:  # what was restored was decided by another process
-            self.instruments.decided(decision.durations, decision.codes)
+            self.instruments.decided(decision)
         self.instruments.attempted(result, max(now - decision.time, sum(decision.durations.values())))
         return waited
 

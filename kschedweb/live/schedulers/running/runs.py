@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kschedweb.engine.extenders.extender import Extenders
+from kschedweb.live.schedulers.election.terms import terms_of
 from kschedweb.live.schedulers.metrics import Instruments
 from kschedweb.live.schedulers.models import LiveScheduler, Mode
 from kschedweb.live.schedulers.running.connection import Connection
@@ -68,6 +69,9 @@ def _scheduling(row: LiveScheduler, identity: str) -> LiveRun:
         configuration = scheduling_configuration(row, revision)
     except ProfileError as error:
         raise Unprocessable(str(error)) from None
+    terms = terms_of(row)
+    if terms.problem:
+        raise Unprocessable(terms.problem)
     extenders = None
     if configuration.extenders:
         extenders = Extenders(configuration.extenders, transport(configuration.extenders))
@@ -76,6 +80,6 @@ def _scheduling(row: LiveScheduler, identity: str) -> LiveRun:
         revision=revision.pk,
         configuration=configuration,
         connection=Connection(row, identity),
-        instruments=Instruments(row.cluster.name, row.scheduler_name, row.lease),
+        instruments=Instruments(row.cluster.name, row.scheduler_name, terms.name),
         extenders=extenders,
     )

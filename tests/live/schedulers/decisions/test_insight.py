@@ -7,10 +7,10 @@ import pytest
 from kschedweb.decisions import arithmetic
 from kschedweb.decisions.case import Case
 from kschedweb.decisions.decision import Decision
+from kschedweb.decisions.kept.columns import pack, unpack
+from kschedweb.decisions.kept.insight import BEST, NEAREST
 from kschedweb.engine.live import JudgedPod
 from kschedweb.live.schedulers.decisions import insight
-from kschedweb.live.schedulers.decisions.columns import pack, unpack
-from kschedweb.live.schedulers.decisions.insight import BEST, NEAREST
 from tests.live.schedulers.judging import judged
 
 

@@ -234,7 +234,7 @@ def test_the_refusal_stands_beside_the_policy_and_at_its_path(
     assert f"{URL}: 10.8.0.1 is not among the addresses" in page.content.decode()
     made = api_as("admin").post("/api/v1/live/", asked | {"policy": "listed"}).data
     review = client_as("admin").get(f"/live/{made['id']}/rollout/?policy=elsewhere").content.decode()
-    assert "It cannot be rolled out." in review
+    assert "This revision cannot be rolled out." in review
     assert f"<code>{URL}</code>: 10.8.0.1 is not among" in review
 
 

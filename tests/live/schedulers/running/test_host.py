@@ -14,9 +14,18 @@ from kschedweb.live.schedulers import services
 from kschedweb.live.schedulers.models import Candidate, LiveScheduler, Lock, Mode
 from kschedweb.live.schedulers.running import host, runs
 from kschedweb.live.schedulers.running.host import Host
+from kschedweb.live.schedulers.status import status_of
+from kschedweb.policies.services import policy_create
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
+
+
+ELSEWHERE = """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+leaderElection: {resourceName: elsewhere}
+"""
 
 
 class Quiet:
@@ -74,7 +83,7 @@ def test_a_run_begins_and_ends_with_the_mode_of_its_row(on: LiveScheduler, admin
     hosting._tick()
     assert [run.begun for run in made] == [1]
     row = Candidate.objects.get()
-    assert (row.identity, row.leading, row.depths) == (hosting.identity, True, {"active": 2})
+    assert (row.identity, row.leading, row.depths) == (hosting.identity(on), True, {"active": 2})
     services.live_set_mode(user=admin, live=on, mode=Mode.OFF)
     hosting._tick()
     assert made[0].ended == 1
@@ -111,6 +120,40 @@ def test_another_lock_is_given_back_before_the_next_is_tried(
     hosting._tick()
     assert (order, len(made), made[1].row.lock) == ([1], 2, Lock.CONFIGMAPSLEASES)
     assert Candidate.objects.get().election == "configmapsleases kube-system/kschedweb-kschedweb"
+
+
+def test_a_lock_that_was_rolled_out_is_taken_when_the_last_process_has_given_the_old_one_back(
+    on: LiveScheduler, admin: User, made: list[Quiet]
+) -> None:
+    one, two = Host(), Host()
+    one._tick()
+    two._tick()
+    policy = policy_create(name="elsewhere", document=ELSEWHERE, author=admin)
+    revision = policy.revisions.select_related("policy").get()
+    assert on.revision is not None
+    services.live_roll_out(user=admin, live=on, revision=revision, expected=on.revision)
+    one._tick()
+    assert [(run.begun, run.ended) for run in made] == [(1, 1), (1, 0)]  # nobody begins while the other may lead
+    waiting = Candidate.objects.get(identity=one.identity(on))
+    assert f"{two.identity(on)} takes part by leases kube-system/kschedweb-kschedweb" in waiting.error
+    Candidate.objects.update(leading=False)
+    assert "leases kube-system/elsewhere is taken once" in status_of(LiveScheduler.objects.get()).advice
+    two._tick()
+    assert [(run.begun, run.ended) for run in made] == [(1, 1), (1, 1), (1, 0)]
+    one._tick()
+    assert len(made) == 4
+    assert {row.election for row in Candidate.objects.all()} == {"leases kube-system/elsewhere"}
+
+
+def test_live_schedulers_of_one_process_are_candidates_beside_each_other(
+    on: LiveScheduler, admin: User, made: list[Quiet]
+) -> None:
+    services.live_create(user=admin, cluster=on.cluster, scheduler_name="other", policy=on.policy, mode=Mode.SCHEDULING)
+    hosting = Host()
+    hosting._tick()
+    hosting._tick()
+    assert len(made) == 2
+    assert len({row.identity for row in Candidate.objects.all()}) == 2
 
 
 def test_what_was_changed_since_it_was_read_does_not_begin(

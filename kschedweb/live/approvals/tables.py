@@ -1,0 +1,25 @@
+"""The lists of this app as tables; lists/apps.py finds them."""
+
+from __future__ import annotations
+
+from kschedweb.live.approvals.filters import RequestFilter
+from kschedweb.web.tables import Column, Table, register
+from kschedweb.web.translating import gettext_lazy as _
+
+register(
+    Table(
+        "approvals-history",
+        _("Requests for approval"),
+        (
+            Column("pod", _("Pod")),
+            Column("asked", _("Asked")),
+            Column("state", _("State")),
+            Column("node", _("Node")),
+            Column("cluster", _("Cluster")),
+            Column("by", _("Decided by")),
+            Column("reason", _("Reason")),
+        ),
+        page="approvals-history",
+        filters=RequestFilter,
+    ),
+)

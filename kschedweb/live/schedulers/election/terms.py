@@ -1,0 +1,154 @@
+"""What a live scheduler's election uses: kind, place and durations of its lock, and who says so.
+
+A setting of the live scheduler wins, then the site's (``KSCHEDWEB_LEASE_SECONDS``), then ``leaderElection`` of the
+policy's revision, then the default. The default name is kschedweb's own: a policy that names no lock must not keep the
+cluster's own kube-scheduler from leading.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.db import models
+
+from kschedweb.engine.validation.golang import seconds
+from kschedweb.live.schedulers.election.elector import (
+    COARSE,
+    JITTER,
+    LEASE_SECONDS,
+    RENEW_SECONDS,
+    RETRY_SECONDS,
+)
+from kschedweb.live.schedulers.election.locks import LEASES
+from kschedweb.live.schedulers.models import LiveScheduler, Lock, Mode
+from kschedweb.live.schedulers.selectors import revision_in_force
+from kschedweb.policies.selectors import configuration
+from kschedweb.web.errors import ApplicationError
+
+if TYPE_CHECKING:
+    from kschedweb.policies.models import Revision
+
+SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+# Name in the policy -> the column of the live scheduler that wins.
+COLUMNS = {"resourceLock": "lock", "resourceNamespace": "lease_namespace", "resourceName": "lease_name"}
+DURATIONS = {"leaseDuration": LEASE_SECONDS, "renewDeadline": RENEW_SECONDS, "retryPeriod": RETRY_SECONDS}
+
+
+class Source(models.TextChoices):
+    """Who says what is used."""
+
+    SCHEDULER = "scheduler", "set for this live scheduler"
+    SITE = "site", "set for the whole site"
+    POLICY = "policy", "the policy"
+    DEFAULT = "default", "the default"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A field of ``leaderElection``: the value in use, who says so, and what the policy says in vain ("": nothing)."""
+
+    name: str
+    value: str
+    source: str
+    overruled: str = ""
+
+    @property
+    def said_by(self) -> str:
+        return str(Source(self.source).label)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """By what a leader is elected; ``lease``, ``renew`` and ``retry`` are seconds."""
+
+    lock: str
+    namespace: str
+    name: str
+    lease: float
+    renew: float
+    retry: float
+    settings: tuple[Setting, ...]
+
+    @property
+    def lock_label(self) -> str:
+        return str(Lock(self.lock).label)
+
+    @property
+    def place(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def title(self) -> str:
+        """Such as ``leases kube-system/kschedweb-batch``; of equal titles only one leads."""
+        return f"{self.lock} {self.place}"
+
+    @property
+    def problem(self) -> str:
+        """Why nobody could be elected by it, "" where one can; begins with the path of the field."""
+        for field, value, pattern, most in (
+            ("resourceNamespace", self.namespace, LABEL, 63),
+            ("resourceName", self.name, SUBDOMAIN, 253),
+        ):
+            if len(value) > most or not pattern.fullmatch(value):
+                return f"leaderElection.{field}: {value} is no name in Kubernetes: lower-case letters, digits, hyphens."
+        if self.renew <= self.retry * JITTER:
+            return (
+                "leaderElection.renewDeadline: renewDeadline must be greater than retryPeriod*JitterFactor, "
+                f"which is {JITTER}."
+            )
+        if int(self.lease) - COARSE < self.renew:
+            return (
+                "leaderElection.leaseDuration: must be at least 1 s longer than renewDeadline, in whole seconds: "
+                "locks keep times in seconds, and two could lead for a moment otherwise."
+            )
+        return ""
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """The settings as plain data for REST."""
+        return [asdict(one) for one in self.settings]
+
+
+def terms_of(live: LiveScheduler, revision: Revision | None = None) -> Terms:
+    """By what the leader of ``live`` is elected under ``revision``, by default the one that it runs."""
+    said = _said(live, revision or revision_in_force(live))
+    defaults = {
+        "resourceLock": LEASES,
+        "resourceNamespace": "kube-system",
+        "resourceName": f"kschedweb-{live.scheduler_name}",
+        **{name: f"{value:g}s" for name, value in DURATIONS.items()},
+    }
+    site = {name: f"{settings.LEASE_SECONDS * value / LEASE_SECONDS:g}s" for name, value in DURATIONS.items()}
+    # Several processes may host a live scheduler: one that binds without being elected would not be the only one.
+    found = [Setting("leaderElect", "true", Source.SITE, "false" if said.get("leaderElect") is False else "")]
+    for name, default in defaults.items():
+        own = getattr(live, COLUMNS[name]) if name in COLUMNS else ""
+        wins = [
+            (own, Source.SCHEDULER),
+            (site.get(name, "") if settings.LEASE_SECONDS else "", Source.SITE),
+            (said.get(name, ""), Source.POLICY),
+            (default, Source.DEFAULT),
+        ]
+        value, source = next((value, source) for value, source in wins if value)
+        written = said.get(name, "")
+        found.append(Setting(name, value, source, written if written != value else ""))
+    value = {one.name: one.value for one in found}
+    lease, renew, retry = (seconds(value[name]) for name in DURATIONS)
+    place = value["resourceNamespace"], value["resourceName"]
+    return Terms(value["resourceLock"], *place, lease, renew, retry, tuple(found))
+
+
+def election_of(live: LiveScheduler) -> str:
+    """``terms_of(live).title``; "" in a mode that elects nobody."""
+    return terms_of(live).title if live.mode == Mode.SCHEDULING else ""
+
+
+def _said(live: LiveScheduler, revision: Revision) -> dict[str, Any]:
+    """What the revision's document says under leaderElection; nothing where it cannot run."""
+    try:
+        return configuration(revision, live.cluster.server_version).leader_election
+    except (ValueError, ApplicationError):
+        return {}
