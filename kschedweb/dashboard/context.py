@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.utils.functional import SimpleLazyObject
+from django.utils.translation import get_language
 
 from kschedweb.accounts.roles import Action, may
 from kschedweb.build import product
+from kschedweb.dashboard.bar import choosers
 from kschedweb.engine.releases import RELEASES
 from kschedweb.jobs.models import UNFINISHED, Job
 from kschedweb.live.approvals.selectors import waiting_count
@@ -19,28 +22,31 @@ if TYPE_CHECKING:
     from django.http import HttpRequest
 
 THEMES = ("system", "light", "dark")
-DECIDES = ("decision", "pod-group", "pod-groups")  # pages of a cluster that is in their address, under a policy
 
 
 def frame(request: HttpRequest) -> dict[str, object]:
-    """Adds the scope, the theme, the pages of the rail, what runs and waits, and where the choosers lead."""
+    """Adds the scope, the theme, the pages of the rail, what runs and waits, and what the bar lets one choose."""
     scope = scope_of(request)
     user = getattr(request, "user", None)
     role = getattr(user, "role", "")
     allowed = partial(may, role)
-    current = (request.resolver_match.url_name or "") if request.resolver_match else ""
+
+    def pages(group: navigation.Group) -> list[dict[str, Any]]:
+        return navigation.entries(group, allowed, scope.page, scope.query)
+
     theme = request.COOKIES.get("theme", "system")
     return {
         "scope": scope,
         "theme": theme if theme in THEMES else "system",
-        "rail": SimpleLazyObject(lambda: navigation.entries(navigation.MAIN, allowed, current, scope.query)),
-        "account_pages": SimpleLazyObject(lambda: navigation.entries(navigation.ACCOUNT, allowed, current, "")),
-        "playground_pages": SimpleLazyObject(lambda: navigation.entries(navigation.PLAYGROUND, allowed, current, "")),
+        "rail": SimpleLazyObject(lambda: [(group, pages(group)) for group in navigation.RAIL]),
+        "account_pages": SimpleLazyObject(lambda: pages(navigation.Group.ACCOUNT)),
+        "choosers": SimpleLazyObject(lambda: choosers(scope)),
         "waiting_approvals": waiting_count,
         "running_jobs": Job.objects.filter(state__in=UNFINISHED).count,
+        "language": get_language(),
+        "languages": settings.LANGUAGES,
         "product": product(", ".join(RELEASES)) if role else "",
         "may_edit": may(role, Action.EDIT),
         "may_administer": may(role, Action.ADMINISTER),
-        "path_scoped": navigation.is_scoped(current),
-        "path_decides": navigation.is_scoped(current) or current in DECIDES,
+        "sandbox_here": bool(settings.SANDBOX_SERVER),
     }

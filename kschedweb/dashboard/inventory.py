@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kschedweb.clusters.models import NodeRow, PodRow, Snapshot
-from kschedweb.clusters.selectors import snapshot_objects
+from kschedweb.clusters.selectors import node_rows, snapshot_objects
 from kschedweb.web.lru import LRU
 from kschedweb.web.nodemap import grouping, nodemap
 from kschedweb.web.nodemap.grouping import Grouping
@@ -22,17 +22,31 @@ if TYPE_CHECKING:
     from kschedweb.watermarks.usage.selectors import Present
 
 MOST_PODS = 2_000  # of one node that are told of
+NODE_FILTERS = ("search", "zone", "instance_type", "ready", "unschedulable", "tainted")
 _labels: LRU[dict[str, Mapping[str, str]]] = LRU(4)
+_rows: LRU[list[dict[str, Any]]] = LRU(4)
 COLUMNS = (
     "name", "zone", "region", "instance_type", "ready", "unschedulable", "cpu_share", "memory_share", "pods_bound",
     "pods_allocatable", "extended",
 )  # fmt: skip
 
 
-def rows(found: Any) -> list[dict[str, Any]]:
-    """The nodes of a queryset by name, with what a map needs. Raises Unprocessable where they are too many."""
-    nodemap.bounded(found.count())
-    return list(found.order_by("name").values(*COLUMNS))
+def filters(asked: Mapping[str, str]) -> dict[str, str]:
+    """Those of the parameters of an address that filter nodes."""
+    return {name: value for name in NODE_FILTERS if (value := asked.get(name, ""))}
+
+
+def rows(snapshot: Snapshot, asked: Mapping[str, str], found: Any) -> Sequence[Mapping[str, Any]]:
+    """The nodes of ``found`` by name, with what a map needs. Raises Unprocessable where they are too many.
+
+    ``found`` is what ``filters(asked)`` leave of the snapshot. A page and its map ask the same three times.
+    """
+
+    def read() -> list[dict[str, Any]]:
+        nodemap.bounded(found.count())
+        return list(found.order_by("name").values(*COLUMNS))
+
+    return _rows.get((snapshot.pk, *filters(asked).items()), read)
 
 
 def shows(nodes: Sequence[Mapping[str, Any]], use: Present | None) -> dict[str, Show]:
@@ -90,10 +104,13 @@ def groupings(nodes: Sequence[Mapping[str, Any]]) -> list[Grouping]:
 
 
 def labelled(snapshot: Snapshot, nodes: Sequence[Mapping[str, Any]]) -> list[Grouping]:
-    """By every label that tells the nodes apart, which the snapshot's objects hold."""
+    """By every label that tells the nodes apart."""
 
     def read() -> dict[str, Mapping[str, str]]:
         found: dict[str, Mapping[str, str]] = {}
+        rows = list(node_rows(snapshot).order_by().values_list("name", "labels"))
+        if all(labels is not None for _, labels in rows):
+            return {name: labels or {} for name, labels in rows}
         for raw in snapshot_objects(snapshot):
             if raw.get("kind") == "Node" and isinstance(raw.get("metadata"), dict):
                 labels = raw["metadata"].get("labels")

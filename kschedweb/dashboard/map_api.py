@@ -29,6 +29,7 @@ from kschedweb.web.nodemap.serializers import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from kschedweb.accounts.typing import ApiRequest
@@ -91,7 +92,7 @@ def _snapshot(name: str) -> Snapshot:
     return found
 
 
-def _asked(request: ApiRequest, name: str) -> tuple[Snapshot, list[dict[str, Any]], Present | None]:
+def _asked(request: ApiRequest, name: str) -> tuple[Snapshot, Sequence[Mapping[str, Any]], Present | None]:
     snapshot = _snapshot(name)
     filtered = NodeFilter(request.query_params, queryset=node_rows(snapshot))
     if not filtered.is_valid():
@@ -99,7 +100,8 @@ def _asked(request: ApiRequest, name: str) -> tuple[Snapshot, list[dict[str, Any
             {"path": field, "message": " ".join(said)} for field, said in filtered.errors.items()
         ]
         raise ApplicationError("The filter is wrong.", errors=errors)
-    return snapshot, inventory.rows(filtered.qs), present(snapshot.cluster, timezone.now())
+    nodes = inventory.rows(snapshot, request.query_params, filtered.qs)
+    return snapshot, nodes, present(snapshot.cluster, timezone.now())
 
 
 urlpatterns = [

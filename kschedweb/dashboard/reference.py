@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+import shlex
+from dataclasses import dataclass, replace
 from functools import cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -16,6 +18,8 @@ from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from django.http import HttpRequest, HttpResponse
     from django.utils.safestring import SafeString
 
@@ -31,10 +35,13 @@ class Field:
     shape: str
     required: bool
     description: SafeString
+    place: str = ""  # path, query or header, of a parameter
 
 
 @dataclass(frozen=True)
 class Operation:
+    """``sends`` is the media type of ``example``, a body; both are "" where there is none."""
+
     id: str
     method: str
     path: str
@@ -43,6 +50,23 @@ class Operation:
     parameters: list[Field]
     body: list[Field]
     answers: list[Field]
+    sends: str = ""
+    example: str = ""
+
+    def tells_of(self, words: Sequence[str]) -> bool:
+        """Whether method, address and summary hold all ``words``, whatever their case."""
+        text = f"{self.method} {self.path} {self.summary}".lower()
+        return all(word in text for word in words)
+
+    @property
+    def command(self) -> str:
+        """What calls it from a shell, after the address of the site in ``$SITE``."""
+        words = ["curl", "-H", '"Authorization: Bearer $TOKEN"']
+        words += ["-X", self.method] if self.method != "GET" else []
+        words += [f"-H '{one.name}: …'" for one in self.parameters if one.place == "header" and one.required]
+        if self.sends:
+            words += ["-H", f"'Content-Type: {self.sends}'", "-d", shlex.quote(self.example)]
+        return " ".join([*words, f'"$SITE{self.path}"'])
 
 
 @dataclass(frozen=True)
@@ -102,6 +126,7 @@ def _answer(status: str, response: Json) -> Field:
 def _operation(path: str, method: str, operation: Json) -> Operation:
     content = operation.get("requestBody", {}).get("content", {})
     parameters = operation.get("parameters", [])
+    sends, example = next(((kind, one["example"]) for kind, one in content.items() if "example" in one), ("", ""))
     return Operation(
         id=operation["operationId"],
         method=method.upper(),
@@ -109,11 +134,16 @@ def _operation(path: str, method: str, operation: Json) -> Operation:
         summary=marked(operation.get("summary", "")),
         description=marked(operation.get("description", "")),
         parameters=[
-            field_of(item["name"], item["schema"], item.get("required", False), item.get("description", ""))
+            replace(
+                field_of(item["name"], item["schema"], item.get("required", False), item.get("description", "")),
+                place=item["in"],
+            )
             for item in sorted(parameters, key=lambda item: item["in"] != "path")
         ],
         body=[field_of(media, value.get("schema", {}), True) for media, value in content.items()],
         answers=[_answer(status, response) for status, response in operation["responses"].items()],
+        sends=sends,
+        example=example if isinstance(example, str) else json.dumps(example, indent=2, ensure_ascii=False),
     )
 
 
@@ -138,4 +168,14 @@ def reference() -> tuple[dict[str, list[Operation]], list[Shape]]:
 @requires(Action.VIEW)
 def page(request: HttpRequest) -> HttpResponse:
     groups, shapes = reference()
-    return render(request, "dashboard/reference.html", {"groups": groups, "shapes": shapes})
+    search = request.GET.get("search", "").strip()[:100]
+    words = search.lower().split()
+    found = {tag: [one for one in operations if one.tells_of(words)] for tag, operations in groups.items()}
+    context = {
+        "groups": {tag: operations for tag, operations in found.items() if operations},
+        "shapes": shapes,
+        "search": search,
+        "found": sum(map(len, found.values())),
+        "total": sum(map(len, groups.values())),
+    }
+    return render(request, "dashboard/reference.html", context)

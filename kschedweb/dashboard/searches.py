@@ -1,49 +1,77 @@
-"""What the search finds of the frame's own pages, and of the nodes and pods of the chosen cluster."""
+"""What the search finds of the frame's own pages and actions, and of the nodes and pods of the chosen cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from kschedweb.accounts.roles import may
 from kschedweb.clusters.selectors import node_rows, pod_rows
 from kschedweb.policies.scope import scope_of
+from kschedweb.web import actions as registered
 from kschedweb.web import navigation
-from kschedweb.web.searching import PER_GROUP, SearchHit, link
+from kschedweb.web.searching import SearchHit, fitting, link, rows_fitting
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
-
-def pages(request: HttpRequest, words: str) -> Iterator[SearchHit]:
-    role, query = getattr(request.user, "role", ""), scope_of(request).query
-    for section in (navigation.MAIN, navigation.ACCOUNT):
-        for page in navigation.entries(section, partial(may, role), "", query):
-            if words.lower() in page["label"].lower():
-                yield SearchHit(page["label"], page["address"], page["icon"])
+# "explain pod web", "why web"
+EXPLAIN = re.compile(r"(?:explain|why)\s+(?:pod\s+)?(?P<pod>\S+)", re.IGNORECASE)
 
 
-def pods(request: HttpRequest, words: str) -> Iterator[SearchHit]:
-    """``words`` may be a part of the name or "namespace/part"."""
+def actions(request: HttpRequest, words: str) -> list[SearchHit]:
+    allowed = partial(may, getattr(request.user, "role", ""))
+    return fitting(words, registered.hits(allowed, scope_of(request).query))
+
+
+def pages(request: HttpRequest, words: str) -> list[SearchHit]:
+    allowed, query = partial(may, getattr(request.user, "role", "")), scope_of(request).query
+    found: dict[str, SearchHit] = {}
+    for group in navigation.Group:
+        for page in navigation.entries(group, allowed, "", query):
+            for one in (page, *navigation.tabs(page["name"], query)):
+                found.setdefault(one["address"], SearchHit(one["label"], one["address"], page["icon"]))
+    return fitting(words, found.values())
+
+
+def explained(request: HttpRequest, words: str) -> Sequence[SearchHit]:
+    """Pods whose decision somebody wants: "explain pod web"."""
+    asked = EXPLAIN.fullmatch(words)
+    if asked is None:
+        return []
+    return pods(request, asked["pod"], gettext("Explain pod") + " ")
+
+
+def pods(request: HttpRequest, words: str, before: str = "") -> Sequence[SearchHit]:
+    """``words`` may be a part of the name or "namespace/part"; labels begin with ``before``."""
     scope = scope_of(request)
     if scope.snapshot is None or scope.cluster is None or not words:
-        return
+        return []
+    cluster = scope.cluster.name
     namespace, _, name = words.rpartition("/")
-    found = pod_rows(scope.snapshot).filter(name__icontains=name, namespace__startswith=namespace)
-    for space, pod, pending in found.values_list("namespace", "name", "pending")[:PER_GROUP]:
-        note = "pending" if pending else ""
-        yield link(f"{space}/{pod}", "package", "decision", scope.cluster.name, space, pod, note=note)
+    rows = pod_rows(scope.snapshot).filter(namespace__startswith=namespace)
+
+    def make(row: tuple[str, str, bool]) -> SearchHit:
+        space, pod, pending = row
+        note = gettext("pending") if pending else ""
+        return link(f"{before}{space}/{pod}", "package", "decision", cluster, space, pod, note=note)
+
+    return rows_fitting(rows.values_list("namespace", "name", "pending"), "name", name, make)
 
 
-def nodes(request: HttpRequest, words: str) -> Iterator[SearchHit]:
+def nodes(request: HttpRequest, words: str) -> Sequence[SearchHit]:
     scope = scope_of(request)
     if scope.snapshot is None or scope.cluster is None or not words:
-        return
-    found = node_rows(scope.snapshot).filter(name__icontains=words).values_list("name", flat=True)[:PER_GROUP]
-    for name in found:
-        query = urlencode({"cluster": scope.cluster.name, "search": name})
-        yield SearchHit(name, f"{reverse('nodes')}?{query}", "server")
+        return []
+    cluster = scope.cluster.name
+
+    def make(name: str) -> SearchHit:
+        return SearchHit(name, f"{reverse('nodes')}?{urlencode({'cluster': cluster, 'search': name})}", "server")
+
+    return rows_fitting(node_rows(scope.snapshot).values_list("name", flat=True), "name", words, make)

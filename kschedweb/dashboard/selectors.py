@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
-from django.db.models import Count, Q, Sum
+from django.db.models import Count, Exists, OuterRef, Q, Sum
 
 from kschedweb.clusters.models import NodeRow, PodRow, Snapshot
 from kschedweb.clusters.selectors import node_rows, pod_rows
@@ -16,13 +17,16 @@ from kschedweb.jobs.selectors import job_list, shown
 from kschedweb.policies.models import Revision
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
+    from django.db.models import QuerySet
 
     from kschedweb.accounts.models import User
     from kschedweb.policies.scope import Scope
     from kschedweb.watermarks.usage.selectors import Present
 
-MOST_PENDING = 200
+MOST_PENDING = 20_000
+FITS_NOW = "would fit now"  # in place of a reason
 
 
 def counts(snapshot: Snapshot) -> dict[str, int]:
@@ -37,6 +41,22 @@ def counts(snapshot: Snapshot) -> dict[str, int]:
         pods=Count("id"), waiting=Count("id", filter=waiting), held=Count("id", filter=waiting & Q(gated=True))
     )
     return nodes | pods
+
+
+def changes(snapshot: Snapshot, rows: QuerySet[Any], before: str, called: Sequence[str]) -> tuple[int, int]:
+    """How many of ``rows`` of ``snapshot`` the snapshot ``before`` has not, and how many it had that are gone.
+
+    A row is the same where the fields ``called`` are. What else narrows ``rows`` is only asked of those that are new.
+    """
+    try:
+        before_id = UUID(before)
+    except ValueError:
+        return 0, 0
+    same = {name: OuterRef(name) for name in called}
+    every = rows.model._default_manager
+    added = rows.exclude(Exists(every.filter(snapshot_id=before_id, **same)))
+    gone = every.filter(snapshot_id=before_id).exclude(Exists(every.filter(snapshot=snapshot, **same)))
+    return added.count(), gone.count()
 
 
 def headroom(snapshot: Snapshot, use: Present | None = None) -> list[dict[str, Any]]:
@@ -86,17 +106,35 @@ def _add_use(zones: list[dict[str, Any]], nodes: Any, use: Present) -> None:
             row[f"{resource}_used"] = used[zone] / have[zone] if have[zone] else None
 
 
-def pending_reasons(scope: Scope, snapshot: Snapshot, seconds: float) -> tuple[list[tuple[str, int]], int]:
+def pending_reasons(
+    scope: Scope, snapshot: Snapshot, seconds: float, most: int | None = None
+) -> tuple[list[tuple[str, int]], int]:
     """Why pods are pending under the chosen policy: (reason, pods) most frequent first, and how many were asked about.
 
-    A pod counts under each of its reasons. At most MOST_PENDING pods and ``seconds`` of the engine are spent.
+    A pod counts under each of its reasons. What no job has kept is asked for ``seconds``, and not at all in a cluster
+    that is not ``at_hand`` for ``most`` bytes.
     """
-    if scope.revision is None:
-        return [], 0
-    pods = pod_rows(snapshot).filter(pending=True).values_list("namespace", "name")[:MOST_PENDING]
-    found = playground.outcomes(snapshot, scope.revision, [f"{space}/{name}" for space, name in pods], seconds=seconds)
-    reasons = Counter(reason for outcome in found.values() for reason in outcome.reasons or ("would fit now",))
+    found = _of_pending(scope, snapshot, seconds, most)
+    reasons = Counter(reason for reasons in found.values() for reason in reasons)
     return reasons.most_common(), len(found)
+
+
+def pending_because(scope: Scope, snapshot: Snapshot, reason: str, seconds: float) -> tuple[list[int], int]:
+    """The rows of the pods that are pending for ``reason``, and how many were asked about, as above."""
+    found = _of_pending(scope, snapshot, seconds)
+    return [row for row, reasons in found.items() if reason in reasons], len(found)
+
+
+def _of_pending(
+    scope: Scope, snapshot: Snapshot, seconds: float, most: int | None = None
+) -> dict[int, tuple[str, ...]]:
+    """The reasons of each pending pod under the chosen policy, by its row."""
+    if scope.revision is None:
+        return {}
+    pods = pod_rows(snapshot).filter(pending=True).values_list("pk", "namespace", "name")[:MOST_PENDING]
+    rows = {f"{space}/{name}": pk for pk, space, name in pods}
+    found = playground.outcomes(snapshot, scope.revision, rows, seconds=seconds, most=most)
+    return {rows[key]: outcome.reasons or (FITS_NOW,) for key, outcome in found.items()}
 
 
 @dataclass(frozen=True)
@@ -115,13 +153,16 @@ class ListedPod:
         return said
 
 
-def with_outcomes(scope: Scope, rows: Iterable[PodRow], seconds: float) -> list[ListedPod]:
-    """``rows`` with what becomes of the pending ones under the chosen policy, as far as ``seconds`` reach."""
+def with_outcomes(scope: Scope, rows: Iterable[PodRow], seconds: float, most: int | None = None) -> list[ListedPod]:
+    """``rows`` with what becomes of the pending ones under the chosen policy, as far as ``seconds`` reach.
+
+    Nothing is said in a cluster that is not ``at_hand`` for ``most`` bytes, unless a job kept it.
+    """
     listed = list(rows)
     found: dict[str, playground.DecisionSummary] = {}
     if scope.snapshot is not None and scope.revision is not None:
         keys = [f"{row.namespace}/{row.name}" for row in listed if row.pending]
-        found = playground.outcomes(scope.snapshot, scope.revision, keys, seconds=seconds)
+        found = playground.outcomes(scope.snapshot, scope.revision, keys, seconds=seconds, most=most)
     return [ListedPod(row, found.get(f"{row.namespace}/{row.name}")) for row in listed]
 
 

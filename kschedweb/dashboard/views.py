@@ -2,40 +2,47 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from django.core.paginator import Paginator
+from django.conf import settings
+from django.core.paginator import Page, Paginator
 from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
+from django.views.i18n import JavaScriptCatalog
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
+from kschedweb.advice.costs.selectors import brief
 from kschedweb.clusters.filters import NodeFilter, PodFilter
 from kschedweb.clusters.models import NodeRow
 from kschedweb.clusters.selectors import node_rows, pod_rows
 from kschedweb.dashboard import inventory, selectors
 from kschedweb.dashboard.context import THEMES
+from kschedweb.decisions import services as decisions
 from kschedweb.policies.scope import scope_of
 from kschedweb.watermarks.usage.selectors import present
 from kschedweb.web import searching
 from kschedweb.web.exports import FORMATS, export
+from kschedweb.web.heavy import heavy
+from kschedweb.web.languages import known
+from kschedweb.web.news import PARAMETER, Told, announced
 from kschedweb.web.nodemap.nodemap import MOST_NODES, MapSide, NodeMap, Now
 from kschedweb.web.pages import part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from django.db.models import QuerySet
     from django.http import HttpRequest
     from django.http.response import HttpResponseBase
 
     from kschedweb.accounts.typing import PageRequest
-    from kschedweb.clusters.models import PodRow
+    from kschedweb.clusters.models import PodRow, Snapshot
     from kschedweb.policies.scope import Scope
     from kschedweb.watermarks.usage.selectors import Present
 
@@ -50,8 +57,7 @@ POD_HEAD = (
     "cpu_request", "memory_request", "created_at", "message",
 )  # fmt: skip
 # How long the engine may work for one list; what is left is asked for by the page afterwards.
-LIST_SECONDS, EXPORT_SECONDS = 0.12, 20.0
-NODE_FILTERS = ("search", "zone", "instance_type", "ready", "unschedulable", "tainted")
+LIST_SECONDS, REASONS_SECONDS, REASON_SECONDS, EXPORT_SECONDS = 0.12, 3.0, 2.0, 20.0
 
 
 @require_safe
@@ -62,11 +68,12 @@ def overview(request: PageRequest) -> HttpResponse:
     if scope.snapshot is None:
         return render(request, "dashboard/overview.html", {})
     use = present(scope.snapshot.cluster, timezone.now())
-    reasons, asked = selectors.pending_reasons(scope, scope.snapshot, LIST_SECONDS)
+    reasons, asked = selectors.pending_reasons(scope, scope.snapshot, LIST_SECONDS, decisions.LISTED_AT_ONCE)
     context = {
         "counts": selectors.counts(scope.snapshot),
         "zones": selectors.headroom(scope.snapshot, use),
         "use": use,
+        "cost": brief(scope.snapshot, use),
         "reasons": reasons,
         "asked": asked,
         "jobs": selectors.recent_jobs(request.user),
@@ -75,8 +82,23 @@ def overview(request: PageRequest) -> HttpResponse:
     return render(request, "dashboard/overview.html", context)
 
 
+@heavy
 @require_safe
 @requires(Action.VIEW)
+@part
+def overview_reasons(request: HttpRequest) -> HttpResponse:
+    """Why pods are pending, for the page that had no time to read the cluster."""
+    scope = scope_of(request)
+    if scope.snapshot is None:
+        raise Http404("There is no such cluster.")
+    reasons, asked = selectors.pending_reasons(scope, scope.snapshot, REASONS_SECONDS)
+    context = {"counts": selectors.counts(scope.snapshot), "reasons": reasons, "asked": asked, "read": True}
+    return render(request, "dashboard/reasons.html", context)
+
+
+@require_safe
+@requires(Action.VIEW)
+@announced
 def nodes(request: HttpRequest) -> HttpResponseBase:
     """Nodes with what is requested of them; the heatmap and the exports hold the whole filter, the table a page."""
     scope = scope_of(request)
@@ -86,13 +108,13 @@ def nodes(request: HttpRequest) -> HttpResponseBase:
     if (form := request.GET.get("format")) in FORMATS:
         return export(form, f"{scope.cluster.name}-nodes", NODE_HEAD, found.qs.values_list(*NODE_HEAD))
     use = present(scope.cluster, timezone.now())
-    page = Paginator(found.qs, PAGE_SIZE).get_page(request.GET.get("page"))
+    page = _page(request, scope.snapshot, found.qs, "name")
     context = {
         "filter": found,
         "page": page,
         "use": use,
         "rows": [(node, *(use.of(node.name) if use else (None, None))) for node in page],
-        "map": _node_map(request, scope.cluster.name, found.qs, use),
+        "map": _node_map(request, scope.snapshot, found.qs, use),
         "zones": NodeRow.objects.filter(snapshot=scope.snapshot)
         .order_by("zone")
         .values_list("zone", flat=True)
@@ -101,14 +123,31 @@ def nodes(request: HttpRequest) -> HttpResponseBase:
     return render(request, "dashboard/nodes.html", context)
 
 
-def _node_map(request: HttpRequest, cluster: str, found: QuerySet[NodeRow], use: Present | None) -> NodeMap | None:
+def _page(request: HttpRequest, snapshot: Snapshot, rows: QuerySet[Any], *called: str) -> Page[Any]:
+    """The page that the address numbers. Its news are a newer snapshot: how many rows it has besides, by how they are
+    ``called``.
+    """
+    asked = request.GET.get(PARAMETER, "")
+    if asked and asked != str(snapshot.pk):
+        added, gone = selectors.changes(snapshot, rows, asked, called)
+        raise Told(1, f"{added:,} new, {gone:,} gone" if added or gone else "A newer snapshot")
+    if asked:
+        raise Told(0)
+    page = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
+    page.newest = str(snapshot.pk)  # type: ignore[attr-defined]
+    return page
+
+
+def _node_map(
+    request: HttpRequest, snapshot: Snapshot, found: QuerySet[NodeRow], use: Present | None
+) -> NodeMap | None:
     """The map of the nodes of the filter; ``None`` where there are none, or more than a map draws."""
     if not 0 < found.count() <= MOST_NODES:
         return None
-    listed = inventory.rows(found)
+    cluster, filtered = snapshot.cluster.name, inventory.filters(request.GET)
+    listed = inventory.rows(snapshot, filtered, found)
     shows = inventory.shows(listed, use)
     show = shows.get(request.GET.get("show", "cpu"), shows["cpu"])
-    filtered = {name: value for name in NODE_FILTERS if (value := request.GET.get(name, ""))}
     query = f"?{urlencode(filtered)}" if filtered else ""
     now = Now(
         [node["name"] for node in listed],
@@ -140,24 +179,32 @@ def _node_map(request: HttpRequest, cluster: str, found: QuerySet[NodeRow], use:
 
 @require_safe
 @requires(Action.VIEW)
+@announced
 def pods(request: HttpRequest) -> HttpResponseBase:
     """Pods, pending ones first, each pending one with what the scheduler says under the chosen policy."""
     scope = scope_of(request)
     if scope.snapshot is None or scope.cluster is None:
         return render(request, "dashboard/nothing.html", {"noun": "pods"})
-    found = PodFilter(request.GET, queryset=pod_rows(scope.snapshot))
+    rows, reason, asked = pod_rows(scope.snapshot), request.GET.get("reason", ""), 0
+    if reason:
+        because, asked = selectors.pending_because(scope, scope.snapshot, reason, REASON_SECONDS)
+        rows = rows.filter(pk__in=because)
+    found = PodFilter(request.GET, queryset=rows)
     if (form := request.GET.get("format")) in FORMATS:
         return export(form, f"{scope.cluster.name}-pods", (*POD_HEAD, "decision"), _pod_lines(scope, found.qs))
-    page = Paginator(found.qs, PAGE_SIZE).get_page(request.GET.get("page"))
+    page = _page(request, scope.snapshot, found.qs, "namespace", "name")
     context = {
         "decision_query": scope.decision_query,
         "filter": found,
+        "reason": reason,
+        "asked": asked,
         "page": page,
-        "rows": selectors.with_outcomes(scope, page.object_list, LIST_SECONDS),
+        "rows": selectors.with_outcomes(scope, page.object_list, LIST_SECONDS, decisions.LISTED_AT_ONCE),
     }
     return render(request, "dashboard/pods.html", context)
 
 
+@heavy
 @require_safe
 @requires(Action.VIEW)
 @part
@@ -183,21 +230,52 @@ def _pod_lines(scope: Scope, rows: QuerySet[PodRow]) -> Iterator[tuple[object, .
 @part
 def search(request: HttpRequest) -> HttpResponse:
     """Everything whose name holds the words: the palette asks for the fragment, a person for the page."""
-    words = request.GET.get("q", "").replace("\0", "").strip()[:100]
+    words = " ".join(request.GET.get("q", "").replace("\0", "").split())[:100]
+    group = searching.group_named(request.GET.get("kind", ""))
+    if group is not None:
+        page = Paginator(group.find(request, words), PAGE_SIZE).get_page(request.GET.get("page"))
+        return render(request, "dashboard/search_kind.html", {"words": words, "group": group, "page": page})
     found = searching.search(request, words)
     template = "dashboard/results.html" if getattr(request, "htmx", False) else "dashboard/search.html"
-    return render(request, template, {"words": words, "groups": found, "total": sum(len(items) for _, items in found)})
+    return render(request, template, {"words": words, "groups": found, "total": sum(one.total for one in found)})
 
 
 @require_POST
 def theme(request: HttpRequest) -> HttpResponse:
     """Keep the chosen theme in a cookie; the server renders the next page with it, so nothing flashes."""
-    chosen = request.POST.get("theme", "")
+    return _kept(request, "theme", THEMES)
+
+
+@require_POST
+def language(request: HttpRequest) -> HttpResponse:
+    """Keep the language that somebody chose before they logged in; settings have that of a person."""
+    return _kept(request, settings.LANGUAGE_COOKIE_NAME, dict(settings.LANGUAGES))
+
+
+class ScriptWords(JavaScriptCatalog):
+    def get_paths(self, packages: list[str]) -> list[str]:
+        return [str(path) for path in settings.LOCALE_PATHS]
+
+
+@require_safe
+@part
+def words(request: HttpRequest, language: str) -> HttpResponseBase:
+    """The words of scripts in ``language``, as a script."""
+    if not known(language):
+        raise Http404("There is no such language.")
+    with translation.override(language):
+        response = ScriptWords.as_view()(request)
+    response["Cache-Control"] = "private, max-age=3600"
+    return response
+
+
+def _kept(request: HttpRequest, name: str, choices: Container[str]) -> HttpResponse:
+    chosen = request.POST.get(name, "")
     target = request.POST.get("next", "/")
     if not url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure()):
         target = "/"
     response = HttpResponseRedirect(target)
-    if chosen in THEMES:
-        # The theme switch of the page writes it too, so it cannot be HttpOnly; it is no secret.
-        response.set_cookie("theme", chosen, max_age=365 * 24 * 3600, secure=request.is_secure(), samesite="Lax")
+    if chosen in choices:
+        # The theme switch of the page writes its cookie too, so none can be HttpOnly; they are no secrets.
+        response.set_cookie(name, chosen, max_age=365 * 24 * 3600, secure=request.is_secure(), samesite="Lax")
     return response

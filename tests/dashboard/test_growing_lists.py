@@ -34,7 +34,7 @@ from kschedweb.web.handler import Handler
 from kschedweb.web.pagination import beyond, cursor_page, in_pieces, keys_of, place_of
 from tests.live.approvals.conftest import scheduler_row
 from tests.support import loops
-from tests.support.html import elements
+from tests.support.html import elements, text
 
 if TYPE_CHECKING:
     from django.test import Client, RequestFactory
@@ -173,9 +173,10 @@ def test_a_search_looks_at_so_many_rows_and_leads_on_from_there(decided: LiveSch
     assert pages[:4] == [[], [], [], ["pod-37", "pod-38", "pod-39"]]
     assert not any(pages[4:])  # the 40th row was the last that it looked at: one more page finds the end
     page = client.get(address)
-    said = " ".join(page.content.decode().split())
+    said = text(page)
     reached = NOW - timedelta(seconds=LOOKED - 1)
-    assert f"Nothing matches among the decisions back to {reached:%Y-%m-%d %H:%M:%S} UTC." in said
+    assert "Nothing matches among the decisions back to" in said
+    assert f">{reached:%Y-%m-%d %H:%M:%S} UTC</time>." in said
     assert elements(page, "nav.pagination a[rel=next]")
 
 

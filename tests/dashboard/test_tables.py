@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.template import Context, Template
 
 from kschedweb.dashboard.templatetags.ui import numbers
-from kschedweb.decisions.parts import Cell, NodeRow
+from kschedweb.decisions.parts import Cell, NodeRow, Place
 from kschedweb.decisions.templatetags.playground import placed
 
 HOSTILE = '<b>"&'
@@ -24,22 +24,22 @@ def test_a_number_that_is_not_known_is_a_dash() -> None:
 
 
 def test_scores_lead_to_their_arithmetic() -> None:
-    row = NodeRow(f"node{HOSTILE}", 2, 90, -10, cells=(Cell(f"Fit{HOSTILE}", 7, 70, 2, 140, 5),))
-    shown = placed(row, "stage=best&", True, False)
+    cells = (Cell(f"Fit{HOSTILE}", 7, 70, 2, 140, -2),)
+    row = NodeRow(f"node{HOSTILE}", Place(2, 9, 90, 200), -10, cells=cells)
+    shown = placed(row, "stage=best&", True, "")
     assert shown == (
         '<td class="number">2</td><td class="number"><strong>90</strong></td><td class="number">−10</td>'
-        '<td class="score"><a class="t5" href="?stage=best&amp;node=node%3Cb%3E%22%26&amp;'
+        '<td class="score"><a class="below-2" href="?stage=best&amp;node=node%3Cb%3E%22%26&amp;'
         f'cell=Fit{SAFE}#cell">140<span class="parts">7 → 70 × 2</span></a></td>'
     )
-    assert "<a" not in placed(row, "", False, False)
+    assert "<a" not in placed(row, "", False, "")
 
 
-def test_the_other_policy_s_total_stands_beside() -> None:
-    def beside(other: int | None, difference: int | None) -> str:
-        row = NodeRow("node", 1, 90, 0, other=other, difference=difference)
-        return placed(row, "", True, True).partition('<td class="number">0</td>')[2]
+def test_the_place_under_the_other_policy_stands_beside() -> None:
+    def beside(other: Place | None) -> str:
+        row = NodeRow("node", Place(1, 9, 90, 200), other=other)
+        return placed(row, "", True, "most@1").partition('<td class="number">0</td>')[2]
 
-    assert beside(95, 5) == '<td class="number">95</td><td class="number"><span class="delta-up">▲ +5</span></td>'
-    assert beside(85, -5) == '<td class="number">85</td><td class="number"><span class="delta-down">▼ -5</span></td>'
-    assert beside(90, 0) == '<td class="number">90</td><td class="number">0</td>'
-    assert beside(None, None) == '<td class="number">✕</td><td class="number">–</td>'
+    share = '<td class="number">45.0 %</td>'
+    assert beside(Place(3, 8, 1, 8)) == f'{share}<td class="number">3</td><td class="number">12.5 %</td>'
+    assert beside(None).startswith(f'{share}<td class="number"><span class="soft">rejected</span></td>')

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from django import template
 from django.template.loader import render_to_string
 from django.templatetags.static import static
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import localize
 from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import mark_safe
+from django.utils.translation import gettext
 
-from kschedweb.web import units
+from kschedweb.web import moments, navigation, units
+from kschedweb.web.counting import noun
+from kschedweb.web.readings import reading
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime, timedelta
+    from datetime import timedelta
 
     from django.forms import BoundField
     from django.template import Context
@@ -26,15 +32,27 @@ if TYPE_CHECKING:
 register = template.Library()
 register.filter("cpu", units.cpu)
 register.filter("counted", units.counted)
+register.filter("noun", noun)
+register.filter("reading", reading)
 register.filter("amount", units.amount)
 register.filter("memory", units.memory)
 register.filter("left", units.left)
+register.filter("cores", units.cores)
+register.filter("gib", units.gibibytes)
+register.filter("in_column", units.in_column)
+register.filter("column_unit", units.column_unit)
+register.filter("price", units.price)
+register.filter("price_in_column", units.price_in_column)
 
 
 @register.simple_tag
-@lru_cache(maxsize=1000)
 def icon(name: str, label: str = "") -> SafeString:
     """An icon of the sprite; decorative unless ``label`` names it."""
+    return _icon(name, str(label))
+
+
+@lru_cache(maxsize=1000)
+def _icon(name: str, label: str) -> SafeString:
     address = f"{static('icons.svg')}#{name}"
     if label:
         return format_html('<svg class="icon" role="img" aria-label="{}"><use href="{}"/></svg>', label, address)
@@ -43,17 +61,34 @@ def icon(name: str, label: str = "") -> SafeString:
 
 @register.filter
 def age(moment: datetime | None) -> SafeString | str:
-    """ "3 min ago" with the absolute time in UTC on focus and hover; it goes on to age on the page (ages.ts)."""
+    """ "3 min ago" with the moment in both zones on focus and hover; it goes on to age on the page (ages.ts)."""
     if moment is None:
-        return "never"
+        return gettext("never")
     seconds = int((timezone.now() - moment).total_seconds())
     return format_html(
         '<time datetime="{}" title="{}" data-age="{}">{}</time>',
         moment.isoformat(),
-        f"{moment:%Y-%m-%d %H:%M:%S} UTC",
+        moments.written(moment),
         seconds,
         units.ago(seconds),
     )
+
+
+@register.filter
+def moment(value: datetime | None, precision: str = "second") -> SafeString | str:
+    """A moment in the person's zone with UTC beside, to the second or to the "minute"."""
+    if value is None:
+        return "–"
+    return format_html(
+        '<time datetime="{}">{}</time>', value.isoformat(), moments.written(value, seconds=precision == "second")
+    )
+
+
+@register.filter
+def clock(text: str) -> str:
+    """A moment that a chart calls "2026-11-20 09:00", in UTC, in the person's zone with UTC beside."""
+    found = moments.read(text)
+    return moments.written(found, seconds=False) if isinstance(found, datetime) else text
 
 
 @register.filter
@@ -67,6 +102,12 @@ def silence(passed: timedelta) -> SafeString:
 def stale(moment: datetime | None) -> bool:
     """Whether what was read at ``moment`` is older than an hour."""
     return moment is not None and (timezone.now() - moment).total_seconds() > 3600
+
+
+@register.simple_tag
+def door(**query: object) -> str:
+    """The page that tries a change of a policy; empty values are left out of its address."""
+    return reverse("trying", query={name: value for name, value in query.items() if value})
 
 
 @register.simple_tag
@@ -99,14 +140,24 @@ def coded(text: str) -> SafeString:
 
 
 @register.inclusion_tag("parts/sort.html", takes_context=True)
-def sort_head(context: Context, key: str, label: str, css: str = "", by: str = "ordering") -> dict[str, str]:
+def sort_head(
+    context: Context, key: str, label: str, css: str = "", by: str = "ordering", unit: str = ""
+) -> dict[str, str]:
     """The head of a column that a table can be sorted by; ``by`` is the parameter of the address that says so."""
     asked = context["request"].GET.copy()
     current = asked.get(by, "")
     asked[by] = f"-{key}" if current == key else key
     asked.pop("page", None)
     way = {key: "ascending", f"-{key}": "descending"}.get(current, "none")
-    return {"address": f"?{asked.urlencode()}", "label": label, "css": css, "way": way}
+    named = f"{label} ({unit})" if unit else label
+    return {"address": f"?{asked.urlencode()}", "label": named, "css": css, "way": way}
+
+
+@register.inclusion_tag("parts/tabs.html", takes_context=True)
+def tabs(context: Context, kept: str = "") -> dict[str, object]:
+    """The tabs of the page; they keep the query string ``kept``, by default what the frame's links keep."""
+    scope = context["scope"]
+    return {"tabs": navigation.tabs(scope.page, f"?{kept}" if kept else scope.query)}
 
 
 @register.simple_block_tag
@@ -118,12 +169,24 @@ def nothing(content: SafeString, title: str, **links: str) -> str:
 @register.simple_tag
 def numbers(row: Sequence[object]) -> SafeString:
     """The cells of a table's row after its head, without a loop of the template: large tables have thousands."""
-    cells = (value if isinstance(value, (int, float)) else _shown(value) for value in row[1:])
+    cells = (f"{value:,}" if isinstance(value, (int, float)) else _shown(value) for value in row[1:])
     return mark_safe("".join(f'<td class="number">{cell}</td>' for cell in cells))  # noqa: S308 - all is escaped
 
 
 def _shown(value: object) -> str:
     return "–" if value is None else conditional_escape(value if isinstance(value, str) else str(value))
+
+
+@register.filter
+def detail(value: object) -> object:
+    """A mapping as "Node 1,200, Pod 14,400"; anything else as it is."""
+    return ", ".join(f"{name} {localize(one)}" for name, one in value.items()) if isinstance(value, dict) else value
+
+
+@register.filter
+def grouped(number: int) -> str:
+    """ "1,240"."""
+    return f"{number:,}"
 
 
 @register.filter

@@ -1,0 +1,21 @@
+"""Where a view opens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+if TYPE_CHECKING:
+    from kschedweb.lists.models import SavedView
+
+
+def query_of(view: SavedView) -> str:
+    """The query, with its "?", that opens ``view`` on the page of its list."""
+    return f"?{urlencode({**view.filters, 'view': view.pk})}"
+
+
+def address_of(view: SavedView) -> str:
+    """The page of a view, "" where its list has one page for each of something: it opens there."""
+    return reverse(view.list.page) + query_of(view) if view.list and view.list.page else ""

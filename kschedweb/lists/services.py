@@ -1,0 +1,97 @@
+"""Changes how a person likes lists. Nobody else sees it, so the audit trail does not have it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+
+from kschedweb.lists.models import NAME_LIMIT, SavedView
+from kschedweb.lists.selectors import view_list
+from kschedweb.web.errors import ApplicationError, Conflict
+from kschedweb.web.saving import conflict_where
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+    from kschedweb.web.tables import Table
+
+MOST_VIEWS = 200
+
+
+def columns_hide(*, user: User, table: Table, hidden: Iterable[str]) -> list[str]:
+    """Hide these columns of ``table``, and show the others; returns the keys in the order of the table."""
+    chosen = _hidden(table, hidden)
+    SavedView.objects.update_or_create(user=user, table=table.name, name="", defaults={"hidden": chosen})
+    return chosen
+
+
+@transaction.atomic
+def view_create(
+    *, user: User, table: Table, name: str, filters: Mapping[str, str], hidden: Iterable[str] = ()
+) -> SavedView:
+    """Save a view; raises ``Conflict`` where ``user`` has one of this name for ``table``."""
+    if view_list(user).count() >= MOST_VIEWS:
+        raise Conflict(f"You have {MOST_VIEWS} views, the most that one person may have. Delete one first.")
+    view = SavedView(user=user, table=table.name)
+    return _save(view, table, name=name, filters=filters, hidden=hidden)
+
+
+def view_put(*, user: User, table: Table, name: str, filters: Mapping[str, str], hidden: Iterable[str]) -> SavedView:
+    """Save a view, in place of the one that has this name already."""
+    old = view_list(user).filter(table=table.name, name=_checked(name)).first()
+    if old is None:
+        return view_create(user=user, table=table, name=name, filters=filters, hidden=hidden)
+    return _save(old, table, name=name, filters=filters, hidden=hidden)
+
+
+def view_change(
+    *,
+    view: SavedView,
+    table: Table,
+    name: str | None = None,
+    filters: Mapping[str, str] | None = None,
+    hidden: Iterable[str] | None = None,
+) -> SavedView:
+    """Change what is given; ``None`` leaves a part as it is."""
+    return _save(
+        view,
+        table,
+        name=view.name if name is None else name,
+        filters=view.filters if filters is None else filters,
+        hidden=view.hidden if hidden is None else hidden,
+    )
+
+
+def view_delete(*, view: SavedView) -> None:
+    view.delete()
+
+
+def _save(view: SavedView, table: Table, *, name: str, filters: Mapping[str, str], hidden: Iterable[str]) -> SavedView:
+    view.name = _checked(name)
+    if problems := table.problems(filters):
+        raise ApplicationError("The list does not take these filters.", errors=problems)
+    view.filters, view.hidden = dict(filters), _hidden(table, hidden)
+    namesakes = SavedView.objects.filter(user=view.user, table=table.name, name=view.name).exclude(pk=view.pk)
+    with conflict_where(namesakes, Conflict.at("name", f"You have a view {view.name} of this list already.")):
+        view.save()
+    return view
+
+
+def _checked(name: str) -> str:
+    """The name without blanks around it. Raises ``ApplicationError`` for one that no view can have."""
+    name = name.strip()
+    if not name:
+        raise ApplicationError.at("name", "Give the view a name.")
+    if len(name) > NAME_LIMIT or not name.isprintable():
+        raise ApplicationError.at("name", f"A name has at most {NAME_LIMIT} letters, all of them printable.")
+    return name
+
+
+def _hidden(table: Table, keys: Iterable[str]) -> list[str]:
+    """``keys`` in the order of the table. Raises ``ApplicationError`` for a column that cannot be hidden."""
+    wanted = set(keys)
+    if unknown := sorted(wanted - set(table.optional)):
+        known = ", ".join(table.optional)
+        raise ApplicationError.at("hidden", f"{unknown[0]} is not a column that can be hidden. There are: {known}.")
+    return [key for key in table.optional if key in wanted]

@@ -1,0 +1,94 @@
+"""Tables of the lists that apps registered, with what a person chose for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django import template
+from django.template.loader import render_to_string
+
+from kschedweb.accounts.models import Density
+from kschedweb.lists import selectors
+from kschedweb.lists.addresses import query_of
+from kschedweb.lists.models import NAME_LIMIT, SavedView
+from kschedweb.web import tables
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+    from django.template import Context
+    from django.utils.safestring import SafeString
+
+register = template.Library()
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """How this request shows a list: under a view that its address names, or as the person likes it."""
+
+    table: tables.Table
+    views: list[SavedView]
+    view: SavedView | None
+    hidden: list[str]
+
+
+@register.simple_block_tag(takes_context=True)
+def table(context: Context, content: SafeString, name: str, label: str, css: str = "", unit: str = "") -> str:
+    """The table of the list ``name`` around its ``tbody``, sortable where the list is; see lists/table.html.
+
+    ``unit`` is that of the columns that are ``measured``.
+    """
+    request = context["request"]
+    chosen = _chosen(request, name)
+    hidden = [f"hide-{at}" for at, column in enumerate(chosen.table.columns, 1) if column.key in chosen.hidden]
+    heads = [(column, column.head(unit), *_order(request, column)) for column in chosen.table.columns]
+    words = " ".join(["table", *css.split(), *hidden])
+    return render_to_string("lists/table.html", {"heads": heads, "css": words, "label": label, "rows": content})
+
+
+@register.inclusion_tag("lists/tools.html", takes_context=True)
+def list_tools(context: Context, name: str) -> dict[str, Any]:
+    """The menus of columns and of views of the list ``name``."""
+    request = context["request"]
+    chosen = _chosen(request, name)
+    return {
+        "table": chosen.table,
+        "columns": [(column, column.key not in chosen.hidden) for column in chosen.table.columns[1:]],
+        "hidden": len(chosen.hidden),
+        "shown_hidden": ",".join(chosen.hidden),
+        "view": chosen.view,
+        "views": [(view, query_of(view)) for view in chosen.views],
+        "density": request.user.density,
+        "densities": Density.choices,
+        "here": request.get_full_path(),
+        "name_limit": NAME_LIMIT,
+        "csrf_token": context.get("csrf_token"),
+    }
+
+
+def _chosen(request: HttpRequest, name: str) -> Chosen:
+    """What is chosen for a list, read once a request."""
+    kept: dict[str, Chosen] = request.__dict__.setdefault("lists_chosen", {})
+    if name not in kept:
+        listed = tables.named(name)
+        assert listed is not None, f"{name} is not registered"
+        rows = list(selectors.kept(request.user, name))  # type: ignore[arg-type]
+        views = [row for row in rows if row.name]
+        # What else the address says has no effect: a view of somebody else, or of another list.
+        view = next((row for row in views if str(row.pk) == request.GET.get("view")), None)
+        shown = view or next((row for row in rows if not row.name), None)
+        hidden = [key for key in listed.optional if shown and key in shown.hidden]
+        kept[name] = Chosen(listed, views, view, hidden)
+    return kept[name]
+
+
+def _order(request: HttpRequest, column: tables.Column) -> tuple[str, str]:
+    """Where the head of a column leads, and how the list is ordered by it."""
+    if not column.sort:
+        return "", "none"
+    asked = request.GET.copy()
+    current = asked.get("ordering", "")
+    asked["ordering"] = f"-{column.sort}" if current == column.sort else column.sort
+    asked.pop("page", None)
+    way = {column.sort: "ascending", f"-{column.sort}": "descending"}.get(current, "none")
+    return f"?{asked.urlencode()}", way

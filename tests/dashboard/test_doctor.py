@@ -1,0 +1,187 @@
+"""manage.py doctor: each fault that rows and settings can show, provoked; processes: tests/live/test_scaled_out.py."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from kschedweb.clusters.connecting.credentials import Secret, credential_save
+from kschedweb.clusters.models import Cluster, Source
+from kschedweb.jobs.models import Job, Pulse
+from kschedweb.jobs.retention import beat_heard
+from kschedweb.live.schedulers.models import Candidate
+from kschedweb.web import doctor
+from tests.support import seed_live
+
+if TYPE_CHECKING:
+    from pytest_django import Settings
+
+    from kschedweb.accounts.models import User
+
+pytestmark = pytest.mark.django_db
+GOOD = "q8Zr3TnV0yLk5WbXc7DfGh2JmPsUa9Ee"
+KEY = "fJ4kQ9zXw2LrT7vBn0MhYc5GdPs8UaEi3oKxZqRt6WbVyN1C"
+
+
+@pytest.fixture(autouse=True)
+def sound(settings: Settings) -> None:
+    settings.SECRET_KEY, settings.ENCRYPTION_KEYS = KEY, [GOOD]
+    settings.CLUSTER_ALLOWLIST, settings.EXTENDER_ALLOWLIST = ["192.0.2.0/24"], []
+    settings.CLUSTER_ALLOW_INSECURE = settings.EXTENDER_ALLOW_INSECURE = False
+    settings.HTTPS, settings.DEBUG, settings.ALLOWED_HOSTS = False, False, ["localhost"]
+    beat_heard()
+
+
+def asked(*arguments: str) -> tuple[int, list[dict[str, Any]]]:
+    """Exit status, and the findings but those about what the tests themselves run on."""
+    out, status = StringIO(), 0
+    try:
+        call_command("doctor", "--json", *arguments, stdout=out)
+    except SystemExit as end:
+        status = int(str(end.code))
+    return status, [json.loads(line) for line in out.getvalue().splitlines()]
+
+
+def amiss(about: str) -> list[tuple[str, str]]:
+    found = [row for row in asked()[1] if row["about"] == about and row["level"] != "ok"]
+    assert all(row["advice"] for row in found)
+    return [(row["level"], row["what"]) for row in found]
+
+
+def test_everything_is_asked_and_nothing_found() -> None:
+    found = asked()[1]
+    rows = ("keys", "allowlists", "beat", "jobs", "schedulers")
+    assert {row["about"] for row in found} >= {"settings", "database", *rows}
+    for about in rows:
+        assert amiss(about) == []
+
+
+def test_warnings_count_only_where_they_are_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    only = doctor.Examination("this", lambda: [doctor.warning("It is odd.", "Look at it.")])
+    monkeypatch.setattr(doctor, "EXAMINATIONS", [only])
+    assert asked()[0] == 0
+    assert asked("--strict")[0] == 1
+    out = StringIO()
+    call_command("doctor", stdout=out)
+    assert out.getvalue() == "warn this: It is odd.\n     Look at it.\n"
+
+
+def test_examination_that_fails_is_a_finding_without_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails() -> list[doctor.Finding]:
+        raise RuntimeError("cannot ask redis://user:hunter2@host/0\nmore")
+
+    after = doctor.Examination("after", lambda: [doctor.ok("well")])
+    monkeypatch.setattr(doctor, "EXAMINATIONS", [doctor.Examination("this", fails), after])
+    status, found = asked()
+    assert status == 1
+    assert [row["about"] for row in found] == ["this", "after"]
+    assert "could not be examined: cannot ask" in found[0]["what"]
+    assert "hunter2" not in found[0]["what"]
+    assert "more" not in found[0]["what"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "level", "what"),
+    [
+        ("DEBUG", True, "failure", "KSCHEDWEB_DEBUG is on"),
+        ("SECRET_KEY", "short", "failure", "KSCHEDWEB_SECRET_KEY has fewer"),
+        ("SECRET_KEY", "ab" * 30, "failure", "KSCHEDWEB_SECRET_KEY has fewer"),
+        ("ALLOWED_HOSTS", ["*"], "warning", "allows any host"),
+        ("ALLOWED_HOSTS", ["kschedweb.example.com"], "warning", "KSCHEDWEB_HTTPS is off"),
+    ],
+)
+def test_settings(settings: Settings, name: str, value: object, level: str, what: str) -> None:
+    setattr(settings, name, value)
+    assert any(found == level and what in said for found, said in amiss("settings"))
+
+
+def connected(name: str = "far", server: str = "https://192.0.2.7:6443") -> Cluster:
+    cluster = Cluster.objects.create(name=name, source=Source.TOKEN, server=server)
+    credential_save(cluster=cluster, secret=Secret(server=server, token="a-token"))
+    return cluster
+
+
+def test_keys_that_are_missing_weak_shared_or_changed(settings: Settings) -> None:
+    settings.ENCRYPTION_KEYS = []
+    assert amiss("keys") == [("warning", "KSCHEDWEB_ENCRYPTION_KEYS is not set: no cluster can be connected.")]
+    settings.ENCRYPTION_KEYS = [GOOD]
+    connected()
+    assert amiss("keys") == []
+    settings.ENCRYPTION_KEYS = ["a" * 40, GOOD]
+    assert amiss("keys") == [
+        ("failure", "KSCHEDWEB_ENCRYPTION_KEYS holds a key of few different characters."),
+        ("warning", "1 credentials are stored under an older key."),
+    ]
+    settings.ENCRYPTION_KEYS = [GOOD, KEY]
+    ((level, what),) = amiss("keys")
+    assert (level, "holds the KSCHEDWEB_SECRET_KEY" in what) == ("failure", True)
+    settings.ENCRYPTION_KEYS = [GOOD[::-1]]
+    assert amiss("keys") == [("failure", "No key opens the credentials of far.")]
+    settings.ENCRYPTION_KEYS = []
+    ((level, what),) = amiss("keys")
+    assert (level, "is not set: stored credentials" in what) == ("failure", True)
+
+
+def test_allowlists_that_are_too_wide_or_too_narrow(settings: Settings) -> None:
+    connected()
+    settings.CLUSTER_ALLOWLIST = ["10.0.0.0/8"]
+    ((level, what),) = amiss("allowlists")
+    assert level == "failure"
+    assert what.startswith("Cluster far: 192.0.2.7 is not among the addresses")
+    for wide in ("0.0.0.0/0", "*"):
+        settings.CLUSTER_ALLOWLIST, settings.EXTENDER_ALLOWLIST = ["192.0.2.0/24", wide], [wide]
+        assert [what.partition(" ")[0] for _, what in amiss("allowlists")] == [
+            "KSCHEDWEB_CLUSTER_ALLOWLIST",
+            "KSCHEDWEB_EXTENDER_ALLOWLIST",
+        ]
+    settings.CLUSTER_ALLOWLIST, settings.EXTENDER_ALLOWLIST = ["192.0.2.0/24"], []
+    settings.CLUSTER_ALLOW_INSECURE = True
+    assert [level for level, _ in amiss("allowlists")] == ["warning"]
+    settings.CLUSTER_ALLOW_INSECURE = False
+    Cluster.objects.create(name="inside", source=Source.IN_CLUSTER)
+    ((_, what),) = amiss("allowlists")
+    assert what == "Cluster inside is connected from inside, and this process has no service account."
+
+
+def test_beat_that_fell_silent_or_never_was() -> None:
+    Pulse.objects.update(at=timezone.now() - timedelta(minutes=10))
+    ((level, what),) = amiss("beat")
+    assert level == "failure"
+    assert "was last heard of 60" in what
+    Pulse.objects.all().delete()
+    ((_, what),) = amiss("beat")
+    assert what.endswith("has given no sign of life yet.")
+    beat_heard()
+    assert amiss("beat") == []
+
+
+def test_jobs_that_lie_undelivered() -> None:
+    job = Job.objects.create(kind="clusters.refresh", title="Read", undelivered=True)
+    assert amiss("jobs") == []
+    Job.objects.filter(pk=job.pk).update(created_at=timezone.now() - timedelta(hours=1))
+    assert amiss("jobs") == [("failure", "1 jobs have lain undelivered for more than 10 minutes.")]
+
+
+def test_live_scheduler_that_nobody_hosts_or_leads(admin: User) -> None:
+    live = seed_live.scheduler(admin)
+    assert amiss("schedulers") == [("failure", "No process hosts kschedweb in watched: its pods wait.")]
+    seed_live.hosted(live)
+    assert amiss("schedulers") == []
+    rows = Candidate.objects.filter(scheduler=live)
+    rows.filter(leading=True).update(ticked_at=timezone.now() - timedelta(seconds=40))
+    ((_, what),) = amiss("schedulers")
+    assert "leads kschedweb in watched and has not gone round for 4" in what or "for 3" in what
+    rows.update(leading=True, ticked_at=timezone.now())
+    ((_, what),) = amiss("schedulers")
+    assert what.startswith("Two processes say that they lead kschedweb in watched: ")
+    rows.update(leading=False)
+    ((_, what),) = amiss("schedulers")
+    assert what.startswith("Nobody leads kschedweb in watched")
+    rows.update(heartbeat=timezone.now() - timedelta(minutes=5))
+    assert [what for _, what in amiss("schedulers")] == ["No process hosts kschedweb in watched: its pods wait."]

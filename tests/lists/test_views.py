@@ -1,0 +1,171 @@
+"""Columns, density and saved views of lists, as a person without JavaScript uses them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.db.models import QuerySet
+from django.test import Client
+
+from kschedweb.accounts.models import User
+from kschedweb.clusters.models import Snapshot
+from kschedweb.lists.models import SavedView
+from kschedweb.lists.services import MOST_VIEWS
+from kschedweb.web import tables
+from tests.support.html import elements, html_of, text
+
+ADDRESS = "/pods/?cluster=demo&pending=true&ordering=-cpu"
+
+
+@pytest.fixture
+def client(demo: Snapshot, client_as: Callable[[str], Client]) -> Client:
+    return client_as("viewer")
+
+
+def optional_columns() -> list[str]:
+    table = tables.named("pods")
+    assert table is not None
+    return table.optional
+
+
+def views() -> QuerySet[SavedView]:
+    return SavedView.objects.exclude(name="")
+
+
+def hidden(client: Client, address: str = ADDRESS) -> set[str]:
+    (table,) = elements(client.get(address), "[aria-label=Pods] table")
+    return {name for name in table["class"].split() if name.startswith("hide-")}
+
+
+def keep(client: Client, *shown: str, density: str = "") -> str:
+    data = {"shown": list(shown), "density": density, "next": ADDRESS}
+    return str(client.post("/lists/pods/columns/", data)["Location"])
+
+
+def save(client: Client, name: str, address: str = ADDRESS) -> str:
+    """Save what ``address`` shows, by the form that stands there; returns where it leads."""
+    (form,) = elements(client.get(address), "form[action=/lists/pods/views/]")
+    assert form
+    (columns,) = elements(client.get(address), "form[action=/lists/pods/views/] input[name=columns]")
+    answer = client.post("/lists/pods/views/", {"name": name, "next": address, "columns": columns["value"]})
+    return str(answer["Location"])
+
+
+def test_hidden_columns_stay_hidden_for_this_person_alone(client: Client, client_as: Callable[[str], Client]) -> None:
+    assert hidden(client) == set()
+    assert keep(client, "node", "scheduler", "cpu", "memory", "priority", "age") == ADDRESS
+    assert hidden(client) == {"hide-2"}
+    assert "1 hidden" in text(client.get(ADDRESS))
+    assert hidden(client_as("editor")) == set()
+    keep(client, *optional_columns())
+    assert hidden(client) == set()
+    assert SavedView.objects.count() == 1
+
+
+def test_the_density_is_that_of_all_lists(client: Client) -> None:
+    keep(client, "node", density="compact")
+    assert 'data-density="compact"' in html_of(client.get("/nodes/"))
+    keep(client, "node")
+    assert "data-density" not in html_of(client.get("/nodes/"))
+    keep(client, "node", density="tiny")
+    assert "data-density" not in html_of(client.get("/nodes/"))
+
+
+def test_a_view_keeps_filter_order_and_columns_but_no_cluster(client: Client) -> None:
+    keep(client, "node", "scheduler", "cpu")
+    there = save(client, "  Pending, most CPU ")
+    view = views().get()
+    assert there == f"{ADDRESS}&view={view.pk}"
+    assert (view.name, view.filters) == ("Pending, most CPU", {"pending": "true", "ordering": "-cpu"})
+    keep(client, *optional_columns())
+    assert len(hidden(client, there)) == 4
+    assert hidden(client) == set()
+    (link,) = elements(client.get("/pods/"), ".list-tools li a")
+    assert link["href"] == f"?pending=true&ordering=-cpu&view={view.pk}"
+
+
+def test_saving_under_a_name_that_is_there_replaces_the_view(client: Client) -> None:
+    save(client, "mine")
+    save(client, "mine", "/pods/?cluster=demo&namespace=shop")
+    assert views().get().filters == {"namespace": "shop"}
+
+
+def test_choosing_columns_leaves_a_view(client: Client) -> None:
+    there = save(client, "mine")
+    answer = client.post("/lists/pods/columns/", {"shown": ["node"], "next": there})
+    assert answer["Location"] == ADDRESS
+
+
+def test_views_are_renamed_and_deleted_on_a_page_of_their_own(client: Client) -> None:
+    save(client, "one")
+    save(client, "two")
+    one, two = views().order_by("name")
+    page = client.get("/views/")
+    assert [a["href"] for a in elements(page, "#main tbody th a")] == [
+        f"/pods/?pending=true&ordering=-cpu&view={view.pk}" for view in (one, two)
+    ]
+    client.post(f"/views/{one.pk}/", {"name": "first"})
+    assert "called first" in text(client.get("/views/"))
+    client.post(f"/views/{two.pk}/", {"name": "first"})
+    assert "have a view first of this list already" in text(client.get("/views/"))
+    client.post(f"/views/{one.pk}/delete/")
+    assert [view.name for view in views()] == ["two"]
+
+
+def test_nobody_sees_or_changes_the_views_of_others(client: Client, client_as: Callable[[str], Client]) -> None:
+    there = save(client, "mine")
+    view, other = views().get(), client_as("editor")
+    assert "mine" not in text(other.get("/views/"))
+    assert other.post(f"/views/{view.pk}/", {"name": "yours"}).status_code == 404
+    assert other.post(f"/views/{view.pk}/delete/").status_code == 404
+    keep(client, "node")
+    save(client, "mine")
+    assert hidden(other, there) == set()  # the address still works, with their own columns
+
+
+@pytest.mark.parametrize("name", ["", "   ", "x" * 81, "a\x00b"])
+def test_a_name_that_cannot_be_is_refused_in_words(client: Client, name: str) -> None:
+    client.post("/lists/pods/views/", {"name": name, "next": ADDRESS})
+    assert not views().exists()
+    assert elements(client.get(ADDRESS), ".notice.bad")
+
+
+def test_a_filter_that_the_list_does_not_take_is_not_saved(client: Client) -> None:
+    client.post("/lists/pods/views/", {"name": "x", "next": "/pods/?ordering=color"})
+    assert not views().exists()
+
+
+def test_there_is_a_limit(client: Client, viewer: User) -> None:
+    owner = User.objects.get(pk=client.session["_auth_user_id"])
+    SavedView.objects.bulk_create(SavedView(user=owner, table="pods", name=str(n)) for n in range(MOST_VIEWS))
+    client.post("/lists/pods/views/", {"name": "one more", "next": ADDRESS})
+    assert "Delete one first" in text(client.get(ADDRESS))
+
+
+@pytest.mark.parametrize("target", ["https://evil.example/", "//evil.example/x", ""])
+def test_the_forms_lead_nowhere_else(client: Client, target: str) -> None:
+    answer = client.post("/lists/pods/columns/", {"shown": ["node"], "next": target})
+    assert answer["Location"] == "/pods/"
+
+
+@pytest.mark.parametrize("asked", ["0", "-1", "x", "9" * 30, "²"])
+def test_a_view_that_is_not_there_shows_the_list_as_it_is(client: Client, asked: str) -> None:
+    assert client.get(f"/pods/?cluster=demo&view={asked}").status_code == 200
+
+
+def test_an_unknown_list_is_not_found(client: Client) -> None:
+    assert client.post("/lists/nothing/columns/").status_code == 404
+    assert client.post("/lists/nothing/views/").status_code == 404
+
+
+def test_every_list_has_a_page_of_its_name_and_columns_with_keys_of_their_own() -> None:
+    from django.urls import reverse
+
+    assert len(tables.everything()) > 15
+    for table in tables.everything():
+        keys = [column.key for column in table.columns]
+        assert len(set(keys)) == len(keys)
+        assert len(keys) <= 12, "lists.css hides twelve"
+        if table.page:
+            assert reverse(table.page)
