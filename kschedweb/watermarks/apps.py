@@ -6,9 +6,8 @@ from django.apps import AppConfig
 
 from kschedweb.clusters.signals import demo_loaded
 from kschedweb.web import navigation, retention
-from kschedweb.web.navigation import Entry
-
-USAGE = ("watermarks", "watermark-heatmap", "watermark-distribution", "watermark-nodes", "watermark-workloads")
+from kschedweb.web.navigation import Choice, Entry, Group
+from kschedweb.web.translating import gettext_lazy as _
 
 
 class WatermarksConfig(AppConfig):
@@ -19,9 +18,18 @@ class WatermarksConfig(AppConfig):
         from kschedweb.watermarks.services import samples_forget
 
         demo_loaded.connect(record_demo, dispatch_uid="record the demo's use")
-        pages = frozenset({*USAGE, "watermark-source", "annotations"})
-        navigation.register(navigation.MAIN, Entry("Watermarks", "activity", "watermarks", 60, pages))
-        navigation.scoped(*USAGE)
+        tabs = (
+            Entry(_("Skew"), "", "usage", 10),
+            Entry(_("Heatmap"), "", "usage-heatmap", 20),
+            Entry(_("Distribution"), "", "usage-distribution", 30),
+            Entry(_("Requests against use"), "", "usage-nodes", 40, frozenset({"usage-workloads"})),
+            Entry(_("Data source"), "", "usage-source", 50, frozenset({"usage-source-change"})),
+            Entry(_("Annotations"), "", "usage-annotations", 60, frozenset({"usage-annotations-change"})),
+        )
+        navigation.register(Group.CLUSTER, Entry(_("Usage"), "activity", "usage", 40))
+        navigation.register_tabs("usage", *tabs)
+        navigation.choosing((Choice.CLUSTER,), *(tab.name for tab in tabs))
+        navigation.choosing((Choice.CLUSTER, Choice.NAMESPACE), "usage-workloads")
         retention.register_cleaning("watermarks.Sample", samples_forget)
 
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kschedweb.web.translating import gettext_lazy as _
+
 NODE, WORKLOAD = "node", "workload"
 KINDS = (NODE, WORKLOAD)
 RESOURCES = ("cpu", "memory")
@@ -25,17 +27,17 @@ WORKLOAD_STATISTICS = ("15m", "1h", "1d")
 STATISTICS = {NODE: NODE_STATISTICS, WORKLOAD: WORKLOAD_STATISTICS}
 
 WORDS = {
-    "now": "at the moment",
-    "5m": "average of 5 minutes",
-    "10m": "average of 10 minutes",
-    "15m": "average of 15 minutes",
-    "1h": "average of 1 hour",
-    "1d": "average of 1 day",
-    "15m_std": "standard deviation over 15 minutes",
-    "1h_max": "highest 5-minute average of 1 hour",
-    "1d_max": "highest 5-minute average of 1 day",
+    "now": _("at the moment"),
+    "5m": _("average of 5 minutes"),
+    "10m": _("average of 10 minutes"),
+    "15m": _("average of 15 minutes"),
+    "1h": _("average of 1 hour"),
+    "1d": _("average of 1 day"),
+    "15m_std": _("standard deviation over 15 minutes"),
+    "1h_max": _("highest 5-minute average of 1 hour"),
+    "1d_max": _("highest 5-minute average of 1 day"),
 }
-RESOURCE_WORDS = {"cpu": "CPU", "memory": "memory"}
+RESOURCE_WORDS = {"cpu": "CPU", "memory": _("memory")}
 
 
 @dataclass(frozen=True, order=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext
 
 from kschedweb.clusters.forms import SecretTextarea
 from kschedweb.watermarks.figures import FIGURES, KINDS, RESOURCE_WORDS, RESOURCES, WORDS
@@ -14,8 +15,9 @@ from kschedweb.watermarks.presets import PRESETS, Preset
 from kschedweb.watermarks.setup import LONGEST_QUERY, NUMBERS, Settings
 from kschedweb.watermarks.words import found_text
 from kschedweb.web.errors import ApplicationError
+from kschedweb.web.translating import gettext_lazy as _
 
-KEEP = "Empty: the stored one stays."
+KEEP = _("Empty: the stored one stays.")
 
 
 def _number(name: str, label: str, help_text: str) -> forms.IntegerField:
@@ -29,59 +31,61 @@ def _number(name: str, label: str, help_text: str) -> forms.IntegerField:
 class SourceForm(forms.Form):
     """The settings of a source. Secrets are never sent back to the browser."""
 
-    kind = forms.ChoiceField(label="Figures come from", choices=SourceKind.choices, widget=forms.RadioSelect)
+    kind = forms.ChoiceField(label=_("Figures come from"), choices=SourceKind.choices, widget=forms.RadioSelect)
     address = forms.CharField(
-        label="Address",
+        label=_("Address"),
         required=False,
         max_length=500,
         widget=forms.TextInput(attrs={"placeholder": "https://prometheus.example.com", "spellcheck": "false"}),
-        help_text="Where /api/v1/query is served, with a path before it where there is one. http:// is accepted "
-        "without credentials only.",
+        help_text=_(
+            "Where /api/v1/query is served, with a path before it where there is one. http:// is "
+            "accepted without credentials only."
+        ),
     )
-    authentication = forms.ChoiceField(label="Credentials", choices=Authentication.choices)
+    authentication = forms.ChoiceField(label=_("Credentials"), choices=Authentication.choices)
     token = forms.CharField(
-        label="Bearer token",
+        label=_("Bearer token"),
         required=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
         help_text=KEEP,
     )
     username = forms.CharField(
-        label="User name",
+        label=_("User name"),
         required=False,
         max_length=253,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
         help_text=KEEP,
     )
     password = forms.CharField(
-        label="Password",
+        label=_("Password"),
         required=False,
         strip=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
         help_text=KEEP,
     )
     ca = forms.CharField(
-        label="Certificate authority",
+        label=_("Certificate authority"),
         required=False,
         widget=SecretTextarea(attrs={"rows": 3, "spellcheck": "false"}),
-        help_text="PEM. Empty: the stored one stays, else those of this system.",
+        help_text=_("PEM. Empty: the stored one stays, else those of this system."),
     )
-    forget_ca = forms.BooleanField(label="Forget the stored certificate authority", required=False)
+    forget_ca = forms.BooleanField(label=_("Forget the stored certificate authority"), required=False)
     node_label = forms.CharField(
-        label="Label that names a node",
+        label=_("Label that names a node"),
         required=False,
         max_length=100,
-        help_text="Its value may be a node's name or address, with or without a port.",
+        help_text=_("Its value may be a node's name or address, with or without a port."),
     )
     unit = forms.ChoiceField(
-        label="Unit of the nodes' figures",
+        label=_("Unit of the nodes' figures"),
         choices=Unit.choices,
-        help_text="Stored is percent of allocatable, whatever comes.",
+        help_text=_("Stored is percent of allocatable, whatever comes."),
     )
-    interval = _number("interval", "Interval in seconds", "From 30 to 3,600.")
-    keep_hours = _number("keep_hours", "Keep as collected, in hours", "From 2 to 168.")
-    keep_days = _number("keep_days", "Keep 5-minute values, in days", "From 2 to 60.")
-    keep_long_days = _number("keep_long_days", "Keep hourly values, in days", "From 2 to 730.")
-    force = forms.BooleanField(label="Save even though the test fails", required=False)
+    interval = _number("interval", _("Interval in seconds"), _("From 30 to 3,600."))
+    keep_hours = _number("keep_hours", _("Keep as collected, in hours"), _("From 2 to 168."))
+    keep_days = _number("keep_days", _("Keep 5-minute values, in days"), _("From 2 to 60."))
+    keep_long_days = _number("keep_long_days", _("Keep hourly values, in days"), _("From 2 to 730."))
+    force = forms.BooleanField(label=_("Save even though the test fails"), required=False)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -129,7 +133,9 @@ class SourceForm(forms.Form):
         return [
             {
                 "label": f"{kind.capitalize()} {RESOURCE_WORDS[resource]}",
-                "help": "" if kind == "node" else "By namespace and pod; a workload's figure is the mean of its pods.",
+                "help": ""
+                if kind == "node"
+                else gettext("By namespace and pod; a workload's figure is the mean of its pods."),
                 "rows": [
                     {
                         "field": self[figure.field],

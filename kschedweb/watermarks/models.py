@@ -18,6 +18,7 @@ from django.db import models
 
 from kschedweb.clusters.models import Cluster, Sealed
 from kschedweb.engine.state.watermarks.crane import DEFAULT_TIME_ZONE
+from kschedweb.web.translating import gettext_lazy as _
 
 
 class SourceKind(models.TextChoices):
@@ -29,17 +30,17 @@ class SourceKind(models.TextChoices):
 class Unit(models.TextChoices):
     """What a node's figure from Prometheus is; it is stored as percent of allocatable."""
 
-    CAPACITY_PERCENT = "capacity-percent", "Percent of the machine (0-100)"
-    CAPACITY_RATIO = "capacity-ratio", "Ratio of the machine (0-1)"
-    ALLOCATABLE_PERCENT = "allocatable-percent", "Percent of allocatable (0-100)"
-    ALLOCATABLE_RATIO = "allocatable-ratio", "Ratio of allocatable (0-1)"
-    ABSOLUTE = "absolute", "Cores and bytes"
+    CAPACITY_PERCENT = "capacity-percent", _("Percent of the machine (0-100)")
+    CAPACITY_RATIO = "capacity-ratio", _("Ratio of the machine (0-1)")
+    ALLOCATABLE_PERCENT = "allocatable-percent", _("Percent of allocatable (0-100)")
+    ALLOCATABLE_RATIO = "allocatable-ratio", _("Ratio of allocatable (0-1)")
+    ABSOLUTE = "absolute", _("Cores and bytes")
 
 
 class Authentication(models.TextChoices):
     NONE = "none", "None"
-    BEARER = "bearer", "Bearer token"
-    BASIC = "basic", "User name and password"
+    BEARER = "bearer", _("Bearer token")
+    BASIC = "basic", _("User name and password")
 
 
 def _between(least: int, most: int) -> list[MinValueValidator | MaxValueValidator]:
@@ -110,7 +111,7 @@ class Series(models.Model):
 class Resolution(models.IntegerChoices):
     """Seconds between samples; ``COLLECTED`` samples are as collected."""
 
-    COLLECTED = 60, "as collected"
+    COLLECTED = 60, _("as collected")
     FIVE_MINUTES = 300, "5 minutes"
     HOUR = 3600, "1 hour"
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from kschedweb.watermarks.figures import AVERAGES, DEVIATIONS, FIGURES, NODE, Figure
 from kschedweb.watermarks.models import Unit
+from kschedweb.web.translating import gettext_lazy as _
 
 
 @dataclass(frozen=True)
@@ -83,25 +84,27 @@ PRESETS: dict[str, Preset] = {
     for preset in (
         Preset(
             "node-exporter",
-            "node-exporter and cAdvisor",
-            "Nodes from node_cpu_seconds_total and node_memory_*, pods from the kubelet's container_* metrics.",
+            _("node-exporter and cAdvisor"),
+            _("Nodes from node_cpu_seconds_total and node_memory_*, pods from the kubelet's container_* metrics."),
             "instance",
             Unit.CAPACITY_PERCENT,
             _queries(_EXPORTER),
         ),
         Preset(
             "cadvisor",
-            "cAdvisor alone",
-            "Nodes and pods from the kubelet's container_* metrics; the label node must name the node.",
+            _("cAdvisor alone"),
+            _("Nodes and pods from the kubelet's container_* metrics; the label node must name the node."),
             "node",
             Unit.ABSOLUTE,
             _queries(_CADVISOR),
         ),
         Preset(
             "recording-rules",
-            "Recording rules and cAdvisor",
-            "Nodes from instance:node_cpu:ratio and instance:node_memory_utilisation:ratio, which cost Prometheus "
-            "the least; pods from the kubelet's container_* metrics.",
+            _("Recording rules and cAdvisor"),
+            _(
+                "Nodes from instance:node_cpu:ratio and instance:node_memory_utilisation:ratio, which "
+                "cost Prometheus the least; pods from the kubelet's container_* metrics."
+            ),
             "instance",
             Unit.CAPACITY_RATIO,
             _queries(_RULES, rules=True),

@@ -2,6 +2,7 @@
 
 - ``source_get(cluster)``: the settings, and how the last run went.
 - ``current(cluster, at=None)``: the engine's ``Watermarks`` as they were known at a time, now without one.
+- ``curves(cluster, at=None)``: the workloads' curves of the day, as known at a time.
 - ``table(cluster, kind, at=None)``: the same for nodes or workloads with the age of every single value.
 - ``history(cluster, kind, resource, statistic, start, end, points)``: one figure of all objects over time.
 - ``collected(cluster, start, end)``: the engine's ``Collected``, all figures over time.
@@ -13,8 +14,8 @@ Times are seconds of the epoch. Nodes are in percent of allocatable, workloads i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from uuid import UUID
@@ -26,6 +27,7 @@ from numpy.typing import NDArray
 from kschedweb.clusters.models import Cluster
 from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.state.watermarks.collected import MOST_TIMES, MOST_VALUES, Collected
+from kschedweb.engine.state.watermarks.curves import of_days
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.watermarks.figures import KINDS, MAXIMA, NODE, NOW, STATISTICS, WORKLOAD, Figure
 from kschedweb.watermarks.models import Resolution, Sample, Series, WatermarkSource
@@ -34,6 +36,8 @@ from kschedweb.watermarks.storage import combine, names_of, unpack
 CARRIED = 900  # seconds; a missing value is taken from samples up to this much older
 MANY = 500  # workloads that a collection over time keeps in any case, before removed ones are left out
 FINEST_FIRST = tuple(Resolution)
+CURVE = Figure(WORKLOAD, "cpu", "15m")  # whose means over hours make the curves of the day
+CURVE_DAYS = 7  # the eighth day before would count less than a hundredth
 
 
 def source_get(cluster: Cluster) -> WatermarkSource:
@@ -127,7 +131,39 @@ def current(cluster: Cluster, at: float | None = None) -> Watermarks | None:
     if nodes is None:
         return None
     figures = {key: values for key, values in nodes.figures.items() if key[1] != NOW}
-    return Watermarks(list(nodes.names), nodes.updated, figures, _by_workload(workloads), nodes.origin)
+    by_workload = _by_workload(workloads)
+    return Watermarks(list(nodes.names), nodes.updated, figures, by_workload, nodes.origin, curves=curves(cluster, at))
+
+
+def curves(cluster: Cluster, at: float | None = None) -> Mapping[str, Floats]:
+    """What a pod of each workload uses at each hour of the day, by the hours that were over at ``at``: [24] in cores.
+
+    The same mapping until another hour is over. See ``curves.of_days`` for how days are averaged.
+    """
+    rows = _samples(cluster, CURVE).filter(resolution=Resolution.HOUR)
+    if at is not None:
+        rows = rows.filter(at__lte=int(at))
+    newest = rows.aggregate(at=Max("at"))["at"]
+    return {} if newest is None else _curves(cluster.pk, newest)
+
+
+@lru_cache(maxsize=64)
+def _curves(cluster: UUID, newest: int) -> Mapping[str, Floats]:
+    first = newest - CURVE_DAYS * 24 * int(Resolution.HOUR)
+    hourly = _samples(Cluster(pk=cluster), CURVE).filter(resolution=Resolution.HOUR, at__gt=first, at__lte=newest)
+    rows = list(hourly.order_by("at"))
+    names, values = _merged(rows)
+    learnt = of_days([float(row.at) for row in rows], values.astype(np.float64))
+    return {name: learnt[:, place] for place, name in enumerate(names) if not np.isnan(learnt[:, place]).all()}
+
+
+def _samples(cluster: Cluster, figure: Figure) -> QuerySet[Sample]:
+    return Sample.objects.filter(
+        series__cluster=cluster,
+        series__kind=figure.kind,
+        series__resource=figure.resource,
+        series__statistic=figure.statistic,
+    )
 
 
 def tables(cluster: Cluster, at: float | None = None) -> tuple[Table | None, Table | None]:
@@ -228,6 +264,8 @@ def collected(cluster: Cluster, start: float, end: float) -> Collected | None:
     last = current(cluster, end)
     if last is None:
         return None
+    # A replay must not know at its beginning how the day goes on.
+    last = replace(last, curves=curves(cluster, start))
     rows = {
         (row.kind, row.resource, row.statistic): row
         for row in Series.objects.filter(cluster=cluster).order_by("kind", "resource", "statistic")
@@ -267,17 +305,8 @@ def samples_matrix(
     cluster: Cluster, figure: Figure, resolution: Resolution, start: float, end: float, names: Sequence[str]
 ) -> tuple[Floats, Floats]:
     """Times [times] and values [times, names] of samples of one resolution in (``start``, ``end``]."""
-    rows = list(
-        Sample.objects.filter(
-            series__cluster=cluster,
-            series__kind=figure.kind,
-            series__resource=figure.resource,
-            series__statistic=figure.statistic,
-            resolution=resolution,
-            at__gt=int(start),
-            at__lte=int(end),
-        ).order_by("at")
-    )
+    between = _samples(cluster, figure).filter(resolution=resolution, at__gt=int(start), at__lte=int(end))
+    rows = list(between.order_by("at"))
     found, values = _merged(rows) if rows else ((), np.empty((0, 0), dtype=np.float32))
     if found != tuple(names):
         known = {name: place for place, name in enumerate(found)}

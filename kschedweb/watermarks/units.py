@@ -4,6 +4,7 @@ to be."""
 from __future__ import annotations
 
 import numpy as np
+from django.utils.translation import gettext
 
 from kschedweb.engine.state.columns import Floats
 from kschedweb.watermarks.figures import DEVIATIONS, Figure
@@ -61,15 +62,17 @@ def unit_problem(values: Floats, figure: Figure, unit: str, inventory: Inventory
         return "", ""
     ratio = unit in (Unit.CAPACITY_RATIO, Unit.ALLOCATABLE_RATIO)
     if float(np.median(known)) > MOST_PERCENT:
-        guess = "percent" if ratio else "absolute amounts (cores, bytes)"
+        guess = "percent" if ratio else gettext("absolute amounts (cores, bytes)")
         if unit == Unit.ABSOLUTE:
-            guess = "millicores" if figure.resource == "cpu" else "another unit than bytes"
+            guess = "millicores" if figure.resource == "cpu" else gettext("another unit than bytes")
     elif figure.statistic not in DEVIATIONS and 0 < float(known.max()) <= LEAST_PERCENT:
-        guess = "ratios (0-1)" if not ratio and unit != Unit.ABSOLUTE else "another unit"
+        guess = "ratios (0-1)" if not ratio and unit != Unit.ABSOLUTE else gettext("another unit")
         if figure.resource == "cpu":
             return (guess, "") if not ratio else ("", "")
     else:
         return "", ""
     example = float(values[~np.isnan(values)][0])
     said = Unit(unit).label.lower()
-    return guess, f"The values look like {guess}, not {said}, for example {example:g}: choose the unit that fits."
+    return guess, gettext(
+        "The values look like %(guess)s, not %(said)s, for example %(example)s: choose the unit that fits."
+    ) % {"guess": guess, "said": said, "example": f"{example:g}"}

@@ -1,9 +1,13 @@
 from django.urls import path
 
 from kschedweb.watermarks import views
+from kschedweb.web.moved import moved
 
 urlpatterns = [
-    path("clusters/<slug:name>/figures/", views.source, name="watermark-source"),
-    path("clusters/<slug:name>/figures/change/", views.change, name="watermark-source-change"),
-    path("clusters/<slug:name>/figures/run/", views.run, name="watermark-source-run"),
+    path("usage/source/", views.source, name="usage-source"),
+    path("usage/source/<slug:cluster>/change/", views.change, name="usage-source-change"),
+    path("usage/source/<slug:cluster>/run/", views.run, name="usage-source-run"),
+    moved("clusters/<slug:cluster>/figures/", "usage-source", "cluster"),
+    moved("clusters/<slug:cluster>/figures/change/", "usage-source-change"),
+    moved("clusters/<slug:cluster>/figures/run/", "usage-source-run"),
 ]

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 from django.contrib import messages
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
+from kschedweb.clusters.scope import cluster_scope_of
 from kschedweb.clusters.selectors import cluster_get
 from kschedweb.watermarks import selectors, services
 from kschedweb.watermarks.annotations.selectors import annotating_get, lint_get
@@ -33,9 +35,11 @@ if TYPE_CHECKING:
 @never_cache
 @require_safe
 @requires(Action.VIEW)
-def source(request: PageRequest, name: str) -> HttpResponse:
+def source(request: PageRequest) -> HttpResponse:
     """The settings of the source, and the last collection."""
-    cluster = cluster_get(name)
+    cluster = cluster_scope_of(request).cluster
+    if cluster is None:
+        return render(request, "dashboard/nothing.html", {"noun": "usage"})
     return _page(request, cluster, form_of(selectors.source_get(cluster)))
 
 
@@ -43,25 +47,25 @@ def source(request: PageRequest, name: str) -> HttpResponse:
 @sensitive_post_parameters()
 @require_POST
 @requires(Action.ADMINISTER)
-def change(request: PageRequest, name: str) -> HttpResponse:
+def change(request: PageRequest, cluster: str) -> HttpResponse:
     """Fill in a preset, test the settings, or save them."""
-    cluster = cluster_get(name)
+    found = cluster_get(cluster)
     do = request.POST.get("do", "")
     if do in PRESETS:
-        return _page(request, cluster, with_preset(request.POST.dict(), PRESETS[do]))
+        return _page(request, found, with_preset(request.POST.dict(), PRESETS[do]))
     form = SourceForm(request.POST)
     if not form.is_valid():
-        return _page(request, cluster, form, status=400)
+        return _page(request, found, form, status=400)
     report: Report | None = None
     try:
         if do == "test":
-            report = services.source_test(user=request.user, cluster=cluster, settings=form.settings)
+            report = services.source_test(user=request.user, cluster=found, settings=form.settings)
         else:
             services.source_save(
-                user=request.user, cluster=cluster, settings=form.settings, force=form.cleaned_data["force"]
+                user=request.user, cluster=found, settings=form.settings, force=form.cleaned_data["force"]
             )
-            messages.success(request, f"Saved. The figures of {cluster.name} are collected from now on.")
-            return redirect("watermark-source", cluster.name)
+            messages.success(request, f"Saved. Usage data of {found.name} is collected from now on.")
+            return redirect(_address(found))
     except ApplicationError as error:
         form.refuse(error)
     if report is not None:
@@ -69,17 +73,21 @@ def change(request: PageRequest, name: str) -> HttpResponse:
         if report.failed:
             detail = "The source does not answer as the settings say."
             form.refuse(ApplicationError(detail, errors=services.report_errors(report)))
-    return _page(request, cluster, form, report=report, status=400 if form.errors else 200)
+    return _page(request, found, form, report=report, status=400 if form.errors else 200)
 
 
 @require_POST
 @requires(Action.EDIT)
-def run(request: PageRequest, name: str) -> HttpResponse:
+def run(request: PageRequest, cluster: str) -> HttpResponse:
     """Start a collection."""
-    cluster = cluster_get(name)
-    services.run_ask(user=request.user, cluster=cluster)
-    messages.info(request, "The figures are being collected: load this page again in a moment.")
-    return redirect("watermark-source", cluster.name)
+    found = cluster_get(cluster)
+    services.run_ask(user=request.user, cluster=found)
+    messages.info(request, "Collection started. Reload this page in a moment.")
+    return redirect(_address(found))
+
+
+def _address(cluster: Cluster) -> str:
+    return reverse("usage-source", query={"cluster": cluster.name})
 
 
 def _page(

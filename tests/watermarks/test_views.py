@@ -21,7 +21,8 @@ from tests.support.html import elements, levels
 from tests.watermarks.conftest import answering, by_instance, vector
 
 ClientAs = Callable[[str], Client]
-PAGE = "/clusters/metered/figures/"
+PAGE = "/usage/source/?cluster=metered"
+ACTIONS = "/usage/source/metered/"
 GOOD: dict[str, Any] = {
     "cpu": by_instance(node_a=30, node_b=30, node_c=30),
     "pods": vector(({"namespace": "shop", "pod": "db-0"}, 0.25)),
@@ -54,18 +55,18 @@ def test_a_cluster_without_a_source_offers_the_first_preset(cluster: Cluster, cl
 
 
 def test_a_viewer_reads_how_it_goes_and_sees_no_form(cluster: Cluster, client_as: ClientAs) -> None:
-    form = f"form[action={PAGE}change/] input[name=address]"
+    form = f"form[action={ACTIONS}change/] input[name=address]"
     assert not elements(client_as("viewer").get(PAGE), form)
     assert elements(client_as("admin").get(PAGE), form)
     for path in ("change/", "run/"):
-        assert client_as("viewer").post(PAGE + path).status_code == 403
-    assert client_as("editor").post(PAGE + "change/").status_code == 403
+        assert client_as("viewer").post(ACTIONS + path).status_code == 403
+    assert client_as("editor").post(ACTIONS + "change/").status_code == 403
 
 
 def test_a_preset_fills_the_queries_and_keeps_what_was_typed(
     cluster: Cluster, odd_server: OddServer, client_as: ClientAs
 ) -> None:
-    page = client_as("admin").post(PAGE + "change/", fields(odd_server, do="recording-rules", interval="300"))
+    page = client_as("admin").post(ACTIONS + "change/", fields(odd_server, do="recording-rules", interval="300"))
     text = page.content.decode()
     assert page.status_code == 200
     assert html.escape(PRESETS["recording-rules"].queries["node/memory/1d_max"]) in text
@@ -79,7 +80,7 @@ def test_a_test_shows_beside_each_query_what_it_found(
     cluster: Cluster, odd_server: OddServer, client_as: ClientAs
 ) -> None:
     answering(odd_server, GOOD)
-    page = client_as("admin").post(PAGE + "change/", fields(odd_server, do="test"))
+    page = client_as("admin").post(ACTIONS + "change/", fields(odd_server, do="test"))
     assert page.status_code == 200
     assert (page.context["test"].nodes, page.context["test"].workloads) == (3, 1)
     text = words(page)
@@ -94,7 +95,7 @@ def test_what_is_wrong_stands_beside_its_field(cluster: Cluster, odd_server: Odd
     admin = client_as("admin")
 
     def sent(do: str = "save", **changes: str) -> Any:
-        page = admin.post(PAGE + "change/", fields(odd_server, do=do, **changes))
+        page = admin.post(ACTIONS + "change/", fields(odd_server, do=do, **changes))
         assert page.status_code == 400
         assert not WatermarkSource.objects.exists()
         return page
@@ -126,10 +127,10 @@ def test_what_is_wrong_stands_beside_its_field(cluster: Cluster, odd_server: Odd
 def test_a_secret_is_not_sent_back(cluster: Cluster, odd_server: OddServer, client_as: ClientAs) -> None:
     answering(odd_server, GOOD)
     given = fields(odd_server, do="test", authentication="bearer", token="hunter2-token")
-    page = client_as("admin").post(PAGE + "change/", given)
+    page = client_as("admin").post(ACTIONS + "change/", given)
     assert page.status_code == 200
     assert "hunter2" not in page.content.decode()
-    assert client_as("admin").post(PAGE + "change/", given | {"do": "save"}).status_code == 302
+    assert client_as("admin").post(ACTIONS + "change/", given | {"do": "save"}).status_code == 302
     assert "hunter2" not in client_as("admin").get(PAGE).content.decode()
 
 
@@ -138,7 +139,7 @@ def test_saved_settings_are_collected_and_the_page_says_how_it_went(
 ) -> None:
     answering(odd_server, GOOD)
     admin = client_as("admin")
-    saved = admin.post(PAGE + "change/", fields(odd_server, do="save"), follow=True)
+    saved = admin.post(ACTIONS + "change/", fields(odd_server, do="save"), follow=True)
     assert levels(saved) == ["success"]
     source = services.run_claim(cluster_id=cluster.pk, now=1_700_000_040)
     assert source is not None
@@ -152,7 +153,7 @@ def test_saved_settings_are_collected_and_the_page_says_how_it_went(
     page = client_as("viewer").get(PAGE)
     text = words(page)
     assert "was not whole: Node CPU, average of 15 minutes: The query gives nothing" in text
-    assert "Figures that are missing keep their last good value, with its age." in text
+    assert "Missing values keep their last good value, with its age." in text
     [failed] = [row for row in page.context["rows"] if row["error"]]
     assert f"Not kept {failed['error']}" in text
     assert page.context["fresh"].stale
@@ -162,7 +163,7 @@ def test_a_failing_source_is_saved_when_the_box_says_so(
     cluster: Cluster, odd_server: OddServer, client_as: ClientAs
 ) -> None:
     odd_server.answer = lambda request: (503, {}, b"")
-    saved = client_as("admin").post(PAGE + "change/", fields(odd_server, do="save", force="on"))
+    saved = client_as("admin").post(ACTIONS + "change/", fields(odd_server, do="save", force="on"))
     assert saved.status_code == 302
     assert selectors.source_get(cluster).queries["node/cpu/15m"] == "cpu"
 
@@ -171,14 +172,14 @@ def test_collecting_can_be_asked_for_by_who_may_edit(
     cluster: Cluster, odd_server: OddServer, client_as: ClientAs
 ) -> None:
     answering(odd_server, GOOD)
-    client_as("admin").post(PAGE + "change/", fields(odd_server, do="save"))
-    page = client_as("editor").post(PAGE + "run/", follow=True)
+    client_as("admin").post(ACTIONS + "change/", fields(odd_server, do="save"))
+    page = client_as("editor").post(ACTIONS + "run/", follow=True)
     assert levels(page) == ["info"]
     assert AuditEntry.objects.filter(verb="watermarks.run-asked").count() == 1
 
 
 def test_a_kind_none_needs_nothing_else(cluster: Cluster, odd_server: OddServer, client_as: ClientAs) -> None:
     given = fields(odd_server, do="save", kind="none", address="") | {figure.field: "" for figure in FIGURES}
-    assert client_as("admin").post(PAGE + "change/", given).status_code == 302
+    assert client_as("admin").post(ACTIONS + "change/", given).status_code == 302
     assert selectors.source_get(cluster).kind == "none"
-    assert client_as("admin").get(PAGE.replace("metered", "missing")).status_code == 404
+    assert client_as("admin").post(ACTIONS.replace("metered", "missing") + "change/", given).status_code == 404

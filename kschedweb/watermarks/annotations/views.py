@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_POST
+from django.urls import reverse
+from django.utils.translation import gettext
+from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb.accounts.permissions import requires
-from kschedweb.accounts.roles import Action, may
+from kschedweb.accounts.roles import Action
+from kschedweb.clusters.scope import cluster_scope_of
 from kschedweb.clusters.selectors import cluster_get
 from kschedweb.clusters.services import CONNECTED
 from kschedweb.watermarks.annotations import selectors, services
@@ -28,17 +30,28 @@ PLACES_SHOWN = 20
 FAILURES_SHOWN = 20
 
 
+@require_safe
 @requires(Action.VIEW)
-def annotations_page(request: PageRequest, name: str) -> HttpResponse:
-    cluster = cluster_get(name)
-    if request.method == "POST":
-        if not may(request.user.role, Action.ADMINISTER):
-            raise PermissionDenied(f"Your role does not allow you to {Action.ADMINISTER.label}.")
-        form = AnnotatingForm(request.POST, instance=selectors.annotating_get(cluster))
-        if form.is_valid() and (answer := _save(request, cluster, form)):
-            return answer
-    else:
-        form = AnnotatingForm(instance=selectors.annotating_get(cluster))
+def annotations_page(request: PageRequest) -> HttpResponse:
+    """What is written and what was found in the cluster."""
+    cluster = cluster_scope_of(request).cluster
+    if cluster is None:
+        return render(request, "dashboard/nothing.html", {"noun": "annotations"})
+    return _page(request, cluster, AnnotatingForm(instance=selectors.annotating_get(cluster)))
+
+
+@require_POST
+@requires(Action.ADMINISTER)
+def change(request: PageRequest, cluster: str) -> HttpResponse:
+    """Save what is written."""
+    found = cluster_get(cluster)
+    form = AnnotatingForm(request.POST, instance=selectors.annotating_get(found))
+    if form.is_valid() and (answer := _save(request, found, form)):
+        return answer
+    return _page(request, found, form)
+
+
+def _page(request: PageRequest, cluster: Cluster, form: AnnotatingForm) -> HttpResponse:
     annotating = selectors.annotating_get(cluster)
     lint = selectors.lint_get(cluster, annotating.time_zone)
     context = {
@@ -62,16 +75,18 @@ def _save(request: PageRequest, cluster: Cluster, form: AnnotatingForm) -> HttpR
         add_errors(form, error)
         return None
     if job:
-        messages.success(request, "Saved. What was written is being taken away.")
+        messages.success(request, gettext("Saved. Annotations that were written are being removed."))
         return redirect("job", job.pk)
     messages.success(
         request,
-        "Saved. Figures are written after the next collection." if annotating.writes else "Saved. Nothing is written.",
+        gettext("Saved. Figures are written after the next collection.")
+        if annotating.writes
+        else gettext("Saved. Nothing is written."),
     )
-    return redirect("annotations", cluster.name)
+    return redirect(reverse("usage-annotations", query={"cluster": cluster.name}))
 
 
 @require_POST
 @requires(Action.ADMINISTER)
-def write(request: PageRequest, name: str) -> HttpResponse:
-    return redirect("job", services.write_start(user=request.user, cluster=cluster_get(name)).pk)
+def write(request: PageRequest, cluster: str) -> HttpResponse:
+    return redirect("job", services.write_start(user=request.user, cluster=cluster_get(cluster)).pk)

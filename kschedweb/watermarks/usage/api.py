@@ -19,6 +19,7 @@ from kschedweb.watermarks.selectors import freshness
 from kschedweb.watermarks.usage import charts, measures, selectors
 from kschedweb.watermarks.usage.forms import DEFAULT, RANGES, AskedForm, WorkloadForm, asked
 from kschedweb.web.errors import ApplicationError
+from kschedweb.web.languages import in_english
 from kschedweb.web.pagination import ListPagination
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def _parameter(name: str, description: str, enum: Any = None, type: Any = str) -
 
 
 RESOURCE = _parameter("resource", "Which resource.", ["cpu", "memory"])
-MEANINGS = ", ".join(f"`{key}` {WORDS[key]}" for key in NODE_STATISTICS)
+MEANINGS = ", ".join(f"`{key}` {in_english(WORDS[key])}" for key in NODE_STATISTICS)
 STATISTIC = _parameter("statistic", f"Which figure: {MEANINGS}.", NODE_STATISTICS)
 OF_WORKLOADS = _parameter("statistic", "Which figure.", WORKLOAD_STATISTICS)
 SEARCH = _parameter("search", "A part of the name.")
@@ -56,7 +57,7 @@ class TimedSerializer(serializers.Serializer[Any]):
     unit = serializers.CharField(help_text="`%` of allocatable; of a standard deviation `points`.")
     start = serializers.DateTimeField()
     end = serializers.DateTimeField()
-    origins = serializers.ListField(child=serializers.CharField(), help_text="Where the figures come from.")
+    origins = serializers.ListField(child=serializers.CharField(), help_text="Where the usage data comes from.")
     resolution = serializers.IntegerField(help_text="Seconds between samples, at least.")
 
 

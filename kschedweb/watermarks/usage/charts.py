@@ -1,18 +1,20 @@
-"""The charts of recorded use, each with a sentence and a table; charts.ts adds the theme's colours."""
+"""The charts of recorded use, each with a sentence and a table."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import numpy as np
+import plotly.graph_objects as go
+from django.utils.translation import gettext
 
 from kschedweb.watermarks.usage.measures import SHARES, Distribution, Floats, HeatmapRow, Skew
 from kschedweb.watermarks.usage.question import UsageQuery
-from kschedweb.web.figures import Chart
+from kschedweb.web.figures import ABOVE, Chart, figure, line_style
 
 if TYPE_CHECKING:
     from kschedweb.watermarks.usage.selectors import NodeUse
@@ -55,49 +57,47 @@ def skew_chart(asked: UsageQuery, names: Sequence[str], times: Sequence[float], 
     """
     at = [moment(time) for time in times]
     links = {clock: f"{address}&{urlencode({'at': clock.replace(' ', 'T')})}" for clock in at}
-    percent: list[tuple[str, Floats, dict[str, Any]]] = [
-        ("hottest node", skew.top, {}),
-        ("mean", skew.mean, {"line": {"dash": "dot"}}),
-        ("coldest node", skew.bottom, {}),
-    ]
-    apart: list[tuple[str, Floats, dict[str, Any]]] = [
-        ("skew (hottest − coldest)", skew.points, {}),
-        ("standard deviation", skew.deviation, {}),
-        ("coefficient of variation, %", skew.variation, {"line": {"dash": "dash"}}),
+    lines: list[tuple[str, str, Floats]] = [
+        ("y", gettext("hottest node"), skew.top),
+        ("y", "mean", skew.mean),
+        ("y", gettext("coldest node"), skew.bottom),
+        ("y2", "skew (hottest − coldest)", skew.points),
+        ("y2", gettext("standard deviation"), skew.deviation),
+        ("y2", gettext("coefficient of variation, %"), skew.variation),
     ]
     data = [
-        {
-            "type": "scatter",
-            "mode": "lines" if len(at) > 1 else "markers",
-            "name": name,
-            "x": at,
-            "y": numbers(values),
-            "yaxis": axis,
-            "hovertemplate": "%{y}",
-            **more,
-        }
-        for axis, group in (("y", percent), ("y2", apart))
-        for name, values, more in group
+        go.Scatter(
+            name=name,
+            x=at,
+            y=numbers(values),
+            yaxis=axis,
+            hovertemplate="%{y}",
+            **line_style(place, len(at)),
+        )
+        for place, (axis, name, values) in enumerate(lines)
     ]
     vertical = {"rangemode": "tozero", "automargin": True}
-    layout = {
-        "height": 480,
-        "hovermode": "x unified",
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
-        "xaxis": {**CLOCK, "anchor": "y2"},
-        "yaxis": {**vertical, "domain": [0.52, 1], "title": {"text": f"node, {asked.unit}"}},
-        "yaxis2": {**vertical, "domain": [0, 0.46], "title": {"text": "points, %"}},
-        "margin": {"t": 60, "b": 60},
-        "meta": {"links": links},
-    }
+    layout = go.Layout(
+        height=480,
+        hovermode="x unified",
+        legend=ABOVE,
+        xaxis={**CLOCK, "anchor": "y2"},
+        yaxis={**vertical, "domain": [0.52, 1], "title": {"text": gettext("node, %(unit)s") % {"unit": asked.unit}}},
+        yaxis2={**vertical, "domain": [0, 0.46], "title": {"text": "points, %"}},
+        margin={"t": 60, "b": 60},
+        meta={"links": links},
+    )
     head = [
-        "Time (UTC)", "Skew (points)", "Standard deviation (points)", "Coefficient of variation (%)",
-        f"Mean ({asked.unit})", "Hottest node", f"Hottest ({asked.unit})", "Coldest node", f"Coldest ({asked.unit})",
-        "Nodes",
+        gettext("Time (UTC)"), gettext("Skew (points)"), gettext("Standard deviation (points)"),
+        gettext("Coefficient of variation (%)"),
+        gettext("Mean (%(unit)s)") % {"unit": asked.unit},
+        gettext("Hottest node"), gettext("Hottest (%(unit)s)") % {"unit": asked.unit},
+        gettext("Coldest node"), gettext("Coldest (%(unit)s)") % {"unit": asked.unit},
+        gettext("Nodes"),
     ]  # fmt: skip
     rows = skew_rows(names, times, skew)
     kept = [rows[place] for place in thinned(len(rows), MOST_LINES)]
-    return Chart({"data": data, "layout": layout}, _skew_summary(skew), head, kept)
+    return Chart(figure(data, layout), _skew_summary(skew), head, kept)
 
 
 SKEW_HEAD = (
@@ -126,11 +126,16 @@ def skew_rows(names: Sequence[str], times: Sequence[float], skew: Skew) -> list[
 def _skew_summary(skew: Skew) -> str:
     points = skew.points[~np.isnan(skew.points)]
     if not points.size:
-        return "No node has a figure in this time."
-    return (
-        f"Over this time the skew was {points.mean():.0f} points on average, between {points.min():.0f} and "
-        f"{points.max():.0f}; the standard deviation {np.nanmean(skew.deviation):.0f} points."
-    )
+        return gettext("No node has usage data in this time.")
+    return gettext(
+        "Over this time the skew was %(mean)s points on average, between %(min)s and %(max)s; "
+        "the standard deviation %(nanmean)s points."
+    ) % {
+        "mean": f"{points.mean():.0f}",
+        "min": f"{points.min():.0f}",
+        "max": f"{points.max():.0f}",
+        "nanmean": f"{np.nanmean(skew.deviation):.0f}",
+    }
 
 
 def heatmap_chart(
@@ -140,33 +145,32 @@ def heatmap_chart(
     at = [moment(time) for time in times]
     grouped = any(row.last > row.first for row in rows)
     links = {row.label: f"{address}&{urlencode(_inside(row))}" for row in rows}
-    figure = {
-        "data": [
-            {
-                "type": "heatmap",
-                "x": at,
-                "y": [row.label for row in rows],
-                "z": [numbers(row.mean) for row in rows],
-                "hovertemplate": f"%{{y}}<br>%{{x}} UTC<br>%{{z}} {asked.unit}<extra></extra>",
-                "hoverongaps": False,
-                "colorscale": "Cividis",
-                "zmin": 0,
+    made = figure(
+        [
+            go.Heatmap(
+                x=at,
+                y=[row.label for row in rows],
+                z=[numbers(row.mean) for row in rows],
+                hovertemplate=f"%{{y}}<br>%{{x}} UTC<br>%{{z}} {asked.unit}<extra></extra>",
+                hoverongaps=False,
+                zmin=0,
                 **({} if asked.is_deviation else {"zmax": 100}),
-                "colorbar": {"title": {"text": asked.unit}, "thickness": 12},
-                "ygap": 1 if len(rows) <= 30 else 0,
-            }
+                colorbar={"title": {"text": asked.unit}, "thickness": 12},
+                ygap=1 if len(rows) <= 30 else 0,
+            )
         ],
-        "layout": {
-            "height": 120 + max(160, 12 * len(rows)),
-            "xaxis": {**CLOCK, "showgrid": False},
-            "yaxis": {"autorange": "reversed", "automargin": True, "type": "category", "showgrid": False},
-            "margin": {"b": 60},
-            "meta": {"links": links},
-        },
-    }
+        go.Layout(
+            height=120 + max(160, 12 * len(rows)),
+            xaxis={**CLOCK, "showgrid": False},
+            yaxis={"autorange": "reversed", "automargin": True, "type": "category", "showgrid": False},
+            margin={"b": 60},
+            meta={"links": links},
+        ),
+    )
     shown = thinned(len(times), MOST_TIMES)
     head = [
-        "Nodes" if grouped else "Node", f"Mean ({asked.unit})", f"Lowest ({asked.unit})", f"Highest ({asked.unit})",
+        gettext("Nodes") if grouped else gettext("Node"), gettext("Mean (%(unit)s)") % {"unit": asked.unit},
+        gettext("Lowest (%(unit)s)") % {"unit": asked.unit}, gettext("Highest (%(unit)s)") % {"unit": asked.unit},
         *[at[place] for place in shown],
     ]  # fmt: skip
     table: list[list[object]] = []
@@ -177,10 +181,16 @@ def heatmap_chart(
             [row.label, mean, number(row.low), number(row.high), *(number(row.mean[place]) for place in shown)]
         )
     count = sum(row.last - row.first + 1 for row in rows)
-    words = f"{count:,} of {total:,} nodes" if count < total else f"{total:,} nodes"
+    words = (
+        gettext("%(count)s of %(total)s nodes") % {"count": f"{count:,}", "total": f"{total:,}"}
+        if count < total
+        else gettext("%(total)s nodes") % {"total": f"{total:,}"}
+    )
     if grouped:
-        words += f" in {len(rows)} groups of neighbours in this order; a cell is the mean of its group"
-    return Chart(figure, f"{words}, {len(times)} times.", head, table)
+        words += gettext(" in %(rows)s groups of neighbours in this order; a cell is the mean of its group") % {
+            "rows": len(rows)
+        }
+    return Chart(made, gettext("%(words)s, %(times)s times.") % {"words": words, "times": len(times)}, head, table)
 
 
 def _inside(row: HeatmapRow) -> dict[str, str | int]:
@@ -193,49 +203,57 @@ def distribution_chart(asked: UsageQuery, found: Distribution) -> Chart:
     edges = found.edges.tolist()
     spans = [f"{low:.0f}–{high:.0f}" for low, high in pairwise(edges)]
     by_share = dict(zip(SHARES, found.quantiles.tolist(), strict=True))
-    figure = {
-        "data": [
-            {
-                "type": "bar",
-                "x": [(low + high) / 2 for low, high in pairwise(edges)],
-                "y": found.counts.tolist(),
-                "width": edges[1] - edges[0],
-                "customdata": [[span] for span in spans],
-                "hovertemplate": f"%{{customdata[0]}} {asked.unit}: %{{y}} nodes<extra></extra>",
-                "marker": {"line": {"width": 1}},
-            },
-            {
-                "type": "box",
-                "name": "",
-                "orientation": "h",
-                "yaxis": "y2",
-                "y": [0],
-                "lowerfence": [by_share[0]],
-                "q1": [by_share[25]],
-                "median": [by_share[50]],
-                "q3": [by_share[75]],
-                "upperfence": [by_share[100]],
-                "mean": [found.mean],
-                "hoverinfo": "x",
-            },
+    made = figure(
+        [
+            go.Bar(
+                x=[(low + high) / 2 for low, high in pairwise(edges)],
+                y=found.counts.tolist(),
+                width=edges[1] - edges[0],
+                customdata=[[span] for span in spans],
+                hovertemplate=f"%{{customdata[0]}} {asked.unit}: %{{y}} nodes<extra></extra>",
+                marker={"line": {"width": 1}},
+            ),
+            go.Box(
+                name="",
+                orientation="h",
+                yaxis="y2",
+                y=[0],
+                lowerfence=[by_share[0]],
+                q1=[by_share[25]],
+                median=[by_share[50]],
+                q3=[by_share[75]],
+                upperfence=[by_share[100]],
+                mean=[found.mean],
+                hoverinfo="x",
+            ),
         ],
-        "layout": {
-            "height": 340,
-            "showlegend": False,
-            "bargap": 0,
-            "xaxis": {"title": {"text": f"{asked.figure} ({asked.unit})"}, "range": [0, edges[-1]], "anchor": "y"},
-            "yaxis": {"title": {"text": "nodes"}, "domain": [0, 0.78], "automargin": True, "rangemode": "tozero"},
-            "yaxis2": {"domain": [0.84, 1], "visible": False},
-        },
+        go.Layout(
+            height=340,
+            showlegend=False,
+            bargap=0,
+            xaxis={"title": {"text": f"{asked.figure} ({asked.unit})"}, "range": [0, edges[-1]], "anchor": "y"},
+            yaxis={"title": {"text": "nodes"}, "domain": [0, 0.78], "automargin": True, "rangemode": "tozero"},
+            yaxis2={"domain": [0.84, 1], "visible": False},
+        ),
+    )
+    quantiles = ", ".join(
+        gettext("%(share)s %% of the nodes at or below %(by_share)s")
+        % {"share": share, "by_share": f"{by_share[share]:.0f}"}
+        for share in (25, 50, 75)
+    )
+    mean = gettext("Mean %(mean)s %(unit)s, standard deviation %(deviation)s points") % {
+        "mean": f"{found.mean:.0f}",
+        "unit": asked.unit,
+        "deviation": f"{found.deviation:.0f}",
     }
-    quantiles = ", ".join(f"{share} % of the nodes at or below {by_share[share]:.0f}" for share in (25, 50, 75))
-    mean = f"Mean {found.mean:.0f} {asked.unit}, standard deviation {found.deviation:.0f} points"
     summary = f"{mean}; {quantiles} {asked.unit}."
     share = 100 / found.known
     rows: list[list[object]] = [
         [span, count, round(count * share, 1)] for span, count in zip(spans, found.counts.tolist(), strict=True)
     ]
-    return Chart(figure, summary, [f"{asked.figure} ({asked.unit})", "Nodes", "Share of nodes (%)"], rows)
+    return Chart(
+        made, summary, [f"{asked.figure} ({asked.unit})", gettext("Nodes"), gettext("Share of nodes (%)")], rows
+    )
 
 
 def nodes_chart(asked: UsageQuery, uses: Sequence[NodeUse]) -> Chart | None:
@@ -246,42 +264,50 @@ def nodes_chart(asked: UsageQuery, uses: Sequence[NodeUse]) -> Chart | None:
     across = [round(use.requested_share, 1) for use in known]
     up = [round(use.used_share, 1) for use in known]
     end = max(100.0, *across, *up)
-    figure = {
-        "data": [
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "x": across,
-                "y": up,
-                "customdata": [[use.name] for use in known],
-                "hovertemplate": "%{customdata[0]}<br>requested %{x} %<br>used %{y} %<extra></extra>",
-                "marker": {"size": 7 if len(known) < 500 else 4, "opacity": 0.7},
-            },
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "x": [0, end],
-                "y": [0, end],
-                "hoverinfo": "skip",
-                "line": {"dash": "dot", "width": 1},
-            },
+    made = figure(
+        [
+            go.Scatter(
+                mode="markers",
+                x=across,
+                y=up,
+                customdata=[[use.name] for use in known],
+                hovertemplate="%{customdata[0]}<br>requested %{x} %<br>used %{y} %<extra></extra>",
+                marker={"size": 7 if len(known) < 500 else 4, "opacity": 0.7},
+            ),
+            go.Scatter(
+                mode="lines",
+                x=[0, end],
+                y=[0, end],
+                hoverinfo="skip",
+                line={"dash": "dot", "width": 1},
+            ),
         ],
-        "layout": {
-            "height": 400,
-            "showlegend": False,
-            "xaxis": {"title": {"text": f"{asked.resource_words} requested (% of allocatable)"}, "rangemode": "tozero"},
-            "yaxis": {
-                "title": {"text": f"{asked.resource_words} used (% of allocatable)"}, "rangemode": "tozero",
+        go.Layout(
+            height=400,
+            showlegend=False,
+            xaxis={
+                "title": {
+                    "text": gettext("%(resource_words)s requested (%% of allocatable)")
+                    % {"resource_words": asked.resource_words}
+                },
+                "rangemode": "tozero",
+            },
+            yaxis={
+                "title": {
+                    "text": gettext("%(resource_words)s used (%% of allocatable)")
+                    % {"resource_words": asked.resource_words}
+                },
+                "rangemode": "tozero",
                 "automargin": True,
             },
-        },
-    }  # fmt: skip
-    below = sum(use.unused > 0 for use in known)
-    summary = (
-        f"{below:,} of {len(known):,} nodes lie below the line: less is used than requested. "
-        "The table below has the same numbers."
+        ),
     )
-    return Chart(figure, summary, [], [])
+    below = sum(use.unused > 0 for use in known)
+    summary = gettext(
+        "%(below)s of %(known)s nodes lie below the line: less is used than requested. The table "
+        "below has the same numbers."
+    ) % {"below": f"{below:,}", "known": f"{len(known):,}"}
+    return Chart(made, summary, [], [])
 
 
 MOST_BARS = 20
@@ -295,34 +321,38 @@ def workloads_chart(asked: UsageQuery, uses: Sequence[NodeUse]) -> Chart | None:
     scale, unit = (1000, "cores") if asked.resource == "cpu" else (1 << 30, "GiB")
     places = list(range(len(known)))
     labels = [f"{use.parts[0]}/{use.parts[2]}" for use in known]
-    figure = {
-        "data": [
-            {
-                "type": "bar",
-                "orientation": "h",
-                "name": name,
-                "y": places,
-                "x": [round(amount / scale, 2) for amount in amounts],
-                "customdata": [[use.name] for use in known],
-                "hovertemplate": f"%{{customdata[0]}}<br>{name} %{{x}} {unit}<extra></extra>",
-            }
+    made = figure(
+        [
+            go.Bar(
+                orientation="h",
+                name=name,
+                y=places,
+                x=[round(amount / scale, 2) for amount in amounts],
+                customdata=[[use.name] for use in known],
+                hovertemplate=f"%{{customdata[0]}}<br>{name} %{{x}} {unit}<extra></extra>",
+            )
             for name, amounts in (
                 ("requested", [use.requested for use in known]),
                 ("used", [use.used for use in known]),
             )
         ],
-        "layout": {
-            "height": 110 + 28 * len(known),
-            "barmode": "group",
-            "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
-            "xaxis": {"title": {"text": f"{asked.resource_words} ({unit})"}, "rangemode": "tozero"},
-            "yaxis": {
+        go.Layout(
+            height=110 + 28 * len(known),
+            barmode="group",
+            legend=ABOVE,
+            xaxis={"title": {"text": f"{asked.resource_words} ({unit})"}, "rangemode": "tozero"},
+            yaxis={
                 "autorange": "reversed",
                 "automargin": True,
                 "tickvals": places,
                 "ticktext": [label if len(label) <= 26 else f"{label[:25]}…" for label in labels],
             },
-            "margin": {"t": 40},
-        },
-    }
-    return Chart(figure, f"The first {len(known)} of the table's order, which has the same numbers.", [], [])
+            margin={"t": 40},
+        ),
+    )
+    return Chart(
+        made,
+        gettext("The first %(known)s of the table's order, which has the same numbers.") % {"known": len(known)},
+        [],
+        [],
+    )

@@ -3,69 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django import forms
 from django.utils import timezone
+from django.utils.text import capfirst
+from django.utils.translation import gettext
 
 from kschedweb.watermarks.figures import NODE_STATISTICS, WORDS, WORKLOAD_STATISTICS
 from kschedweb.watermarks.usage.question import UsageQuery
+from kschedweb.web.moments import MomentField
+from kschedweb.web.translating import gettext_lazy as _
 
 RANGES = {"1h": 3600, "6h": 6 * 3600, "24h": 24 * 3600, "7d": 7 * 86_400}  # seconds
-RANGE_WORDS = {"1h": "1 hour", "6h": "6 hours", "24h": "24 hours", "7d": "7 days"}
-RESOURCES = {"cpu": "CPU", "memory": "Memory"}
-STATISTICS = {key: WORDS[key].capitalize() for key in NODE_STATISTICS}
-ORDERS = {"use": "Hottest first", "name": "By name"}
+RANGE_WORDS = {"1h": _("1 hour"), "6h": _("6 hours"), "24h": _("24 hours"), "7d": _("7 days")}
+RESOURCES = {"cpu": "CPU", "memory": _("Memory")}
+STATISTICS = {key: capfirst(WORDS[key]) for key in NODE_STATISTICS}
+ORDERS = {"use": _("Hottest first"), "name": _("By name")}
 DEFAULT = {"resource": "cpu", "statistic": "1h", "range": "24h", "order": "use"}
-EARLIEST, LATEST = datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
 LONGEST = 366 * 86_400  # seconds
 
 
 def _choice(choices: Mapping[str, str], label: str) -> forms.ChoiceField:
-    said = f"Choose one of {', '.join(choices)}."
+    said = gettext("Choose one of %(choices)s.") % {"choices": ", ".join(choices)}
     return forms.ChoiceField(
         choices=list(choices.items()), label=label, required=False, error_messages={"invalid_choice": said}
     )
 
 
-class _MomentField(forms.DateTimeField):
-    """A time in UTC; one with an offset is converted."""
-
-    default_error_messages = {
-        "invalid": "Write a date and a time, such as 2026-11-20T09:00 (UTC).",
-        "far": "Choose a time between 2000 and 2100.",
-    }
-
-    def to_python(self, value: Any) -> datetime | None:
-        moment = super().to_python(value)
-        if moment is None:
-            return None
-        if not EARLIEST <= moment < LATEST:
-            raise forms.ValidationError(self.error_messages["far"], code="far")
-        return moment.astimezone(UTC)
-
-
-def _moment(label: str) -> forms.DateTimeField:
-    return _MomentField(label=label, required=False)
-
-
 class AskedForm(forms.Form):
-    """The filters above every chart. All fields have defaults; times are in UTC."""
+    """The filters above every chart. All fields have defaults."""
 
-    resource = _choice(RESOURCES, "Resource")
-    statistic = _choice(STATISTICS, "Figure")
-    range = _choice(RANGE_WORDS, "Time")
-    to = _moment("To (UTC)")
-    at = _moment("At (UTC)")
-    order = _choice(ORDERS, "Order")
-    search = forms.CharField(label="Node name holds", required=False, max_length=253)
+    resource = _choice(RESOURCES, _("Resource"))
+    statistic = _choice(STATISTICS, _("Statistic"))
+    range = _choice(RANGE_WORDS, _("Time"))
+    to = MomentField(label=_("To"), until=True)
+    at = MomentField(label=_("At"))
+    order = _choice(ORDERS, _("Order"))
+    search = forms.CharField(label=_("Node name contains"), required=False, max_length=253)
     first = forms.IntegerField(required=False, min_value=1, max_value=1_000_000)
     last = forms.IntegerField(required=False, min_value=1, max_value=1_000_000)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["from"] = _moment("From (UTC)")  # a Python keyword, so not an attribute
+        self.fields["from"] = MomentField(label=gettext("From"))  # a Python keyword, so not an attribute
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
@@ -74,16 +56,16 @@ class AskedForm(forms.Form):
             end = timezone.now()
         if start and end:
             if start >= end:
-                self.add_error("to" if cleaned.get("to") else "from", "The time must end after it begins.")
+                self.add_error("to" if cleaned.get("to") else "from", gettext("The time must end after it begins."))
             elif (end - start).total_seconds() > LONGEST:
-                self.add_error("from", "At most 366 days are shown at once.")
+                self.add_error("from", gettext("At most 366 days are shown at once."))
         return cleaned
 
 
 class WorkloadForm(AskedForm):
     """The filters for workloads, which have fewer figures."""
 
-    statistic = _choice({key: STATISTICS[key] for key in WORKLOAD_STATISTICS}, "Figure")
+    statistic = _choice({key: STATISTICS[key] for key in WORKLOAD_STATISTICS}, _("Statistic"))
 
 
 def asked(form: AskedForm, now: datetime | None = None) -> UsageQuery:

@@ -140,7 +140,7 @@ def lines(names: Sequence[str], values: Floats, order: Ints, first: int, last: i
         block = values[:, columns]
         known = block[~np.isnan(block)]
         begin, end = int(part[0]) + 1, int(part[-1]) + 1
-        label = names[int(columns[0])] if begin == end else f"places {begin}–{end}"
+        label = names[int(columns[0])] if begin == end else f"places {begin:,} to {end:,}"
         low, high = (float(known.min()), float(known.max())) if known.size else (np.nan, np.nan)
         rows.append(HeatmapRow(label, begin, end, means(block, axis=1), low, high))
     return rows

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from django.utils.translation import gettext
+
 from kschedweb.watermarks.figures import RESOURCE_WORDS, WORDS
 
 
@@ -39,7 +41,7 @@ class UsageQuery:
     @property
     def unit(self) -> str:
         """The unit after a number."""
-        return "points" if self.is_deviation else "%"
+        return gettext("points") if self.is_deviation else "%"
 
     def ended_at(self, end: datetime) -> UsageQuery:
         """The query for a time of the same length that ends at ``end``."""

@@ -17,6 +17,7 @@ from kschedweb.watermarks.selectors import Freshness, Table
 from kschedweb.watermarks.usage import measures
 from kschedweb.watermarks.usage.measures import Floats
 from kschedweb.watermarks.usage.question import UsageQuery
+from kschedweb.web.translating import gettext_lazy as _
 
 STALE = 3  # intervals of the source
 POINTS = 300  # times of a chart; at most a row of samples each
@@ -243,7 +244,7 @@ def _newest(table: Table | None, asked: UsageQuery) -> dict[str, tuple[float, fl
 
 # Beside the requests, on other pages ----------------------------------------------------------------------------------
 
-ORIGINS = {"demo": "the demo's recording", "prometheus": "Prometheus"}
+ORIGINS = {"demo": _("the demo's recording"), "prometheus": "Prometheus"}
 PREFERRED = ("1h", "15m", "5m", "1d", "10m")  # the first that was collected is shown
 
 

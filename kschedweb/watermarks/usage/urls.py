@@ -5,11 +5,17 @@ from __future__ import annotations
 from django.urls import path
 
 from kschedweb.watermarks.usage import views
+from kschedweb.web.moved import moved
 
 urlpatterns = [
-    path("watermarks/", views.skew, name="watermarks"),
-    path("watermarks/heatmap/", views.heatmap, name="watermark-heatmap"),
-    path("watermarks/distribution/", views.distribution, name="watermark-distribution"),
-    path("watermarks/nodes/", views.nodes, name="watermark-nodes"),
-    path("watermarks/workloads/", views.workloads, name="watermark-workloads"),
+    path("usage/", views.skew, name="usage"),
+    path("usage/heatmap/", views.heatmap, name="usage-heatmap"),
+    path("usage/distribution/", views.distribution, name="usage-distribution"),
+    path("usage/nodes/", views.nodes, name="usage-nodes"),
+    path("usage/workloads/", views.workloads, name="usage-workloads"),
+    moved("watermarks/", "usage"),
+    moved("watermarks/heatmap/", "usage-heatmap"),
+    moved("watermarks/distribution/", "usage-distribution"),
+    moved("watermarks/nodes/", "usage-nodes"),
+    moved("watermarks/workloads/", "usage-workloads"),
 ]

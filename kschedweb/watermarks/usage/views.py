@@ -13,6 +13,7 @@ from django.core.paginator import Paginator
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from kschedweb.accounts.permissions import requires
@@ -37,7 +38,7 @@ PAGE_SIZE = 50
 MOST = 8  # hottest and coldest nodes in a table
 SINGLE, GROUPS = 100, 50  # rows of the heatmap: at most this many single nodes, or else groups
 # parameters that these pages and their filter form keep
-SHARED = ("cluster", "policy", "resource", "statistic", "range", "from", "to", "search")
+SHARED = ("cluster", "policy", "resource", "statistic", "range", "from", "to", "zone", "search")
 KEPT = ("policy", "range", "ordering", "namespace")
 
 
@@ -89,7 +90,7 @@ def _page(request: HttpRequest, form_class: type[AskedForm] = AskedForm) -> Page
     """The state of a page, or the page that says why there is nothing to show yet."""
     scope = cluster_scope_of(request)
     if scope.cluster is None:
-        return render(request, "dashboard/nothing.html", {"noun": "watermarks"})
+        return render(request, "dashboard/nothing.html", {"noun": "usage"})
     form = form_class(request.GET)
     found = Page(
         request, scope.cluster, scope.snapshot, form, asked(form), freshness(scope.cluster, timezone.now().timestamp())
@@ -112,12 +113,12 @@ def skew(request: HttpRequest) -> HttpResponseBase:
         return export(form, page.name("skew"), charts.SKEW_HEAD, rows)
     context: dict[str, Any] = {"seen": found, "now": None}
     if found.last is not None:
-        link = page.address("watermark-distribution")
+        link = page.address("usage-distribution")
         hottest, coldest = measures.extremes(found.names, found.values, found.last, MOST)
         context |= {
             "chart": charts.skew_chart(found.asked, found.names, found.times.tolist(), found.skew, link),
             "now": _now(found, found.last),
-            "extremes": (("Hottest nodes", hottest), ("Coldest nodes", coldest)),
+            "extremes": ((gettext("Hottest nodes"), hottest), (gettext("Coldest nodes"), coldest)),
         }
     return page.render("watermarks/usage/skew.html", context)
 
@@ -159,7 +160,7 @@ def heatmap(request: HttpRequest) -> HttpResponseBase:
     if found.last is not None:
         most = SINGLE if last - first < SINGLE else GROUPS
         rows = measures.lines(found.names, found.values, order, first, last, most)
-        link = page.address("watermark-heatmap")
+        link = page.address("usage-heatmap")
         chart = charts.heatmap_chart(found.asked, found.times.tolist(), rows, len(order), link)
         context |= {
             "chart": chart,
@@ -250,6 +251,7 @@ def _uses(request: HttpRequest, what: str) -> HttpResponseBase:
     chart = charts.nodes_chart if what == "nodes" else charts.workloads_chart
     context = {
         "what": what,
+        "listing": f"usage-{what}",
         "page": Paginator(found, PAGE_SIZE).get_page(request.GET.get("page")),
         "total": selectors.total(found),
         "chart": chart(page.asked, found),

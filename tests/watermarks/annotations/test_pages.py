@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.django_db
 
-PAGE, REST = "/clusters/metered/annotations/", "/api/v1/clusters/metered/annotations/"
+PAGE, ACTIONS = "/usage/annotations/?cluster=metered", "/usage/annotations/metered/"
+REST = "/api/v1/clusters/metered/annotations/"
 FORM = {"time_zone": "UTC", "rate": "10", "renew": "300"}
 
 
@@ -64,14 +65,14 @@ def test_findings_are_on_the_page_and_over_rest(client_as: ClientAs, api_as: Api
 
 def test_the_page_of_the_source_says_that_there_are_findings(client_as: ClientAs) -> None:
     stored(objects=in_the_wrong_zone())
-    page = client_as("viewer").get("/clusters/metered/figures/")
+    page = client_as("viewer").get("/usage/source/?cluster=metered")
     assert "1 finding" in [one.text for one in elements(page, ".facts .badge.amber")]
     assert elements(page, f".facts a[href={PAGE}]")
 
 
 def test_the_time_zone_is_set_and_the_texts_are_read_in_it(client_as: ClientAs, api_as: ApiAs) -> None:
     stored(objects=in_the_wrong_zone())
-    answer = client_as("admin").post(PAGE, FORM, follow=True)
+    answer = client_as("admin").post(ACTIONS + "change/", FORM, follow=True)
     assert levels(answer) == ["success"]
     assert not answer.context["annotating"].writes
     assert (answer.context["lint"].crane, answer.context["lint"].findings) == (30, ())
@@ -79,10 +80,10 @@ def test_the_time_zone_is_set_and_the_texts_are_read_in_it(client_as: ClientAs, 
 
 
 def test_what_is_refused_stands_beside_its_field(client_as: ClientAs, api_as: ApiAs, cluster: Cluster) -> None:
-    answer = client_as("admin").post(PAGE, {**FORM, "own": "on", "rate": "0", "time_zone": "Mars"})
+    answer = client_as("admin").post(ACTIONS + "change/", {**FORM, "own": "on", "rate": "0", "time_zone": "Mars"})
     assert answer.status_code == 400
     assert {one["id"] for one in elements(answer, ".field-error")} == {"id_rate-error", "id_time_zone-error"}
-    answer = client_as("admin").post(PAGE, {**FORM, "own": "on"})
+    answer = client_as("admin").post(ACTIONS + "change/", {**FORM, "own": "on"})
     [error] = elements(answer, "#id_own-error")
     assert "is not connected: there is nothing to write to" in error.text
     rest = api_as("admin").patch(REST, {"own": True})
@@ -94,8 +95,8 @@ def test_what_is_refused_stands_beside_its_field(client_as: ClientAs, api_as: Ap
 
 def test_only_an_admin_changes_anything(client_as: ClientAs, api_as: ApiAs, cluster: Cluster) -> None:
     for role in ("viewer", "editor", "approver"):
-        assert client_as(role).post(PAGE, FORM).status_code == 403
-        assert client_as(role).post(f"{PAGE}write/").status_code == 403
+        assert client_as(role).post(ACTIONS + "change/", FORM).status_code == 403
+        assert client_as(role).post(f"{ACTIONS}write/").status_code == 403
         assert api_as(role).patch(REST, {"time_zone": "UTC"}).status_code == 403
         assert api_as(role).post(f"{REST}write/").status_code == 403
     assert api_as("admin").patch(REST, {"time_zone": "UTC"}).json()["time_zone"] == "UTC"
@@ -121,8 +122,8 @@ def test_the_last_run_is_shown_with_what_failed(client_as: ClientAs, api_as: Api
     page = client_as("admin").get(PAGE)
     assert "Node &lt;b&gt;a&lt;/b&gt;" in html_of(page)
     assert page.context["missing"] == ["deployments"]
-    assert "The credentials may not patch deployments: nothing is written there." in html_of(page)
-    assert elements(page, f"form[action={PAGE}write/]")
+    assert "The credentials are not allowed to patch deployments: nothing is written there." in html_of(page)
+    assert elements(page, f"form[action={ACTIONS}write/]")
     assert page.context["older"]
     assert elements(page, "#main form[action=/clusters/metered/refresh/]")
     assert api_as("viewer").get(REST).json()["outcome"] == outcome

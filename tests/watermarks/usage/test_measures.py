@@ -97,7 +97,7 @@ def test_the_hottest_node_comes_first_and_one_without_figures_last() -> None:
 def test_a_line_of_one_node_has_its_name_and_a_line_of_several_their_places() -> None:
     values = np.array([[1.0, 2.0, 3.0]])
     order = measures.ordered(["a", "b", "c"], measures.means(values))
-    assert [row.label for row in measures.lines(["a", "b", "c"], values, order, 1, 3, 2)] == ["places 1–2", "a"]
+    assert [row.label for row in measures.lines(["a", "b", "c"], values, order, 1, 3, 2)] == ["places 1 to 2", "a"]
     assert [row.label for row in measures.lines(["a", "b", "c"], values, order, 2, 9, 5)] == ["b", "a"]
 
 

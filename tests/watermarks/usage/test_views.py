@@ -36,31 +36,30 @@ def heading(response: Any) -> str:
 
 @pytest.mark.parametrize("path", PAGES)
 def test_without_a_cluster_a_page_teaches_how_to_start(viewer: Client, path: str) -> None:
-    assert elements(viewer.get(f"/watermarks/{path}"), ".empty a[href=/clusters/connect/]")
+    assert elements(viewer.get(f"/usage/{path}"), ".empty a[href=/clusters/connect/]")
 
 
 @pytest.mark.parametrize("path", PAGES)
 def test_without_figures_a_page_says_where_they_would_come_from(viewer: Client, path: str, db: None) -> None:
     stored()
-    page = viewer.get(f"/watermarks/{path}?cluster=metered")
-    assert elements(page, ".empty a[href=/clusters/metered/figures/]")
+    page = viewer.get(f"/usage/{path}?cluster=metered")
+    assert elements(page, ".empty a[href=/usage/source/?cluster=metered]")
     assert page.context["freshness"].kind == "none"
 
 
 def test_the_title_says_how_far_apart_nodes_are_and_which(viewer: Client, measured: Cluster) -> None:
-    assert heading(viewer.get("/watermarks/?cluster=metered")) == (
-        "Node skew is 41 points: node-b at 66 %, node-c at 25 %"
-    )
-    assert heading(viewer.get("/watermarks/?cluster=metered&statistic=15m&search=NODE-A")) == (
+    assert heading(viewer.get("/usage/?cluster=metered")) == ("Node skew is 41 points: node-b at 66 %, node-c at 25 %")
+    assert heading(viewer.get("/usage/?cluster=metered&statistic=15m&search=NODE-A")) == (
         "Node skew is 0 points: node-a at 58 %"
     )
 
 
 def test_the_address_says_which_time_is_shown(viewer: Client, measured: Cluster) -> None:
-    response = viewer.get("/watermarks/", {"cluster": "metered", "from": "2026-11-21T08:00", "to": "2026-11-21T08:30"})
+    response = viewer.get("/usage/", {"cluster": "metered", "from": "2026-11-21T08:00", "to": "2026-11-21T08:30"})
     assert heading(response) == "Node skew is 50 points: node-a at 75 %, node-c at 25 %"
-    assert "2026-11-21 08:00 to 2026-11-21 08:30 UTC" in text(response)
-    hour = viewer.get("/watermarks/", {"cluster": "metered", "range": "1h", "format": "json"}).json()
+    assert ">2026-11-21 08:00 UTC</time> to" in text(response)
+    assert ">2026-11-21 08:30 UTC</time>" in text(response)
+    hour = viewer.get("/usage/", {"cluster": "metered", "range": "1h", "format": "json"}).json()
     assert hour["count"] == 12
     assert hour["items"][-1] == {
         "time": "2026-11-21 10:00", "skew": 41.0, "standard_deviation": 17.6, "coefficient_of_variation": 35.7,
@@ -84,7 +83,7 @@ def test_the_address_says_which_time_is_shown(viewer: Client, measured: Cluster)
 def test_a_wrong_filter_is_said_beside_its_field_and_the_page_still_shows_something(
     viewer: Client, measured: Cluster, asked: dict[str, str], said: str
 ) -> None:
-    response = viewer.get("/watermarks/distribution/", {"cluster": "metered", **asked})
+    response = viewer.get("/usage/distribution/", {"cluster": "metered", **asked})
     [errors] = response.context["form"].errors.values()
     assert said in " ".join(errors)
     assert elements(response, ".field-error")
@@ -101,7 +100,7 @@ NAMES = ("resource", "statistic", "range", "from", "to", "at", "first", "search"
 def test_no_odd_address_breaks_a_page(viewer: Client, measured: Cluster, path: str) -> None:
     """Each odd value of each name on one of the pages, and in the full tier on all of them."""
     for name, value in list(product(NAMES, ODD))[0 if NIGHTLY else PAGES.index(path) :: 1 if NIGHTLY else len(PAGES)]:
-        answer = viewer.get(f"/watermarks/{path}", {"cluster": "metered", name: value})
+        answer = viewer.get(f"/usage/{path}", {"cluster": "metered", name: value})
         assert answer.status_code == 200, (name, value)
 
 
@@ -110,9 +109,9 @@ def test_where_nothing_is_recent_the_last_figures_are_shown_and_their_age_said(
 ) -> None:
     from datetime import UTC, datetime
 
-    before = viewer.get("/watermarks/", {"cluster": "metered"})
+    before = viewer.get("/usage/", {"cluster": "metered"})
     monkeypatch.setattr("django.utils.timezone.now", lambda: datetime(2026, 11, 24, 10, tzinfo=UTC))
-    response = viewer.get("/watermarks/", {"cluster": "metered"})
+    response = viewer.get("/usage/", {"cluster": "metered"})
     assert heading(response).startswith("Node skew is 41 points")
     assert response.context["seen"].late
     assert not before.context["seen"].late
@@ -122,13 +121,13 @@ def test_where_nothing_is_recent_the_last_figures_are_shown_and_their_age_said(
 
 
 def test_the_heatmap_shows_every_node_and_its_csv_every_time(viewer: Client, measured: Cluster) -> None:
-    response = viewer.get("/watermarks/heatmap/?cluster=metered")
+    response = viewer.get("/usage/heatmap/?cluster=metered")
     assert heading(response) == "node-a was hottest with 69 % on average, node-c coldest with 25 %"
     figure = response.context["chart"].figure
     go.Figure(figure)
     assert figure["data"][0]["y"] == ["node-a", "node-b", "node-c"]
-    assert figure["data"][0]["colorscale"] == "Cividis"
-    table = lines(viewer.get("/watermarks/heatmap/?cluster=metered&format=csv&order=name"))
+    assert "colorscale" not in figure["data"][0]  # the theme has it
+    table = lines(viewer.get("/usage/heatmap/?cluster=metered&format=csv&order=name"))
     assert [row["node"] for row in table] == ["node-a", "node-b", "node-c"]
     assert len(table[0]) == 25
     assert table[2]["2026-11-21 10:00"] == "25.0"
@@ -141,35 +140,35 @@ def test_a_heatmap_of_many_nodes_is_grouped_and_every_group_opens(viewer: Client
     names = [f"node-{number:05d}" for number in range(430)]
     stored("large", [node(name) for name in names])
     record("large", names, 1, clock)
-    response = viewer.get("/watermarks/heatmap/?cluster=large")
+    response = viewer.get("/usage/heatmap/?cluster=large")
     rows = response.context["rows"]
     assert len(rows) == 50
-    assert rows[0].label == "places 1–9"
+    assert rows[0].label == "places 1 to 9"
     assert any(one["href"].endswith("first=1&last=9") for one in elements(response, "#main a"))
-    opened = viewer.get("/watermarks/heatmap/?cluster=large&first=1&last=9")
+    opened = viewer.get("/usage/heatmap/?cluster=large&first=1&last=9")
     assert [row.label for row in opened.context["rows"]] == names[:9]
     assert elements(opened, "#main a[href=?cluster=large]")
-    assert len(lines(viewer.get("/watermarks/heatmap/?cluster=large&format=csv"))) == 430
+    assert len(lines(viewer.get("/usage/heatmap/?cluster=large&format=csv"))) == 430
 
 
 def test_the_distribution_is_that_of_the_chosen_time_and_leads_to_its_neighbours(
     viewer: Client, measured: Cluster
 ) -> None:
     at = {"cluster": "metered", "at": "2026-11-21T09:02"}
-    response = viewer.get("/watermarks/distribution/", at)
-    assert heading(response).startswith("At 09:00 UTC half of 3 nodes lay at or below")
+    response = viewer.get("/usage/distribution/", at)
+    assert heading(response).startswith("At 2026-11-21 09:00 UTC half of 3 nodes lay at or below")
     for rel, time in (("prev", "08%3A55"), ("next", "09%3A05")):
         [link] = elements(response, f"#main a[rel={rel}]")
         assert f"at=2026-11-21T{time}" in link["href"]
     go.Figure(response.context["chart"].figure)
     assert sum(row[1] for row in response.context["chart"].rows) == 3
-    assert lines(viewer.get("/watermarks/distribution/", at | {"format": "csv"}))[2] == {
+    assert lines(viewer.get("/usage/distribution/", at | {"format": "csv"}))[2] == {
         "node": "node-c", "value": "25.0", "time": "2026-11-21 09:00",
     }  # fmt: skip
 
 
 def test_nodes_show_what_is_requested_of_them_beside_what_they_use(viewer: Client, measured: Cluster) -> None:
-    response = viewer.get("/watermarks/nodes/?cluster=metered")
+    response = viewer.get("/usage/nodes/?cluster=metered")
     # All seven pods are on node-a, which has 2 cores and uses 57 % of them.
     uses = {use.name: use for use in response.context["page"]}
     assert uses["node-a"].requested == 3500
@@ -178,12 +177,12 @@ def test_nodes_show_what_is_requested_of_them_beside_what_they_use(viewer: Clien
     assert uses["node-b"].ratio == 0
     assert [use.name for use in response.context["page"]] == ["node-a", "node-c", "node-b"]
     go.Figure(response.context["chart"].figure)
-    rising = viewer.get("/watermarks/nodes/?cluster=metered&ordering=used_share")
+    rising = viewer.get("/usage/nodes/?cluster=metered&ordering=used_share")
     assert [use.name for use in rising.context["page"]] == ["node-c", "node-a", "node-b"]
 
 
 def test_workloads_show_who_asks_for_much_and_uses_little(viewer: Client, measured: Cluster) -> None:
-    response = viewer.get("/watermarks/workloads/?cluster=metered&ordering=-ratio")
+    response = viewer.get("/usage/workloads/?cluster=metered&ordering=-ratio")
     uses = list(response.context["page"])
     # Two pods request half a core each and use an eighth; what was not measured comes last.
     assert (uses[0].name, uses[0].requested, uses[0].used, uses[0].ratio) == ("shop/Deployment/web", 1000, 250, 4)
@@ -191,15 +190,15 @@ def test_workloads_show_who_asks_for_much_and_uses_little(viewer: Client, measur
     assert [use.known for use in uses] == [True, True, False, False]
     assert heading(response) == "shop/Deployment/web leaves most unused: 750m CPU of 1 CPU requested"
     go.Figure(response.context["chart"].figure)
-    memory = lines(viewer.get("/watermarks/workloads/?cluster=metered&resource=memory&format=csv"))
+    memory = lines(viewer.get("/usage/workloads/?cluster=metered&resource=memory&format=csv"))
     assert memory[0]["name"] == "shop/Deployment/web"
     assert (memory[0]["requested"], memory[0]["used"]) == ("2147483648.0", "268435456.0")
-    assert not viewer.get("/watermarks/workloads/?cluster=metered&namespace=bank").context["page"].object_list
+    assert not viewer.get("/usage/workloads/?cluster=metered&namespace=bank").context["page"].object_list
 
 
 def test_the_overview_and_the_nodes_show_use_beside_requests(viewer: Client, measured: Cluster) -> None:
     overview = viewer.get("/?cluster=metered")
-    [skew] = elements(overview, ".stat[href=/watermarks/?cluster=metered&statistic=1h] b")
+    [skew] = elements(overview, ".stat[href=/usage/?cluster=metered&statistic=1h] b")
     assert skew.text == "41"
     # 2 cores at 57 %, 4 at 66 % and 4 at 25 %.
     assert overview.context["zones"][0]["cpu_used"] == pytest.approx(47.8)
@@ -210,7 +209,7 @@ def test_the_overview_and_the_nodes_show_use_beside_requests(viewer: Client, mea
 
 
 def test_every_chart_has_the_same_numbers_as_a_table(viewer: Client, measured: Cluster) -> None:
-    chart = viewer.get("/watermarks/?cluster=metered").context["chart"]
+    chart = viewer.get("/usage/?cluster=metered").context["chart"]
     go.Figure(chart.figure)
     assert len(chart.rows) == 24
     drawn = {trace["name"]: trace["y"] for trace in chart.figure["data"]}
