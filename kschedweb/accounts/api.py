@@ -218,6 +218,41 @@ class UserTokenDetail(APIView):
         return Response(status=204)
 
 
+class DisplaySerializer(serializers.ModelSerializer[User]):
+    """How pages look to you."""
+
+    time_zone = serializers.CharField(
+        max_length=64, allow_blank=True, required=False, help_text="Such as `Asia/Tokyo`. Empty: as the browser says."
+    )
+
+    language = serializers.CharField(
+        max_length=16,
+        allow_blank=True,
+        required=False,
+        help_text="`en`, `zh-hans` or `ja`. Empty: the browser's.",
+    )
+
+    class Meta:
+        model = User
+        fields = ("time_zone", "language", "density")
+
+
+class Display(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(responses=DisplaySerializer)
+    def get(self, request: ApiRequest) -> Response:
+        """Your time zone, your language, and the density of tables."""
+        return Response(DisplaySerializer(request.user).data)
+
+    @extend_schema(request=DisplaySerializer, responses=DisplaySerializer)
+    def patch(self, request: ApiRequest) -> Response:
+        """Change your time zone, your language, or the density of tables."""
+        asked = DisplaySerializer(data=request.data, partial=True)
+        asked.is_valid(raise_exception=True)
+        return Response(DisplaySerializer(services.user_display(user=request.user, **asked.validated_data)).data)
+
+
 class AuditSerializer(serializers.ModelSerializer[AuditEntry]):
     details = serializers.DictField(read_only=True)
 
@@ -244,5 +279,6 @@ urlpatterns = [
     path("users/<str:username>/password/", UserPassword.as_view(), name="user-password"),
     path("users/<str:username>/tokens/", UserTokenList.as_view(), name="user-tokens"),
     path("users/<str:username>/tokens/<int:id>/", UserTokenDetail.as_view(), name="user-token"),
+    path("display/", Display.as_view(), name="display"),
     path("audit/", AuditList.as_view(), name="audit"),
 ]

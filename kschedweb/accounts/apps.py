@@ -2,9 +2,11 @@ from __future__ import annotations
 
 from django.apps import AppConfig
 
-from kschedweb.web import navigation
-from kschedweb.web.navigation import Entry
+from kschedweb.web import actions, navigation
+from kschedweb.web.actions import PaletteAction
+from kschedweb.web.navigation import Entry, Group
 from kschedweb.web.retention import RetentionRule, register
+from kschedweb.web.translating import gettext_lazy as _
 
 
 class AccountsConfig(AppConfig):
@@ -15,13 +17,18 @@ class AccountsConfig(AppConfig):
         from kschedweb.accounts import addresses, sessions  # noqa: F401  their receivers
         from kschedweb.accounts.roles import Action
 
-        navigation.register(
-            navigation.ACCOUNT,
-            Entry("Settings", "settings", "settings", 10),
-            Entry("Tokens", "key-round", "tokens", 20),
-            Entry("People", "users", "people", 30, action=Action.ADMINISTER),
-            Entry("Audit", "scroll-text", "audit", 40, action=Action.ADMINISTER),
+        actions.register(
+            PaletteAction(_("Create a token"), "key-round", "tokens", "api rest key"),
+            PaletteAction(_("Your saved views of lists"), "bookmark", "views", "filter columns"),
+            PaletteAction(_("Set time zone and density"), "settings", "settings", "display utc compact"),
         )
+        navigation.register(
+            Group.ADMIN,
+            Entry(_("People"), "users", "people", 20, frozenset({"person-tokens"}), action=Action.ADMINISTER),
+            Entry(_("Tokens"), "key-round", "tokens", 30),
+            Entry(_("Audit"), "scroll-text", "audit", 40, action=Action.ADMINISTER),
+        )
+        navigation.register(Group.ACCOUNT, Entry(_("Settings"), "settings", "settings", 10))
         register(
             RetentionRule("accounts.AuditEntry", "at", "audit"),
             RetentionRule("sessions.Session", "expire_date"),

@@ -10,7 +10,7 @@ from django_filters.widgets import BooleanWidget
 from kschedweb.accounts.audit import KINDS
 from kschedweb.accounts.models import AuditEntry, User
 from kschedweb.accounts.roles import Role
-from kschedweb.web.filtering import DayFilter, GrowingFilterSet
+from kschedweb.web.filtering import GrowingFilterSet, MomentFilter
 
 STATE = BooleanWidget()
 STATE.choices = [("", "Any"), ("true", "Active"), ("false", "Deactivated")]
@@ -21,11 +21,11 @@ class AuditFilter(GrowingFilterSet):
     kind = filters.ChoiceFilter(method="of_area", choices=list(KINDS.items()), label="Kind", empty_label="Any kind")
     actor = filters.CharFilter(field_name="actor_name", method="exactly", label="Who")
     verb = filters.CharFilter(method="done", label="What")
-    object_type = filters.CharFilter(method="of_kind", label="Kind of thing")
-    object_name = filters.CharFilter(method="exactly", label="Name of thing")
+    object_type = filters.CharFilter(method="of_kind", label="Object type")
+    object_name = filters.CharFilter(method="exactly", label="Object name")
     address = filters.CharFilter(lookup_expr="iexact", label="Address")
-    since = DayFilter(field_name="at", label="From")
-    until = DayFilter(field_name="at", label="To", until=True)
+    since = MomentFilter(field_name="at", label="From")
+    until = MomentFilter(field_name="at", label="To", until=True)
 
     indexed = ("object_name", "actor", "verb", "object_type")
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.conf import settings
 from django.contrib.auth import authenticate
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.contrib.auth.validators import UnicodeUsernameValidator
 
 from kschedweb.accounts.lockout import turn
+from kschedweb.accounts.models import Density
 from kschedweb.accounts.roles import Action, Role, may
 from kschedweb.accounts.services import MAX_TOKEN_DAYS
+from kschedweb.web.moments import zone_names
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, QueryDict
@@ -46,8 +50,23 @@ class PasswordForm(PasswordChangeForm):  # type: ignore[type-arg]
         super().clean()
         cleaned = self.cleaned_data
         if cleaned.get("new_password1") and cleaned["new_password1"] == cleaned.get("old_password"):
-            self.add_error("new_password1", "Choose another password than the one you have.")
+            self.add_error("new_password1", _("Choose another password than the one you have."))
         return cleaned
+
+
+class DisplayForm(forms.Form):
+    """How pages look to a person."""
+
+    language = forms.ChoiceField(label=_("Language"), required=False)
+    time_zone = forms.ChoiceField(label=_("Time zone"), required=False, help_text=_("UTC always shows beside it."))
+    density = forms.ChoiceField(choices=Density.choices, label=_("Rows of tables"), required=False)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        browsers = ("", _("As the browser says"))
+        zones = ((name, name) for name in sorted(zone_names()))
+        self.fields["time_zone"].choices = [browsers, *zones]  # type: ignore[attr-defined]
+        self.fields["language"].choices = [browsers, *settings.LANGUAGES]  # type: ignore[attr-defined]
 
 
 class TokenForm(forms.Form):

@@ -10,6 +10,15 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from kschedweb.accounts.roles import Action, Role, scope_allows
+from kschedweb.web.translating import gettext_lazy as _
+
+
+class Density(models.TextChoices):
+    """How much room rows of tables take."""
+
+    AS_DESIGNED = "", _("As designed")
+    COMFORTABLE = "comfortable", _("Comfortable")
+    COMPACT = "compact", _("Compact")
 
 
 class User(AbstractUser):
@@ -18,6 +27,9 @@ class User(AbstractUser):
     role = models.CharField(max_length=16, choices=Role.choices, default=Role.VIEWER)
     must_change_password = models.BooleanField(default=False)  # it is a temporary one that an admin has seen
     session_epoch = models.PositiveIntegerField(default=0)  # sessions of an earlier epoch are over
+    time_zone = models.CharField(max_length=64, blank=True, default="", db_default="")  # "": the browser's
+    language = models.CharField(max_length=16, blank=True, default="", db_default="")  # "": the browser's
+    density = models.CharField(max_length=16, blank=True, default="", db_default="", choices=Density.choices)
 
     class Meta:
         ordering = ("username", "id")

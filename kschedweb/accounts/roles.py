@@ -6,6 +6,8 @@ from typing import Any, Protocol
 
 from django.db import models
 
+from kschedweb.web.translating import gettext_lazy as _
+
 
 class Made(Protocol):
     """A row that says who made it."""
@@ -31,10 +33,10 @@ class Action(models.TextChoices):
 
 
 class Role(models.TextChoices):
-    VIEWER = "viewer", "Viewer"
-    EDITOR = "editor", "Editor"
-    APPROVER = "approver", "Approver"
-    ADMIN = "admin", "Admin"
+    VIEWER = "viewer", _("Viewer")
+    EDITOR = "editor", _("Editor")
+    APPROVER = "approver", _("Approver")
+    ADMIN = "admin", _("Admin")
 
 
 ALLOWED: dict[str, frozenset[str]] = {

@@ -6,15 +6,18 @@ import secrets
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from django.conf import settings
 from django.contrib.auth.password_validation import validate_password
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
 from kschedweb.accounts import audit, tokens
-from kschedweb.accounts.models import Token, User
+from kschedweb.accounts.models import Density, Token, User
 from kschedweb.accounts.roles import Role, may
 from kschedweb.web.errors import ApplicationError, Conflict
+from kschedweb.web.languages import known
+from kschedweb.web.moments import zone_names
 from kschedweb.web.saving import conflict_where
 
 if TYPE_CHECKING:
@@ -118,6 +121,28 @@ def _revoke_tokens(actor: User | None, user: User) -> None:
     """A person who is to be kept out, or who may not be who logs in, keeps no other way in."""
     for token in Token.objects.filter(user=user, revoked_at=None, expires_at__gt=timezone.now()):
         token_revoke(actor=actor, token=token)
+
+
+def user_display(
+    *, user: User, time_zone: str | None = None, language: str | None = None, density: str | None = None
+) -> User:
+    """How pages look to ``user``; ``None`` leaves a part as it is. Only they see it, so the trail does not have it."""
+    if time_zone and time_zone not in zone_names():
+        raise ApplicationError.at(
+            "time_zone", f"There is no time zone {time_zone[:64]}. Choose one such as Asia/Tokyo."
+        )
+    if language and not known(language):
+        codes = ", ".join(code for code, _ in settings.LANGUAGES)
+        raise ApplicationError.at("language", f"Choose one of {codes}, or leave it out.")
+    if density is not None and density not in Density.values:
+        raise ApplicationError.at(
+            "density", f"Choose one of {', '.join(filter(None, Density.values))}, or leave it out."
+        )
+    user.time_zone = user.time_zone if time_zone is None else time_zone
+    user.density = user.density if density is None else density
+    user.language = user.language if language is None else language
+    user.save(update_fields=["time_zone", "language", "density"])
+    return user
 
 
 @transaction.atomic

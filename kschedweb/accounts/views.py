@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from django.conf import settings as site
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.views import LoginView, LogoutView
@@ -13,19 +14,23 @@ from django.core.paginator import Paginator
 from django.http import HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import translation
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb.accounts import selectors, services
 from kschedweb.accounts.filters import AuditFilter, UserFilter
-from kschedweb.accounts.forms import LoginForm, PasswordForm, PersonForm, RoleForm, TokenForm
+from kschedweb.accounts.forms import DisplayForm, LoginForm, PasswordForm, PersonForm, RoleForm, TokenForm
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.exports import csv_response
-from kschedweb.web.pagination import in_pieces, page_shown
+from kschedweb.web.languages import language_of
+from kschedweb.web.news import announced, growing_page
+from kschedweb.web.pagination import in_pieces
 
 if TYPE_CHECKING:
     from django.forms import Form
@@ -68,15 +73,26 @@ def password(request: PageRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         services.password_change(user=request.user, password=form.cleaned_data["new_password1"])
         update_session_auth_hash(request, request.user)
-        messages.success(request, "Your password is changed. Other sessions have ended.")
+        messages.success(request, gettext("Password changed. Your other sessions have ended."))
         return HttpResponseRedirect(onwards or reverse("settings"))
     return render(request, "accounts/password.html", {"form": form, "next": onwards})
 
 
 @requires(Action.VIEW)
 def settings(request: PageRequest) -> HttpResponse:
+    """Account, display, tokens and sessions; the display is changed here."""
+    now = {name: getattr(request.user, name) for name in DisplayForm.base_fields}
+    form = DisplayForm(request.POST or None, initial=now)
+    if request.method == "POST" and form.is_valid():
+        services.user_display(user=request.user, **form.cleaned_data)
+        with translation.override(language_of(request)):
+            messages.success(request, gettext("Your display settings are saved."))
+        response = redirect("settings")
+        # What was chosen before the login counts no more.
+        response.delete_cookie(site.LANGUAGE_COOKIE_NAME)
+        return response
     active = [token for token in selectors.token_list(request.user) if token.current_state == "active"]
-    return render(request, "accounts/settings.html", {"active_tokens": len(active)})
+    return render(request, "accounts/settings.html", {"active_tokens": len(active), "form": form})
 
 
 @require_POST
@@ -84,7 +100,7 @@ def settings(request: PageRequest) -> HttpResponse:
 def sessions_end(request: PageRequest) -> HttpResponse:
     services.sessions_end(user=request.user)
     update_session_auth_hash(request, request.user)
-    messages.success(request, "Every other session of yours has ended.")
+    messages.success(request, gettext("Your other sessions have ended."))
     return redirect("settings")
 
 
@@ -192,12 +208,13 @@ def person_active(request: PageRequest, username: str) -> HttpResponse:
     except ApplicationError as error:
         messages.error(request, error.detail)
     else:
-        messages.success(request, f"{user.username} may {'log in again' if user.is_active else 'no longer log in'}.")
+        messages.success(request, f"{user.username} can {'log in again' if user.is_active else 'no longer log in'}.")
     return redirect("people")
 
 
 @require_safe
 @requires(Action.ADMINISTER)
+@announced
 def audit(request: PageRequest) -> HttpResponse | StreamingHttpResponse:
     """The trail, newest first; ``format=csv`` is the same rows as a file."""
     filters = AuditFilter(request.GET, queryset=selectors.audit_list())
@@ -208,5 +225,5 @@ def audit(request: PageRequest) -> HttpResponse | StreamingHttpResponse:
             ["time", "who", "what", "kind", "id", "name", "details", "address"],
             ((at.isoformat(), *rest) for at, *rest in rows),
         )
-    page = page_shown(request, filters.qs, within=filters.within)
+    page = growing_page(request, filters.qs, within=filters.within)
     return render(request, "accounts/audit.html", {"filters": filters, "page": page})

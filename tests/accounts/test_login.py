@@ -166,15 +166,27 @@ def test_a_part_of_a_page_tells_where_to_log_in_and_leaves_the_page_as_it_is(db)
     assert told["detail"] == "Your session has ended."
 
 
+# Addresses that come from the view, or are those of the page itself, and the routes where they stand.
+PLACES = {
+    "{% querystring top=page.newest|default:None %}": {"jobs"},
+    "{% querystring cursor=None page=None top=None format=None news=page.newest %}": {
+        *("approvals-history", "audit", "comparisons", "gate", "jobs", "live-shadow", "migration"),
+        *("nodes", "pods", "recordings", "runs", "sweeps"),
+    },
+    "{{ address }}": {"capacity-answer", "decision-answer", "gate-verdict", "migration-answer"},
+    "?span={{ span }}": {"live-shadow"},
+}
+
+
 def polled() -> set[str]:
     """Names of the routes that templates ask again and again."""
     folder = settings.BASE_DIR / "frontend" / "templates"
     texts = [path.read_text(encoding="utf-8") for path in folder.rglob("*.html")]
     tags = [tag for text in texts for tag in re.findall(r'<[^<>]*hx-trigger="[^"]*every[^>]*>', text)]
     found = [re.search(r"""hx-get="\{% url '([\w-]+)'""", tag) for tag in tags]
-    # The list of jobs asks for the page that it stands on.
-    assert [tag for tag, name in zip(tags, found, strict=True) if name is None and "get_full_path" not in tag] == []
-    return {name[1] for name in found if name} | {"jobs"}
+    unnamed = [re.search(r'hx-get="([^"]*)"', tag) for tag, name in zip(tags, found, strict=True) if name is None]
+    assert {one[1] for one in unnamed if one} <= set(PLACES)
+    return {name[1] for name in found if name}.union(*PLACES.values())
 
 
 def address_of(name: str) -> str:

@@ -82,7 +82,7 @@ def test_after_the_change_nothing_looks_as_if_it_had_failed(told):
     done = told.post(reverse("password"), {**CHOSEN, "next": reverse("password")}, follow=True)
     assert done.redirect_chain == [(reverse("settings"), 302)]
     assert [str(message) for message in done.context["messages"]] == [
-        "Your password is changed. Other sessions have ended."
+        "Password changed. Your other sessions have ended."
     ]
 
 
