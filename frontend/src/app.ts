@@ -1,9 +1,12 @@
 // The frame's behaviour on every page. Everything it does has a plain link or form beneath it.
 import { startAges } from "./frame/ages";
 import { startChoosers } from "./frame/choosers";
+import { startGrids } from "./frame/grid";
 import { startLive } from "./frame/live";
+import { startMoments } from "./frame/moments";
 import { startDialogs } from "./frame/palette";
 import { startPicks } from "./frame/pick";
+import { startSelections } from "./frame/selection";
 import { startSliders } from "./frame/sliders";
 import { startStreams } from "./frame/stream";
 import { startTheme } from "./frame/theme";
@@ -12,7 +15,10 @@ startTheme();
 startAges();
 startChoosers();
 startDialogs();
+startGrids();
 startLive();
+startMoments();
 startPicks();
+startSelections();
 startSliders();
 startStreams();

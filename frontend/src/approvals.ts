@@ -1,11 +1,13 @@
 // The inbox of approvals: keys, and time that runs down. Everything it does has a plain link or form beneath it.
 
+import { n, t } from "./words";
+
 const KEEP = "shortcuts"; // as in frame/palette.ts: "off" silences the single-key shortcuts
-const UNITS: [string, number][] = [
-  ["days", 86_400],
-  ["h", 3600],
-  ["min", 60],
-  ["s", 1],
+const UNITS: [(count: number) => string, number][] = [
+  [(count) => n("%(count)s day", "%(count)s days", count), 86_400],
+  [(count) => t("%(count)s h", { count }), 3600],
+  [(count) => t("%(count)s min", { count }), 60],
+  [(count) => t("%(count)s s", { count }), 1],
 ];
 
 startClock();
@@ -15,12 +17,12 @@ startKeys();
 function left(seconds: number): string {
   const parts: string[] = [];
   let rest = Math.floor(seconds);
-  for (const [unit, size] of UNITS) {
+  for (const [said, size] of UNITS) {
     const count = Math.floor(rest / size);
     rest -= count * size;
-    if (count) parts.push(`${count} ${unit === "days" && count === 1 ? "day" : unit}`);
+    if (count) parts.push(said(count));
   }
-  return parts.length ? `${parts.slice(0, 2).join(" ")} left` : "no time left";
+  return parts.length ? t("%(lasting)s left", { lasting: parts.slice(0, 2).join(" ") }) : t("no time left");
 }
 
 function startClock(): void {
@@ -90,7 +92,10 @@ function startKeys(): void {
   const count = (): void => {
     const element = document.getElementById("decide-count");
     const number = ticked().length;
-    if (element) element.textContent = number ? `${number} ticked.` : "Nothing ticked: the open one is decided.";
+    if (element)
+      element.textContent = number
+        ? t("%(number)s selected.", { number })
+        : t("Nothing selected: you decide the open request.");
   };
   list.addEventListener("change", count);
   // Without a tick the open request is meant.
@@ -125,7 +130,7 @@ function startKeys(): void {
       event.preventDefault();
       if (reason?.value.trim()) submit("deny");
       else if (reason) {
-        reason.placeholder = "Why is it denied? Enter denies";
+        reason.placeholder = t("Why is it denied? Enter denies");
         reason.focus();
       }
     }

@@ -1,10 +1,12 @@
-// Draws the figures of a page. The server sends plain Plotly dicts without colours; these come from the theme's tokens.
+// Draws the figures of a page. The server makes them without colours: these come from the theme's tokens, as a template.
 import Plotly from "plotly.js-cartesian-dist-min";
 import { token } from "./columns";
 import { type Figure, narrowed } from "./narrow";
 import { startNodeMaps } from "./nodemap";
+import { CIVIDIS } from "./nodemap-legend";
 import { startPlayers } from "./player";
 
+const PAPER = 680; // pixels of its width
 // Okabe and Ito's colours, told apart by everybody, without the yellow and the black that one theme swallows.
 const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9"];
 
@@ -17,22 +19,34 @@ function colour(trace: Record<string, unknown>): void {
   if (trace.type === "scatter") trace.line = { ...(trace.line as object | undefined), color };
 }
 
-function themed(layout: Record<string, unknown>, narrow: boolean): Record<string, unknown> {
+/** Deviations on both sides of a median have the colours of the matrix: meta.scale is "diverging". */
+function diverging(trace: Record<string, unknown>): void {
+  if ((trace.meta as { scale?: string } | undefined)?.scale !== "diverging") return;
+  trace.colorscale = [
+    [0, token("below-3")],
+    [0.5, token("median")],
+    [1, token("above-3")],
+  ];
+}
+
+/** Plotly's template of the theme's tokens: what a figure does not say itself. */
+function template(narrow: boolean): object {
   const text = token("text");
   const line = token("line");
   const axis = { gridcolor: line, linecolor: line, zerolinecolor: line, tickcolor: line };
-  // A figure may have several axes of a direction: xaxis, yaxis, yaxis2 …
-  const names = ["xaxis", "yaxis", ...Object.keys(layout).filter((name) => /^[xy]axis\d/.test(name))];
-  const axes = Object.fromEntries(names.map((name) => [name, { ...axis, ...(layout[name] as object | undefined) }]));
+  const colorscale = CIVIDIS.map((colour, place) => [place / (CIVIDIS.length - 1), colour]);
   return {
-    ...layout,
-    ...axes,
-    paper_bgcolor: "rgba(0,0,0,0)",
-    plot_bgcolor: "rgba(0,0,0,0)",
-    colorway: COLOURS,
-    font: { family: getComputedStyle(document.body).fontFamily, size: narrow ? 10 : 12, color: text },
-    margin: { l: 8, r: 8, t: 8, b: 40, ...(layout.margin as object | undefined) },
-    hoverlabel: { bgcolor: token("raised"), bordercolor: line, font: { color: text } },
+    data: { heatmap: [{ type: "heatmap", colorscale }] },
+    layout: {
+      xaxis: axis,
+      yaxis: axis,
+      paper_bgcolor: "rgba(0,0,0,0)",
+      plot_bgcolor: "rgba(0,0,0,0)",
+      colorway: COLOURS,
+      font: { family: getComputedStyle(document.body).fontFamily, size: narrow ? 10 : 12, color: text },
+      margin: { l: 8, r: 8, t: 8, b: 40 },
+      hoverlabel: { bgcolor: token("raised"), bordercolor: line, font: { color: text } },
+    },
   };
 }
 
@@ -50,8 +64,14 @@ function draw(element: HTMLElement, widest?: number): void {
   const narrow = element.clientWidth < 500;
   if (widest) figure.layout.width = Math.min(element.clientWidth, widest);
   figure.data.forEach(colour);
+  figure.data.forEach(diverging);
   if (narrow) narrowed(figure);
-  void Plotly.react(element, figure.data, themed(figure.layout, narrow), { displayModeBar: false, responsive: true });
+  void Plotly.react(
+    element,
+    figure.data,
+    { ...figure.layout, template: template(narrow) },
+    { displayModeBar: false, responsive: true },
+  );
   const first = !element.dataset.bound;
   if (first) {
     element.dataset.bound = "yes";
@@ -123,14 +143,17 @@ function startPrinting(): void {
   addEventListener("beforeprint", () => {
     chosen = root.dataset.theme;
     root.dataset.theme = "light";
-    for (const element of figures(document)) draw(element, 680);
+    root.dataset.paper = String(PAPER);
+    document.dispatchEvent(new Event("themechange"));
+    for (const element of figures(document)) draw(element, PAPER);
   });
   addEventListener("afterprint", () => {
+    delete root.dataset.paper;
     if (chosen) root.dataset.theme = chosen;
     else delete root.dataset.theme;
     // Once the screen has its size back.
     requestAnimationFrame(() => {
-      drawNear();
+      document.dispatchEvent(new Event("themechange"));
       for (const element of document.querySelectorAll<HTMLElement>("[data-figure].js-plotly-plot")) {
         void Plotly.relayout(element, { autosize: true });
       }

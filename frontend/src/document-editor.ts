@@ -12,11 +12,15 @@ import { basicSetup } from "codemirror";
 
 import { completion, type Schema } from "./document-editor-completion";
 import { difference, type Finding, marked, position, schemaAddress } from "./document-editor-edits";
+import { startForm } from "./document-form";
+import { startOrdering } from "./document-order";
 
 interface State {
   document: string;
   /** The release of kube-scheduler that the form names, "" for none; there in policies with profiles. */
   release?: string;
+  /** What the address says of what is shown; "" for what is as usual. */
+  query?: Record<string, string>;
   errors: Finding[];
   warnings: Finding[];
 }
@@ -80,7 +84,11 @@ class DocumentEditor {
   private readonly saved: string;
   private readonly fields: string;
   private asking = false;
+  private focused = "";
   private leaving = false;
+  /** Buttons of the form that were pressed: each goes with a request of its own. */
+  private readonly presses: { name: string; value: string }[] = [];
+  private pressed: { name: string; value: string } | undefined;
 
   constructor(
     private readonly form: HTMLFormElement,
@@ -129,6 +137,14 @@ class DocumentEditor {
     area.hidden = true;
     place.classList.add("is-ready");
     this.listen();
+    const shown = document.getElementById(this.fields);
+    if (shown) {
+      startForm(shown, (button) => this.press(button));
+      startOrdering(shown, (text) => {
+        const said = document.getElementById(`${form.dataset.document ?? ""}-said`);
+        if (said) said.textContent = text;
+      });
+    }
     this.show(this.state());
   }
 
@@ -151,17 +167,31 @@ class DocumentEditor {
       if (event.target !== this.form) return;
       this.sent = this.said();
       this.asking = true;
+      this.pressed = this.presses.shift();
+      if (!this.pressed) return;
+      const { parameters } = (event as CustomEvent<{ parameters: Record<string, string> }>).detail;
+      parameters[this.pressed.name] = this.pressed.value;
     });
     this.form.addEventListener("htmx:afterRequest", (event) => {
-      if (event.target === this.form) this.asking = false;
+      if (event.target !== this.form) return;
+      this.asking = false;
+      if (this.presses.length) window.setTimeout(() => this.ask());
     });
     this.form.addEventListener("htmx:beforeSwap", (event) => {
       const detail = (event as CustomEvent<{ target: Element; shouldSwap: boolean }>).detail;
-      if (detail.target.id === this.fields && this.sent !== this.said()) detail.shouldSwap = false;
+      if (detail.target.id !== this.fields) return;
+      this.focused = document.activeElement?.id ?? "";
+      if (this.sent === this.said()) return;
+      detail.shouldSwap = false;
+      if (this.pressed) this.presses.unshift(this.pressed); // its answer is not shown: it is pressed again
     });
     // With the swap itself: what is typed before it has settled would be overwritten.
     document.body.addEventListener("htmx:afterSwap", (event) => {
-      if ((event as CustomEvent<{ target: Element }>).detail.target.id === this.fields) this.show(this.state());
+      if ((event as CustomEvent<{ target: Element }>).detail.target.id !== this.fields) return;
+      this.show(this.state());
+      reopen();
+      // What was closed until now could not take the focus back.
+      if (document.activeElement === document.body) document.getElementById(this.focused)?.focus();
     });
     document.body.addEventListener("htmx:afterSettle", reopen);
     this.form.addEventListener("submit", (event) => this.leave(event));
@@ -183,14 +213,29 @@ class DocumentEditor {
 
   private typed(): void {
     window.clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => this.form.dispatchEvent(new CustomEvent("document-edited")), TYPING_PAUSE);
+    this.timer = window.setTimeout(() => this.ask(), TYPING_PAUSE);
+  }
+
+  private ask(): void {
+    window.clearTimeout(this.timer);
+    this.form.dispatchEvent(new CustomEvent("document-edited"));
+  }
+
+  private press(button: HTMLButtonElement): void {
+    this.presses.push({ name: button.name, value: button.value });
+    if (!this.asking) this.ask();
   }
 
   /** A button of this column waits for the answer under way, which leaving the page would break off. */
   private leave(event: SubmitEvent): void {
+    const button = event.submitter as HTMLButtonElement | null;
+    if (button && (button.name === "update" || button.closest(`#${this.fields}`))) {
+      event.preventDefault();
+      this.press(button);
+      return;
+    }
     window.clearTimeout(this.timer);
-    const button = event.submitter;
-    if (this.asking && button && !button.closest(`#${this.fields}`)) {
+    if (this.asking && button) {
       event.preventDefault();
       const again = (): void => {
         if (!this.asking) this.form.requestSubmit(button);
@@ -209,6 +254,7 @@ class DocumentEditor {
   }
 
   private show(state: State): void {
+    if (state.query) address(state.query);
     const changes = difference(this.view.state.doc.toString(), state.document);
     if (changes) this.view.dispatch({ changes });
     const doc = this.view.state.doc;
@@ -225,6 +271,16 @@ class DocumentEditor {
     this.view.dispatch({ selection: { anchor }, effects: EditorView.scrollIntoView(anchor, { y: "center" }) });
     this.view.focus();
   }
+}
+
+/** Lets the address say what is shown, so that it can be kept and passed on. */
+function address(query: Record<string, string>): void {
+  const now = new URL(window.location.href);
+  for (const [name, value] of Object.entries(query)) {
+    if (value) now.searchParams.set(name, value);
+    else now.searchParams.delete(name);
+  }
+  window.history.replaceState(window.history.state, "", now);
 }
 
 /** Arguments that a person opened stay open when the form is drawn anew. */

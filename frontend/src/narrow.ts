@@ -8,9 +8,10 @@ const MOST_NAMES = 25; // more of them are thinned by Plotly, which it does not 
 export function narrowed({ data, layout }: Figure): void {
   for (const trace of data) {
     if (trace.type !== "heatmap" || trace.showscale === false) continue;
-    const bar = trace.colorbar as { title?: { text?: string } } | undefined;
+    const bar = trace.colorbar as { title?: { text?: string }; tickvals?: number[]; ticktext?: string[] } | undefined;
     const title = { text: bar?.title?.text ?? "", side: "top" };
-    trace.colorbar = { orientation: "h", thickness: 8, len: 1, y: 1, yanchor: "bottom", title };
+    const ticks = bar?.tickvals && { tickvals: bar.tickvals, ticktext: bar.ticktext };
+    trace.colorbar = { orientation: "h", thickness: 8, len: 1, y: 1, yanchor: "bottom", title, ...ticks };
     layout.margin = { ...(layout.margin as object | undefined), t: 60 };
   }
   const axis = (layout.yaxis ?? {}) as Record<string, unknown>;

@@ -14,7 +14,8 @@ export function legend(show: Show, states: string[], most: number, more: boolean
   return [
     element("span", "soft", show.label),
     ...entries,
-    element("span", "soft", "blank: not there, or nothing known"),
+    hatched(),
+    element("span", "soft", "blank: not there yet, or nothing known"),
   ];
 }
 
@@ -32,6 +33,12 @@ function ramp(show: Show, most: number, more: boolean): HTMLElement[] {
 function entry(colour: string, words: string): HTMLElement {
   const made = element("span", "entry");
   made.append(swatch(colour), words);
+  return made;
+}
+
+function hatched(): HTMLElement {
+  const made = element("span", "entry");
+  made.append(element("span", "swatch hatched"), "gone or not ready");
   return made;
 }
 

@@ -1,6 +1,7 @@
 // One map: its columns, fetched once, and its drawing by Plotly as a single heatmap.
 import Plotly from "plotly.js-cartesian-dist-min";
 import { type Column, element, last, type Numbers, token, unpack } from "./columns";
+import { firstFrames, Hatch } from "./nodemap-gone";
 import { Grouping, type GroupingColumns } from "./nodemap-groups";
 import { ink } from "./nodemap-ink";
 import type { Grid } from "./nodemap-layout";
@@ -20,6 +21,7 @@ type Frames = Column & { show: string; times: number };
 const MARKS = ["", "", "", "‖", "×"];
 const MOST_MARKS = 600;
 const DIMMED = -1;
+const STATE = "state";
 
 export class Side {
   names: string[] = [];
@@ -32,16 +34,19 @@ export class Side {
   private exact = true;
   private readonly columns = new Map<string, Promise<Numbers>>();
   private readonly known = new Map<string, Numbers>();
-  private moment: { show: string; time: number; numbers: Numbers } | undefined;
+  private moment: { time: number; numbers: Map<string, Numbers> } | undefined;
+  private begun: Int32Array = new Int32Array(0); // the first frame of each of its nodes
   private drawn: Grid | undefined;
 
   readonly plot: HTMLElement;
   readonly holder: HTMLElement;
+  private readonly hatch: Hatch;
 
   constructor(readonly root: HTMLElement) {
     this.holder = root.querySelector<HTMLElement>("[data-plot]")!;
     this.plot = element("div", "nodemap-plot");
     this.holder.prepend(this.plot);
+    this.hatch = new Hatch(this.holder);
   }
 
   async load(): Promise<void> {
@@ -84,16 +89,28 @@ export class Side {
     return `${address}${address.includes("?") ? "&" : "?"}show=${encodeURIComponent(show)}${more}`;
   }
 
-  /** Fetches the frames of what is shown, once. */
+  /** Fetches the frames of what is shown, of pods and of states, once; the nodes need not be known yet. */
+  async ask(show: string): Promise<void> {
+    const fetched = [show, "pods", STATE].map(async (name) => {
+      if (!this.columns.has(name)) this.columns.set(name, this.get<Frames>(this.address(name)).then(unpack));
+      this.known.set(name, await this.columns.get(name)!);
+    });
+    await Promise.all(fetched);
+  }
+
+  /** As `ask`, once the nodes are known. */
   async need(show: string): Promise<void> {
-    if (!this.columns.has(show)) this.columns.set(show, this.get<Frames>(this.address(show)).then(unpack));
-    this.known.set(show, await this.columns.get(show)!);
+    await this.ask(show);
+    const { data, absent } = this.known.get(STATE)!;
+    if (!this.begun.length) this.begun = firstFrames(data, absent, this.names.length);
   }
 
   /** Where the frames are apart: the very values of `time`, once the person rests there. */
   async settle(show: string, time: number): Promise<boolean> {
     if (this.exact || this.times.some((one) => Math.abs(one - time) < 1e-6)) return false;
-    this.moment = { show, time, numbers: unpack(await this.get<Frames>(this.address(show, `&at=${time}`))) };
+    const names = [...new Set([show, STATE])];
+    const found = await Promise.all(names.map((name) => this.get<Frames>(this.address(name, `&at=${time}`))));
+    this.moment = { time, numbers: new Map(names.map((name, place) => [name, unpack(found[place]!)])) };
     return true;
   }
 
@@ -102,10 +119,19 @@ export class Side {
     return { values: this.column(show, time), pods: this.column("pods", time) };
   }
 
+  /** Which nodes of the page are gone at `time`: not ready, or taken away. */
+  gone(time: number): Uint8Array {
+    const [states, frame, notReady] = [this.column(STATE, time), last(this.times, time), this.states.length - 1];
+    return Uint8Array.from(this.own, (place, node) => {
+      const taken = Number.isNaN(states[node]) && place >= 0 && this.begun[place]! <= frame;
+      return Number(taken || states[node] === notReady);
+    });
+  }
+
   private column(show: string, time: number): Float64Array {
     const found = new Float64Array(this.own.length).fill(NaN);
-    const rested = this.moment?.show === show && Math.abs(this.moment.time - time) < 1e-6;
-    const numbers = rested ? this.moment!.numbers : this.known.get(show);
+    const rested = this.moment && Math.abs(this.moment.time - time) < 1e-6 ? this.moment.numbers.get(show) : undefined;
+    const numbers = rested ?? this.known.get(show);
     if (!numbers) return found;
     const begin = rested ? 0 : last(this.times, time) * this.names.length;
     for (let node = 0; node < found.length; node += 1) {
@@ -129,10 +155,12 @@ export class Side {
     grid: Grid,
     show: Show,
     values: ArrayLike<number>,
+    gone: Uint8Array,
     kept: Uint8Array | undefined,
     most: number,
     anew: boolean,
   ): void {
+    this.hatch.draw(grid, gone);
     const z: (number | null)[][] = [];
     for (let row = 0; row < grid.rows; row += 1) {
       const line: (number | null)[] = new Array<number | null>(grid.columns);

@@ -55,7 +55,8 @@ class NodeMap {
 
   private async start(): Promise<void> {
     try {
-      await Promise.all(this.sides.map((side) => side.load()));
+      // What is shown at first is asked for at once, not after the names.
+      await Promise.all(this.sides.flatMap((side) => [side.load(), side.ask(this.key)]));
       this.share();
       await this.fetch();
     } catch (error) {
@@ -94,7 +95,7 @@ class NodeMap {
 
   private async fetch(): Promise<void> {
     this.key = this.show.name;
-    await Promise.all(this.sides.flatMap((side) => [side.need(this.key), side.need("pods")]));
+    await Promise.all(this.sides.map((side) => side.need(this.key)));
   }
 
   // What the person chooses.
@@ -121,7 +122,7 @@ class NodeMap {
     root.querySelector("[data-zoom-out]")?.addEventListener("click", () => this.out());
     root.addEventListener("click", (event) => this.followed(event));
     for (const side of this.sides) this.listen(side);
-    document.addEventListener("themechange", () => this.draw(true));
+    document.addEventListener("themechange", () => this.arrange());
     let width = this.width;
     new ResizeObserver(() => {
       if (Math.abs(this.width - width) < 2) return;
@@ -154,7 +155,8 @@ class NodeMap {
   }
 
   private get width(): number {
-    return this.sides[0]!.holder.clientWidth;
+    const paper = Number(document.documentElement.dataset.paper ?? Infinity);
+    return Math.min(this.sides[0]!.holder.clientWidth, paper);
   }
 
   private regroup(change: { by?: string; group?: string } = {}): void {
@@ -219,7 +221,7 @@ class NodeMap {
     const places = this.group ? this.visible.flatMap((group) => group.nodes) : undefined;
     for (const [at, side] of this.sides.entries()) {
       const found = side.at(show.name, this.time);
-      side.draw(grid, show, found.values, this.kept, most, anew);
+      side.draw(grid, show, found.values, side.gone(this.time), this.kept, most, anew);
       const caption = side.root.querySelector<HTMLElement>("[data-summary]");
       const inside = this.group ? `${this.group}: ` : "";
       if (caption) {
@@ -335,7 +337,8 @@ class NodeMap {
     const said = this.sides.map((one) => {
       const { values, pods } = one.at(this.key, this.time);
       const count = this.show.unit === "pods" || Number.isNaN(pods[node]) ? "" : `, ${grouped(pods[node]!)} pods`;
-      return `${this.title(one)}${amount(this.show, one.states, values[node]!)}${count}`;
+      const gone = this.show.unit && one.gone(this.time)[node] ? ", gone or not ready" : "";
+      return `${this.title(one)}${amount(this.show, one.states, values[node]!)}${count}${gone}`;
     });
     const text = `${this.names[node]}${group ? `, ${this.by} ${group}` : ""}: ${said.join("; ")}`;
     this.output("[data-readout]", text);

@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import django_filters as filters
-from django import forms
-from django.utils import timezone
 from django_filters.rest_framework import DjangoFilterBackend
+
+from kschedweb.web.moments import MomentField
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
     from rest_framework.request import Request
     from rest_framework.views import APIView
 
-DATE = forms.DateInput(attrs={"type": "date"})
 
+class MomentFilter(filters.IsoDateTimeFilter):  # type: ignore[misc]
+    """Rows from a moment on, or (``until``) before it. A day is taken whole."""
 
-class DayFilter(filters.DateFilter):  # type: ignore[misc]
-    """Rows from the beginning of a day, or (``until``) to its end. It compares times, so that an index is used."""
+    field_class = MomentField
 
     def __init__(self, *, until: bool = False, **options: Any) -> None:
-        super().__init__(lookup_expr="lt" if until else "gte", widget=DATE, **options)
-        self.days = timedelta(days=1 if until else 0)
-
-    def filter(self, qs: QuerySet[Any], value: date | None) -> QuerySet[Any]:
-        if value is None:
-            return qs
-        begins = timezone.make_aware(datetime.combine(min(value, date.max - self.days), time.min))
-        found: QuerySet[Any] = super().filter(qs, begins + self.days)
-        return found
+        super().__init__(lookup_expr="lt" if until else "gte", until=until, **options)
 
 
 class GrowingFilterSet(filters.FilterSet):  # type: ignore[misc]

@@ -2,7 +2,7 @@
 
 The thread returns its database connection before the first byte of the answer is sent. So a stream, a slow reader or a
 client that left holds neither a thread nor a connection. There are at most as many requests in progress as threads; the
-others wait in order. Pages that compute much have two threads of their own.
+others wait in order. Pages that compute much have two threads of their own (heavy.py).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import asyncio
 import contextvars
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from io import BytesIO
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -24,7 +25,7 @@ from django.http import FileResponse, StreamingHttpResponse
 from django.urls import get_resolver, set_script_prefix
 
 from kschedweb.web import health, problems
-from kschedweb.web.heavy import is_heavy
+from kschedweb.web.heavy import FairThreads, is_heavy, person_of
 from kschedweb.web.outages import DatabaseAway
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Handler(ASGIHandler):
         self.load_middleware()
         _ = get_resolver().url_patterns  # import all pages now instead of during the first request
         self._threads = ThreadPoolExecutor(settings.REQUEST_THREADS, "request")
-        self._heavy = ThreadPoolExecutor(settings.HEAVY_THREADS, "heavy")
+        self._heavy = FairThreads["HttpResponseBase"](settings.HEAVY_THREADS, "heavy")
         self._probes = ThreadPoolExecutor(2, "probe")
         if pool := getattr(connection, "pool", None):
             pool.timeout = POOL_PATIENCE
@@ -119,8 +120,8 @@ class Handler(ASGIHandler):
         """The response of a thread to ``request``; if the database is away, an error at once."""
         if request.path == "/livez":
             return health.liveness()
-        threads, patience = self._room(request)
-        work = threads.submit(contextvars.copy_context().run, self._in_thread, request)
+        patience = None if request.path == "/readyz" else LOOK_AFTER
+        work = self._begun(request)
         answered = asyncio.wrap_future(work)
         try:
             while not (await asyncio.wait({answered}, timeout=patience))[0]:
@@ -132,11 +133,14 @@ class Handler(ASGIHandler):
             raise
         return answered.result()
 
-    def _room(self, request: ASGIRequest) -> tuple[ThreadPoolExecutor, float | None]:
-        """The threads for ``request``, and the seconds after which the database is checked."""
+    def _begun(self, request: ASGIRequest) -> Future[HttpResponseBase]:
+        """The work of answering ``request``, in the threads that are for it."""
+        work = partial(contextvars.copy_context().run, self._in_thread, request)
         if request.path == "/readyz":
-            return self._probes, None
-        return self._heavy if is_heavy(request.path_info) else self._threads, LOOK_AFTER
+            return self._probes.submit(work)
+        if is_heavy(request.path_info):
+            return self._heavy.submit(person_of(request), work)
+        return self._threads.submit(work)
 
     def _in_thread(self, request: ASGIRequest) -> HttpResponseBase:
         set_script_prefix(get_script_prefix(request.scope))

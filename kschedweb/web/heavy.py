@@ -1,17 +1,25 @@
 """Marks pages that compute much: handler.py answers them in a few separate threads, first come, first served.
 
 Each computing thread slows all others down. In the threads of all pages, twenty people who open a decision would make
-everyone else wait.
+everyone else wait. One person has one of the threads at a time, so that their other pages hold up nobody else.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
-from typing import Any, TypeVar
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from django.conf import settings
 from django.urls import Resolver404, resolve
 
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
 View = TypeVar("View", bound=Callable[..., Any])
+Result = TypeVar("Result")
 
 
 def heavy(view: View) -> View:
@@ -26,3 +34,42 @@ def is_heavy(path: str) -> bool:
         return getattr(resolve(path).func, "heavy", False)
     except Resolver404:
         return False
+
+
+def person_of(request: HttpRequest) -> str:
+    """What tells one person's requests from another's before anybody looks into the database."""
+    session = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
+    return session or request.headers.get("Authorization") or str(request.META.get("REMOTE_ADDR"))
+
+
+class FairThreads(Generic[Result]):
+    """``count`` threads of which a person has one at a time. Whoever comes after their own waits without a thread."""
+
+    def __init__(self, count: int, name: str) -> None:
+        self._threads = ThreadPoolExecutor(count, name)
+        self._lines: dict[str, deque[tuple[Future[Result], Callable[[], Result]]]] = {}  # of those who have a turn
+        self._lock = Lock()
+
+    def submit(self, person: str, work: Callable[[], Result]) -> Future[Result]:
+        """Have ``work`` done in the turn of ``person``."""
+        future: Future[Result] = Future()
+        with self._lock:
+            if person in self._lines:
+                self._lines[person].append((future, work))
+                return future
+            self._lines[person] = deque()
+        self._threads.submit(self._do, person, future, work)
+        return future
+
+    def _do(self, person: str, future: Future[Result], work: Callable[[], Result]) -> None:
+        if future.set_running_or_notify_cancel():
+            try:
+                future.set_result(work())
+            except BaseException as error:
+                future.set_exception(error)
+        with self._lock:
+            if not self._lines[person]:
+                del self._lines[person]
+                return
+            following = self._lines[person].popleft()
+        self._threads.submit(self._do, person, *following)

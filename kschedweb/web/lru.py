@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from threading import Condition
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from cachetools import LRUCache
 
@@ -39,6 +39,11 @@ class LRU(Generic[Value]):
         """The value of ``key`` if it is cached, else ``None``."""
         with self._changed:
             return self._values.get(key)
+
+    def cached(self) -> list[Any]:
+        """The keys of all cached values."""
+        with self._changed:
+            return list(self._values)
 
     def put(self, key: Hashable, value: Value) -> None:
         with self._changed:

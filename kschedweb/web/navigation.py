@@ -1,27 +1,52 @@
-"""The navigation rail: its pages, and which one is open. Apps register their pages in ``ready``."""
+"""The navigation: the pages of the rail in groups, the tabs within them, and what the bar chooses on each page.
+
+Apps register their pages in ``ready``.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from operator import attrgetter
 from typing import Any
 
 from django.urls import reverse
+from django.utils.translation import gettext_noop
 
 VIEW = "view"  # the action that every person of the site may do
 
-# the sections of the rail, and the tabs of the playground
-MAIN, ACCOUNT, PLAYGROUND = "main", "account", "playground"
+
+class Group(StrEnum):
+    """A group of the rail by its English title, in the order of the rail; ACCOUNT is a person's menu in the bar."""
+
+    CLUSTER = gettext_noop("Cluster")
+    POLICIES = gettext_noop("Policies")
+    WHAT_IF = gettext_noop("What-if")
+    PRODUCTION = gettext_noop("In production")
+    ADMIN = gettext_noop("Admin")
+    ACCOUNT = gettext_noop("Account")
+
+
+RAIL = tuple(group for group in Group if group is not Group.ACCOUNT)
+
+
+class Choice(StrEnum):
+    """What the address of a page chooses, by its parameter; the bar offers all but the snapshot."""
+
+    CLUSTER = "cluster"
+    NAMESPACE = "namespace"
+    POLICY = "policy"
+    SNAPSHOT = "snapshot"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A page of the rail; ``place`` is its position in its section.
+    """A page of the navigation; ``place`` is its position in its group, or among the tabs of its page.
 
     It is open for its own URL name, those in ``family``, and those of ``stems``: the stem ``run`` covers run, runs and
-    run-pods. It is shown to users who may do ``action``.
+    run-pods. It is shown to users who may do ``action``, on sites where it is ``there``.
     """
 
     label: str
@@ -31,45 +56,64 @@ class Entry:
     family: frozenset[str] = frozenset()
     stems: tuple[str, ...] = ()
     action: str = VIEW
+    there: Callable[[], bool] = lambda: True
 
-    def holds(self, name: str) -> bool:
+    def covers(self, name: str) -> bool:
         stem = name.partition("-")[0].removesuffix("s")
         return name == self.name or name in self.family or name in _families[self.name] or stem in self.stems
 
+    def holds(self, name: str) -> bool:
+        """Whether the entry or one of its tabs covers the page ``name``."""
+        return self.covers(name) or any(tab.covers(name) for tab in _tabs[self.name])
 
-_sections: dict[str, list[Entry]] = defaultdict(list)
+
+_groups: dict[Group, list[Entry]] = defaultdict(list)
+_tabs: dict[str, list[Entry]] = defaultdict(list)
 _families: dict[str, set[str]] = defaultdict(set)
-_scoped: set[str] = set()
+_choices: dict[str, frozenset[Choice]] = {}
 
 
-def register(section: str, *entries: Entry) -> None:
-    _sections[section] = sorted([*_sections[section], *entries], key=attrgetter("place"))
+def register(group: Group, *entries: Entry) -> None:
+    _groups[group] = sorted([*_groups[group], *entries], key=attrgetter("place"))
+
+
+def register_tabs(entry: str, *tabs: Entry) -> None:
+    """Add ``tabs`` to the page of the rail named ``entry``."""
+    _tabs[entry] = sorted([*_tabs[entry], *tabs], key=attrgetter("place"))
 
 
 def belong(entry: str, *names: str) -> None:
-    """Add URL ``names`` for which the page ``entry`` is open."""
+    """Add URL ``names`` for which the page, or the tab, ``entry`` is open."""
     _families[entry].update(names)
 
 
-def scoped(*names: str) -> None:
-    """Declare pages that are about one cluster, which their addresses keep."""
-    _scoped.update(names)
+def choosing(choices: tuple[Choice, ...], *names: str) -> None:
+    """Declare the pages ``names`` to depend on ``choices``."""
+    _choices.update(dict.fromkeys(names, frozenset(choices)))
 
 
-def is_scoped(name: str) -> bool:
-    return name in _scoped
+def choices_of(name: str) -> frozenset[Choice]:
+    return _choices.get(name, frozenset())
 
 
-def entries(section: str, may: Callable[[str], bool], current: str, query: str) -> list[dict[str, Any]]:
-    """The entries of a section that a user ``may`` open, with their addresses."""
+def entries(group: Group, may: Callable[[str], bool], current: str, query: str) -> list[dict[str, Any]]:
+    """The entries of a group that a user ``may`` open.
+
+    The addresses of pages that depend on the cluster in the bar get ``query``.
+    """
     return [
-        {
-            "label": entry.label,
-            "icon": entry.icon,
-            "name": entry.name,
-            "address": reverse(entry.name) + (query if entry.name in _scoped else ""),
-            "open": entry.holds(current),
-        }
-        for entry in _sections[section]
-        if may(entry.action)
+        {"label": entry.label, "icon": entry.icon, "name": entry.name, "open": entry.holds(current)}
+        | {"address": _address(entry, query)}
+        for entry in _groups[group]
+        if may(entry.action) and entry.there()
     ]
+
+
+def tabs(current: str, query: str) -> list[dict[str, Any]]:
+    """The tabs of which the page ``current`` is one, with their addresses; [] if it is none."""
+    found = next((each for each in _tabs.values() if any(tab.covers(current) for tab in each)), [])
+    return [{"label": tab.label, "address": _address(tab, query), "open": tab.covers(current)} for tab in found]
+
+
+def _address(entry: Entry, query: str) -> str:
+    return reverse(entry.name) + (query if Choice.CLUSTER in choices_of(entry.name) else "")

@@ -158,6 +158,7 @@ class CursorPage:
     following: str | None
     preceding: str | None
     reached: Any = None
+    newest: str = ""  # see news.py
 
 
 def cursor_page(queryset: QuerySet[Any], cursor: str, limit: int, *, within: QuerySet[Any] | None = None) -> CursorPage:

@@ -12,12 +12,14 @@ from kschedweb.web.errors import ApplicationError
 if TYPE_CHECKING:
     from rest_framework.request import Request
 
-IF_MATCH = OpenApiParameter(
-    "If-Match",
-    str,
-    OpenApiParameter.HEADER,
-    description='The ETag of the revision that was edited, `"3"`, or `*` for whatever is the newest.',
-)
+
+def if_match(*, required: bool = True) -> OpenApiParameter:
+    """The header for the schema, which then also names 412 and 428 (``schema.py``)."""
+    words = 'The ETag of the revision that was edited, `"3"`, or `*` for whatever is the newest.'
+    return OpenApiParameter("If-Match", str, OpenApiParameter.HEADER, required=required, description=words)
+
+
+IF_MATCH = if_match()
 _ETAG = re.compile(r'^(?:W/)?"?(\d{1,9})"?$')
 
 

@@ -30,6 +30,9 @@ IDEMPOTENCY_HEADER = "Idempotency-Key"
 BOUNDARY = re.compile(r'boundary="?([^";]+)"?')
 
 
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
 class ProblemRenderer(JSONRenderer):
     """JSON under the media type of RFC 9457."""
 
@@ -49,6 +52,11 @@ class NameField(serializers.SlugRelatedField[Any]):
         if "\0" in data:
             self.fail("does_not_exist", slug_name="name", value=data)
         return super().to_internal_value(data)
+
+
+def snake_case(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """``answer`` with its own keys as REST writes them; those within stay, since many are names of other things."""
+    return {_HUMP.sub("_", name).lower(): value for name, value in answer.items()}
 
 
 def validated(serializer: type[serializers.BaseSerializer[Any]], data: Any) -> dict[str, Any]:

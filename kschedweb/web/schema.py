@@ -1,12 +1,15 @@
-"""Common parts of the OpenAPI schema: problems, idempotency, summaries."""
+"""Common parts of the OpenAPI schema: problems, idempotency, summaries, examples."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import yaml
+from django.conf import settings
 from drf_spectacular.openapi import AutoSchema as BaseAutoSchema
 from drf_spectacular.utils import OpenApiParameter
 
+from kschedweb.web.preconditions import IF_MATCH
 from kschedweb.web.problems import MEDIA_TYPE
 from kschedweb.web.rest import IDEMPOTENCY_HEADER, IdempotencyMixin
 
@@ -32,7 +35,23 @@ PROBLEM = {
         },
     },
 }
+TEXTS, FILES = ("text/csv", "application/yaml"), ("multipart/form-data", "application/gzip")
 DATABASE_LIMITS = {2**31 - 1, 2**63 - 1}
+CORES, BYTES, SECONDS = "Millicores.", "Bytes.", "Seconds."
+SHARE, PERCENT, POINTS = "Thousandths of allocatable.", "Percent.", "Weighted points."
+# What numbers are counted in whose serializers say nothing of them: by name, or by component and name.
+UNITS = {
+    **dict.fromkeys(("cpu_allocatable", "cpu_request", "cpu_requested"), CORES),
+    **dict.fromkeys(("memory_allocatable", "memory_request", "memory_requested", "size"), BYTES),
+    **dict.fromkeys(("cpu_share", "memory_share"), SHARE),
+    **dict.fromkeys(("interval", "time", "latency", "waited"), SECONDS),
+    **dict.fromkeys(("RunPod.arrived", "RunPod.bound", "RunPod.left"), "Seconds in the simulation."),
+    **dict.fromkeys(("SkewPoint.mean", "SkewPoint.hottest", "SkewPoint.coldest", "Bar.low", "Bar.high"), PERCENT),
+    **dict.fromkeys(("Distribution.mean", "Distribution.standard_deviation"), PERCENT),
+    **dict.fromkeys(("difference", "margin", "Cause.mean", "Measures.most"), POINTS),
+    "qps": "Requests a second.",
+    "burst": "Requests at once.",
+}
 REFERENCE = {"$ref": "#/components/responses/Problem"}
 
 
@@ -62,6 +81,28 @@ def drop_database_limits(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     return result
 
 
+def add_units(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """A hook that says what numbers are counted in."""
+    for component, schema in result["components"]["schemas"].items():
+        for name, field in schema.get("properties", {}).items():
+            unit = UNITS.get(f"{component}.{name}", UNITS.get(name))
+            if unit and field.get("type") in ("integer", "number"):
+                field.setdefault("description", unit)
+    return result
+
+
+def add_examples(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """A hook that gives each operation with a body its example of ``kschedweb/examples.yaml``."""
+    known = yaml.safe_load((settings.BASE_DIR / "kschedweb" / "examples.yaml").read_text(encoding="utf-8"))
+    for operations in result["paths"].values():
+        for operation in operations.values():
+            example = known.get(operation["operationId"])
+            for kind, media in operation.get("requestBody", {}).get("content", {}).items():
+                if example is not None and isinstance(example, str) == (kind in TEXTS) and kind not in FILES:
+                    media["example"] = example
+    return result
+
+
 def add_problems(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     """A hook that adds the errors of each operation."""
     components = result.setdefault("components", {})
@@ -70,7 +111,10 @@ def add_problems(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     components.setdefault("responses", {})["Problem"] = {"description": "What went wrong.", "content": content}
     for path, operations in result["paths"].items():
         for operation in operations.values():
-            statuses = ["400", "401", "403", *(["404"] if "{" in path else []), "429", "default"]
+            named = {parameter["name"] for parameter in operation.get("parameters", ())}
+            missing = ["404"] if "{" in path else []
+            edited = ["412", "428"] if IF_MATCH.name in named else []
+            statuses = ["400", "401", "403", *missing, *edited, "429", "default"]
             for status in statuses:
                 operation["responses"].setdefault(status, REFERENCE)
     return result

@@ -1,31 +1,65 @@
-"""The search, with results in groups. Apps register their groups in ``ready``."""
+"""The search, with results in groups, the best first. Apps register their groups in ``ready``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, overload
 
+from django.db.models import Case, IntegerField, Q, Value, When
 from django.urls import reverse
+from django.utils.text import slugify
+
+from kschedweb.web import fuzzy
+from kschedweb.web.languages import in_english
 
 if TYPE_CHECKING:
+    from django.db.models import QuerySet
     from django.http import HttpRequest
 
 PER_GROUP = 8
+MOST_BY_LETTERS = 200  # rows that fit by their letters alone
 
 
 @dataclass(frozen=True)
 class SearchHit:
+    """A result: a page, or with ``post``, ``copies`` or ``fills`` something to do (see actions.py)."""
+
     label: str
     address: str
     icon: str
     note: str = ""
+    keywords: str = ""
+    post: tuple[tuple[str, str], ...] = ()
+    copies: bool = False
+    fills: str = ""
 
 
-# (request, words) -> results, of which PER_GROUP are shown; case may matter
-Finder = Callable[["HttpRequest", str], Iterable[SearchHit]]
+class Rows(Sequence[SearchHit]):
+    """Results in the database: those that are asked for are read, the others counted."""
+
+    def __init__(self, rows: QuerySet[Any, Any], make: Callable[[Any], SearchHit]) -> None:
+        self.rows, self.make = rows, make
+        self._count: int | None = None
+
+    def __len__(self) -> int:
+        if self._count is None:
+            self._count = self.rows.count()
+        return self._count
+
+    @overload
+    def __getitem__(self, at: int) -> SearchHit: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[SearchHit]: ...
+    def __getitem__(self, at: int | slice) -> SearchHit | list[SearchHit]:
+        if isinstance(at, int):
+            return self.make(self.rows[at])
+        return [self.make(row) for row in self.rows[at]]
+
+
+# (request, words) -> results in their order
+Finder = Callable[["HttpRequest", str], Sequence[SearchHit]]
 
 
 @dataclass(frozen=True)
@@ -34,14 +68,32 @@ class SearchGroup:
     place: int
     find: Finder
 
+    @property
+    def key(self) -> str:
+        """What an address calls it, in every language."""
+        return slugify(in_english(self.title))
+
+
+@dataclass(frozen=True)
+class Found:
+    """The first results of a group, and how many there are."""
+
+    group: SearchGroup
+    hits: Sequence[SearchHit]
+    total: int
+
 
 _groups: list[SearchGroup] = []
 
 
 def register(title: str, place: int, find: Finder) -> None:
-    """Register the group ``title`` with the results of ``find``; ``place`` is its position among the groups."""
+    """Register the group ``title`` with the results of ``find``; ``place`` is its position among equally good ones."""
     _groups.append(SearchGroup(title, place, find))
     _groups.sort(key=attrgetter("place"))
+
+
+def group_named(key: str) -> SearchGroup | None:
+    return next((group for group in _groups if group.key == key), None)
 
 
 def link(label: str, icon: str, name: str, *args: str, note: str = "") -> SearchHit:
@@ -49,7 +101,52 @@ def link(label: str, icon: str, name: str, *args: str, note: str = "") -> Search
     return SearchHit(label, reverse(name, args=args), icon, note)
 
 
-def search(request: HttpRequest, words: str) -> list[tuple[str, list[SearchHit]]]:
-    """The results whose names contain ``words``, in groups that are not empty."""
-    found = ((group.title, list(islice(group.find(request, words), PER_GROUP))) for group in _groups)
-    return [(title, results) for title, results in found if results]
+def fitting(words: str, hits: Iterable[SearchHit]) -> list[SearchHit]:
+    """Those of ``hits`` whose label or keywords fit ``words``, the best first."""
+    if not words:
+        return list(hits)
+    rated = []
+    for place, hit in enumerate(hits):
+        rating = _rating(words, hit)
+        if rating is not None:
+            rated.append((rating, place, hit))
+    return [hit for _, _, hit in sorted(rated, key=lambda one: one[:2])]
+
+
+def rows_fitting(
+    rows: QuerySet[Any, Any], field: str, words: str, make: Callable[[Any], SearchHit]
+) -> Sequence[SearchHit]:
+    """The rows whose ``field`` holds ``words``, those that begin so first; where there are none, those that have its
+    letters in their order.
+    """
+    holding = rows.filter(**{f"{field}__icontains": words})
+    begins = Case(
+        When(Q(**{f"{field}__istartswith": words}), then=Value(0)), default=Value(1), output_field=IntegerField()
+    )
+    found = Rows(holding.order_by(begins, *rows.query.order_by or rows.model._meta.ordering), make)
+    if len(found) or not 1 < len(words) <= fuzzy.LONGEST or " " in words:
+        return found
+    near = [make(row) for row in rows.filter(**{f"{field}__iregex": fuzzy.letters(words)})[:MOST_BY_LETTERS]]
+    return fitting(words, near)
+
+
+def search(request: HttpRequest, words: str) -> list[Found]:
+    """The results for ``words`` in groups that are not empty, the group with the best result first."""
+    found = []
+    for group in _groups:
+        hits = group.find(request, words)
+        first = hits[:PER_GROUP]
+        if first:
+            rating = _rating(words, first[0]) or (fuzzy.LETTERS, 0, 0)
+            found.append((rating[0], Found(group, first, len(hits))))
+    return [one for _, one in sorted(found, key=lambda one: one[0])]
+
+
+def _rating(words: str, hit: SearchHit) -> fuzzy.Quality | None:
+    """How well ``words`` fit a result; by its keywords never better than by its label."""
+    rating = fuzzy.quality(words, hit.label)
+    also = f"{in_english(hit.label)} {hit.keywords}".strip()
+    if rating is None and also != hit.label:
+        rating = fuzzy.quality(words, also)
+        return rating and (max(rating[0], fuzzy.PART_BEGINS), *rating[1:])
+    return rating

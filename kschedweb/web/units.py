@@ -2,15 +2,40 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext
+
+from kschedweb.web.counting import counted as counted
+
 BINARY = (("Ei", 60), ("Pi", 50), ("Ti", 40), ("Gi", 30), ("Mi", 20), ("Ki", 10))
 
 
 def cpu(millicores: int | None) -> str:
-    """250 -> "250m", 2000 -> "2", 2800 -> "2.8"."""
+    """In a sentence: 250 -> "250m", 2000 -> "2", 2800 -> "2.8"; see ``cores`` for columns."""
     value = int(millicores or 0)
     if abs(value) < 1000:
         return f"{value}m" if value else "0"
-    return f"{value / 1000:.3f}".rstrip("0").rstrip(".")
+    return f"{value / 1000:,.3f}".rstrip("0").rstrip(".")
+
+
+def cores(millicores: float | None) -> str:
+    """Millicores in cores, so that a column has one unit: 250 -> "0.25", 125 -> "0.125", 60000 -> "60.00"."""
+    text = f"{int(millicores or 0) / 1000:,.3f}"
+    return text.removesuffix("0")
+
+
+def gibibytes(size: float | None) -> str:
+    """Bytes in GiB, so that a column has one unit: 256 MiB -> "0.25"; what is less than half a hundredth is "<0.01"."""
+    value = int(size or 0) / (1 << 30)
+    return "<0.01" if 0 < value < 0.005 else f"{value:,.2f}"
+
+
+def in_column(value: float | None, resource: str) -> str:
+    """CPU in cores, memory in GiB; ``column_unit`` is for the head."""
+    return cores(value) if resource == "cpu" else gibibytes(value)
+
+
+def column_unit(resource: str) -> str:
+    return gettext("cores") if resource == "cpu" else "GiB"
 
 
 def memory(size: int | None) -> str:
@@ -18,7 +43,7 @@ def memory(size: int | None) -> str:
     value = int(size or 0)
     for unit, bits in BINARY:
         if abs(value) >= 1 << bits:
-            return f"{value / (1 << bits):.1f}".removesuffix(".0") + unit
+            return f"{value / (1 << bits):,.1f}".removesuffix(".0") + unit
     return str(value)
 
 
@@ -31,34 +56,47 @@ def amount(value: int | None, resource: str) -> str:
     return f"{int(value or 0):,}"
 
 
-def counted(number: int, nouns: str) -> str:
-    """ "3,000 policies", "1 policy", "1 person"; ``nouns`` is the plural."""
-    if number != 1:
-        return f"{number:,} {nouns}"
-    if nouns == "people":
-        return "1 person"
-    return f"1 {nouns[:-3]}y" if nouns.endswith("ies") else f"1 {nouns.removesuffix('s')}"
-
-
 def left(seconds: float | None) -> str:
     """ "about 12 s left", "about 4 min left", "about 2 h left"; "" if unknown."""
     if seconds is None:
         return ""
     if seconds < 60:
         whole = max(1, round(seconds)) if seconds < 20 else 5 * round(seconds / 5)
-        return f"about {whole} s left"
+        return gettext("about %(number)s s left") % {"number": whole}
     if seconds < 5400:
-        return f"about {round(seconds / 60)} min left"
-    return f"about {round(seconds / 3600)} h left"
+        return gettext("about %(number)s min left") % {"number": round(seconds / 60)}
+    return gettext("about %(number)s h left") % {"number": round(seconds / 3600)}
 
 
 def ago(seconds: float, *, exact: bool = False) -> str:
     """ "just now" ("4 s ago" if ``exact``), "4 min ago", "3 h ago", "2 days ago"; ages.ts has the same words."""
     seconds = max(0, int(seconds))
+    if seconds < 10 and not exact:
+        return gettext("just now")
     if seconds < 60:
-        return "just now" if seconds < 10 and not exact else f"{seconds} s ago"
+        return gettext("%(number)s s ago") % {"number": seconds}
     if seconds < 3600:
-        return f"{seconds // 60} min ago"
+        return gettext("%(number)s min ago") % {"number": seconds // 60}
     if seconds < 48 * 3600:
-        return f"{seconds // 3600} h ago"
-    return f"{seconds // 86400} days ago"
+        return gettext("%(number)s h ago") % {"number": seconds // 3600}
+    return gettext("%(number)s days ago") % {"number": seconds // 86400}
+
+
+def price(amount: float | str | None) -> str:
+    """An amount of money, or of node-hours: 1234.5 -> "1,234.50", 0.0425 -> "0.0425", 0.00001 -> "<0.0001".
+
+    "–" for none, which a template may also have as "".
+    """
+    if amount is None or isinstance(amount, str):
+        return "–"
+    if abs(amount) >= 1 or amount == 0:
+        return f"{amount:,.2f}"
+    if abs(amount) < 0.0001:
+        return "<0.0001"
+    text = f"{amount:.4f}".rstrip("0")
+    return text + "0" * max(0, 4 - len(text))
+
+
+def price_in_column(amount: float) -> str:
+    """The same with as many digits as its neighbours: 1234.5 -> "1,234.50", 0.0425 -> "0.0425", 0.5 -> "0.5000"."""
+    return price(amount) if abs(amount) >= 1 or abs(amount) < 0.0001 else f"{amount:.4f}"

@@ -18,7 +18,10 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from kschedweb.accounts.models import AuditEntry
+from kschedweb.advice.autoscaling.models import Question as AutoscalingQuestion
+from kschedweb.advice.moves.models import Question as DeschedulingQuestion
 from kschedweb.celery import app
+from kschedweb.decisions.models import Question as DecisionQuestion
 from kschedweb.jobs.models import IdempotencyKey, Job
 from kschedweb.jobs.retention import clean
 from kschedweb.live.approvals.models import ApprovalRequest, Delivery, Endpoint, Vote
@@ -28,6 +31,7 @@ from kschedweb.live.shadow.models import ShadowVerdict
 from kschedweb.playground.capacity.models import Question as CapacityQuestion
 from kschedweb.playground.gate.models import Gate
 from kschedweb.playground.migration.models import Question
+from kschedweb.playground.trying.models import TriedChange
 from kschedweb.web import deletion, retention
 from tests.conftest import person
 from tests.live.approvals.conftest import hold, scheduler_row
@@ -39,10 +43,11 @@ pytestmark = [pytest.mark.django_db, pytest.mark.databases]
 OPERATIONS = Path(settings.BASE_DIR, "docs", "operations.md")
 # Rows that people make and delete, that are few, or that go with a row they belong to.
 KEPT = {
-    *("accounts.Token", "accounts.User", "approvals.Endpoint", "approvals.EndpointSecret"),
+    *("accounts.Token", "jobs.Pulse", "accounts.User", "approvals.Endpoint", "approvals.EndpointSecret"),
     *("auth.Group", "auth.Permission", "axes.AccessAttemptExpiration", "contenttypes.ContentType"),
     *("clusters.Cluster", "clusters.Credential", "clusters.NodeRow", "clusters.PodRow", "clusters.Snapshot"),
-    *("experiments.Recording", "extender.Endpoint", "policies.Policy", "policies.Revision"),
+    *("lists.SavedView", "experiments.Recording", "extender.Endpoint", "policies.Policy", "policies.Revision"),
+    "prices.PriceSheet",
     *("scenarios.Scenario", "scenarios.ScenarioFile", "scenarios.ScenarioRevision"),
     *("scheduling.Candidate", "scheduling.LiveScheduler"),
     *("watermarks.Annotating", "watermarks.Members", "watermarks.Series", "watermarks.WatermarkCredential"),
@@ -50,7 +55,7 @@ KEPT = {
 }
 WITH_ANOTHER = {
     *("approvals.Vote", "experiments.Run", "recordings.Chunk", "runs.Difference", "scheduling.LiveColumns"),
-    *("clusters.UploadPiece", "sweeps.Trial"),
+    *("clusters.UploadPiece", "decisions.PendingOutcomes", "sweeps.Trial"),
 }
 
 
@@ -101,6 +106,26 @@ def capacity_question(days: float, **fields: Any) -> Model:
     return at(row, created_at=ago(days))
 
 
+def descheduling_question(days: float, **fields: Any) -> Model:
+    row = DeschedulingQuestion.objects.create(asked={}, about="x", policy="p", **fields)
+    return at(row, created_at=ago(days))
+
+
+def autoscaling_question(days: float, **fields: Any) -> Model:
+    row = AutoscalingQuestion.objects.create(about="x", policy="p", **fields)
+    return at(row, created_at=ago(days))
+
+
+def decision_question(days: float, **fields: Any) -> Model:
+    row = DecisionQuestion.objects.create(kind="decision", asked={}, about="x", policy="p", **fields)
+    return at(row, created_at=ago(days))
+
+
+def tried_change(days: float, **fields: Any) -> Model:
+    row = TriedChange.objects.create(policy="p", base_document="", document="", change="c", about="x", **fields)
+    return at(row, created_at=ago(days))
+
+
 def session(days: float) -> Model:
     return Session.objects.create(session_key=uuid.uuid4().hex, session_data="x", expire_date=ago(days))
 
@@ -134,9 +159,25 @@ CASES: dict[str, tuple[Callable[[], Model], tuple[Callable[[], Model], ...]]] = 
         lambda: question(91, job=job(1)),
         (lambda: question(89), lambda: question(100, job=job(1, "queued"))),
     ),
+    "decisions.Question": (
+        lambda: decision_question(91, job=job(1)),
+        (lambda: decision_question(89), lambda: decision_question(100, job=job(1, "queued"))),
+    ),
+    "trying.TriedChange": (
+        lambda: tried_change(91, job=job(1)),
+        (lambda: tried_change(89), lambda: tried_change(100, job=job(1, "queued"))),
+    ),
     "capacity.Question": (
         lambda: capacity_question(91, job=job(1)),
         (lambda: capacity_question(89), lambda: capacity_question(100, job=job(1, "queued"))),
+    ),
+    "descheduling.Question": (
+        lambda: descheduling_question(91, job=job(1)),
+        (lambda: descheduling_question(89), lambda: descheduling_question(100, job=job(1, "queued"))),
+    ),
+    "autoscaling.Question": (
+        lambda: autoscaling_question(91, job=job(1)),
+        (lambda: autoscaling_question(89), lambda: autoscaling_question(100, job=job(1, "queued"))),
     ),
     "sessions.Session": (lambda: session(0.01), (lambda: session(-1),)),
     "axes.AccessLog": (lambda: login(AccessLog, 91), (lambda: login(AccessLog, 89),)),

@@ -23,7 +23,28 @@ def test_cpu(value: int, text: str) -> None:
 
 @given(st.integers(-(10**9), 10**9))
 def test_a_cpu_amount_reads_back_as_the_same_quantity(value: int) -> None:
-    assert parse(units.cpu(value)) * 1000 == value * NANO
+    assert parse(units.cpu(value).replace(",", "")) * 1000 == value * NANO
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0.00"), (1, "0.001"), (250, "0.25"), (1200, "1.20"), (60_000, "60.00"), (9_999_995, "9,999.995")],
+)
+def test_cores_of_a_column(value: int, text: str) -> None:
+    assert units.cores(value) == units.in_column(value, "cpu") == text
+
+
+@given(st.integers(-(10**9), 10**9))
+def test_cores_of_a_column_are_exact(value: int) -> None:
+    assert round(float(units.cores(value).replace(",", "")) * 1000) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0.00"), (1, "<0.01"), (624 << 20, "0.61"), (8 << 30, "8.00"), (3 << 40, "3,072.00"), (-(1 << 30), "-1.00")],
+)
+def test_memory_of_a_column(value: int, text: str) -> None:
+    assert units.gibibytes(value) == units.in_column(value, "memory") == text
 
 
 @pytest.mark.parametrize(
@@ -35,7 +56,7 @@ def test_memory(value: int, text: str) -> None:
 
 @given(st.integers(1, 2**62))
 def test_a_memory_amount_is_within_a_twentieth_of_its_unit(value: int) -> None:
-    shown = parse(units.memory(value)) / NANO
+    shown = parse(units.memory(value).replace(",", "")) / NANO
     assert abs(shown - value) <= max(0.05 * value, 1)
 
 

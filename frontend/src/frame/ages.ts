@@ -1,6 +1,8 @@
 /** Time goes on while a page stands still: every second each age is told anew, and a part that renews itself says so
  * when it was not renewed. Counted by this page's own clock from when the part was first seen: clocks may differ. */
 
+import { t } from "../words";
+
 const EVERY = 1000; // milliseconds
 const firstSeen = new WeakMap<Element, number>();
 
@@ -12,10 +14,10 @@ export function startAges(): void {
 /** The same words as units.ago of the server. */
 export function ago(seconds: number, exact: boolean): string {
   const whole = Math.max(0, Math.floor(seconds));
-  if (whole < 60) return whole < 10 && !exact ? "just now" : `${whole} s ago`;
-  if (whole < 3600) return `${Math.floor(whole / 60)} min ago`;
-  if (whole < 48 * 3600) return `${Math.floor(whole / 3600)} h ago`;
-  return `${Math.floor(whole / 86400)} days ago`;
+  if (whole < 60) return whole < 10 && !exact ? t("just now") : t("%(number)s s ago", { number: whole });
+  if (whole < 3600) return t("%(number)s min ago", { number: Math.floor(whole / 60) });
+  if (whole < 48 * 3600) return t("%(number)s h ago", { number: Math.floor(whole / 3600) });
+  return t("%(number)s days ago", { number: Math.floor(whole / 86400) });
 }
 
 function tick(): void {
@@ -47,6 +49,10 @@ function warn(part: HTMLElement): void {
   const when = document.createElement("span");
   when.dataset.age = String(Math.floor(passed(part)));
   when.textContent = ago(passed(part), false);
-  note.append("The server does not answer. What stands here was told ", when, ", and may not be true any more.");
+  const said = t("The server does not answer. This was last updated %(when)s and may be out of date.", {
+    when: "\u0000",
+  });
+  const [before = "", after = ""] = said.split("\u0000");
+  note.append(before, when, after);
   part.prepend(note);
 }

@@ -1,5 +1,8 @@
 /** Gives focus back after htmx swaps, says aloud what changed, and shows that a request failed. */
 
+import { t } from "../words";
+import { pinned } from "./pinned";
+
 interface Refusal {
   detail: string;
   action: string;
@@ -24,15 +27,15 @@ export function startLive(): void {
       const status = (event as CustomEvent).detail?.xhr?.status;
       if (announce)
         announce.textContent = status
-          ? `The server answered ${status}. Reload the page.`
-          : "The server does not answer.";
+          ? t("The server answered %(status)s. Reload the page.", { status })
+          : t("The server does not answer.");
     });
   }
   document.addEventListener("click", (event) => {
     const button = (event.target as Element).closest<HTMLElement>("[data-copy]");
     if (button)
-      void navigator.clipboard.writeText(button.dataset.copy || location.href).then(() => {
-        if (announce) announce.textContent = "Copied";
+      void navigator.clipboard.writeText(button.dataset.copy || pinned(location.href, button.dataset.pins)).then(() => {
+        if (announce) announce.textContent = t("Copied");
         button.classList.add("copied");
       });
     for (const menu of document.querySelectorAll<HTMLDetailsElement>("details.menu[open]")) {
@@ -86,7 +89,7 @@ function show({ detail, action, address }: Refusal): void {
   notice.setAttribute("role", "alert");
   link.href = address;
   link.textContent = action;
-  text.append(`${detail} What you typed on this page is not saved. `, link);
+  text.append(`${detail} ${t("What you typed on this page is not saved.")} `, link);
   notice.append(text);
   main.prepend(notice);
 }

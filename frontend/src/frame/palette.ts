@@ -30,13 +30,26 @@ export function startDialogs(): void {
     }
   });
   palette?.addEventListener("keydown", (event) => walk(event, palette));
+  palette?.addEventListener("click", (event) => act(event, palette));
+}
+
+/** What a result does on this page: it fills the box, or it is done and the palette closes. */
+function act(event: MouseEvent, palette: HTMLDialogElement): void {
+  const hit = (event.target as Element).closest<HTMLElement>(".hit");
+  const input = palette.querySelector("input");
+  if (hit?.dataset.fills && input) {
+    event.preventDefault();
+    input.value = hit.dataset.fills;
+    input.focus();
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+  } else if (hit instanceof HTMLButtonElement) palette.close();
 }
 
 /** Arrow keys walk the results; Enter in the box opens the first. */
 function walk(event: KeyboardEvent, palette: HTMLElement): void {
-  const links = [...palette.querySelectorAll<HTMLAnchorElement>(".results a")];
+  const links = [...palette.querySelectorAll<HTMLElement>(".results .hit, .results a.more")];
   const input = palette.querySelector("input");
-  const at = links.indexOf(document.activeElement as HTMLAnchorElement);
+  const at = links.indexOf(document.activeElement as HTMLElement);
   if (at < 0 && event.key === "Enter" && document.activeElement !== input) return;
   const to = walked(event.key, at, links.length);
   if (!to) return;

@@ -1,6 +1,8 @@
 /** Parts that ask the server for themselves again: now and then by their own trigger, and at once when a stream says
  * that something changed. A stream that ended is asked for again, ever later; until then the own trigger goes on. */
 
+import { t } from "../words";
+
 const LEAST = 1000; // milliseconds between two questions, however much happens
 const FIRST_REST = 2000; // milliseconds until a stream that ended is asked for again
 const LONGEST_REST = 60_000;
@@ -44,9 +46,7 @@ class Following {
     const rest = most * (0.5 + Math.random() / 2);
     this.failures += 1;
     if (this.failures > 1)
-      this.say(
-        `News of this page come late: the stream that brings them ended. Next try in ${Math.ceil(rest / 1000)} s.`,
-      );
+      this.say(t("Live updates are interrupted. Next attempt in %(seconds)s s.", { seconds: Math.ceil(rest / 1000) }));
     window.setTimeout(() => this.open(), rest);
   }
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import numpy as np
 
@@ -188,6 +189,13 @@ class MapSide:
     decisions: str  # beginning of the address of a pod's decision
     nodes: str  # beginning of the address that lists a node's pods without JavaScript
     address: str = ""
+
+    @property
+    def first(self) -> list[str]:
+        """The addresses that nodemap.ts asks at once, as it writes them."""
+        more = "&" if "?" in self.frames else "?"
+        shown = dict.fromkeys((self.now.show.key, PODS.key, STATE.key))
+        return [self.columns, *(f"{self.frames}{more}show={quote(key, safe='')}" for key in shown)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,109 @@
+// The order of rows in the form of a policy: by drag, and by the arrow keys on a row's handle.
+// A list says with data-order which field of the form holds its names; without this script buttons move a row.
+
+interface Drag {
+  row: HTMLElement;
+  before: HTMLElement[];
+}
+
+function rowsOf(list: Element): HTMLElement[] {
+  return [...list.querySelectorAll<HTMLElement>(":scope > li")];
+}
+
+function neighbour(row: HTMLElement, down: boolean): HTMLElement | null {
+  let other = down ? row.nextElementSibling : row.previousElementSibling;
+  while (other && (other as HTMLElement).hidden) other = down ? other.nextElementSibling : other.previousElementSibling;
+  return other as HTMLElement | null;
+}
+
+/** Exchanges a row with its neighbour. The row stays in the page, so that it keeps the focus and the pointer. */
+function shift(row: HTMLElement, down: boolean): boolean {
+  const other = neighbour(row, down);
+  if (!other) return false;
+  if (down) row.before(other);
+  else row.after(other);
+  return true;
+}
+
+function middle(row: HTMLElement): number {
+  const box = row.getBoundingClientRect();
+  return box.top + box.height / 2;
+}
+
+function follow(row: HTMLElement, y: number): void {
+  for (const down of [false, true]) {
+    let other = neighbour(row, down);
+    while (other && (down ? y > middle(other) : y < middle(other))) {
+      shift(row, down);
+      other = neighbour(row, down);
+    }
+  }
+}
+
+/** Writes the order of the rows into the form's field, which tells the form where it changed. */
+function keep(list: HTMLElement): void {
+  const rows = rowsOf(list);
+  rows.forEach((row, index) => {
+    const place = row.querySelector(".point-place");
+    if (place) place.textContent = String(index + 1);
+  });
+  const field = list.closest("form")?.elements.namedItem(list.dataset.order ?? "") as HTMLInputElement | null;
+  const names = rows.map((row) => row.dataset.plugin ?? "").join(" ");
+  if (!field || field.value === names) return;
+  field.value = names;
+  field.dispatchEvent(new Event("change", { bubbles: true }));
+}
+
+function rowOf(target: EventTarget | null): HTMLElement | null {
+  const handle = (target as Element).closest<HTMLElement>(".point-handle");
+  return handle?.closest("fieldset")?.disabled ? null : (handle?.closest("li") ?? null);
+}
+
+/** Orders the rows in `fields`; `say` tells what a key did to those who do not see it. */
+import { t } from "./words";
+
+export function startOrdering(fields: HTMLElement, say: (text: string) => void): void {
+  let drag: Drag | undefined;
+
+  const end = (kept: boolean): void => {
+    if (!drag) return;
+    const { row, before } = drag;
+    drag = undefined;
+    row.classList.remove("is-dragged");
+    const list = row.parentElement;
+    if (!list) return;
+    if (!kept) list.append(...before);
+    keep(list);
+  };
+
+  fields.addEventListener("pointerdown", (event) => {
+    const row = rowOf(event.target);
+    if (!row?.parentElement || event.button !== 0) return;
+    (event.target as Element).closest(".point-handle")?.setPointerCapture(event.pointerId);
+    drag = { row, before: rowsOf(row.parentElement) };
+    row.classList.add("is-dragged");
+  });
+  fields.addEventListener("pointermove", (event) => {
+    if (drag) follow(drag.row, event.clientY);
+  });
+  fields.addEventListener("pointerup", () => end(true));
+  fields.addEventListener("pointercancel", () => end(false));
+  fields.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") end(false);
+    const row = rowOf(event.target);
+    const down = event.key === "ArrowDown";
+    if (!row?.parentElement || !(down || event.key === "ArrowUp") || drag) return;
+    event.preventDefault();
+    const list = row.parentElement;
+    if (!shift(row, down)) return;
+    keep(list);
+    const rows = rowsOf(list);
+    say(
+      t("%(plugin)s is number %(place)s of %(all)s.", {
+        plugin: row.dataset.plugin ?? "",
+        place: rows.indexOf(row) + 1,
+        all: rows.length,
+      }),
+    );
+  });
+}

@@ -1,0 +1,54 @@
+// How keys walk the cells of a grid, as WAI-ARIA describes it; nothing here knows of a page.
+
+export type At = { row: number; cell: number };
+
+const SCREEN = 10; // rows that Page Up and Page Down go
+
+/** Where a key leads from the cell `at`; `spans` has how many columns each cell of each row is wide. */
+export function stepped(
+  { key, ctrlKey }: Pick<KeyboardEvent, "key" | "ctrlKey">,
+  spans: number[][],
+  at: At,
+): At | undefined {
+  const last = (spans[at.row]?.length ?? 1) - 1;
+  const vertical = (row: number): At => {
+    const to = Math.max(0, Math.min(row, spans.length - 1));
+    return { row: to, cell: covering(spans[to] ?? [], start(spans[at.row] ?? [], at.cell)) };
+  };
+  if (key === "Home") return ctrlKey ? { row: 0, cell: 0 } : { ...at, cell: 0 };
+  if (key === "End") {
+    return ctrlKey ? { row: spans.length - 1, cell: (spans.at(-1)?.length ?? 1) - 1 } : { ...at, cell: last };
+  }
+  if (ctrlKey) return undefined;
+  switch (key) {
+    case "ArrowRight":
+      return { ...at, cell: Math.min(at.cell + 1, last) };
+    case "ArrowLeft":
+      return { ...at, cell: Math.max(at.cell - 1, 0) };
+    case "ArrowDown":
+      return vertical(at.row + 1);
+    case "ArrowUp":
+      return vertical(at.row - 1);
+    case "PageDown":
+      return vertical(at.row + SCREEN);
+    case "PageUp":
+      return vertical(at.row - SCREEN);
+    default:
+      return undefined;
+  }
+}
+
+/** The column in which a cell begins. */
+function start(row: number[], cell: number): number {
+  return row.slice(0, cell).reduce((sum, span) => sum + span, 0);
+}
+
+/** The cell of a row that covers a column, or its last one. */
+function covering(row: number[], column: number): number {
+  let end = 0;
+  const found = row.findIndex((span) => {
+    end += span;
+    return column < end;
+  });
+  return found < 0 ? Math.max(row.length - 1, 0) : found;
+}

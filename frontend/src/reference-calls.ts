@@ -1,0 +1,27 @@
+// Calls of the REST API as the page of its operations writes them.
+
+/** Whether `text` holds all words of `search`, whatever their case. */
+export function holds(text: string, search: string): boolean {
+  const within = text.toLowerCase();
+  return search
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => within.includes(word));
+}
+
+/** The address of a call: `path` with its places filled in, and what is asked. Places and questions left empty go. */
+export function address(path: string, places: [string, string][], asked: [string, string][]): string {
+  let filled = path;
+  for (const [name, value] of places) filled = filled.replace(`{${name}}`, () => encodeURIComponent(value));
+  const query = new URLSearchParams(asked.filter(([, value]) => value)).toString();
+  return query ? `${filled}?${query}` : filled;
+}
+
+/** JSON in lines, anything else as it is. */
+export function laidOut(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,58 @@
+// The page of the REST API: operations that hold the words, and those that a person sends from here.
+import { address, holds, laidOut } from "./reference-calls";
+
+const LONGEST = 100_000; // letters of an answer that are shown
+
+function filter(form: HTMLFormElement): void {
+  const input = form.querySelector<HTMLInputElement>("input")!;
+  const shown = form.querySelector("[data-found]");
+  const search = (): void => {
+    let found = 0;
+    const operations = document.querySelectorAll<HTMLElement>("[data-operation]");
+    for (const one of operations) {
+      one.hidden = !holds(one.querySelector("summary")?.textContent ?? "", input.value.trim());
+      if (!one.hidden) found += 1;
+    }
+    for (const section of document.querySelectorAll<HTMLElement>("[data-operations]")) {
+      section.hidden = !section.querySelector("[data-operation]:not([hidden])");
+    }
+    if (shown) shown.textContent = `${found} of ${operations.length} operations`;
+  };
+  input.addEventListener("input", search);
+}
+
+function values(form: HTMLFormElement, place: string): [string, string][] {
+  const inputs = form.querySelectorAll<HTMLInputElement | HTMLTextAreaElement>(`[data-place="${place}"]`);
+  return [...inputs].map((input) => [input.name, input.value.trim()]);
+}
+
+async function send(form: HTMLFormElement): Promise<void> {
+  const { try: path = "", method = "GET", sends = "" } = form.dataset;
+  const status = form.querySelector<HTMLElement>("[data-status]")!;
+  const answer = form.querySelector<HTMLElement>("[data-answer]")!;
+  const headers = new Headers(values(form, "header").filter(([, value]) => value));
+  headers.set("Accept", "application/json, */*;q=0.5");
+  const token = JSON.parse(document.body.getAttribute("hx-headers") ?? "{}") as Record<string, string>;
+  for (const [name, value] of Object.entries(token)) headers.set(name, value);
+  if (sends) headers.set("Content-Type", sends);
+  const body = sends ? (values(form, "body")[0]?.[1] ?? "") : null;
+  status.textContent = "Sending …";
+  try {
+    const found = await fetch(address(path, values(form, "path"), values(form, "query")), { method, headers, body });
+    const text = await found.text();
+    status.textContent = `${found.status} ${found.statusText}`;
+    answer.textContent = laidOut(text).slice(0, LONGEST);
+    answer.hidden = !text;
+  } catch (error) {
+    status.textContent = error instanceof Error ? error.message : String(error);
+  }
+}
+
+const finding = document.querySelector<HTMLFormElement>("[data-reference-filter]");
+if (finding) filter(finding);
+document.addEventListener("submit", (event) => {
+  const tried = (event.target as HTMLElement).closest<HTMLFormElement>("form[data-try]");
+  if (!tried) return;
+  event.preventDefault();
+  void send(tried);
+});

@@ -1,0 +1,20 @@
+"""Database connections of threads that look at rows again and again.
+
+PostgreSQL's come from a small pool. SQLite has no pool, and opening its file anew costs more than a query.
+"""
+
+from __future__ import annotations
+
+from django.db import close_old_connections, connection
+
+
+def take() -> None:
+    """Before a look: let go of a connection that broke or is too old."""
+    if connection.vendor == "postgresql":
+        close_old_connections()
+
+
+def lend() -> None:
+    """After a look: let other threads have this thread's connection until the next one."""
+    if connection.vendor == "postgresql":
+        connection.close()

@@ -1,0 +1,58 @@
+"""How many there are of something, in words: "3,000 policies", "1 person"."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext, gettext_noop, ngettext
+
+
+def ngettext_noop(one: str, many: str) -> tuple[str, str]:
+    """Mark both forms of a message for the catalogues."""
+    return one, many
+
+
+# By the plural in English: the word alone, and with a number.
+NOUNS: dict[str, tuple[str, tuple[str, str]]] = {
+    "decisions": (gettext_noop("decisions"), ngettext_noop("%(number)s decision", "%(number)s decisions")),
+    "deliveries": (gettext_noop("deliveries"), ngettext_noop("%(number)s delivery", "%(number)s deliveries")),
+    "devices": (gettext_noop("devices"), ngettext_noop("%(number)s device", "%(number)s devices")),
+    "differences": (gettext_noop("differences"), ngettext_noop("%(number)s difference", "%(number)s differences")),
+    "endpoints": (gettext_noop("endpoints"), ngettext_noop("%(number)s endpoint", "%(number)s endpoints")),
+    "feasible nodes": (
+        gettext_noop("feasible nodes"), ngettext_noop("%(number)s feasible node", "%(number)s feasible nodes")
+    ),
+    "groups": (gettext_noop("groups"), ngettext_noop("%(number)s group", "%(number)s groups")),
+    "jobs": (gettext_noop("jobs"), ngettext_noop("%(number)s job", "%(number)s jobs")),
+    "more": (gettext_noop("more"), ngettext_noop("%(number)s more", "%(number)s more")),
+    "more devices": (gettext_noop("more devices"), ngettext_noop("%(number)s more device", "%(number)s more devices")),
+    "more pods": (gettext_noop("more pods"), ngettext_noop("%(number)s more pod", "%(number)s more pods")),
+    "nodes": (gettext_noop("nodes"), ngettext_noop("%(number)s node", "%(number)s nodes")),
+    "other nodes": (gettext_noop("other nodes"), ngettext_noop("%(number)s other node", "%(number)s other nodes")),
+    "pending pods": (gettext_noop("pending pods"), ngettext_noop("%(number)s pending pod", "%(number)s pending pods")),
+    "people": (gettext_noop("people"), ngettext_noop("%(number)s person", "%(number)s people")),
+    "plugins": (gettext_noop("plugins"), ngettext_noop("%(number)s plugin", "%(number)s plugins")),
+    "pods": (gettext_noop("pods"), ngettext_noop("%(number)s pod", "%(number)s pods")),
+    "points": (gettext_noop("points"), ngettext_noop("%(number)s point", "%(number)s points")),
+    "policies": (gettext_noop("policies"), ngettext_noop("%(number)s policy", "%(number)s policies")),
+    "requests": (gettext_noop("requests"), ngettext_noop("%(number)s request", "%(number)s requests")),
+    "results": (gettext_noop("results"), ngettext_noop("%(number)s result", "%(number)s results")),
+    "revisions": (gettext_noop("revisions"), ngettext_noop("%(number)s revision", "%(number)s revisions")),
+    "runs": (gettext_noop("runs"), ngettext_noop("%(number)s run", "%(number)s runs")),
+    "saved views": (gettext_noop("saved views"), ngettext_noop("%(number)s saved view", "%(number)s saved views")),
+    "scenarios": (gettext_noop("scenarios"), ngettext_noop("%(number)s scenario", "%(number)s scenarios")),
+    "times": (gettext_noop("times"), ngettext_noop("%(number)s time", "%(number)s times")),
+    "workloads": (gettext_noop("workloads"), ngettext_noop("%(number)s workload", "%(number)s workloads")),
+}  # fmt: skip
+
+
+def counted(number: int, nouns: str) -> str:
+    """ "3,000 policies", "1 policy", "1 person"; ``nouns`` is the plural."""
+    if nouns in NOUNS:
+        return ngettext(*NOUNS[nouns][1], number) % {"number": f"{number:,}"}
+    if number != 1:
+        return f"{number:,} {nouns}"
+    return f"1 {nouns[:-3]}y" if nouns.endswith("ies") else f"1 {nouns.removesuffix('s')}"
+
+
+def noun(nouns: str) -> str:
+    """ "policies" """
+    return gettext(NOUNS[nouns][0]) if nouns in NOUNS else nouns

@@ -1,0 +1,228 @@
+"""What `manage.py doctor` asks: apps register examinations, each of which tells what it found and what to do.
+
+An examination runs to its end whatever it meets: an error of its own is one more finding.
+"""
+
+from __future__ import annotations
+
+import enum
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import psycopg
+import redis
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, connection
+from django.db.migrations.executor import MigrationExecutor
+
+from kschedweb.web.health import ProbeConnection
+from kschedweb.web.redaction import redact_text
+
+SKEW = 2.0  # seconds that clocks may differ
+SHORTEST_SECRET, FEWEST_SYMBOLS = 50, 10
+LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
+LEAST_SPACE = 1 << 30  # bytes
+
+
+class Level(enum.StrEnum):
+    OK = "ok"
+    WARNING = "warning"
+    FAILURE = "failure"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """``what`` is a sentence about the deployment, ``advice`` one about what to do; "" where all is well."""
+
+    level: Level
+    what: str
+    advice: str = ""
+    blocks: bool = False  # nothing that needs the database can be examined
+
+
+@dataclass(frozen=True)
+class Examination:
+    """``needs_database``: without one it is left out, since the first examination has said why."""
+
+    name: str
+    examine: Callable[[], Iterable[Finding]]
+    needs_database: bool = True
+
+
+def ok(what: str) -> Finding:
+    return Finding(Level.OK, what)
+
+
+def warning(what: str, advice: str) -> Finding:
+    return Finding(Level.WARNING, what, advice)
+
+
+def failure(what: str, advice: str, *, blocks: bool = False) -> Finding:
+    return Finding(Level.FAILURE, what, advice, blocks)
+
+
+EXAMINATIONS: list[Examination] = []
+
+
+def register(name: str, examine: Callable[[], Iterable[Finding]]) -> None:
+    """Register an examination that needs the database, with all of its tables."""
+    EXAMINATIONS.append(Examination(name, examine))
+
+
+def examine() -> Iterator[tuple[str, Finding]]:
+    """Every finding with the name of its examination, in the order in which they are registered."""
+    usable = True
+    for each in EXAMINATIONS:
+        if each.needs_database and not usable:
+            continue
+        troubled = False
+        try:
+            for finding in each.examine():
+                if finding.level == Level.OK and troubled:
+                    continue
+                troubled = troubled or finding.level != Level.OK
+                usable = usable and not finding.blocks
+                yield each.name, finding
+        except Exception as error:
+            yield each.name, failure(f"This could not be examined: {_said(error)}", "Mend what is named above first.")
+
+
+def _said(error: Exception) -> str:
+    """The first line of ``error``, without passwords of addresses."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return redact_text(lines[0])
+
+
+def weak(secret: str, shortest: int) -> bool:
+    """Whether ``secret`` is too short, or of too few symbols, to be drawn at random."""
+    return len(secret) < shortest or len(set(secret)) < FEWEST_SYMBOLS
+
+
+def skewed(of: str, seconds: float) -> Iterator[Finding]:
+    """What a difference of ``seconds`` between a clock and this process's means."""
+    if abs(seconds) > SKEW:
+        yield failure(
+            f"The clock of {of} differs from this process's by {seconds:+.1f} s.",
+            "Have both machines keep time by NTP: leases, sessions and windows of use go wrong otherwise.",
+        )
+
+
+def settings_examine() -> Iterator[Finding]:
+    if settings.DEBUG:
+        yield failure("KSCHEDWEB_DEBUG is on: errors show the site's inside to everybody.", "Remove it.")
+    if weak(settings.SECRET_KEY, SHORTEST_SECRET):
+        yield failure(
+            f"KSCHEDWEB_SECRET_KEY has fewer than {SHORTEST_SECRET} characters, or few different ones.",
+            "Set one that `openssl rand -base64 48` prints; people log in again afterwards.",
+        )
+    if "*" in settings.ALLOWED_HOSTS:
+        yield warning("KSCHEDWEB_ALLOWED_HOSTS allows any host.", "Name the hosts by which people reach the site.")
+    if not settings.HTTPS and not LOCAL.issuperset(settings.ALLOWED_HOSTS):
+        yield warning(
+            "The site is reached from elsewhere, and KSCHEDWEB_HTTPS is off: cookies travel in the open.",
+            "Serve it over https and set KSCHEDWEB_HTTPS=true.",
+        )
+    if bool(settings.REDIS_URL) != (connection.vendor == "postgresql"):
+        given, missing = ("REDIS_URL", "DATABASE_URL") if settings.REDIS_URL else ("DATABASE_URL", "REDIS_URL")
+        yield failure(
+            f"{given} is set and {missing} is not: that is neither one process nor several.",
+            f"Set {missing} too, or neither of them.",
+        )
+    yield ok("scaled out: PostgreSQL and Redis" if settings.REDIS_URL else "embedded: SQLite, all in one process")
+
+
+def database_examine() -> Iterator[Finding]:
+    try:
+        if connection.vendor == "postgresql":
+            ProbeConnection().ask()
+        executor = MigrationExecutor(connection)
+    except (psycopg.Error, DatabaseError, InterfaceError, OSError) as error:
+        yield failure(
+            f"The database cannot be reached: {_said(error)}",
+            "Start it, or correct DATABASE_URL (host, name, password).",
+            blocks=True,
+        )
+        return
+    missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    unknown = sorted(set(executor.loader.applied_migrations) - set(executor.loader.disk_migrations))
+    if missing:
+        yield failure(
+            f"{len(missing)} migrations are missing, from {missing[0][0]} on.",
+            "Run `manage.py migrate`, then look again.",
+            blocks=True,
+        )
+        return
+    if unknown:
+        yield warning(
+            f"A later release has migrated the database: this one does not know {'.'.join(unknown[-1])}.",
+            "Finish the upgrade. This release works on with it meanwhile, if it is the one just before.",
+        )
+    yield from _postgresql() if connection.vendor == "postgresql" else _sqlite()
+    yield ok("reachable and migrated")
+
+
+def _postgresql() -> Iterator[Finding]:
+    with connection.cursor() as cursor:
+        began = time.time()
+        cursor.execute("SELECT extract(epoch FROM clock_timestamp())::float8")
+        (clock,) = cursor.fetchone()
+        yield from skewed("the database", clock - (began + time.time()) / 2)
+        cursor.execute(
+            "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,"
+            " (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),"
+            " (SELECT rolconnlimit FROM pg_roles WHERE rolname = current_user)"
+        )
+        most, used, own = cursor.fetchone()
+    room = most - used
+    if 0 <= own < settings.DATABASE_POOL:
+        yield failure(
+            f"The database's user may have {own} connections, and each process up to {settings.DATABASE_POOL}.",
+            "Raise it: ALTER ROLE … CONNECTION LIMIT -1.",
+        )
+    if room < settings.DATABASE_POOL:
+        yield failure(
+            f"Of {most} connections to PostgreSQL {used} are taken: one process may ask for {settings.DATABASE_POOL}.",
+            "Raise max_connections, or lower KSCHEDWEB_DATABASE_POOL: docs/operations.md has the sum.",
+        )
+
+
+def _sqlite() -> Iterator[Finding]:
+    free = shutil.disk_usage(settings.DATA_DIR).free
+    if free < LEAST_SPACE:
+        yield failure(
+            f"The disk of the data folder has {free >> 20} MiB left.", "Make room, or move KSCHEDWEB_DATA_DIR."
+        )
+
+
+def redis_examine() -> Iterator[Finding]:
+    if not settings.REDIS_URL:
+        return
+    with redis.Redis.from_url(settings.REDIS_URL, socket_timeout=2, socket_connect_timeout=2) as client:
+        try:
+            began = time.time()
+            seconds, micros = client.time()  # type: ignore[misc]
+        except redis.RedisError as error:
+            yield failure(
+                f"Redis cannot be reached: {_said(error)}", "Start it, or correct REDIS_URL (host, password)."
+            )
+            return
+        yield from skewed("Redis", seconds + micros / 1e6 - (began + time.time()) / 2)
+        try:
+            policy = client.info("memory").get("maxmemory_policy", "noeviction")  # type: ignore[union-attr]
+        except redis.RedisError:
+            policy = "noeviction"  # its user may not ask
+    if policy != "noeviction":
+        yield failure(
+            f"Redis evicts keys when its memory is full ({policy}): messages of jobs would be lost.",
+            "Set maxmemory-policy noeviction.",
+        )
+    yield ok("reachable")
+
+
+EXAMINATIONS += [
+    Examination("settings", settings_examine, needs_database=False),
+    Examination("database", database_examine, needs_database=False),
+    Examination("redis", redis_examine, needs_database=False),
+]

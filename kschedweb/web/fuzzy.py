@@ -1,0 +1,58 @@
+"""How well words fit a name: the whole, its beginning, that of a part, any part, or letters in their order."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+WHOLE, BEGINS, PART_BEGINS, HOLDS, LETTERS = range(5)
+LONGEST = 40  # letters that are looked for one by one
+PART = re.compile(r"[a-z0-9]+")
+
+# worst kind of fit of any word, letters passed over, length of the name: smaller is better
+Quality = tuple[int, int, int]
+
+
+def quality(words: str, name: str) -> Quality | None:
+    """How well ``words`` fit ``name``, whatever the case; ``None`` where a word does not fit at all."""
+    text = name.lower()
+    worst = passed = 0
+    for word in words.lower().split():
+        found = _fit(word, text)
+        if found is None:
+            return None
+        worst, passed = max(worst, found[0]), passed + found[1]
+    return worst, passed, len(text)
+
+
+def _fit(word: str, text: str) -> tuple[int, int] | None:
+    if word == text:
+        return WHOLE, 0
+    if text.startswith(word):
+        return BEGINS, 0
+    at = text.find(word)
+    if at >= 0:
+        starts = any(match.start() and text.startswith(word, match.start()) for match in PART.finditer(text))
+        return (PART_BEGINS if starts else HOLDS), 0
+    if len(word) > LONGEST:
+        return None
+    spans = [_span(word, text, match.start()) for match in PART.finditer(text) if text[match.start()] == word[0]]
+    fitting = [span for span in spans if span is not None]
+    return (LETTERS, min(fitting) - len(word)) if fitting else None
+
+
+def _span(word: str, text: str, start: int) -> int | None:
+    """How many letters from ``start`` on have those of ``word`` in their order."""
+    at = start
+    for letter in word[1:]:
+        at = text.find(letter, at + 1)
+        if at < 0:
+            return None
+    return at - start + 1
+
+
+@lru_cache(maxsize=256)
+def letters(word: str) -> str:
+    """A regular expression for names that have the letters of ``word`` in their order; it never tries twice."""
+    first, rest = re.escape(word[0]), map(re.escape, word[1:])
+    return first + "".join(f"[^{letter}]*{letter}" for letter in rest)

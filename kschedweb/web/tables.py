@@ -1,0 +1,100 @@
+"""The lists of the site as tables: their columns and what narrows them. Apps register theirs in ``ready``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.http import QueryDict
+
+from kschedweb.web import moments
+from kschedweb.web.errors import FieldProblem
+
+if TYPE_CHECKING:
+    from django_filters import FilterSet
+
+# what an address says that is not the list's: the frame's choices, the place in the list, a file
+NEVER_KEPT = frozenset({"cluster", "policy", "revision", "snapshot", "cursor", "page", "format", "view", "news"})
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column; ``sort`` is its value of ``ordering``, "" where the list cannot be sorted by it."""
+
+    key: str
+    label: str
+    css: str = ""
+    sort: str = ""
+    spoken: bool = False  # the label is for screen readers alone
+    measured: bool = False  # in a unit that the list chooses
+
+    def head(self, unit: str) -> str:
+        """The label, with the ``unit`` of the list where the column is measured in it."""
+        return f"{self.label} ({unit})" if self.measured and unit else self.label
+
+
+@dataclass(frozen=True)
+class Table:
+    """A list. The first column always shows.
+
+    ``page`` is the name of its page, "" where that needs more than a name to be found; ``filters`` narrow it, and
+    ``also`` are further parameters of its address that a view keeps.
+    """
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    page: str = ""
+    filters: type[FilterSet] | None = None
+    also: tuple[str, ...] = ()
+
+    @property
+    def optional(self) -> list[str]:
+        """The keys of the columns that may be hidden."""
+        return [column.key for column in self.columns[1:]]
+
+    @property
+    def parameters(self) -> list[str]:
+        """The parameters of the address that a view of the list keeps."""
+        named = [*(self.filters.base_filters if self.filters else ()), *self.also, moments.PARAMETER]
+        return [name for name in dict.fromkeys(named) if name not in NEVER_KEPT]
+
+    def kept(self, query: str) -> dict[str, str]:
+        """What a view keeps of the query of an address: the parameters of the list that say something."""
+        given = QueryDict(query)
+        return {name: given[name] for name in self.parameters if given.get(name)}
+
+    def problems(self, filters: Mapping[str, str]) -> list[FieldProblem]:
+        """What is wrong with these parameters: names that the list does not have, values that they do not take."""
+        known = ", ".join(self.parameters) or "none"
+        found: list[FieldProblem] = [
+            {"path": f"filters.{name}", "message": f"{self.title} have no such filter. There are: {known}."}
+            for name in filters
+            if name not in self.parameters
+        ]
+        if self.filters is None or found:
+            return found
+        checked: Any = self.filters(filters).form
+        return [
+            {"path": f"filters.{name}", "message": " ".join(said)}
+            for name, said in checked.errors.items()
+            if name in filters
+        ]
+
+
+_tables: dict[str, Table] = {}
+
+
+def register(*tables: Table) -> None:
+    for table in tables:
+        _tables[table.name] = table
+
+
+def named(name: str) -> Table | None:
+    return _tables.get(name)
+
+
+def everything() -> list[Table]:
+    """All lists, by title."""
+    return sorted(_tables.values(), key=lambda table: (table.title, table.name))

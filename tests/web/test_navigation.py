@@ -1,0 +1,107 @@
+"""The rail in its groups, the tabs within its pages, and the bar, which chooses only what a page depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from django.urls import NoReverseMatch, reverse
+
+from kschedweb.web import navigation
+from kschedweb.web.navigation import Choice, Entry, Group
+from tests.support.html import elements
+from tests.support.routes import routes
+
+if TYPE_CHECKING:
+    from django.test import Client
+
+pytestmark = pytest.mark.django_db
+RAIL = {
+    "Cluster": ["Overview", "Pods", "Nodes", "Usage", "Capacity and drain", "Autoscaling", "Cost"],
+    "Policies": ["Policies", "Load-aware scores", "Classic migration", "Releases"],
+    "What-if": ["Scenarios", "Comparisons", "Optimise", "CI gate", "Recordings", "Moves"],
+    "In production": ["Schedulers", "Approvals", "Shadow", "Extender"],
+    "Admin": ["Clusters", "People", "Tokens", "Audit", "Jobs"],
+}
+
+
+def every_action(action: str) -> bool:
+    return True
+
+
+def shown(page: Any) -> dict[str, list[str]]:
+    return {group.value: [one["label"] for one in pages] for group, pages in page.context["rail"]}
+
+
+def test_the_rail_has_the_pages_in_the_groups_of_what_people_do(client_as: Callable[[str], Client]) -> None:
+    page = client_as("admin").get("/jobs/")
+    assert shown(page) == RAIL
+    assert [one.text for one in elements(page, ".rail a[aria-current=page]")] == ["Jobs"]
+
+
+def test_a_group_without_a_page_for_the_role_is_not_there(client_as: Callable[[str], Client]) -> None:
+    assert shown(client_as("viewer").get("/jobs/"))["Admin"] == ["Clusters", "Tokens", "Jobs"]
+
+
+def test_the_sandbox_is_a_page_of_the_cluster_where_the_site_has_one(
+    client_as: Callable[[str], Client], settings: Any
+) -> None:
+    settings.SANDBOX_SERVER = "http://127.0.0.1:1"
+    assert shown(client_as("viewer").get("/jobs/"))["Cluster"] == [*RAIL["Cluster"], "Sandbox"]
+
+
+@pytest.mark.parametrize("name", [route.name for route in routes() if route.opened and not route.rest])
+def test_every_page_has_one_place_in_the_navigation(name: str, settings: Any) -> None:
+    settings.SANDBOX_SERVER = "http://127.0.0.1:1"
+    everything = [one for group in Group for one in navigation.entries(group, every_action, name, "")]
+    alone = {"login", "password"}  # outside of the frame, and in the menu of the person
+    assert len([one for one in everything if one["open"]]) == (0 if name in alone else 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "open_tab"),
+    [
+        (
+            "usage-workloads",
+            ["Skew", "Heatmap", "Distribution", "Requests against use", "Data source", "Annotations"],
+            "Requests against use",
+        ),
+        ("runs", ["Comparisons", "Runs"], "Runs"),
+        ("classic", ["Pods that would move", "Predicates and priorities"], "Predicates and priorities"),
+        ("overview", [], None),
+    ],
+)
+def test_a_page_with_tabs_says_which_of_them_is_open(name: str, labels: list[str], open_tab: str | None) -> None:
+    found = navigation.tabs(name, "?cluster=shop")
+    assert [tab["label"] for tab in found] == labels
+    assert next((tab["label"] for tab in found if tab["open"]), None) == open_tab
+
+
+def test_tabs_keep_the_cluster_where_they_depend_on_one() -> None:
+    assert navigation.tabs("usage", "?cluster=shop")[1]["address"] == "/usage/heatmap/?cluster=shop"
+    assert navigation.tabs("runs", "?cluster=shop")[0]["address"] == "/comparisons/"
+
+
+def test_an_entry_is_open_for_its_family_and_its_stems() -> None:
+    entry = Entry("Runs", "", "runs", 1, frozenset({"played"}), ("run",))
+    opened = [name for name in ("runs", "run", "run-new", "played", "rundown", "pods") if entry.holds(name)]
+    assert opened == ["runs", "run", "run-new", "played"]
+
+
+def test_every_page_that_declares_what_it_depends_on_is_a_page() -> None:
+    names = {route.name for route in routes() if not route.rest}
+    declared = {name for name in names if navigation.choices_of(name)}
+    assert {"overview", "pods", "decision", "load-aware", "capacity-fit"} <= declared
+    assert set(navigation._choices) <= names
+    for group in Group:
+        for one in navigation.entries(group, every_action, "", ""):
+            try:
+                reverse(one["name"])
+            except NoReverseMatch:
+                pytest.fail(f"{one['label']} leads nowhere")
+
+
+def test_nothing_is_chosen_where_nothing_depends_on_it() -> None:
+    assert navigation.choices_of("jobs") == frozenset()
+    assert navigation.choices_of("nodes") == {Choice.CLUSTER}
