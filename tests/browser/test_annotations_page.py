@@ -12,9 +12,10 @@ from django.utils import timezone
 from kschedweb.engine.state.watermarks import crane
 from kschedweb.engine.state.watermarks.annotations import KEY
 from kschedweb.watermarks.annotations.selectors import annotating_get
+from tests.support.tiers import one_of
 from tests.watermarks.conftest import node, stored
 
-PAGE = "/clusters/metered/annotations/"
+PAGE = "/usage/annotations/?cluster=metered"
 
 
 def annotated() -> list[dict[str, Any]]:
@@ -27,7 +28,7 @@ def annotated() -> list[dict[str, Any]]:
     return nodes
 
 
-@pytest.mark.parametrize(("width", "dark"), [(1440, False), (390, True)])
+@pytest.mark.parametrize(("width", "dark"), one_of((1440, False), (390, True)))
 def test_a_wrong_time_zone_is_seen_and_set_right(
     live_server: Any, page_as: Callable[..., Any], axe: Callable[[Any], None], width: int, dark: bool
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 from kschedweb.live.approvals.models import ApprovalRequest, State
 from kschedweb.live.schedulers.models import LiveScheduler
 from tests.support import seed_approvals, seed_live
+from tests.support.tiers import one_of
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -33,7 +34,7 @@ def states() -> dict[str, str]:
 def test_requests_are_walked_approved_and_denied_by_keys(live: LiveScheduler, page_as: PageAs, axe: Any) -> None:
     page = page_as("approver")
     page.goto("/approvals/")
-    assert page.locator("h1").inner_text() == "3 pods wait for approval"
+    assert page.locator("h1").inner_text() == "3 pods are waiting for approval"
     pane = page.locator("#pane")
     assert "default/web-0 is to go to node-00001" in pane.inner_text()
     axe(page)
@@ -60,7 +61,7 @@ def test_several_are_ticked_by_keys_and_approved_together(live: LiveScheduler, p
     page.keyboard.press("j")
     page.locator("#pane").get_by_text("default/web-1 is to go to").wait_for()
     page.keyboard.press("x")
-    page.get_by_text("2 ticked.").wait_for()
+    page.get_by_text("2 selected.").wait_for()
     page.keyboard.press("a")
     page.get_by_text("Approved: default/web-0, default/web-1.").wait_for()
     assert states()["web-2"] == State.WAITING
@@ -89,14 +90,14 @@ def test_time_runs_down_while_the_page_is_open(live: LiveScheduler, page_as: Pag
     page.wait_for_function("text => document.querySelector('[data-left]').textContent !== text", arg=first)
 
 
-@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("width", one_of(1440, 390))
 def test_one_is_denied_without_javascript(live: LiveScheduler, page_as: PageAs, width: int) -> None:
     page = page_as("approver", javascript=False, width=width)
     page.goto("/approvals/")
-    page.get_by_label("Tick default/web-2").check()
+    page.get_by_label("Select default/web-2").check()
     page.locator("#decide").get_by_role("button", name="Deny").click()
     page.get_by_text("Say why").wait_for()
-    assert page.get_by_label("Tick default/web-2").is_checked()
+    assert page.get_by_label("Select default/web-2").is_checked()
     page.locator("#decide-reason").fill("not today")
     page.locator("#decide").get_by_role("button", name="Deny").click()
     page.get_by_text("Denied: default/web-2.").wait_for()

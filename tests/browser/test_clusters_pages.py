@@ -69,7 +69,7 @@ def test_what_is_missing_and_its_cost_can_be_read(
     )
     page = page_as("admin", dark=True)
     page.goto("/clusters/far/")
-    assert page.locator("h1").inner_text() == "far was not read yet"
+    assert page.locator("h1").inner_text() == "far has not been read yet"
     assert page.get_by_text(f"{len(KINDS)} permissions are missing").is_visible()
     assert page.get_by_role("row", name="pods").get_by_text(WITHOUT_WATCH).is_visible()
     axe(page)

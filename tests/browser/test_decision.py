@@ -72,16 +72,90 @@ def test_a_classic_decision_leads_from_a_cell_to_its_arithmetic_and_from_a_head_
     page = page_as("viewer")
     page.goto(f"{NOTEBOOK}?policy={classic(admin)}&against=default@1")
     drawn(page)
-    page.locator("tr.chosen td.score a").nth(2).click()
+    page.locator("tr.chosen td.score a[href*='cell=LeastRequestedPriority']").click()
     page.wait_for_selector("#cell .arithmetic")
     worked = page.locator("#cell").inner_text()
-    assert "LeastRequestedPriority on gpu-a-2, worked out" in worked
+    assert "How LeastRequestedPriority scores gpu-a-2" in worked
     assert "Reduced over the feasible nodes" in worked
-    page.locator("#matrix thead a", has_text="SelectorSpreadPriority").click()
+    page.goto(f"{page.url.partition('#')[0]}&columns=all")
+    page.get_by_role("link", name="About SelectorSpreadPriority").click()
     page.wait_for_url("**/classic/SelectorSpreadPriority/")
     assert "two pods of the service run on a" in page.locator("main").inner_text()
-    page.locator("summary", has_text="The objects of the example").click()
+    page.locator("summary", has_text="objects of the example").click()
     assert "kind: Service" in page.locator("details pre").inner_text()
+
+
+def test_the_matrix_is_one_tab_stop_that_arrow_keys_walk(page_as: PageAs, axe: Any) -> None:
+    page = page_as("viewer")
+    page.goto(NOTEBOOK)
+    drawn(page)
+    grid = page.locator("#matrix table[role=grid]").first
+    assert grid.locator("[tabindex='0']").count() == 1
+    assert page.locator("#matrix .table-box[tabindex]").count() == 0
+
+    def focused() -> str:
+        return " ".join(str(page.evaluate("document.activeElement.innerText")).split())
+
+    grid.locator("[tabindex='0']").focus()
+    assert focused() == "Node"
+    page.keyboard.press("ArrowDown")
+    assert focused() == "gpu-a-2 chosen"
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    assert focused() == "80 80 → 80 × 1"
+    page.keyboard.press("Enter")
+    page.wait_for_selector(WORKED_OUT)
+    assert focused() == "80 80 → 80 × 1"
+    page.keyboard.press("ArrowUp")
+    assert focused() == "NodeResourcesFit"
+    page.keyboard.press("Control+End")
+    assert focused().endswith("× 1")
+    page.keyboard.press("Control+Home")
+    page.keyboard.press("Tab")
+    assert not page.evaluate("!!document.activeElement.closest('#matrix .matrix')")
+    page.keyboard.press("Shift+Tab")
+    assert focused() == "Node"
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**sort=-total**")
+    axe(page)
+
+
+def test_a_cell_with_several_links_is_entered_and_left_by_keys(page_as: PageAs) -> None:
+    page = page_as("viewer")
+    page.goto("/decision/demo/analytics/cube-builder/")
+    grid = page.locator("table[role=grid]")
+    grid.locator("[tabindex='0']").focus()
+    for key in ("ArrowDown", "End", "Enter", "ArrowRight"):
+        page.keyboard.press(key)
+    assert page.evaluate("document.activeElement.textContent") == "general-b-1"
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.tagName") == "TD"
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("F2")
+    assert page.evaluate("document.activeElement.tagName") == "TD"
+
+
+def test_rows_sort_and_columns_unfold_without_javascript(page_as: PageAs) -> None:
+    page = page_as("viewer", javascript=False)
+    page.goto(NOTEBOOK)
+    page.locator("#matrix thead a", has_text="NodeResourcesFit").click()
+    page.wait_for_url("**sort=-NodeResourcesFit**")
+    assert page.locator("#matrix tbody tr").first.locator("th").inner_text().startswith("gpu-a-2")
+    page.locator("#matrix thead a", has_text="NodeResourcesFit").click()
+    page.wait_for_url("**sort=NodeResourcesFit**")
+    assert not page.locator("#matrix tbody tr").first.locator("th").inner_text().startswith("gpu-a-2")
+    page.locator("#folded a").click()
+    assert page.locator("#matrix thead th", has_text="VolumeBinding").count() == 1
+
+
+def test_six_plugins_fit_a_laptop(page_as: PageAs) -> None:
+    page = page_as("viewer", width=1440)
+    page.goto(f"{NOTEBOOK}?columns=all")
+    assert page.locator("#matrix thead th .weight").count() == 6
+    box = page.locator("#matrix .table-box").first
+    assert box.evaluate("one => one.scrollWidth <= one.clientWidth")
 
 
 @pytest.mark.nightly

@@ -17,19 +17,26 @@ import pytest
 from tests.support import (
     addresses,
     seed_approvals,
+    seed_autoscaling,
     seed_capacity,
+    seed_descheduling,
     seed_groups,
     seed_live,
+    seed_questions,
     seed_recordings,
     seed_runs,
     seed_sweeps,
 )
 from tests.support.browser import settled
+from tests.support.sandbox import told
 from tests.support.scenarios import explained, seeded
 from tests.support.seed import experimented
 from tests.support.seed_classic import classic
+from tests.support.seed_crane import crane
 from tests.support.seed_gates import gates
+from tests.support.seed_karpenter import karpenter
 from tests.support.seed_moves import questions
+from tests.support.seed_trying import tried
 from tests.support.tiers import NIGHTLY
 
 if TYPE_CHECKING:
@@ -39,10 +46,10 @@ OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clie
 
 
 @pytest.fixture
-def demo(live_server: Any, admin: User) -> addresses.Places:
-    """The demo cluster, a second revision of `default`, and a job."""
+def demo(live_server: Any, admin: User, settings: Any, sandbox_address: str) -> addresses.Places:
+    """The demo cluster, a second revision of `default`, a job, and a sandbox."""
     from kschedweb.clusters.models import NodeRow, PodRow
-    from kschedweb.clusters.services import demo_load
+    from kschedweb.clusters.services import demo_load, sandbox_connect
     from kschedweb.decisions.services import outcomes
     from kschedweb.jobs.models import Job, State
     from kschedweb.live.schedulers.models import LiveScheduler
@@ -50,6 +57,8 @@ def demo(live_server: Any, admin: User) -> addresses.Places:
     from kschedweb.policies.services import revision_save
 
     cluster = demo_load(user=admin)
+    told(settings, sandbox_address)
+    sandbox_connect()
     policy = policy_get("default")
     first = revision_get(policy, None)
     document = first.document + "percentageOfNodesToScore: 50\n"
@@ -66,6 +75,7 @@ def demo(live_server: Any, admin: User) -> addresses.Places:
     live, decision = seed_live.everything(10, admin)
     rushed = seed_runs.everything(1, admin)
     swept = seed_sweeps.everything(1, admin)
+    decided, effect = seed_questions.questions(admin, str(snapshot.pk))
     approval, webhook = seed_approvals.everything(4, LiveScheduler.objects.get(pk=live), admin)
     return addresses.Places(
         cluster="demo",
@@ -74,6 +84,8 @@ def demo(live_server: Any, admin: User) -> addresses.Places:
         stuck=next(key for key in keys if not found[key].node),
         revision=second.number,
         classic=classic(admin),
+        crane=crane(admin),
+        karpenter=karpenter(admin),
         job=str(job.pk),
         experiment=experimented(admin),
         scenario=seeded(admin, str(snapshot.pk)),
@@ -83,13 +95,19 @@ def demo(live_server: Any, admin: User) -> addresses.Places:
         comparison=rushed[1],
         gate=gates(2, admin, str(snapshot.pk)),
         moves=questions(2, admin, str(snapshot.pk)),
+        tried=tried(2, admin, str(snapshot.pk)),
         capacity=seed_capacity.question(admin, str(snapshot.pk)),
+        evicting=seed_descheduling.question(admin, str(snapshot.pk)),
+        autoscaling=seed_autoscaling.question(admin, str(snapshot.pk)),
+        decided=decided,
+        effect=effect,
         sweep=swept,
         recording=seed_recordings.everything(1, admin),
         live=live,
         live_decision=decision,
         approval=approval,
         webhook=webhook,
+        sandbox="default/seed",
     )
 
 

@@ -11,10 +11,11 @@ from kschedweb.jobs import services as jobs
 from kschedweb.playground.experiments.models import Experiment
 from kschedweb.playground.experiments.services import experiment_run
 from tests.browser.test_every_page import OVERFLOW, keep
+from tests.support.tiers import one_of
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(("width", "dark"), [(1440, False), (390, True)])
+@pytest.mark.parametrize(("width", "dark"), one_of((1440, False), (390, True)))
 def test_policies_are_compared_on_a_made_up_day(
     live_server: Any, page_as: Callable[..., Any], axe: Callable[[Any], None], width: int, dark: bool
 ) -> None:
@@ -40,5 +41,5 @@ def test_policies_are_compared_on_a_made_up_day(
     keep(page, "experiment", width, "dark" if dark else "light")
     assert page.evaluate(OVERFLOW) <= 0
     axe(page)
-    page.get_by_text("The same as a table").first.click()
+    page.get_by_text("Show as a table").first.click()
     assert page.get_by_role("region", name="Skew over time").get_by_role("row").count() == 25

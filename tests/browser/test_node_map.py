@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from playwright.sync_api import expect
 
 from kschedweb.clusters.services import demo_load
 from tests.support import seed_runs
@@ -60,6 +61,30 @@ def test_the_page_says_at_every_time_what_the_server_says(
             answer = client.get(f"/runs/{run.pk}/", {"show": show, "at": at})
             assert page.locator("[data-summary]").inner_text() == answer.context["map"].tables[0]["summary"]
             assert cells(page)
+
+
+def test_nodes_that_are_gone_are_hatched_in_every_colouring(page_as: PageAs, editor: User) -> None:
+    gone = [
+        {"at": "2m", "setConditions": {"nodes": ["node-1"], "conditions": {"Ready": "Unknown"}}},
+        {"at": "4m", "removeNodes": {"nodes": ["node-2"]}},
+    ]
+    run = seed_runs.run(editor, seed_runs.scenario(editor, changes=gone))
+    page = page_as("viewer")
+    ready(page, f"/runs/{run.pk}/?at=0")
+    hatched = "() => document.querySelector('.nodemap-hatch path').getAttribute('d').split('z').length - 1"
+    for show in ("cpu", "memory", "pods", "state"):
+        page.get_by_label("Colour by").select_option(show)
+        page.wait_for_function("show => new URL(location).searchParams.get('show') === show", arg=show)
+        for at, count in (("0", 0), ("150", 1), ("300", 2)):
+            page.locator("[data-seek]").evaluate(SEEK, at)
+            page.wait_for_function(f"count => ({hatched})() === count", arg=count)
+    expect(page.locator("[data-legend]")).to_contain_text("gone or not ready")
+    page.get_by_label("Colour by").select_option("cpu")
+    page.locator("[data-plot]").focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")  # node-1, the first of the second zone
+    expect(page.locator("[data-readout]")).to_contain_text("gone or not ready")
 
 
 @pytest.mark.nightly

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kschedweb.policies import selectors, services
+from tests.support.tiers import one_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +33,7 @@ def type_at_end(page: Page, text: str) -> None:
     page.keyboard.type(text)
 
 
-@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("width", one_of(1440, 390))
 def test_a_strategy_chosen_in_the_form_appears_in_the_yaml_and_is_saved(
     page_as: Callable[..., Page], axe: Callable[..., None], expect: Callable[..., Any], width: int
 ) -> None:
@@ -48,7 +49,7 @@ def test_a_strategy_chosen_in_the_form_appears_in_the_yaml_and_is_saved(
     page.fill("#comment", "Pack nodes")
     page.get_by_role("button", name="Save as a revision").click()
     expect(page.get_by_text("Saved as revision 2.")).to_be_visible()
-    expect(page.locator("h1")).to_contain_text("differs from kube-scheduler's defaults in 1 way")
+    expect(page.locator("h1")).to_contain_text("differs from kube-scheduler's defaults in 1 setting")
     revision = selectors.revision_get(selectors.policy_get("default"))
     assert (revision.number, revision.comment) == (2, "Pack nodes")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -78,7 +79,7 @@ def test_the_form_follows_the_yaml_and_takes_part_in_what_cannot_be_read(
     page = page_as("editor")
     page.goto(PAGE)
     type_at_end(page, "parallelism: 8: x")
-    expect(page.locator("#policy-fields")).to_contain_text("The YAML cannot be read at the moment")
+    expect(page.locator("#policy-fields")).to_contain_text("The YAML cannot be read.")
     weight = page.locator("[id='f-weight-NodeAffinity']")
     weight.fill("7")
     weight.blur()
@@ -122,7 +123,7 @@ def test_the_slider_and_the_number_say_the_same(page_as: Callable[..., Page], ex
     page.keyboard.press("ArrowRight")
     expect(page.locator("[id='f-weight-ImageLocality']")).to_have_value("3")
     expect(page.locator(".cm-content")).to_contain_text("weight: 3")
-    page.get_by_role("button", name="ImageLocality back to default").click()
+    page.get_by_role("button", name="Reset ImageLocality to its default").click()
     expect(page.locator(".cm-content")).not_to_contain_text("weight")
 
 
@@ -195,7 +196,7 @@ def test_a_lost_update_shows_the_difference(
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("width", one_of(390, 1440))
 def test_the_faces_of_policy_pages_that_have_no_address_of_their_own_are_accessible_and_fit(
     page_as: Callable[..., Page], axe: Callable[[Page], None], editor: User, width: int
 ) -> None:

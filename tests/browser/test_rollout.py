@@ -40,6 +40,6 @@ def test_a_newer_revision_is_reviewed_and_rolled_out(
     expect(told).to_contain_text("of 10 pods of default-scheduler would go elsewhere", timeout=60_000)
     axe(page)
     page.get_by_role("button", name="Roll out revision 2").click()
-    expect(page.get_by_text("Revision 2 of spread is at work within a second.")).to_be_visible()
+    expect(page.get_by_text("Revision 2 of spread takes effect within a second.")).to_be_visible()
     expect(page.get_by_role("link", name="spread revision 2")).to_be_visible()
     expect(page.get_by_text("is newer")).to_have_count(0)

@@ -13,6 +13,7 @@ from playwright.sync_api import expect
 from kschedweb.accounts.models import User
 from tests.browser.test_every_page import OVERFLOW
 from tests.support import seed_runs
+from tests.support.tiers import one_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 FLAT = "Insufficient cpu"
@@ -55,8 +56,8 @@ def test_from_a_scenario_to_the_plugin_that_moved_a_pod(
     page.get_by_role("link", name="Earlier try").click()
     expect(page.locator("main")).to_contain_text(FLAT)
 
-    page.get_by_role("navigation", name="Where this is").get_by_role("link", name="Runs").click()
-    page.get_by_role("navigation", name="Playground").get_by_role("link", name="Compare").click()
+    page.get_by_role("navigation", name="Breadcrumbs").get_by_role("link", name="Runs").click()
+    page.get_by_role("navigation", name="Views of this page").get_by_role("link", name="Comparisons").click()
     page.get_by_role("link", name="Compare policies").first.click()
     page.locator("#id_reference").select_option("default@1")
     page.get_by_role("searchbox", name="Find a policy").fill("pack")
@@ -66,8 +67,8 @@ def test_from_a_scenario_to_the_plugin_that_moved_a_pod(
     page.locator("main").get_by_role("button", name="Run").click()
     expect(page.locator("#progress")).to_contain_text("0 of 2 runs are done")
     seed_runs.work_off()
-    expect(page.locator("h1")).to_contain_text("packed@1 moves")
-    expect(page.locator("main")).to_contain_text("One seed suffices")
+    expect(page.locator("h1")).to_contain_text("packed@1 against default@1")
+    expect(page.locator("main")).to_contain_text("One seed is enough")
     page.locator(".groups a").first.click()
     expect(page).to_have_url(re.compile(r"plugin=NodeResourcesFit"))
     page.locator("#moved td[data-label=By] a").first.click()
@@ -101,7 +102,7 @@ def test_a_link_is_copied(page_as: Callable[..., Any], editor: User) -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(("width", "dark"), [(1440, False), (390, True)])
+@pytest.mark.parametrize(("width", "dark"), one_of((1440, False), (390, True)))
 def test_a_saved_report_opens_from_a_disk_without_a_network(
     page_as: Callable[..., Any], axe: Callable[[Any], None], editor: User, tmp_path: Path, width: int, dark: bool
 ) -> None:
@@ -132,7 +133,7 @@ def test_a_saved_report_opens_from_a_disk_without_a_network(
     alone.goto(file.as_uri())
     assert alone.locator("h1").inner_text() == title
     figures, drawn = alone.locator("[data-figure]"), alone.locator("[data-figure].js-plotly-plot")
-    assert figures.count() > 10
+    assert figures.count() > 6
     # Figures far below take no room when they are drawn that they had not before.
     assert drawn.count() < figures.count()
     before = height(alone)
@@ -167,3 +168,19 @@ PRINTED = """() => {
     dispatchEvent(new Event("afterprint"));
     return { theme, widest, undrawn, dark: screen !== paper && ink() === screen };
 }"""
+
+
+@pytest.mark.parametrize("width", one_of(390, 1440))
+def test_a_run_draws_how_its_workloads_were_scaled(
+    page_as: Callable[..., Any], axe: Callable[[Any], None], editor: User, width: int
+) -> None:
+    found = seed_runs.run(editor, seed_runs.elastic(editor))
+    page = page_as("editor", width=width, dark=width == 390)
+    page.goto(f"/runs/{found.pk}/")
+    expect(page.locator("#scalings-title")).to_be_visible()
+    chart = page.locator("[data-figure=scaling-figure]").first
+    chart.scroll_into_view_if_needed()
+    expect(page.locator("#scaling-figure .main-svg, [data-plot] .main-svg").first).to_be_visible()
+    expect(page.get_by_role("region", name="Changes of scale").locator("tbody tr")).to_have_count(3)
+    assert not page.evaluate(OVERFLOW)
+    axe(page)

@@ -10,6 +10,7 @@ from django.contrib.sessions.models import Session
 from playwright.sync_api import Page, expect
 
 from kschedweb.accounts.models import User
+from tests.support.tiers import one_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -29,7 +30,7 @@ def test_a_temporary_password_is_changed_while_parts_are_asked_for(page_as: Call
     loads: list[str] = []
     page.on("framenavigated", lambda frame: loads.append(frame.url))
     page.goto("/jobs/")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Choose a password of your own")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Choose your own password")
     page.get_by_label("Old password").fill("viewer-password")
     page.get_by_label("New password", exact=False).first.fill("Lovelace-1815")
     assert len(loads) == 1
@@ -40,13 +41,13 @@ def test_a_temporary_password_is_changed_while_parts_are_asked_for(page_as: Call
     page.locator("[name=new_password2]").fill("Lovelace-1815")
     page.get_by_role("button", name="Change password").click()
     page.wait_for_url("**/jobs/")
-    expect(page.get_by_text("Your password is changed.")).to_be_visible()
+    expect(page.get_by_text("Password changed. Your other sessions have ended.")).to_be_visible()
     assert page.locator(".notice").count() == 1
     viewer.refresh_from_db()
     assert viewer.check_password("Lovelace-1815")
 
 
-@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("width", one_of(1440, 390))
 def test_what_is_typed_stays_when_the_session_ends(page_as: Callable[..., Page], width: int) -> None:
     page = page_as("editor", width=width)
     page.clock.install()

@@ -12,10 +12,11 @@ from kschedweb.playground.sweeps.models import Sweep
 from kschedweb.policies.models import Policy
 from tests.browser.test_every_page import OVERFLOW, keep
 from tests.support import seed_runs, seed_sweeps
+from tests.support.tiers import one_of
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(("width", "dark"), [(1440, False), (390, True)])
+@pytest.mark.parametrize(("width", "dark"), one_of((1440, False), (390, True)))
 def test_weights_are_swept_and_the_best_trial_becomes_a_policy(
     live_server: Any, admin: User, page_as: Callable[..., Any], axe: Callable[[Any], None], width: int, dark: bool
 ) -> None:

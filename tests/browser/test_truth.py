@@ -95,7 +95,7 @@ def test_a_leader_that_fell_silent_turns_the_page_amber(page: Page, live: LiveSc
 def test_a_stream_that_ended_says_so_and_comes_back(page: Page, live: LiveScheduler) -> None:
     page.goto(f"/live/{live.pk}/")
     page.context.set_offline(True)
-    note = page.get_by_text("News of this page come late")
+    note = page.get_by_text("Live updates are interrupted")
     expect(note).to_be_visible()
     page.context.set_offline(False)
     expect(note).to_have_count(0)

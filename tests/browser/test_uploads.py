@@ -151,7 +151,7 @@ def test_lines_that_cannot_be_used_are_told_of_with_their_numbers_and_the_rest_i
     rows = [ROW.format("first", 10, 10), "hole,1000,,0,0,,,,20,,20", "less,-5,1,0,0,,,,30,,30", "cut,1"]
     rows += [ROW.format("late", 40, 40), ROW.format("early", 5, 5), "never,1,1,0,0,,,,50,40,50"]
     upload(page, scenario, "odd.csv", pods(*rows))
-    expect(page.locator("main")).to_contain_text("odd.csv is kept")
+    expect(page.locator("main")).to_contain_text("odd.csv uploaded: 8 lines")
     told = ["line 3", "memory_mib is empty", "line 4", "cpu_milli is -5, which is negative", "line 5", "has 2 cells"]
     told += ["times run backwards 1 time", "first in line 7", "line 8", "deletion_time is before scheduled_time"]
     for said in told:

@@ -18,6 +18,7 @@ from kschedweb.watermarks import tasks
 from kschedweb.watermarks.selectors import current
 from tests.support.processes import wait_until
 from tests.support.prometheus import Exporter, Prometheus
+from tests.support.tiers import one_of
 
 CPU = (
     '100 * (1 - sum by (node) (rate(node_cpu_seconds_total{mode="idle"}[5m]))'
@@ -25,7 +26,7 @@ CPU = (
 )
 
 
-@pytest.mark.parametrize(("width", "dark"), [(1440, False), (390, True)])
+@pytest.mark.parametrize(("width", "dark"), one_of((1440, False), (390, True)))
 def test_a_prometheus_is_connected_corrected_and_collected(
     page_as: Callable[..., Any],
     axe: Callable[[Any], None],
@@ -53,7 +54,7 @@ def test_a_prometheus_is_connected_corrected_and_collected(
             lambda: (prometheus.value("min(count_over_time(node_cpu_seconds_total[5m]))") or 0) >= 4, 60, "four scrapes"
         )
         page = page_as("admin", width=width, dark=dark)
-        page.goto(f"/clusters/{cluster.name}/figures/")
+        page.goto(f"/usage/source/?cluster={cluster.name}")
         expect(page.get_by_label("Address")).to_be_hidden()
         page.get_by_label("Prometheus", exact=True).check()
         page.get_by_label("Address").fill("http://127.0.0.1:1")
@@ -77,7 +78,7 @@ def test_a_prometheus_is_connected_corrected_and_collected(
         axe(page)
 
         page.get_by_role("button", name="Test and save").click()
-        expect(page.get_by_text("Saved. The figures of demo are collected from now on.")).to_be_visible()
+        expect(page.get_by_text("Saved. Usage data of demo is collected from now on.")).to_be_visible()
         assert tasks.collect(str(cluster.pk)) is True
         page.reload()
         expect(page.get_by_role("heading", level=1)).to_contain_text(f"figures of {len(names)} nodes")

@@ -88,8 +88,8 @@ def test_from_a_source_to_the_skew_that_it_shows(visitor: Page, run: MadeRun, pr
     run.site.rest("POST", "clusters/import/?name=shop", **body).raise_for_status()
 
     # Without a source the page teaches, and leads to where one is set.
-    page.goto("/watermarks/?cluster=shop")
-    assert "No figures" in heading(page)
+    page.goto("/usage/?cluster=shop")
+    assert "No usage data" in heading(page)
     page.get_by_role("link", name="Choose a source").click()
     page.get_by_role("radio", name="Prometheus").check()
     page.get_by_label("Address").fill(prometheus.url)
@@ -106,19 +106,19 @@ def test_from_a_source_to_the_skew_that_it_shows(visitor: Page, run: MadeRun, pr
     assert "parse error" in page.locator("#id_node_cpu_1h-error").inner_text()
     page.locator("#id_node_cpu_1h").fill("avg_over_time(machine_use[1h])")
     page.get_by_role("button", name="Test and save").click()
-    page.wait_for_url("**/clusters/shop/figures/")
+    page.wait_for_url("**/usage/source/?cluster=shop*")
     assert "Saved." in page.locator("main").inner_text()
 
     # The worker collects, and the page says how far apart the nodes are.
     def collected() -> bool:
-        page.goto("/watermarks/?cluster=shop")
+        page.goto("/usage/?cluster=shop")
         return "Node skew" in heading(page)
 
     wait_until(collected, 90, "figures were collected", 1)
     assert heading(page) == "Node skew is 41 points: node-07 at 68 %, node-31 at 27 %"
     assert "Prometheus" in page.locator(".lead").inner_text()
     page.goto("/nodes/?cluster=shop")
-    assert "44 % used" in page.get_by_role("row", name="node-12 Can it be emptied?").inner_text()
+    assert "44 % used" in page.get_by_role("row", name="node-12 Rehearse a drain").inner_text()
     found = run.site.ask("GET", "clusters/shop/watermarks/skew/")
     assert found["points"][-1]["skew"] == 41
 
@@ -127,21 +127,21 @@ def test_from_a_source_to_the_skew_that_it_shows(visitor: Page, run: MadeRun, pr
 def test_one_leads_from_the_skew_to_a_time_a_group_and_a_node(page_as: PageAs) -> None:
     page = page_as("viewer")
     page.goto("/?cluster=demo")
-    page.get_by_role("link", name="Watermarks").first.click()
+    page.get_by_role("navigation", name="Main").get_by_role("link", name="Usage").click()
     assert re.match(r"Node skew is \d+ points: [\w-]+ at \d+ %, [\w-]+ at \d+ %", heading(page))
     box = drawn(page).bounding_box()
     assert box is not None
     # A click in the chart opens the distribution at that time.
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 3)
-    page.wait_for_url("**/watermarks/distribution/?*at=*")
-    assert re.match(r"At \d\d:\d\d UTC half of 60 nodes", heading(page))
+    page.wait_for_url("**/usage/distribution/?*at=*")
+    assert re.match(r"At \d{4}-\d\d-\d\d \d\d:\d\d UTC half of 60 nodes", heading(page))
     page.get_by_role("link", name="Before").click()
     page.get_by_role("link", name="Heatmap").click()
     drawn(page)
     box = page.locator("[data-figure] .heatmaplayer, [data-figure] .plot").first.bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 8)
-    page.wait_for_url("**/watermarks/heatmap/?*search=*")
+    page.wait_for_url("**/usage/heatmap/?*search=*")
     assert page.locator("main").get_by_text("1 node", exact=False).count()
 
 
@@ -149,14 +149,14 @@ def test_one_leads_from_the_skew_to_a_time_a_group_and_a_node(page_as: PageAs) -
 @pytest.mark.usefixtures("demo")
 def test_the_filters_are_in_the_address_and_a_range_forgets_an_absolute_time(page_as: PageAs) -> None:
     page = page_as("viewer")
-    page.goto("/watermarks/?cluster=demo")
+    page.goto("/usage/?cluster=demo")
     page.get_by_label("Resource").select_option("memory")
     page.wait_for_url("**resource=memory**")
     page.get_by_label("From (UTC)").fill("2026-01-01T00:00")
     page.get_by_label("To (UTC)").fill("2026-01-01T06:00")
     page.locator("#main").get_by_role("button", name="Show").click()
     page.wait_for_url("**from=2026-01-01T00*")
-    assert heading(page) == "No node has a figure in this time"
+    assert heading(page) == "No node has usage data in this time"
     page.get_by_role("link", name="6 hours").click()
     page.wait_for_url("**range=6h**")
     assert "from=" not in page.url
@@ -169,7 +169,7 @@ def test_the_filters_are_in_the_address_and_a_range_forgets_an_absolute_time(pag
 @pytest.mark.parametrize("path", ["", "heatmap/", "distribution/", "nodes/", "workloads/"])
 def test_without_javascript_every_number_is_in_a_table(page_as: PageAs, path: str) -> None:
     page = page_as("viewer", javascript=False)
-    page.goto(f"/watermarks/{path}?cluster=demo")
+    page.goto(f"/usage/{path}?cluster=demo")
     for summary in page.locator("details.disclosure > summary").all():
         if summary.locator("..").get_attribute("open") is None:
             summary.click()
@@ -183,7 +183,7 @@ def test_without_javascript_every_number_is_in_a_table(page_as: PageAs, path: st
 @pytest.mark.usefixtures("demo")
 def test_the_download_is_the_current_filter(page_as: PageAs) -> None:
     page = page_as("viewer")
-    page.goto("/watermarks/heatmap/?cluster=demo&search=spot&order=name&range=1h")
+    page.goto("/usage/heatmap/?cluster=demo&search=spot&order=name&range=1h")
     with page.expect_download() as caught:
         page.get_by_role("link", name="CSV").click()
     lines = Path(caught.value.path()).read_text().splitlines()

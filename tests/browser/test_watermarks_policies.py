@@ -9,6 +9,7 @@ import pytest
 
 from kschedweb.clusters.services import demo_load
 from kschedweb.policies import selectors
+from tests.support.tiers import one_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,14 +33,16 @@ def demo(transactional_db: None, admin: User) -> None:
     demo_load(user=admin)
 
 
-@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("width", one_of(390, 1440))
 def test_from_the_skew_to_saved_weights(
     page_as: Callable[..., Page], axe: Callable[..., None], expect: Callable[..., Any], width: int
 ) -> None:
     page = page_as("editor", width=width)
-    page.goto("/watermarks/?cluster=demo")
+    page.goto("/usage/?cluster=demo")
     expect(page.locator("h1")).to_contain_text(re.compile(r"Node skew is \d+ points"))
-    page.get_by_role("navigation", name="Watermarks").get_by_role("link", name="Policies").click()
+    if width < 900:
+        page.get_by_role("button", name="Menu").click()
+    page.get_by_role("navigation", name="Main").get_by_role("link", name="Load-aware scores").click()
     page.wait_for_selector("[data-figure=score-curves] .main-svg")
     page.get_by_role("link", name="Edit weights").click()
     page.wait_for_url("**/policies/default/")  # with its scripts
@@ -66,11 +69,11 @@ def test_from_the_skew_to_saved_weights(
     revision = selectors.revision_get(selectors.policy_get("default"))
     assert (revision.number, revision.comment) == (2, "Fill the lowest nodes first")
 
-    page.goto("/watermarks/policies/?cluster=demo&policy=default&revision=2&against=default@1")
+    page.goto("/load-aware/?cluster=demo&policy=default&revision=2&against=default@1")
     page.wait_for_selector("[data-figure=score-curves] .main-svg")
     expect(page.locator("[data-figure=score-curves] .legendtext", has_text=f"{HHE} (default@1)")).to_have_count(1)
     page.locator("tr.chosen td.score a").first.click()
-    expect(page.locator("#cell .arithmetic")).to_contain_text("worked out")
+    expect(page.locator("#cell .arithmetic")).to_contain_text("How ")
     expect(page.locator("#cell .arithmetic")).to_contain_text("Age at the snapshot")
     axe(page, themes=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -81,7 +84,7 @@ def test_the_curves_follow_the_sliders_and_the_address_keeps_them(
     page_as: Callable[..., Page], expect: Callable[..., Any]
 ) -> None:
     page = page_as("viewer")
-    page.goto("/watermarks/policies/?cluster=demo")
+    page.goto("/load-aware/?cluster=demo")
     page.wait_for_selector("[data-figure=score-curves] .main-svg")
     page.locator("[data-for=id_average]").focus()
     for _ in range(20):
@@ -98,7 +101,7 @@ def test_the_curves_follow_the_sliders_and_the_address_keeps_them(
 @pytest.mark.nightly
 def test_without_javascript_the_curves_are_tables(page_as: Callable[..., Page], expect: Callable[..., Any]) -> None:
     page = page_as("viewer", javascript=False)
-    page.goto("/watermarks/policies/?cluster=demo")
+    page.goto("/load-aware/?cluster=demo")
     page.fill("#id_pod", "20")
     page.get_by_role("button", name="Draw").click()
     page.locator("#curves details summary").click()

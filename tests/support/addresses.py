@@ -15,6 +15,8 @@ class Places:
     policy: str = "default"
     revision: int = 1
     classic: str = ""  # a classic policy
+    crane: str = ""  # a policy file of crane-scheduler; the policy ``aware`` points at it
+    karpenter: str = ""  # a policy of kind Karpenter
     job: str = ""
     experiment: str = ""
     scenario: str = ""
@@ -24,7 +26,12 @@ class Places:
     comparison: str = ""
     gate: str = ""
     moves: str = ""
+    tried: str = ""
     capacity: str = ""
+    evicting: str = ""  # a dry run of the descheduler
+    autoscaling: str = ""
+    decided: str = ""  # a question about a decision
+    effect: str = ""  # one about an edited policy
     sweep: str = ""
     recording: str = ""
     run_pod: str = "default/web-00"
@@ -36,6 +43,8 @@ class Places:
     live_decision: str = ""
     approval: str = ""
     webhook: str = ""
+    view: str = ""  # of a list
+    sandbox: str = ""  # "namespace/name" of a pod in the site's sandbox
     user: str = "admin"
 
 
@@ -47,10 +56,8 @@ def pages(at: Places) -> dict[str, str]:
         "clusters": "/clusters/",
         "cluster": f"/clusters/{c}/",
         "cluster-delete": f"/clusters/{c}/delete/",
-        "annotations": f"/clusters/{c}/annotations/",
         "cluster-connect": "/clusters/connect/",
         "cluster-import": "/clusters/import/",
-        "watermark-source": f"/clusters/{c}/figures/",
         "nodes": f"/nodes/?cluster={c}",
         "nodes:state": f"/nodes/?cluster={c}&show=state&by=instance+type",
         "pods": f"/pods/?cluster={c}",
@@ -62,20 +69,29 @@ def pages(at: Places) -> dict[str, str]:
         "policies": "/policies/",
         "policy-new": "/policies/new/",
         "policy": f"/policies/{p}/?cluster={c}",
+        "policy:points": f"/policies/{p}/?by=point&changed=1",
         "policy-revisions": f"/policies/{p}/revisions/",
         "policy-diff": f"/policies/{p}/diff/?from={max(r - 1, 1)}&to={r}",
         "policy-effective": f"/policies/{p}/effective/",
         "policy-delete": f"/policies/{p}/delete/",
-        "watermarks": f"/watermarks/?cluster={c}",
-        "watermark-heatmap": f"/watermarks/heatmap/?cluster={c}",
-        "watermark-distribution": f"/watermarks/distribution/?cluster={c}",
-        "watermark-nodes": f"/watermarks/nodes/?cluster={c}",
-        "watermark-workloads": f"/watermarks/workloads/?cluster={c}",
-        "watermark-policies": f"/watermarks/policies/?cluster={c}&policy={p}",
+        "usage": f"/usage/?cluster={c}",
+        "usage-heatmap": f"/usage/heatmap/?cluster={c}",
+        "usage-distribution": f"/usage/distribution/?cluster={c}",
+        "usage-nodes": f"/usage/nodes/?cluster={c}",
+        "usage-workloads": f"/usage/workloads/?cluster={c}",
+        "usage-source": f"/usage/source/?cluster={c}",
+        "usage-annotations": f"/usage/annotations/?cluster={c}",
+        "load-aware": f"/load-aware/?cluster={c}&policy={p}",
+        "autoscaling": f"/autoscaling/?cluster={c}&pool=default",
         "capacity-fit": f"/capacity/?cluster={c}&cpu=500m&memory=1Gi",
         "capacity-gangs": f"/capacity/gangs/?cluster={c}&cpu=500m&memory=1Gi&pods=8",
         "capacity-nodes": f"/capacity/nodes/?cluster={c}&ask=1&pending=on&node_cpu=16&node_memory=64Gi",
         "capacity-drain": f"/capacity/drain/?cluster={c}",
+        "costs": f"/costs/?cluster={c}",
+        "costs:workload": f"/costs/?cluster={c}&by=workload&ordering=idle&unit=node-hours",
+        "costs-prices": f"/costs/prices/?cluster={c}",
+        "capacity-buffer": f"/capacity/buffer/?cluster={c}&zones=on&largest=2",
+        "descheduling": f"/descheduling/?cluster={c}&ask=1&rounds=2",
         "scenarios": "/scenarios/",
         "scenario-new": "/scenarios/new/",
         "scenario-import": "/scenarios/import/",
@@ -87,18 +103,21 @@ def pages(at: Places) -> dict[str, str]:
         "gate:filtered": f"/gate/?policy={p}@{r}&on=cluster:{c}&verdict=pass&search=demo",
         "releases": "/releases/",
         "releases:older": f"/releases/?first=1.34&second=1.35&cluster={c}",
-        "moves": "/moves/",
-        "moves:filtered": "/moves/?search=default",
+        "trying": f"/trying/?cluster={c}&policy={p}",
+        "migration": "/migration/",
+        "migration:filtered": "/migration/?search=default",
         "sweeps": "/sweeps/",
         "sweep-new": "/sweeps/new/",
         "sweep-new:rows": f"/sweeps/new/?policy={p}",
         "recordings": "/recordings/",
-        "experiments": "/experiments/",
+        "comparisons:experiments": "/comparisons/?kind=experiment",
         "experiment-new": "/experiments/new/",
         "approvals": "/approvals/",
         "approvals-history": "/approvals/history/",
         "webhooks": "/approvals/webhooks/",
         "webhook-new": "/approvals/webhooks/new/",
+        "shadows": "/shadows/",
+        "extenders": "/extenders/",
         "live": "/live/",
         "live-new": "/live/new/",
         "live-pod": "/live/pod/watched/default/web-0/",
@@ -108,6 +127,10 @@ def pages(at: Places) -> dict[str, str]:
         "person-tokens": f"/people/{at.user}/tokens/",
         "audit": "/audit/",
         "settings": "/settings/",
+        "views": "/views/",
+        "decisions-together": f"/clusters/{c}/together/?pod={at.fitting}&pod={at.stuck}&policy={p}",
+        "pods:reason": f"/pods/?cluster={c}&reason=Insufficient+cpu",
+        "nodes:none": f"/nodes/?cluster={c}&zone=-",
         "password": "/password/",
         "login": "/login/",
     }
@@ -120,6 +143,17 @@ def pages(at: Places) -> dict[str, str]:
             "policy-diff:classic": f"{classic}/diff/",
             "decision:classic": f"/decision/{c}/{at.fitting}/?policy={at.classic}&revision=1&against={p}@{r}",
             "decision:classic-stuck": f"/decision/{c}/{at.stuck}/?policy={at.classic}&node={at.node}",
+        }
+    if at.crane:
+        found |= {
+            "policy:crane": f"/policies/{at.crane}/",
+            "policy:pointing": "/policies/aware/",
+            "policy-effective:crane": f"/policies/{at.crane}/effective/",
+        }
+    if at.karpenter:
+        found |= {
+            "policy:karpenter": f"/policies/{at.karpenter}/",
+            "policy-effective:karpenter": f"/policies/{at.karpenter}/effective/",
         }
     if at.scenario:
         scenario = f"/scenarios/{at.scenario}"
@@ -145,8 +179,13 @@ def pages(at: Places) -> dict[str, str]:
         found |= {"run-decision": f"/runs/{at.run}/pods/{at.run_pod}/"}
     found |= {"comparison": f"/comparisons/{at.comparison}/"} if at.comparison else {}
     found |= {"gate-verdict": f"/gate/{at.gate}/"} if at.gate else {}
-    found |= {"moves-answer": f"/moves/{at.moves}/"} if at.moves else {}
+    found |= {"migration-answer": f"/migration/{at.moves}/"} if at.moves else {}
+    found |= {"tried": f"/trying/{at.tried}/", "tried:moved": f"/trying/{at.tried}/?what=moved"} if at.tried else {}
+    found |= {"autoscaling-answer": f"/autoscaling/{at.autoscaling}/"} if at.autoscaling else {}
     found |= {"capacity-answer": f"/capacity/answers/{at.capacity}/"} if at.capacity else {}
+    found |= {"descheduling-answer": f"/descheduling/dry-runs/{at.evicting}/"} if at.evicting else {}
+    found |= {"decision-answer": f"/decisions/questions/{at.decided}/"} if at.decided else {}
+    found |= {"decision-answer:effect": f"/decisions/questions/{at.effect}/"} if at.effect else {}
     found |= {"sweep": f"/sweeps/{at.sweep}/"} if at.sweep else {}
     found |= {"recording": f"/recordings/{at.recording}/"} if at.recording else {}
     found |= {"approval": f"/approvals/{at.approval}/"} if at.approval else {}
@@ -168,6 +207,8 @@ def pages(at: Places) -> dict[str, str]:
             "live-shadow": f"{live}/shadow/",
             "live-delete": f"{live}/delete/",
         }
+    if at.sandbox:
+        found |= {"sandbox": "/sandbox/", "sandbox-object": f"/sandbox/objects/Pod/{at.sandbox}/"}
     return found | ({"job": f"/jobs/{at.job}/"} if at.job else {})
 
 
@@ -185,6 +226,9 @@ def resources(at: Places) -> dict[str, str]:
         "cluster-map": f"{cluster}/map/",
         "cluster-map-frames": f"{cluster}/map/frames/?show=memory",
         "cluster-map-pods": f"{cluster}/map/pods/?node={at.node}",
+        "prices": f"{cluster}/prices/",
+        "cost": f"{cluster}/cost/?by=workload",
+        "cost-unpriced": f"{cluster}/cost/unpriced/",
         "watermark-source": f"{cluster}/watermarks/source/",
         "watermark-presets": "/api/v1/watermark-presets/",
         "decision": f"{cluster}/pods/{at.fitting}/decision/",
@@ -197,6 +241,7 @@ def resources(at: Places) -> dict[str, str]:
         "revisions": f"{policy}/revisions/",
         "revision": f"{policy}/revisions/{at.revision}/",
         "policy-schema": "/api/v1/policy-schema/?release=1.35",
+        "revision-profiles": f"{policy}/revisions/{at.revision}/profiles/",
         "revision-document": f"{policy}/revisions/{at.revision}/document",
         "policy-diff": f"{policy}/diff/?from={max(at.revision - 1, 1)}&to={at.revision}",
         "watermark-history": f"{cluster}/watermarks/history/",
@@ -209,6 +254,7 @@ def resources(at: Places) -> dict[str, str]:
         "comparisons": "/api/v1/comparisons/",
         "gate": "/api/v1/gate/",
         "moves": "/api/v1/moves/",
+        "trying": "/api/v1/trying/",
         "sweeps": "/api/v1/sweeps/",
         "recordings": "/api/v1/recordings/",
         "experiments": "/api/v1/experiments/",
@@ -222,6 +268,11 @@ def resources(at: Places) -> dict[str, str]:
         "user": f"/api/v1/users/{at.user}/",
         "user-tokens": f"/api/v1/users/{at.user}/tokens/",
         "audit": "/api/v1/audit/",
+        "display": "/api/v1/display/",
+        "lists": "/api/v1/lists/",
+        "list": "/api/v1/lists/pods/",
+        "views": "/api/v1/views/",
+        "decisions-together": f"{cluster}/decisions/?pod={at.fitting}&pod={at.stuck}",
     }
     for there, addresses in _of_rows(at):
         if there:
@@ -251,10 +302,13 @@ def _of_rows(at: Places) -> list[tuple[str | int, dict[str, str]]]:
         "run-pods": f"{run}/pods/",
         "run-moves": f"{run}/moves/",
         "run-samples": f"{run}/samples/",
+        "run-deeds": f"{run}/deeds/",
+        "run-scalings": f"{run}/scalings/",
         "run-map": f"{run}/map/",
         "run-map-frames": f"{run}/map/frames/?show=state",
         "run-map-pods": f"{run}/map/pods/?node={at.run_node}",
         "run-report": f"{run}/report/",
+        "run-decision": f"{run}/pods/{at.run_pod}/decision/",
     }
     of_comparison = {
         "comparison": f"{api}/comparisons/{at.comparison}/",
@@ -271,7 +325,15 @@ def _of_rows(at: Places) -> list[tuple[str | int, dict[str, str]]]:
         "live-shadow-drift": f"{live}/shadow/drift/",
     }
     groups = f"{api}/clusters/{at.groups}/podgroups"
+    sandbox = f"{api}/sandbox"
+    of_sandbox = {
+        "sandbox": f"{sandbox}/",
+        "sandbox-events": f"{sandbox}/events/",
+        "sandbox-objects": f"{sandbox}/objects/",
+        "sandbox-object": f"{sandbox}/objects/Pod/{at.sandbox}/",
+    }
     return [
+        (at.sandbox, of_sandbox),
         (at.groups, {"podgroups": f"{groups}/", "podgroup": f"{groups}/default/gang/?gates=on"}),
         (at.approval, {"approval": f"{api}/approvals/{at.approval}/"}),
         (at.scenario, of_scenario),
@@ -279,12 +341,17 @@ def _of_rows(at: Places) -> list[tuple[str | int, dict[str, str]]]:
         (at.comparison, of_comparison),
         (at.gate, {"gate-verdict": f"{api}/gate/{at.gate}/"}),
         (at.moves, {"moves-answer": f"{api}/moves/{at.moves}/", "moves-pods": f"{api}/moves/{at.moves}/pods/"}),
+        (at.tried, {"tried": f"{api}/trying/{at.tried}/", "tried-pods": f"{api}/trying/{at.tried}/pods/"}),
+        (at.autoscaling, {"autoscaling-answer": f"{api}/autoscaling/{at.autoscaling}/"}),
         (at.capacity, {"capacity-answer": f"{api}/capacity/answers/{at.capacity}/"}),
+        (at.evicting, {"descheduling-answer": f"{api}/descheduling/dry-runs/{at.evicting}/"}),
+        (at.decided, {"decision-answer": f"{api}/decisions/questions/{at.decided}/"}),
         (at.sweep, {"sweep": f"{api}/sweeps/{at.sweep}/", "sweep-trials": f"{api}/sweeps/{at.sweep}/trials/"}),
         (at.recording, {"recording": f"{api}/recordings/{at.recording}/"}),
         (at.webhook, {"webhook": f"{webhook}/", "webhook-deliveries": f"{webhook}/deliveries/"}),
         (at.experiment, {"experiment": f"{api}/experiments/{at.experiment}/"}),
         (at.live, of_live),
+        (at.view, {"view": f"{api}/views/{at.view}/"}),
         (at.job, {"job": f"{api}/jobs/{at.job}/"}),
         (at.snapshot, {"snapshot": f"{cluster}/snapshots/{at.snapshot}/"}),
         (at.token, {"token": f"{api}/tokens/{at.token}/", "user-token": f"{api}/users/{at.user}/tokens/{at.token}/"}),

@@ -28,7 +28,7 @@ class FormFields(HTMLParser):
             self.select, self.sent[name] = name, ""
         elif tag == "option" and "selected" in values:
             self.sent[self.select] = values.get("value") or ""
-        elif tag == "input" and (values.get("type") != "checkbox" or "checked" in values):
+        elif tag == "input" and (values.get("type") not in ("checkbox", "radio") or "checked" in values):
             self.sent[name] = values.get("value") or ("on" if values.get("type") == "checkbox" else "")
 
     def handle_endtag(self, tag: str) -> None:

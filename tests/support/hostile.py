@@ -61,6 +61,7 @@ def pod(name: str, on: str = "") -> Json:
     spread: Json = {"maxSkew": 1, "minDomains": 2, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
     spread |= {"labelSelector": SELECTOR, "matchLabelKeys": ["app"], "nodeAffinityPolicy": "Honor"}
     spread |= {"nodeTaintsPolicy": "Ignore"}
+    soft = {key: value for key, value in spread.items() if key != "minDomains"}
     spec = {
         "containers": [container],
         "initContainers": [init],
@@ -78,7 +79,7 @@ def pod(name: str, on: str = "") -> Json:
         },
         "nodeSelector": {"size": "5"},
         "tolerations": [{"key": "spot", "operator": "Equal", "value": "yes", "effect": "NoExecute"}],
-        "topologySpreadConstraints": [spread, spread | {"topologyKey": HOST, "whenUnsatisfiable": "ScheduleAnyway"}],
+        "topologySpreadConstraints": [spread, soft | {"topologyKey": HOST, "whenUnsatisfiable": "ScheduleAnyway"}],
         "priority": 10,
         "priorityClassName": "high",
         "preemptionPolicy": "PreemptLowerPriority",
@@ -134,7 +135,7 @@ def cluster() -> list[Json]:
 
 
 def workloads() -> list[Json]:
-    template = {"metadata": {"labels": {"app": "web"}}, "spec": plain_pod("x")["spec"]}
+    template = {"metadata": {"labels": {"app": "web", "tier": "a"}}, "spec": plain_pod("x")["spec"]}
     controller = {"replicas": 2, "selector": SELECTOR, "template": template}
     budget = {"disruptionsAllowed": 1, "disruptedPods": {"gone": "2026-01-01T00:00:00Z"}}
     return [

@@ -47,7 +47,7 @@ class Person:
 
     def __init__(self, port: int, session: str) -> None:
         self.port = port
-        csrf = secrets.token_hex(16)
+        self.session, csrf = session, secrets.token_hex(16)
         self.headers = {"Cookie": f"sessionid={session}; csrftoken={csrf}", "X-CSRFToken": csrf}
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
 
@@ -86,6 +86,11 @@ class Web:
         self.server.start()
         site = Site(f"http://127.0.0.1:{self.port}")
         wait_until(lambda: site.answers("/readyz"), 120, f"the web process is ready, see {self.server.log}", 0.2)
+
+    def restart(self) -> None:
+        """A new process in its place, which knows nothing."""
+        self.server.stop()
+        self.start()
 
     def people(self, backstage: Backstage, role: str, count: int) -> list[Person]:
         """So many new people of a role, with a session each."""

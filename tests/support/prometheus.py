@@ -12,6 +12,8 @@ import urllib.request
 from collections.abc import Callable, Iterable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
 
 from tests.support.needs import missing
 from tests.support.processes import free_port, running, wait_until
@@ -20,16 +22,18 @@ Curve = Callable[[float], float]  # seconds of the epoch -> share of a core, or 
 
 
 class Prometheus:
-    """One Prometheus; ``scrape`` names the exporters by port, ``web`` is its web configuration."""
+    """One Prometheus; ``scrape`` names the exporters of ``job`` by port, ``web`` is its web configuration."""
 
-    def __init__(self, folder: Path, *, scrape: Iterable[int] = (), web: str = "") -> None:
+    def __init__(
+        self, folder: Path, *, scrape: Iterable[int] = (), web: str = "", job: str = "node", rules: Path | None = None
+    ) -> None:
         if not shutil.which("prometheus") or not shutil.which("promtool"):
             missing("install Debian's prometheus")
         self.folder = folder
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._jobs = ", ".join(f"'127.0.0.1:{port}'" for port in scrape)
-        self._web = web
+        self._web, self._job, self._rules = web, job, rules
         self.process: subprocess.Popen[bytes] | None = None
 
     def backfill(self, lines: Iterable[str]) -> None:
@@ -47,8 +51,9 @@ class Prometheus:
         """Run it; with ``tls`` it is ready as soon as its port is open."""
         configuration = self.folder / "prometheus.yml"
         configuration.write_text(
-            "global: {scrape_interval: 1s, scrape_timeout: 1s}\nscrape_configs:\n"
-            f"- {{job_name: node, static_configs: [{{targets: [{self._jobs}]}}]}}\n"
+            "global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}\n"
+            f"rule_files: [{self._rules or ''}]\nscrape_configs:\n"
+            f"- {{job_name: {self._job}, static_configs: [{{targets: [{self._jobs}]}}]}}\n"
         )
         command = [
             "prometheus", f"--config.file={configuration}", f"--storage.tsdb.path={self.folder / 'data'}",
@@ -76,6 +81,11 @@ class Prometheus:
             with urllib.request.urlopen(f"{self.url}/-/ready", timeout=1) as answer:
                 return bool(answer.status == 200)
         return False
+
+    def ask(self, path: str, **parameters: str) -> Any:
+        """``data`` of what ``/api/v1/PATH`` answers."""
+        with urllib.request.urlopen(f"{self.url}/api/v1/{path}?{urlencode(parameters)}", timeout=5) as answer:
+            return json.load(answer)["data"]
 
     def value(self, query: str) -> float | None:
         """The first value that ``query`` gives now."""

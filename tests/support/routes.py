@@ -11,6 +11,8 @@ from django.http import HttpRequest, HttpResponseNotAllowed
 from django.test import RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver
 
+from kschedweb.web import moved
+
 METHODS = ("get", "post", "put", "patch", "delete")
 # drf-spectacular brings the schema, and settings give it RolePermission; its page is for people.
 SCHEMA = "schema"
@@ -62,6 +64,7 @@ def nothing(address: str, kind: str, name: str) -> object:
 
 
 def routes(choose: Choose = nothing) -> list[Route]:
+    """All but the addresses that only lead on to where their pages are now."""
     return _below(get_resolver().url_patterns, "/", choose)
 
 
@@ -71,7 +74,7 @@ def _below(patterns: list[Any], prefix: str, choose: Choose) -> list[Route]:
         address = _filled(pattern, prefix, choose)
         if isinstance(pattern, URLResolver):
             found += _below(pattern.url_patterns, address, choose)
-        elif isinstance(pattern, URLPattern):
+        elif isinstance(pattern, URLPattern) and pattern.callback.__module__ != moved.__name__:
             found.append(Route(pattern.name or "", address, pattern.callback))
     return found
 

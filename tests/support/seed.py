@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from tests.support import seed_approvals, seed_groups, seed_live, seed_recordings, seed_runs, seed_sweeps
 from tests.support.addresses import Places
 from tests.support.seed_classic import classic
+from tests.support.seed_crane import crane
+from tests.support.seed_karpenter import karpenter
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -69,6 +71,16 @@ def imported(name: str, objects: Iterable[Json], user: User) -> str:
     files = [("cluster.json", text)]
     _, snapshot, _ = services.cluster_import(user=user, name=name, files=files, limit=settings.UPLOAD_LIMIT)
     return str(snapshot.pk)
+
+
+def priced(name: str) -> None:
+    """A price table for the cluster ``name``, in which every node costs the same."""
+    from kschedweb.clusters.models import Cluster
+    from kschedweb.clusters.prices.services import prices_save
+
+    rows = "".join(f"- labels: {{topology.kubernetes.io/zone: zone-{place}}}\n  price: 0.5\n" for place in range(3))
+    text = f"apiVersion: kschedweb/v1\nkind: PriceTable\ncurrency: EUR\nprices:\n{rows}"
+    prices_save(user=None, cluster=Cluster.objects.get(name=name), text=text, expected=0)
 
 
 def measured(name: str, nodes: list[str], hours: int, end: float | None = None) -> None:
@@ -133,21 +145,27 @@ def experimented(user: User) -> str:
     return str(experiment.pk)
 
 
-def everything(rows: int, admin: User) -> Places:
+def everything(rows: int, admin: User, sandbox: str = "") -> Places:
     """About ``rows`` rows of everything that has a list: clusters, nodes, pods, policies, revisions, people, …"""
     from kschedweb.accounts import services as accounts
     from kschedweb.accounts.models import User
     from kschedweb.jobs.models import Job, State
+    from kschedweb.lists.models import SavedView
     from kschedweb.live.schedulers.models import LiveScheduler
     from kschedweb.policies import services as policies
     from tests.support.scenarios import explained
     from tests.support.scenarios import seeded as seed_scenarios
+    from tests.support.seed_autoscaling import question as seed_autoscaling
     from tests.support.seed_capacity import question as seed_capacity
+    from tests.support.seed_descheduling import question as seed_descheduling
     from tests.support.seed_gates import gates as seed_gates
     from tests.support.seed_moves import questions as seed_moves
+    from tests.support.seed_questions import questions as seed_questions
+    from tests.support.seed_trying import tried as seed_trying
 
     snapshot = imported("seeded", cluster(rows, 2 * rows), admin)
     measured("seeded", [f"node-{number:05d}" for number in range(rows)], hours=2)
+    priced("seeded")
     for number in range(rows):
         if number < rows // 5:
             imported(f"other-{number}", cluster(1, 2), admin)
@@ -155,12 +173,15 @@ def everything(rows: int, admin: User) -> Places:
         policies.policy_create(name=f"policy-{number}", document=POLICY.format(number + 1), author=author)
         Job.objects.create(kind="seeded", title=f"Job {number}", state=State.SUCCEEDED, created_by=author)
         token, _ = accounts.token_create(user=admin, name=f"token {number}", scope="view", days=1)
+        view = SavedView.objects.create(user=admin, table="pods", name=f"view {number}", hidden=["age"])
     rushed = seed_runs.everything(rows, admin)
     swept = seed_sweeps.everything(rows, admin)
     compared = [experimented(admin) for _ in range(rows)]
     asked = [seed_scenarios(admin, snapshot, revisions=2, name=f"Scenario {number}") for number in range(rows)]
     judged = seed_gates(rows, admin, snapshot)
     moving = seed_moves(rows, admin, snapshot)
+    changed = seed_trying(rows, admin, snapshot)
+    decided, effect = seed_questions(admin, snapshot)
     live, live_decision = seed_live.everything(rows, admin)
     approval, webhook = seed_approvals.everything(rows, LiveScheduler.objects.get(pk=live), admin)
     policy = policies.policy_create(name="seeded", document=POLICY.format(1), author=admin)
@@ -174,6 +195,8 @@ def everything(rows: int, admin: User) -> Places:
         policy="seeded",
         revision=rows,
         classic=classic(admin, revisions=rows),
+        crane=crane(admin, revisions=rows),
+        karpenter=karpenter(admin, revisions=rows),
         job=str(Job.objects.latest("created_at").pk),
         experiment=compared[0],
         scenario=asked[0],
@@ -183,14 +206,21 @@ def everything(rows: int, admin: User) -> Places:
         comparison=rushed[1],
         gate=judged,
         moves=moving,
+        tried=changed,
         capacity=seed_capacity(admin, snapshot),
+        evicting=seed_descheduling(admin, snapshot),
+        autoscaling=seed_autoscaling(admin, snapshot),
+        decided=decided,
+        effect=effect,
         sweep=swept,
         recording=seed_recordings.everything(rows, admin),
         snapshot=snapshot,
         token=str(token.pk),
+        view=str(view.pk),
         live=live,
         live_decision=live_decision,
         approval=approval,
         webhook=webhook,
+        sandbox=sandbox,
         user=admin.username,
     )

@@ -35,13 +35,14 @@ def scheduler(user: User, name: str = "kschedweb", *, cluster: str = "watched", 
 
 def hosted(live: LiveScheduler, now: datetime | None = None) -> None:
     """A leader with a quarter of an hour of history, and a standby."""
+    from kschedweb.live.schedulers.election.terms import election_of
     from kschedweb.live.schedulers.models import Candidate
 
     now = now or timezone.now()
     end = int(now.timestamp())
     history = [[end - 5 * back, 20 - back % 7, back % 3, 3, 1, 1, 12.5 + back % 5, 0.04] for back in range(180, -1, -1)]
     common = {
-        "scheduler": live, "mode": live.mode, "election": live.election, "started_at": now - timedelta(hours=2),
+        "scheduler": live, "mode": live.mode, "election": election_of(live), "started_at": now - timedelta(hours=2),
         "heartbeat": now,
     }  # fmt: skip
     Candidate.objects.create(
@@ -85,10 +86,10 @@ def decision(live: LiveScheduler, name: str = "web-0", result: str = "bound", **
 
 def explained(live: LiveScheduler, name: str = "pending-00000") -> LiveDecision:
     """A decision whose every verdict and score is kept."""
+    from kschedweb.decisions.kept.columns import pack
     from kschedweb.engine import Scheduler, Snapshot
     from kschedweb.engine.live import JudgedPod
     from kschedweb.live.schedulers.decisions import insight
-    from kschedweb.live.schedulers.decisions.columns import pack
     from kschedweb.live.schedulers.models import LiveColumns
     from kschedweb.policies.selectors import configuration, revision_get
     from tests.support.seed import cluster, node

@@ -76,6 +76,25 @@ def scenario(user: User | None, name: str = "rush", shared: bool = True, **size:
     return ScenarioRevision.objects.create(scenario=made, number=1, text=text, author=user)
 
 
+def elastic(user: User | None) -> ScenarioRevision:
+    """A scenario whose one workload is scaled by its load."""
+    from kschedweb.playground.scenarios.models import Scenario, ScenarioRevision
+
+    container = {"name": "main", "resources": {"requests": {"cpu": "1"}}}
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [container]}}
+    manifest = {"kind": "Deployment", "metadata": {"name": "web"}, "spec": {"template": template}}
+    steps = [{"at": at, "cores": cores} for at, cores in (("0s", "1"), ("10m", "4"), ("30m", "1"))]
+    scaled = {"workload": "default/Deployment/web", "min": 2, "max": 20, "targetCpu": 50, "load": {"steps": steps}}
+    changes = [
+        {"addNodes": {"name": "worker", "count": 2, "allocatable": {"cpu": "8", "memory": "16Gi"}}},
+        {"addWorkload": {"manifest": manifest, "replicas": 2}},
+        {"autoscaleWorkload": scaled},
+    ]
+    made = Scenario.objects.create(name="elastic", slug="elastic", shared=True, created_by=user)
+    text = json.dumps({"name": "elastic", "changes": changes, "run": {"until": "1h"}}, indent=1)
+    return ScenarioRevision.objects.create(scenario=made, number=1, text=text, author=user)
+
+
 def packed(user: User) -> str:
     """The name of a policy that fills nodes up."""
     from kschedweb.policies import services

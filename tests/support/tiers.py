@@ -8,6 +8,12 @@ from __future__ import annotations
 
 import os
 from random import SystemRandom
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from _pytest.mark.structures import ParameterSet
 
 NIGHTLY = bool(os.environ.get("NIGHTLY"))
 FIXED = 20261123
@@ -22,3 +28,12 @@ def seed() -> int:
 def count(commit: int, nightly: int) -> int:
     """How many examples a hunt has in a commit's tier and in the full one."""
     return int(os.environ.get("HUNT_COUNT") or (nightly if NIGHTLY else commit))
+
+
+def one_of(first: Any, *others: Any) -> list[ParameterSet]:
+    """Parameters of a test that says nearly the same with each: ``first`` in every run, ``others`` in the full tier."""
+
+    def parameter(value: Any, *marks: pytest.MarkDecorator) -> ParameterSet:
+        return pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=marks)
+
+    return [parameter(first), *(parameter(value, pytest.mark.nightly) for value in others)]

@@ -8,7 +8,9 @@ belongs to a clause that is understood: a step that cannot be followed is an err
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -41,6 +43,10 @@ _TITLES = "h1, h2, h3, h4, legend, summary"
 _PLACES = "main, nav, section, fieldset, li, details, tr, form"
 PATIENCE = 60_000  # milliseconds that a person watches something work before saying that nothing comes of it
 
+# Whether a link or button leads to another page: those among the fields of a document are sent by its script.
+LEAVES = """one => one.matches('a[href]') || (one.type === 'submit' && !!one.form
+    && !one.closest(`#${one.form.dataset.document ?? ''}-fields`))"""
+
 
 class TourError(AssertionError):
     """A step that cannot be followed; the text says which, and why."""
@@ -48,13 +54,17 @@ class TourError(AssertionError):
 
 @dataclass(frozen=True)
 class Clause:
-    """One thing to do: ``what`` to type, choose, press or see, ``where`` (a field), ``under`` which title ("": any)."""
+    """One thing to do: ``what`` to type, choose, press or see, ``where`` (a field), ``under`` which title ("": any).
+
+    ``chapter`` is the heading of the document above the step.
+    """
 
     verb: str
     what: str
     where: str = ""
     under: str = ""
     step: str = ""
+    chapter: str = ""
 
     def __str__(self) -> str:
         under = f", under {self.under}" if self.under else ""
@@ -66,10 +76,15 @@ def clauses(text: str) -> list[Clause]:
     prose = _STEP.sub("", text)
     if "**" in prose:
         raise TourError(f"bold is for names in numbered steps: {prose[prose.index('**') :][:60]!r}")
-    return [clause for step in _STEP.findall(text) for clause in _of_step(step)]
+    return [
+        clause
+        for chapter in re.split(r"^## ", text, flags=re.MULTILINE)
+        for step in _STEP.findall(chapter)
+        for clause in _of_step(step, chapter.partition("\n")[0])
+    ]
 
 
-def _of_step(step: str) -> Iterator[Clause]:
+def _of_step(step: str, chapter: str = "") -> Iterator[Clause]:
     found = sorted(
         ((match, verb) for verb, pattern in _CLAUSES.items() for match in pattern.finditer(step)),
         key=lambda one: one[0].start(),
@@ -85,7 +100,31 @@ def _of_step(step: str) -> Iterator[Clause]:
         if verb == "under":
             under = what
         else:
-            yield Clause(verb, what, where, under, step)
+            yield Clause(verb, what, where, under, step, chapter)
+
+
+@dataclass
+class Effort:
+    """What a chapter asks of a person: clicks and fields to fill in, and the seconds in which the site answered."""
+
+    clicks: int = 0
+    fields: int = 0
+    seconds: float = 0.0
+
+    def add(self, clause: Clause, seconds: float) -> None:
+        self.clicks += clause.verb in {"press", "press_first", "tick", "unfold"}
+        self.fields += clause.verb in {"type", "type_known", "choose"}
+        self.seconds += seconds
+
+
+def efforts(visitor: Visitor, steps: Iterable[Clause]) -> dict[str, Effort]:
+    """Follow ``steps``; the effort of each chapter, in order."""
+    found: dict[str, Effort] = defaultdict(Effort)
+    for clause in steps:
+        begun = time.monotonic()
+        visitor.follow(clause)
+        found[clause.chapter].add(clause, time.monotonic() - begun)
+    return found
 
 
 class Visitor:
@@ -160,7 +199,7 @@ class Visitor:
 
     def _click(self, control: Locator) -> None:
         copies = control.get_attribute("data-copy") is not None
-        if control.evaluate("one => one.matches('a[href]') || (one.type === 'submit' && !!one.form)"):
+        if control.evaluate(LEAVES):
             with self.page.expect_navigation():
                 control.click()
         else:

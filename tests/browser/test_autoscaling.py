@@ -1,0 +1,89 @@
+"""From what Karpenter would do now to a NodePool that is changed, and compared over a day, in Chromium."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from kschedweb.accounts.models import User
+from kschedweb.advice.autoscaling import services
+from kschedweb.clusters import demo
+from kschedweb.playground.runs.selectors import revision_get
+from kschedweb.playground.runs.services import comparison_start
+from kschedweb.playground.scenarios.ready import all_ready
+from kschedweb.playground.scenarios.services import scenario_create
+from kschedweb.policies.services import policy_create
+from tests.browser.test_every_page import OVERFLOW
+from tests.support import seed_runs
+from tests.support.seed import imported
+from tests.support.seed_karpenter import DOCUMENT
+
+pytestmark = pytest.mark.django_db(transaction=True)
+BURST = next(one.text for one in all_ready() if one.key == "burst-karpenter").replace("until: 2h", "until: 24h")
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine makes no job of a quick question."""
+    services.forget()
+    monkeypatch.setattr(services, "AT_ONCE_SECONDS", 600.0)
+
+
+def test_a_nodepool_is_changed_and_compared_over_a_day(
+    page_as: Callable[..., Any], axe: Callable[[Any], None], editor: User
+) -> None:
+    imported("demo", demo.cluster(), editor)
+    policy_create(name="nodepools", document=DOCUMENT.replace("cpu: 100 ", "cpu: 9000 "), author=editor)
+    made = scenario_create(text=BURST.replace("A burst with Karpenter", "A day"), author=editor)
+    day = revision_get(made)
+    page = page_as("editor")
+
+    page.goto("/autoscaling/?cluster=demo")
+    expect(page.locator("main")).to_contain_text("Karpenter does not own 60 nodes")
+    page.get_by_label("NodePools").select_option("nodepools@1")
+    page.get_by_label("Count all nodes as of NodePool").fill("general")
+    page.get_by_role("button", name="Ask").click()
+    expect(page.locator("h1")).to_contain_text("Karpenter would launch")
+    axe(page)
+    page.locator("#reasons-title ~ .table-box a").first.click()
+    expect(page.locator("[data-verdict='goes']").first).to_be_visible()
+    expect(page.locator("[data-verdict='stays']")).to_have_count(0)
+    page.locator("[data-verdict='goes'] summary").first.click()
+    expect(page.locator("[data-verdict='goes'] details[open]").first).to_contain_text("let")
+
+    page.goto("/policies/nodepools/")
+    page.get_by_label("consolidationPolicy").select_option("WhenEmpty")
+    expect(page.locator("#policy-effective")).to_contain_text("consolidationPolicy")
+    axe(page)
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("main")).to_contain_text("Revision 2")
+
+    calm, eager = "default@1+nodepools@2", "default@1+nodepools@1"
+    page.goto("/runs/new/")
+    page.locator("#id_scenario").select_option(label="A day, revision 1")
+    page.locator("#id_policy").select_option("default@1")
+    page.locator("#id_nodepools").select_option("nodepools@2")
+    page.locator("main").get_by_role("button", name="Run").click()
+    seed_runs.work_off()
+    expect(page.locator("#deeds-title")).to_be_visible()
+    axe(page)
+
+    compared = comparison_start(user=editor, revision=day, policies=[eager, calm], seeds=[1])
+    seed_runs.work_off()
+    page.goto(f"/comparisons/{compared.pk}/")
+    expect(page.locator("h1")).to_contain_text(calm)
+    expect(page.locator("main")).to_contain_text("Cost of nodes")
+    expect(page.locator("main")).to_contain_text("Evictions an hour")
+    axe(page)
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1440, False), (390, True)])
+def test_the_page_holds_its_tables(page_as: Callable[..., Any], editor: User, width: int, dark: bool) -> None:
+    imported("demo", demo.cluster(), editor)
+    page = page_as("viewer", width=width, dark=dark)
+    page.goto("/autoscaling/?cluster=demo&pool=default")
+    expect(page.locator("#nodes-title")).to_be_visible()
+    assert page.evaluate(OVERFLOW) == 0

@@ -1,0 +1,60 @@
+"""From a policy of the descheduler to what it would evict: read by plugin and pod, taken away as a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.advice.moves.test_moves import SPARE
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+    from kschedweb.accounts.models import User
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_dry_run_is_read_and_exported(
+    live_server: Any,
+    admin: User,
+    page_as: Callable[..., Page],
+    axe: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from kschedweb.advice.moves import services
+    from kschedweb.clusters.services import demo_load
+    from kschedweb.policies.services import policy_create
+
+    services.forget()
+    monkeypatch.setattr(services, "AT_ONCE_SECONDS", 600.0)
+    demo_load(user=admin)
+    policy_create(name="spare", document=SPARE, author=admin)
+    page = page_as("viewer")
+    page.goto("/descheduling/?cluster=demo")
+    page.get_by_label("Policy of the descheduler").select_option("spare@1")
+    page.get_by_label("Cycles").fill("3")
+    page.get_by_role("button", name="Run it dry").click()
+    page.wait_for_selector("#gains-title")
+    answer = page.locator("h1").inner_text()
+    assert answer.startswith("The descheduler would evict")
+    assert page.locator("[data-fight=HighNodeUtilization]").count() > 0
+    axe(page)
+    page.locator("[aria-labelledby=plugins-title] a").first.click()
+    page.wait_for_selector("#pods-title:has-text('HighNodeUtilization')")
+    assert page.locator("tr[data-fate]").count() > 0
+    with page.expect_download() as taken:
+        page.get_by_role("link", name="JSON").click()
+    found = json.loads(Path(taken.value.path()).read_text())
+    assert found["answer"] == answer
+    with page.expect_download() as taken:
+        page.get_by_role("link", name="kubectl").click()
+    lines = Path(taken.value.path()).read_text().splitlines()
+    assert sum(line.endswith("/eviction -f -") for line in lines) == found["evicted"]
+    narrow = page_as("viewer", width=390, dark=True)
+    narrow.goto(page.url)
+    assert narrow.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    axe(narrow)

@@ -1,0 +1,75 @@
+"""Pages on paper: light whatever the theme, with text that can be read on what is printed behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kschedweb.clusters.services import demo_load
+from tests.support.browser import settled
+from tests.support.tiers import one_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+PAGES = {
+    "overview": "/?cluster=demo",
+    "matrix": "/decision/demo/ml/notebook/",
+    "pending": "/decision/demo/batch/cube-builder/",
+    "nodes": "/nodes/?cluster=demo",
+    "policy": "/policies/default/?cluster=demo",
+    "skew": "/watermarks/?cluster=demo",
+}
+PAPER = 680  # pixels
+# The browser darkens ink and leaves out backgrounds, unless it is told that both carry meaning.
+LEFT_AS_THEY_ARE = """() => [...document.querySelectorAll("main *")]
+    .every(one => getComputedStyle(one).printColorAdjust === "exact")"""
+INK = (
+    """() => [...document.querySelectorAll("[data-nodemap] .annotation-text")].map(one => getComputedStyle(one).fill)"""
+)
+WIDE = """() => [...document.querySelectorAll("main .main-svg")].map(one => one.getBoundingClientRect().width)"""
+BLACK = "rgb(27, 32, 39)"
+
+
+@pytest.fixture(autouse=True)
+def demo(transactional_db: None) -> None:
+    demo_load()
+
+
+@pytest.mark.parametrize("address", PAGES.values(), ids=PAGES)
+def test_a_dark_page_is_legible_on_paper(page_as: Callable[..., Page], axe: Callable[..., None], address: str) -> None:
+    page = page_as("editor", dark=True)
+    page.context.add_cookies([{"name": "theme", "value": "dark", "url": page.context.request.get("/login/").url}])
+    page.goto(address)
+    settled(page)
+    dark = page.evaluate("getComputedStyle(document.body).color")
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).color") == BLACK != dark
+    assert page.evaluate(LEFT_AS_THEY_ARE)
+    axe(page, colours=True)
+    assert page.pdf(format="A4", print_background=True)[:5] == b"%PDF-"
+
+
+def test_what_plotly_draws_is_light_and_fits_the_paper(page_as: Callable[..., Any]) -> None:
+    page = page_as("editor", dark=True)
+    page.goto(PAGES["nodes"])
+    settled(page)
+    screen, wide = page.evaluate(INK), page.evaluate(WIDE)
+    assert max(wide) > PAPER
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert set(page.evaluate(INK)) == {BLACK} != set(screen)
+    assert max(page.evaluate(WIDE)) <= PAPER
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    page.wait_for_function(f"wide => String(({WIDE})()) === String(wide)", arg=wide)
+    assert page.evaluate(INK) == screen
+
+
+@pytest.mark.parametrize("width", one_of(1440, 390))
+def test_the_login_form_stands_in_the_middle(page_as: Callable[..., Any], width: int) -> None:
+    page = page_as("", width=width)
+    page.goto("/login/")
+    box = page.locator("main").bounding_box()
+    assert box["x"] + box["width"] / 2 == pytest.approx(width / 2, abs=1)
+    assert box["y"] + box["height"] / 2 == pytest.approx(450, abs=1)

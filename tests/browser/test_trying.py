@@ -1,0 +1,169 @@
+"""A policy change through the one door, in Chromium: counted in presses, and held against calls of the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kschedweb.accounts.models import User
+from kschedweb.clusters.selectors import snapshot_objects
+from kschedweb.clusters.services import demo_load
+from kschedweb.engine.releases import load
+from kschedweb.engine.studies.gate import gate
+from kschedweb.engine.studies.trying.effect import Both, play
+from kschedweb.playground.trying import services
+from kschedweb.playground.trying.models import TriedChange
+from kschedweb.policies.selectors import policy_get, revision_get
+from kschedweb.watermarks.selectors import current
+from tests.browser.test_every_page import OVERFLOW
+from tests.support import seed
+from tests.support.tour import Visitor
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+    from kschedweb.clusters.models import Snapshot
+
+TO_THE_ANSWER = (
+    "1. Press **Try a policy change**.",
+    "2. Press **Pack pods onto fewer nodes**.",
+)
+PATIENT = 600  # seconds for an answer at once, however busy the machine is
+
+
+class Counting(Visitor):
+    """A person who counts what they press, type and choose."""
+
+    steps = 0
+
+    def follow(self, clause: Any) -> None:
+        self.steps += clause.verb in ("press", "type", "choose", "tick", "unfold")
+        super().follow(clause)
+
+
+@pytest.fixture
+def demo(live_server: Any, admin: User, monkeypatch: pytest.MonkeyPatch) -> Snapshot:
+    monkeypatch.setattr(services, "SECONDS", float(PATIENT))
+    cluster = demo_load(user=admin)
+    snapshot = cluster.snapshots.get()
+    nodes = [raw["metadata"]["name"] for raw in snapshot_objects(snapshot) if raw["kind"] == "Node"]
+    seed.measured("demo", nodes, hours=1, end=snapshot.taken_at.timestamp())
+    return snapshot
+
+
+@pytest.fixture
+def opened(page_as: Callable[..., Page], demo: Snapshot) -> Callable[..., Page]:
+    """The overview of the demo, for a person who waits as long as an answer takes."""
+
+    def opened_for(**window: Any) -> Page:
+        page = page_as("editor", **window)
+        page.set_default_timeout(PATIENT * 1000)
+        page.goto("/?cluster=demo")
+        return page
+
+    return opened_for
+
+
+def engine(snapshot: Snapshot, document: str) -> dict[str, Both]:
+    """What the engine says of ``document`` against the default policy, by which pods are placed."""
+    now, changed = load(revision_get(policy_get("default")).document).configuration, load(document).configuration
+    assert now is not None
+    assert changed is not None
+    taken = snapshot.taken_at.timestamp()
+    known = current(snapshot.cluster, taken)
+    objects = snapshot_objects(snapshot)
+    return {
+        place: play(
+            gate.prepared_of(objects, place=place, now=taken, utilisation=known),
+            now,
+            changed,
+            lambda *_: None,
+            only_waiting=place == "pending",
+        )
+        for place in ("pending", "all")
+    }
+
+
+def test_two_presses_lead_to_an_answer_with_the_engines_numbers(
+    demo: Snapshot, opened: Callable[..., Page], axe: Callable[[Any], None]
+) -> None:
+    page = opened(width=390, dark=True)
+    visitor = Counting(page)
+    visitor.do(*TO_THE_ANSWER)
+    page.locator("#anew").wait_for()
+    assert visitor.steps == 2
+    made = TriedChange.objects.get()
+    found = engine(demo, made.document)
+    pending, anew, nodes = found["pending"].counts, found["all"].counts, found["all"].nodes()
+    use = {one["name"]: one for one in found["all"].measures(standing=True)}["use_skew_cpu"]
+    tiles = page.locator(".stats .stat b").all_inner_texts()
+    assert tiles[0] == f"{pending['placed']['changed']} of {pending['pods']}"
+    assert tiles[1] == f"{anew['moved']} of {anew['pods']}"
+    assert float(tiles[2].split()[0]) == pytest.approx(use["changed"], rel=0.01)
+    assert tiles[3] == f"{nodes['changed']} of {nodes['there']}"
+    assert anew["moved"] > 100
+    rows = page.locator("#pending tbody tr")
+    told = {one["pod"]: (one["current"], one["changed"]) for one in found["pending"].changes}
+    assert rows.count() == len(told) > 0
+    for row in rows.all():
+        cells = row.locator("td.node")
+        shown = tuple(cells.nth(at).inner_text().removeprefix("no node") for at in range(2))
+        assert shown == told[row.get_attribute("data-pod") or ""]
+    assert page.evaluate(OVERFLOW) <= 0
+    axe(page)
+
+
+def test_a_change_in_the_form_is_tried_and_kept_as_a_draft(
+    opened: Callable[..., Page], axe: Callable[[Any], None]
+) -> None:
+    page = opened()
+    visitor = Counting(page)
+    visitor.do(
+        "1. Press **Try a policy change**.",
+        "2. Unfold **Any change: form and YAML**.",
+        "3. Under **NodeResourcesFit**, unfold **Arguments** and choose `MostAllocated` for **type**.",
+    )
+    assert "MostAllocated" in page.locator(".cm-content").inner_text()
+    axe(page)
+    visitor.do(
+        "4. Press **Try this document**.",
+        "5. Under **Save it**, choose `a draft` for **Save as** and type `packing` into **Name of the draft**.",
+        "6. Press **Save the change**, and you see “Saved as revision 1 of packing.”",
+    )
+    assert revision_get(policy_get("packing")).document == TriedChange.objects.get().document
+    assert policy_get("default").newest == 1
+
+
+@pytest.mark.nightly
+def test_text_with_an_error_is_not_lost(opened: Callable[..., Page]) -> None:
+    page = opened()
+    page.goto("/trying/?cluster=demo&policy=default")
+    visitor = Counting(page)
+    visitor.do("1. Unfold **Any change: form and YAML**.")
+    page.locator(".cm-content").click()
+    page.keyboard.press("Control+End")
+    page.keyboard.type("parallelism: -1")
+    page.locator("#policy-problems .notice").wait_for()
+    visitor.do("2. Press **Try this document**.")
+    assert "parallelism: -1" in page.locator(".cm-content").inner_text()
+    assert "parallelism" in page.locator("#policy-problems").inner_text()
+    assert not TriedChange.objects.exists()
+
+
+def test_the_door_opens_without_javascript(opened: Callable[..., Page]) -> None:
+    page = opened(javascript=False)
+    page.get_by_role("link", name="Try a policy change").click()
+    page.locator("select[name=path]").select_option(label="NodeResourcesFit, now 1")
+    page.locator("input[name=weight]").fill("5")
+    page.get_by_role("button", name="Try this weight").click()
+    made = TriedChange.objects.get()
+    assert made.change == "NodeResourcesFit weight: 1 → 5"
+    assert page.locator("h1").inner_text() == made.sentence
+    page.locator("summary", has_text="Any change").click()
+    page.locator("textarea#document").fill("kind: [")
+    page.get_by_role("button", name="Try this document").click()
+    assert page.locator("textarea#document").input_value() == "kind: ["
+    assert "This is not YAML" in page.locator("#policy-problems").inner_text()
+    assert TriedChange.objects.count() == 1

@@ -1,0 +1,20 @@
+"""A question about autoscaling that a job answered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+
+
+def question(user: User, snapshot: str) -> str:
+    """What Karpenter would do whose nodes are all nodes of the cluster, with the ready instance types; its id."""
+    from kschedweb.advice.autoscaling import services, tasks
+    from kschedweb.advice.autoscaling.services import Asked
+    from kschedweb.clusters.models import Snapshot
+
+    about = Snapshot.objects.select_related("cluster").get(pk=snapshot)
+    made = services.question_ask(user=user, asked=Asked(about, None, "default"))
+    tasks.answer(str(made.job_id))
+    return str(made.pk)

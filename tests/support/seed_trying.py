@@ -1,0 +1,33 @@
+"""Tried changes of a policy, reached as REST reaches them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+
+
+def tried(rows: int, user: User, snapshot: str) -> str:
+    """``rows`` times the default policy changed so that it packs, on ``snapshot``; the id of one."""
+    from kschedweb.clusters.models import Snapshot
+    from kschedweb.playground.trying import services
+    from kschedweb.playground.trying.changes import Content
+    from kschedweb.playground.trying.models import TriedChange
+    from kschedweb.policies.selectors import policy_get, revision_get
+    from tests.support.seed_runs import PACKED
+
+    found = Snapshot.objects.select_related("cluster").get(pk=snapshot)
+    base = revision_get(policy_get("default"))
+    asked = services.TryRequest(base, Content(PACKED, {}), snapshot=found)
+    made = services.change_try(user=user, asked=asked)
+    if made.content is None:
+        services.change_answer(tried=made, step=lambda *_: None)
+    first = made.pk
+    for _ in range(rows - 1):
+        copied = TriedChange.objects.get(pk=first)
+        copied.pk = None
+        copied._state.adding = True
+        copied.id = TriedChange._meta.pk.get_default()
+        copied.save()
+    return str(first)
