@@ -16,6 +16,7 @@ import pytest
 from hypothesis import settings as hypothesis_settings
 from pytest_django.plugin import blocking_manager_key
 
+from kschedweb import catalogues
 from tests.support import once, tiers
 from tests.support.needs import missing
 
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.models import User
 
-pytest_plugins = [f"tests.support.{name}" for name in ("controlplane", "browser", "folders", "kubectl", "place")]
+pytest_plugins = [
+    f"tests.support.{name}" for name in ("controlplane", "browser", "folders", "helm", "kubectl", "place", "sandbox")
+]
 
 # How long an example takes says nothing about the code on a busy machine.
 hypothesis_settings.register_profile(
@@ -48,6 +51,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         once.share()
+        catalogues.compile_all()  # a run without make finds them too
 
 
 @pytest.fixture(scope="session")

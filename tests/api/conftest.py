@@ -15,6 +15,7 @@ from kschedweb.accounts.roles import Action
 from kschedweb.clusters import services as clusters
 from kschedweb.clusters.models import Cluster, Snapshot
 from kschedweb.jobs.models import Job
+from kschedweb.lists.models import SavedView
 from kschedweb.live.approvals.models import ApprovalRequest, Endpoint
 from kschedweb.live.approvals.webhooks import services as webhooks
 from kschedweb.live.schedulers.models import LiveDecision
@@ -24,16 +25,22 @@ from tests.conftest import person
 from tests.support import (
     scenarios,
     seed_approvals,
+    seed_autoscaling,
     seed_capacity,
+    seed_descheduling,
     seed_gates,
     seed_groups,
     seed_live,
     seed_moves,
+    seed_questions,
     seed_recordings,
     seed_runs,
     seed_sweeps,
+    seed_trying,
 )
 from tests.support.routes import Choose
+from tests.support.sandbox import TOKEN, told
+from tests.support.seed import priced
 
 if TYPE_CHECKING:
     from pytest_django import Settings
@@ -60,11 +67,16 @@ class Seed:
     recording: str
     gate: str
     moves: str
+    tried: str
     capacity: str
+    evicting: str
+    autoscaling: str
+    decided: tuple[str, str]
     decision: LiveDecision
     approval: ApprovalRequest
     webhook: Endpoint
     webhook_secret: str
+    view: SavedView
 
 
 def node(name: str, **spec: Any) -> dict[str, Any]:
@@ -85,15 +97,18 @@ def pod(name: str, cpu: str, node_name: str = "", group: str = "") -> dict[str, 
 
 
 @pytest.fixture(scope="module")
-def seeded(rows_of_module: Callable[[], AbstractContextManager[None]]) -> Seed:
+def seeded(rows_of_module: Callable[[], AbstractContextManager[None]], sandbox_address: str) -> Seed:
     """Made once a module, whose tests each undo what they change."""
-    with rows_of_module(), override_settings(CLUSTER_ALLOWLIST=WEBHOOK_HOSTS):
+    at_work = {"SANDBOX_SERVER": sandbox_address, "SANDBOX_TOKEN": TOKEN}
+    with rows_of_module(), override_settings(CLUSTER_ALLOWLIST=WEBHOOK_HOSTS, **at_work):
+        clusters.sandbox_connect()
         return _seeded()
 
 
 @pytest.fixture
-def seed(seeded: Seed, db: None, settings: Settings) -> Seed:
+def seed(seeded: Seed, db: None, settings: Settings, sandbox_address: str) -> Seed:
     settings.CLUSTER_ALLOWLIST = WEBHOOK_HOSTS
+    told(settings, sandbox_address)
     return seeded
 
 
@@ -110,6 +125,7 @@ def _seeded() -> Seed:
     ]
     file = ("seed.yaml", yaml.safe_dump_all(objects).encode())
     cluster, snapshot, _ = clusters.cluster_import(user=admin, name="seed", files=[file], limit=2**20, replace=False)
+    priced("seed")
     job = Job.objects.create(kind="tests.seed", title="Seed", created_by=admin)
     experiment = Experiment.objects.create(policies=["default"], seeds=[1], setup={}, job=job, created_by=admin)
     scenario = scenarios.seeded(admin, str(snapshot.pk))
@@ -137,11 +153,16 @@ def _seeded() -> Seed:
         seed_recordings.everything(1, admin),
         seed_gates.gates(1, admin, str(snapshot.pk)),
         seed_moves.questions(1, admin, str(snapshot.pk)),
+        seed_trying.tried(1, admin, str(snapshot.pk)),
         seed_capacity.question(admin, str(snapshot.pk)),
+        seed_descheduling.question(admin, str(snapshot.pk)),
+        seed_autoscaling.question(admin, str(snapshot.pk)),
+        seed_questions.questions(admin, str(snapshot.pk)),
         decision,
         approval,
         webhook,
         secret,
+        SavedView.objects.create(user=admin, table="pods", name="seed"),
     )
 
 
@@ -151,18 +172,25 @@ def choose(seed: Seed) -> Choose:
     below: dict[str, object] = {
         "approvals": seed.approval.pk,
         "answers": seed.capacity,
+        "autoscaling": seed.autoscaling,
         "classic": "GeneralPredicates",
         "command": "pause",
         "comparisons": seed.comparison,
         "decisions": seed.decision.pk,
+        "dry-runs": seed.evicting,
         "experiments": seed.experiment.pk,
         "files": "nodes.csv",
         "gate": seed.gate,
         "jobs": seed.job.pk,
+        "lists": "pods",
         "live": seed.decision.scheduler_id,
+        "migration": seed.moves,
         "moves": seed.moves,
+        "objects": "Pod",
         "people": "admin",
         "policies": "default",
+        "preview": "default",
+        "questions": seed.decided[0],
         "recordings": seed.recording,
         "revisions": 1,
         "runs": seed.run,
@@ -170,7 +198,9 @@ def choose(seed: Seed) -> Choose:
         "snapshots": seed.snapshot.pk,
         "sweeps": seed.sweep,
         "tokens": seed.token.pk,
+        "trying": seed.tried,
         "users": "admin",
+        "views": seed.view.pk,
         "webhooks": seed.webhook.pk,
     }
     named: dict[str, object] = {

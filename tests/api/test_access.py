@@ -23,17 +23,20 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.django_db
 
 # Open to everybody, by their names; each further one is a decision. (The theme is a cookie of the browser's own.)
-PUBLIC = {"login", "logout", "theme", "livez", "readyz"}
+PUBLIC = {"login", "logout", "theme", "language", "words", "livez", "readyz"}
 # POSTs that viewers may send. They change nothing: a question whose words are too long for an address.
 QUESTIONS = {
-    "capacity-drain", "capacity-fit", "capacity-gangs", "capacity-nodes",
-    "load-aware-curves",
+    "autoscaling", "capacity-buffer", "capacity-drain", "capacity-fit", "capacity-gangs", "capacity-nodes",
+    "descheduling", "load-aware-curves",
     "policies-validate", "policy-convert", "policy-validate", "scenario-validate",
 }  # fmt: skip
-# A viewer makes and revokes tokens of their own.
-OWN = {"tokens", "token"}
+# A viewer makes and revokes tokens of their own, and says how pages look to them.
+OWN = {"tokens", "token", "display", "list", "views", "view"}
 # Rows of others are not there; or a page is about a question in its address.
-PRIVATE = {"token", "token-revoke", "approvals-news", "pod-message"}
+PRIVATE = {
+    *("token", "token-revoke", "approvals-news", "pod-message", "overview-reasons"),
+    *("view", "view-change", "view-delete"),
+}
 
 
 def pages(choose: Choose) -> list[Route]:

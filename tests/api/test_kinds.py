@@ -1,4 +1,4 @@
-"""A classic policy is refused, at its field, wherever only profiles can be meant."""
+"""A classic policy is taken like any other but where only profiles can be meant; a policy file nowhere."""
 
 from __future__ import annotations
 
@@ -10,47 +10,56 @@ from rest_framework.test import APIClient
 from kschedweb.jobs.models import Job
 from kschedweb.live.schedulers.models import LiveScheduler
 from kschedweb.policies import services
+from tests.support.seed_crane import FILE
 
 if TYPE_CHECKING:
     from tests.api.conftest import Seed
 
 pytestmark = pytest.mark.django_db
 
-SPACE = [{"path": "profiles[0].plugins.score.enabled[NodeResourcesFit].weight", "values": [1, 2]}]
-ASKED: dict[str, tuple[str, str, Any]] = {
-    "run": ("/api/v1/runs/start/", "policy", {"scenario": "SCENARIO", "policy": "old"}),
+PATH = "priorities[LeastRequestedPriority].weight"
+TAKEN: dict[str, tuple[str, Any]] = {
+    "run": ("/api/v1/runs/start/", {"scenario": "SCENARIO", "policy": "old"}),
+    "run of a document": ("/api/v1/runs/start/", {"scenario": "SCENARIO", "document": "kind: Policy"}),
     "comparison": (
         "/api/v1/comparisons/start/",
-        "policies",
         {"scenario": "SCENARIO", "policies": ["default", "old@1"], "seeds": [1]},
     ),
     "sweep": (
         "/api/v1/sweeps/start/",
-        "policy",
         {
             "scenario": "SCENARIO",
             "policy": "old",
-            "space": SPACE,
-            "objectives": [{"measure": "pending", "goal": "less"}],
+            "space": [{"path": PATH, "from": 0, "to": 2}],
+            "objectives": [{"measure": "skew_cpu"}],
             "seeds": [1],
         },
     ),
-    "gate": ("/api/v1/gate/", "policy.name", {"policy": {"name": "old"}, "snapshot": {"cluster": "seed"}}),
+    "gate": ("/api/v1/gate/", {"policy": {"name": "old"}, "snapshot": {"cluster": "seed"}}),
+    "gate of a document": ("/api/v1/gate/", {"policy": {"document": "kind: Policy"}, "snapshot": {"cluster": "seed"}}),
     "gate's baseline": (
         "/api/v1/gate/",
-        "baseline.name",
         {"policy": {"name": "default"}, "baseline": {"name": "old"}, "snapshot": {"cluster": "seed"}},
     ),
-    "capacity": (
-        "/api/v1/capacity/fit/",
+    "fit": ("/api/v1/capacity/fit/", {"cluster": "seed", "policy": "old", "pod": {"requests": {"cpu": "1"}}}),
+    "nodes": (
+        "/api/v1/capacity/nodes/",
+        {"cluster": "seed", "policy": "old", "pod": {"requests": {"cpu": "1"}}, "copies": 2, "node": {"like": "NODE"}},
+    ),
+    "drain": ("/api/v1/capacity/drain/", {"cluster": "seed", "policy": "old", "nodes": ["NODE"]}),
+}
+REFUSED: dict[str, tuple[str, str, Any]] = {
+    "gangs": (
+        "/api/v1/capacity/gangs/",
         "policy",
-        {"cluster": "seed", "policy": "old", "pod": {"requests": {"cpu": "1"}}},
+        {"cluster": "seed", "policy": "old", "pod": {"requests": {"cpu": "1"}}, "pods": 2},
     ),
     "experiment": ("/api/v1/experiments/start/", "policies", {"policies": ["old@1"], "seeds": [1]}),
     "live": ("/api/v1/live/", "policy", {"cluster": "seed", "scheduler_name": "theirs", "policy": "old"}),
     "curves": ("/api/v1/load-aware/curves/?policy=old", "policy", None),
     "contest": ("/api/v1/clusters/seed/load-aware/?policy=old&pod=default/fits", "policy", None),
 }
+OFFERED = ["/runs/new/", "/comparisons/new/", "/sweeps/new/", "/gate/"]
 
 
 @pytest.fixture
@@ -59,35 +68,81 @@ def old(seed: Seed) -> Seed:
     return seed
 
 
-@pytest.mark.parametrize("what", ASKED)
-def test_rest_refuses_a_classic_policy_at_its_field(what: str, old: Seed) -> None:
-    address, field, body = ASKED[what]
+def filled(value: Any, old: Seed) -> Any:
+    if isinstance(value, dict):
+        return {key: filled(inner, old) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [filled(inner, old) for inner in value]
+    return {"SCENARIO": old.scenario, "NODE": "a"}.get(value, value) if isinstance(value, str) else value
+
+
+def asked(address: str, body: Any, old: Seed) -> Any:
     client = APIClient(headers={"Authorization": f"Bearer {old.key}"})
-    before = Job.objects.count(), LiveScheduler.objects.count()
-    if body is None:
-        answer = client.get(address)
-    else:
-        body = {key: old.scenario if value == "SCENARIO" else value for key, value in body.items()}
-        answer = client.post(address, body, format="json")
+    return client.get(address) if body is None else client.post(address, filled(body, old), format="json")
+
+
+@pytest.mark.parametrize("what", TAKEN)
+def test_rest_takes_a_classic_policy(what: str, old: Seed) -> None:
+    answer = asked(*TAKEN[what], old)
+    assert answer.status_code in (200, 201, 202), answer.content
+
+
+def test_a_classic_policy_is_run_by_no_other_release(old: Seed) -> None:
+    question = {"policy": {"name": "old", "release": "1.36"}, "snapshot": {"cluster": "seed"}}
+    answer = asked("/api/v1/gate/", question, old)
+    assert answer.status_code == 400
+    assert answer.json()["errors"] == [
+        {"path": "policy.release", "message": 'release: must be "1.13" or "1.9", is "1.36"'}
+    ]
+
+
+@pytest.fixture
+def crane(seed: Seed) -> Seed:
+    services.policy_create(name="old", document=FILE, author=seed.admin)
+    return seed
+
+
+FIELDS = {"comparison": "policies", "gate": "policy.name", "gate's baseline": "baseline.name"}
+
+
+@pytest.mark.parametrize("what", [one for one in (*TAKEN, *REFUSED) if "document" not in one])
+def test_rest_refuses_a_policy_file_at_its_field(what: str, crane: Seed) -> None:
+    address, body = TAKEN[what] if what in TAKEN else REFUSED[what][::2]
+    field = REFUSED[what][1] if what in REFUSED else FIELDS.get(what, "policy")
+    answer = asked(address, body, crane)
     assert answer.status_code == 422, answer.content
-    assert answer.json()["detail"].startswith("old is ")
+    assert answer.json()["detail"].startswith("old holds a DynamicSchedulerPolicy")
+    assert [problem["path"] for problem in answer.json()["errors"]] == [field]
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_rest_refuses_a_classic_policy_at_its_field(what: str, old: Seed) -> None:
+    address, field, body = REFUSED[what]
+    before = Job.objects.count(), LiveScheduler.objects.count()
+    answer = asked(address, body, old)
+    assert answer.status_code == 422, answer.content
+    assert answer.json()["detail"].startswith("old is a classic policy")
     assert [problem["path"] for problem in answer.json()["errors"]] == [field]
     assert (Job.objects.count(), LiveScheduler.objects.count()) == before
 
 
-@pytest.mark.parametrize(
-    "address", ["/runs/new/", "/comparisons/new/", "/experiments/new/", "/sweeps/new/", "/gate/", "/live/new/"]
-)
-def test_forms_offer_profiles_only(address: str, old: Seed, client: Any) -> None:
+@pytest.mark.parametrize("address", [*OFFERED, "/experiments/new/", "/live/new/"])
+def test_forms_offer_what_they_take(address: str, old: Seed, client: Any) -> None:
     client.force_login(old.admin)
     page = client.get(address).content.decode().partition("<main")[2]
     assert "default" in page
-    assert 'value="old' not in page
+    assert ('value="old' in page) is (address in OFFERED)
 
 
-@pytest.mark.parametrize(
-    "address", ["/capacity/", "/capacity/gangs/", "/capacity/nodes/", "/capacity/drain/", "/watermarks/policies/"]
-)
+@pytest.mark.parametrize("address", ["/capacity/", "/capacity/nodes/", "/capacity/drain/"])
+def test_pages_of_capacity_take_a_classic_policy(address: str, old: Seed, client: Any) -> None:
+    client.force_login(old.admin)
+    page = client.get(f"{address}?policy=old")
+    assert page.status_code == 200
+    assert '<option value="old"' in page.content.decode()
+
+
+@pytest.mark.parametrize("address", ["/capacity/gangs/", "/load-aware/"])
 def test_pages_of_profiles_neither_offer_nor_take_a_classic_policy(address: str, old: Seed, client: Any) -> None:
     client.force_login(old.admin)
     assert client.get("/pods/?cluster=seed&policy=old").status_code == 200

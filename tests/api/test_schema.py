@@ -6,8 +6,10 @@ import re
 import pytest
 import yaml
 from django.core.management import call_command
+from jsonschema import Draft202012Validator
 
 from tests.conftest import ROOT
+from tests.support.html import elements
 
 COMMITTED = ROOT / "docs" / "openapi.yaml"
 
@@ -36,6 +38,94 @@ def test_every_operation_says_what_it_does_and_how_it_fails(schema):
             assert any(status.startswith("2") for status in operation["responses"]), name
 
 
+def bodies(schema):
+    """(operationId, media type, what the schema says of it) of everything that is sent."""
+    for operations in schema["paths"].values():
+        for operation in operations.values():
+            for kind, media in operation.get("requestBody", {}).get("content", {}).items():
+                yield operation["operationId"], kind, media
+
+
+def test_every_body_has_an_example_as_the_schema_says(schema):
+    """Nothing in the file of examples is about anything else."""
+    shown = set()
+    for name, kind, media in bodies(schema):
+        if "example" in media:
+            shown.add(name)
+            whole = {**media["schema"], "components": schema["components"]}
+            found = [error.message for error in Draft202012Validator(whole).iter_errors(media["example"])]
+            assert not found, f"{name}, {kind}"
+    assert shown == {name for name, _, _ in bodies(schema)}
+    assert shown == yaml.safe_load((ROOT / "kschedweb" / "examples.yaml").read_text()).keys()
+
+
+HUMP = re.compile("[a-z][A-Z]")
+# What a file of that kind says: thresholds of the gate, in whose names docs/gate.md writes them.
+DOCUMENTS = {"maxNewlyUnschedulable", "maxMoved", "maxPending", "maxSkewIncrease", "maxChange", "zoneLossPriority"}
+
+
+def properties(part):
+    """The names of all properties within a part of the schema."""
+    if isinstance(part, dict):
+        for name, value in part.items():
+            yield from value if name == "properties" and isinstance(value, dict) else ()
+            yield from properties(value)
+    elif isinstance(part, list):
+        for one in part:
+            yield from properties(one)
+
+
+def test_properties_are_written_in_one_way(schema):
+    asked = [p["name"] for path in schema["paths"].values() for one in path.values() for p in one.get("parameters", ())
+             if p["in"] != "header"]  # fmt: skip
+    names = {*properties(schema["components"]), *properties(schema["paths"]), *asked}
+    assert len(names) > 300
+    assert {name for name in names if HUMP.search(name)} == DOCUMENTS
+    assert not [name for name in names if "-" in name]
+
+
+# Names of numbers that mean nothing without a unit, and what says the unit, in the name or in the description.
+MEASURED = re.compile(
+    r"(cpu|memory|share|seconds|latency|interval|timeout|age|size|waited|skew|deviation|hottest|coldest|mean|qps|rate|"
+    r"days|hours|mib|oldest|youngest|lasted|renew|resolution)(_|$)|^(time|margin|difference|burst|low|high)$"
+)
+UNIT = re.compile(
+    r"seconds?|millicores|bytes|mib|thousandths|percent|points?|days|hours|values|requests|lives|as collected|0 to 1",
+    re.IGNORECASE,
+)
+
+
+def test_numbers_say_what_they_are_counted_in(schema):
+    measured = {
+        f"{component}.{name}": f"{name} {field.get('description', '')} {whole.get('description', '')}"
+        for component, whole in schema["components"]["schemas"].items()
+        for name, field in whole.get("properties", {}).items()
+        if field.get("type") in ("integer", "number") and MEASURED.search(name)
+    }
+    assert len(measured) > 40
+    assert {name: words for name, words in measured.items() if not UNIT.search(words)} == {}
+
+
+def test_who_must_say_which_revision_was_edited_is_told_so(schema):
+    """By the parameter and by 428; renaming a scenario asks for it, sharing one does not."""
+    asked = {}
+    for path, operations in schema["paths"].items():
+        for method, operation in operations.items():
+            for parameter in operation.get("parameters", ()):
+                if parameter["name"] == "If-Match":
+                    asked[f"{method} {path.removeprefix('/api/v1')}"] = parameter.get("required", False)
+                    assert {"412", "428"} <= operation["responses"].keys(), path
+    assert asked == {
+        "put /clusters/{name}/prices/": True,
+        "delete /clusters/{name}/prices/": True,
+        "post /policies/{name}/revisions/": True,
+        "post /policies/{name}/revisions/{number}/restore/": True,
+        "patch /scenarios/{scenario_id}/": False,
+        "post /scenarios/{scenario_id}/revisions/": True,
+        "post /scenarios/{scenario_id}/revisions/{number}/restore/": True,
+    }
+
+
 def test_no_field_that_is_read_is_named_like_a_secret(schema):
     shown_once = {
         "CreatedToken": {"key"},
@@ -43,6 +133,7 @@ def test_no_field_that_is_read_is_named_like_a_secret(schema):
         "User": {"must_change_password"},
         "CreatedWebhook": {"secret"},
         "Secret": {"secret"},
+        "ListColumn": {"key"},  # what a list calls one of its columns
         "Show": {"key"},  # what a node map calls one of its figures
     }
     shown_once["CreatedUser"] |= shown_once["User"]
@@ -77,3 +168,24 @@ def test_the_page_shows_every_operation_and_every_link_leads_somewhere(schema, c
     assert links <= set(re.findall(r'id="(shape-[^"]+)"', page))
     # Nothing in the schema is left without a type.
     assert ">any<" not in page
+
+
+@pytest.mark.django_db
+def test_the_page_finds_operations_and_shows_how_each_is_called(schema, client_as):
+    viewer = client_as("viewer")
+    every = viewer.get("/api/v1/docs/")
+    operations = sum(len(one) for one in schema["paths"].values())
+    assert every.context["found"] == every.context["total"] == operations == len(elements(every, "[data-operation]"))
+    found = viewer.get("/api/v1/docs/", {"search": "policies POST"})
+    assert 0 < found.context["found"] < operations
+    shown = [one for tag in found.context["groups"].values() for one in tag]
+    assert {one.method for one in shown} == {"POST"}
+    save = next(one for one in shown if one.id == "policies_revisions_create")
+    assert save.command.startswith("curl -H \"Authorization: Bearer $TOKEN\" -X POST -H 'If-Match: …'")
+    assert json.loads(save.example) == bodies_by_name(schema)[save.id]
+    assert not elements(viewer.get("/api/v1/docs/", {"search": "no such thing"}), "[data-operation]")
+    assert elements(viewer.get("/tokens/"), "main a[href=/api/v1/docs/]")
+
+
+def bodies_by_name(schema):
+    return {name: media["example"] for name, _, media in bodies(schema) if "example" in media}

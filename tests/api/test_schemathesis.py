@@ -74,13 +74,20 @@ def api_schema(seed, one_connection, monkeypatch):
         "recordings": {"id": seed.recording},
         "gate": {"id": seed.gate},
         "moves": {"id": seed.moves},
+        "trying": {"id": seed.tried},
         "capacity": {"id": seed.capacity},
+        "autoscaling": {"id": seed.autoscaling},
+        "descheduling": {"id": seed.evicting},
+        "decisions": {"id": seed.decided[0]},
         "jobs": {"id": str(seed.job.pk)},
         "approvals": {"id": str(seed.approval.pk)},
         "live": {"id": str(seed.decision.scheduler_id), "decision": str(seed.decision.pk)},
+        "lists": {"name": "pods"},
+        "views": {"id": seed.view},
         "webhooks": {"id": str(seed.webhook.pk)},
         "tokens": {"id": seed.token.pk},
         "users": {"username": "admin"},
+        "sandbox": {"kind": "Node", "namespace": "-", "name": "general-a-1"},
     }
 
     @loaded.hook

@@ -80,6 +80,7 @@ def compare() -> Callable[..., None]:
 class Wire:
     """A web process on PostgreSQL and Redis, and what fills its database."""
 
+    deployment: Deployment
     web: Web
     backstage: Backstage
 
@@ -96,7 +97,7 @@ def wire(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
         ending.callback(backstage.close)
         ending.callback(web.server.stop)
         web.start()
-        yield Wire(web, backstage)
+        yield Wire(deployment, web, backstage)
 
 
 @pytest.fixture(scope="session", autouse=True)

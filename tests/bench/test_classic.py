@@ -39,7 +39,7 @@ def scenario(kind: str) -> str:
     found = workloads.scenario(kind, nodes=NODES, bound=BOUND, pending=PENDING)
     del found["config"]
     found["objects"].append(SERVICE)
-    return json.dumps({**found, "classic": True}).replace(workloads.ZONE, BETA_ZONE)
+    return json.dumps({**found, "classic": {"percentageOfNodesToScore": 100}}).replace(workloads.ZONE, BETA_ZONE)
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def measured(wire: Wire) -> str:
 
 def test_pages_of_recorded_use_answer_in_time(measured: str, wire: Wire, report: Callable[..., None]) -> None:
     visit = visiting(wire)
-    pages, rest = f"/watermarks/{{}}?cluster={measured}", f"/api/v1/clusters/{measured}/watermarks/{{}}/"
+    pages, rest = f"/usage/{{}}?cluster={measured}", f"/api/v1/clusters/{measured}/watermarks/{{}}/"
     visits = {
         "skew": pages.format(""),
         "heatmap": pages.format("heatmap/"),

@@ -79,7 +79,7 @@ def make_scenario(visitor: Visitor, shared: Path) -> None:
     page = visitor.page
     page.goto("/scenarios/new/")
     visitor.do("Type `openb` into **Name**, choose `An empty cluster` for **Start from**.")
-    visitor.do("Press **Make the scenario**, then press **Files**.")
+    visitor.do("Press **Create scenario**, then press **Files**.")
     for name, file in FILES.items():
         page.locator("input[type=file]").set_input_files(shared / "data" / file)
         visitor.do(f"Type `{name}` into **Name**, then press **Upload**: you see “{name} is kept”.")

@@ -20,7 +20,7 @@ from tests.conftest import ROOT
 from tests.engine.releases.classic.test_policy import ARTICLE
 
 TEXT = (ROOT / "docs" / "classic.md").read_text(encoding="utf-8")
-CODE, COMPARING = re.findall(r"```python\n(.*?)\n```", TEXT, re.DOTALL)
+CODE, SIMULATING, COMPARING = re.findall(r"```python\n(.*?)\n```", TEXT, re.DOTALL)
 OF_PREDICATES, OF_PRIORITIES, OF_CONVERSION = (
     TEXT.partition(f"## {name}\n")[2].partition("\n## ")[0] for name in ("Predicates", "Priorities", "Conversion")
 )
@@ -38,6 +38,15 @@ def test_the_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     monkeypatch.chdir(tmp_path)
     exec(compile(CODE, "docs/classic.md", "exec"), {"__name__": "__main__"})
     assert "'chosen'" in capsys.readouterr().out
+
+
+def test_the_simulation_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "old-policy.json").write_text(ARTICLE)
+    monkeypatch.chdir(tmp_path)
+    told: dict[str, Any] = {"__name__": "__main__", "objects": demo.cluster(), "Path": Path}
+    exec(compile(SIMULATING, "docs/classic.md", "exec"), told)
+    assert len(told["result"].bound) > 0
+    assert len(told["snapshot"]) == told["result"].samples[0].nodes
 
 
 def test_the_comparison_runs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,14 +7,17 @@ import re
 import pytest
 import yaml
 
+from kschedweb.clusters import demo
 from kschedweb.clusters.annotating import KINDS as ANNOTATED
 from kschedweb.clusters.kinds import KINDS
+from kschedweb.engine.objects.node import ZONE
 from kschedweb.engine.state.watermarks.annotations import NODE_GRAINS, WORKLOAD_GRAINS, AnnotatedUse, Grain
 from kschedweb.watermarks.figures import FIGURES
 from kschedweb.watermarks.metrics import PATHS as METRICS_PATHS
 from kschedweb.watermarks.models import WatermarkSource
 from kschedweb.watermarks.presets import PRESETS
 from tests.conftest import ROOT
+from tests.support import screenshots
 
 
 def test_rbac_file_allows_exactly_what_is_read() -> None:
@@ -77,3 +80,40 @@ def test_relative_links_lead_somewhere() -> None:
     for page in pages:
         for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+COUNTED = re.compile(r"(\d[\d,]*) (nodes|pods|are pending)|(\w+) zones")
+ZONES = {"two": 2, "three": 3, "four": 4}
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/tour.md"])
+def test_what_is_counted_in_the_demo_is_what_it_has(name: str) -> None:
+    """In the sentences that begin with the demo."""
+    objects = demo.cluster()
+    nodes = [item for item in objects if item["kind"] == "Node"]
+    pods = [item for item in objects if item["kind"] == "Pod"]
+    has = {
+        "nodes": len(nodes),
+        "pods": len(pods),
+        "are pending": sum(not pod["spec"].get("nodeName") for pod in pods),
+        "zones": len({node["metadata"]["labels"][ZONE] for node in nodes}),
+    }
+    text = (ROOT / name).read_text(encoding="utf-8")
+    (said,) = re.findall(r"comes with (?:a demo cluster:|two clusters: the demo,) ([^;\n]+)", text)
+    found = COUNTED.findall(said)
+    told = {kind: int(number.replace(",", "")) for number, kind, _ in found if kind}
+    told |= dict([("zones", ZONES[word]) for _, _, word in found if word])
+    assert told.items() <= has.items()
+    assert {"nodes", "pods"} <= told.keys()
+
+
+def test_every_picture_is_made_by_a_script_and_shown() -> None:
+    pictures = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.png")}
+    assert pictures == {f"docs/{name}.png" for name in screenshots.PICTURES}
+    documents = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    shown = {
+        (path.parent / target).resolve().relative_to(ROOT).as_posix()
+        for path in documents
+        for target in re.findall(r"!\[[^]]+\]\(([^)]+\.png)\)", path.read_text(encoding="utf-8"))
+    }
+    assert shown == pictures

@@ -32,6 +32,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "old-policy.json").write_text(json.dumps(POLICY))
     scenario = {"name": "x", "objects": [node("a")], "pending": [pod("p"), pod("q")]}
     (tmp_path / "scenarios.jsonl").write_text(json.dumps(scenario) + "\n")
+    (tmp_path / "histories.jsonl").write_text(json.dumps({"name": "x", "containers": {"main": []}}) + "\n")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

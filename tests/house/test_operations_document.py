@@ -1,21 +1,31 @@
-"""docs/operations.md: Prometheus takes its alerts, and every series in them is one that a process here serves."""
+"""deploy/monitoring/: Prometheus takes the rules, and answers each query of them and of the dashboard."""
 
 from __future__ import annotations
 
+import json
+import math
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
 from kschedweb.live.extender import metrics as extender
+from kschedweb.live.extender.configuration import VERBS
 from kschedweb.live.schedulers.metrics import exposition
+from kschedweb.live.shadow.run import VERDICTS
 from tests.conftest import ROOT
+from tests.live.test_metrics_live import ours
 from tests.support.needs import missing
+from tests.support.processes import wait_until
+from tests.support.prometheus import Exporter, Prometheus
 
-RULES = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "operations.md").read_text(encoding="utf-8"), re.DOTALL)[0]
+MONITORING = ROOT / "deploy" / "monitoring"
+RULES = (MONITORING / "rules.yaml").read_text(encoding="utf-8")
+DASHBOARD = json.loads((MONITORING / "dashboard.json").read_text(encoding="utf-8"))
 OF_PROMETHEUS = {"up"}
 
 
@@ -36,3 +46,84 @@ def test_every_series_of_the_alerts_is_served_here() -> None:
     named = {name for rule in group["rules"] for name in re.findall(r"(\w+)(?:\{|\[)", rule["expr"])}
     assert named
     assert {name.removesuffix("_bucket") for name in named} <= served
+
+
+def test_document_names_every_rule() -> None:
+    text = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    (group,) = yaml.safe_load(RULES)["groups"]
+    assert re.findall(r"^- `(\w+)`: ", text, re.MULTILINE) == [rule["alert"] for rule in group["rules"]]
+
+
+def panel_queries() -> list[str]:
+    found = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
+    return [re.sub(r"\$\w+", ".*", query) for query in found]
+
+
+def alert_queries() -> list[str]:
+    """What each alert compares, without the comparison: the series must be there for it ever to fire."""
+    (group,) = yaml.safe_load(RULES)["groups"]
+    return [re.sub(r"\s(<|>|==)\s[\d.]+\s*$", "", rule["expr"]) for rule in group["rules"]]
+
+
+def happenings(_now: float) -> str:
+    """What a process serves to which everything happens between two scrapes that is counted."""
+    ours()
+    whose = ("metrics", "metrics")
+    for verb in VERBS.values():  # a test before this one may have asked any of them, and a rate of none is no number
+        extender.REQUESTS.labels(*whose, verb).inc()
+        extender.ERRORS.labels(*whose, verb).inc()
+        extender.SECONDS.labels(*whose, verb).observe(0.01)
+    VERDICTS.labels(*whose, "agree").inc()
+    return exposition()[0].decode()
+
+
+@pytest.fixture(scope="module")
+def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
+    rules = MONITORING / "rules.yaml"
+    with Exporter(happenings).started() as exporter:
+        asked = Prometheus(tmp_path_factory.mktemp("prometheus"), scrape=[exporter.port], job="kschedweb", rules=rules)
+        with asked.started():
+            wait_until(lambda: values(asked, "rate(kschedweb_shadow_verdicts_total[5m])") != [], 30, "two scrapes")
+            yield asked
+
+
+def values(prometheus: Prometheus, query: str) -> list[float]:
+    return [float(row["value"][1]) for row in prometheus.ask("query", query=query)["result"]]
+
+
+@pytest.mark.server
+def test_prometheus_answers_every_query_of_dashboard_and_rules(prometheus: Prometheus) -> None:
+    queries = [*panel_queries(), *alert_queries()]
+    assert len(queries) > 20
+    for query in queries:
+        found = values(prometheus, query)
+        assert found, query
+        assert not any(map(math.isnan, found)), query
+
+
+@pytest.mark.server
+def test_variables_of_the_dashboard_offer_clusters_and_profiles(prometheus: Prometheus) -> None:
+    asked = [item["query"]["query"] for item in DASHBOARD["templating"]["list"] if item["type"] == "query"]
+    assert len(asked) == 2
+    for query in asked:
+        found = re.fullmatch(r"label_values\((.*), (\w+)\)", query)
+        assert found, query
+        series = re.sub(r"\$\w+", ".*", found[1])
+        assert "metrics" in prometheus.ask(f"label/{found[2]}/values", **{"match[]": series})
+
+
+@pytest.mark.server
+def test_prometheus_evaluates_each_rule(prometheus: Prometheus) -> None:
+    def rules() -> list[dict[str, str]]:
+        (group,) = prometheus.ask("rules")["groups"]
+        found: list[dict[str, str]] = group["rules"]
+        return found
+
+    wait_until(lambda: all(rule["health"] != "unknown" for rule in rules()), 30, "each rule was evaluated")
+    assert {rule["health"] for rule in rules()} == {"ok"}
+
+    # Errors of the extender grow with each scrape.
+    def waits() -> bool:
+        return any(rule["name"] == "ExtenderAnswersWithErrors" and rule["state"] == "pending" for rule in rules())
+
+    wait_until(waits, 60, "the rule has seen the errors")

@@ -10,7 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from kschedweb import runner
 
-NAMES = ("KSCHEDWEB_SECRET_KEY", "KSCHEDWEB_ENCRYPTION_KEYS")
+NAMES = ("KSCHEDWEB_SECRET_KEY", "KSCHEDWEB_ENCRYPTION_KEYS", "KSCHEDWEB_SANDBOX_TOKEN")
 
 
 @pytest.fixture(autouse=True)
@@ -25,8 +25,8 @@ def test_secrets_are_made_once_and_kept(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "data"
     runner.make_secrets(folder)
     first = {path.name: path.read_text() for path in folder.iterdir()}
-    assert set(first) == {"secret_key", "encryption_keys"}
-    assert len(set(first.values())) == 2
+    assert set(first) == {"secret_key", "encryption_keys", "sandbox_token"}
+    assert len(set(first.values())) == 3
     assert all(len(value) >= 43 for value in first.values())
     assert all(path.stat().st_mode & 0o777 == 0o600 for path in folder.iterdir())
     for name in NAMES:
@@ -39,6 +39,7 @@ def test_secrets_are_made_once_and_kept(tmp_path: Path) -> None:
 def test_given_secrets_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KSCHEDWEB_SECRET_KEY", "given")
     monkeypatch.setenv("KSCHEDWEB_ENCRYPTION_KEYS_FILE", "elsewhere")
+    monkeypatch.setenv("KSCHEDWEB_SANDBOX_TOKEN", "given")
     runner.make_secrets(tmp_path)
     assert list(tmp_path.iterdir()) == []
     assert os.environ["KSCHEDWEB_SECRET_KEY_FILE"] == ""

@@ -12,7 +12,8 @@ from kschedweb.engine.config import EMPTY
 from kschedweb.engine.releases import load
 from kschedweb.engine.state.watermarks.collected import Collected
 from kschedweb.engine.studies import prepare, read
-from kschedweb.engine.studies.document.keys import ACTIONS, COLUMNS, DOCUMENT
+from kschedweb.engine.studies.document.actions import ACTIONS
+from kschedweb.engine.studies.document.keys import COLUMNS, DOCUMENT
 from kschedweb.engine.studies.play.run import run
 from tests.engine.builders import node
 
@@ -45,7 +46,7 @@ def test_each_example_runs(example: str) -> None:
 
 
 def test_every_key_is_explained() -> None:
-    assert len(EXAMPLES) == 5
+    assert len(EXAMPLES) == 8
     for struct in (DOCUMENT, COLUMNS):
         for field in struct.fields:
             assert f"`{field.name}" in TEXT, field.name

@@ -24,7 +24,7 @@ from tests.support.processes import wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.server]
 
-SAID = "The message broker cannot be reached. The job is kept and starts by itself once it is back."
+SAID = "The message broker cannot be reached. The job is kept, and starts when the broker is back."
 
 
 @pytest.fixture

@@ -99,11 +99,11 @@ def test_the_decision_page_tells_its_arithmetic(client: Client, demo: None) -> N
 
 
 def test_the_load_aware_page_draws_it_beside_the_others(client: Client, api_as: Callable[[str], Any]) -> None:
-    page = text(client.get("/watermarks/policies/"))
+    page = text(client.get("/load-aware/"))
     assert "A node without figures passes and has no headroom." in page
     drawn = curve(side(), Conditions(lowest=20))
     assert [drawn.scores[percent - 20] for percent in (20, 50, 90, 91)] == [80, 50, 10, None]
-    assert "Headroom" in [kept.side.key for kept in client.get("/watermarks/policies/").context["drawn"]]
+    assert "Headroom" in [kept.side.key for kept in client.get("/load-aware/").context["drawn"]]
 
 
 def test_experiments_try_it_and_replay_with_it() -> None:

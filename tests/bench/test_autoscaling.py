@@ -1,0 +1,79 @@
+"""Consolidation of nodes that are as full as they can be: each is tried alone, and none can go.
+
+Karpenter's own core is asked in the same run, on a smaller cluster: its program reads the whole cluster anew for each
+node that it tries.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from kschedweb.engine.autoscaling.scenario import answer
+from tests.bench.conftest import worked
+from tests.engine.autoscaling.building import CAPACITY_TYPE, machine, needs, pod, pool, scenario, sold
+from tests.support.needs import missing
+
+Json = dict[str, Any]
+NODES, BESIDE = 2000, 60
+SECONDS = 60.0
+TIMES = 10
+ZONES = ("zone-a", "zone-b", "zone-c")
+
+
+def full(nodes: int) -> Json:
+    """A cluster whose nodes have no room left, of the cheapest types that there are for their pods."""
+    random = Random(7)
+    families = (("c", 2), ("m", 4), ("r", 8))
+    types = [
+        sold(f"{family}.{cpu}x", cpu, round(cpu * 0.05 * (1 + ratio * 0.11), 5), zones=ZONES, spot=0.01 * cpu)
+        for family, ratio in families
+        for cpu in (2, 4, 8, 16, 32)
+    ]
+    objects: list[Json] = []
+    for number in range(nodes):
+        name, of = f"node-{number:04}", random.choice(types[:3])
+        objects += machine(name, of, random.choice(ZONES))
+        left = 1000 * int(of["capacity"]["cpu"])
+        while left:
+            cpu = min(left, random.choice([250, 500, 1000, 2000]))
+            left -= cpu
+            objects.append(pod(f"pod-{len(objects)}", name, f"{cpu}m", {"app": f"app-{random.randrange(50)}"}))
+    return scenario(types, [pool("pool", needs(CAPACITY_TYPE, "In", "on-demand"))], *objects, disrupt=True)
+
+
+def idle(told: Json) -> bool:
+    """Whether a method tried, and none found anything."""
+    disruption = told["disruption"]
+    return "command" not in disruption and len(disruption["methods"][2]["candidates"]) > 1
+
+
+def test_two_thousand_nodes_are_looked_at(report: Callable[..., None]) -> None:
+    whole, told = full(NODES), list[Json]()
+    took = worked(lambda: told.append(answer(whole, lambda: 0.0, runs=1)))
+    assert idle(told[0])
+    assert len(told[0]["disruption"]["methods"][2]["candidates"]) == NODES
+    report(f"consolidation, {NODES:,} full nodes", [took], SECONDS * 1000, "one of a kind each, none can go")
+
+
+def test_consolidation_beside_karpenter(report: Callable[..., None]) -> None:
+    program = os.environ.get("KARPENTER")
+    if not program:
+        missing("KARPENTER is not set: oracles/build-fast in the folder of recorded data")
+    whole, told = full(BESIDE), list[Json]()
+    here = worked(lambda: told.append(answer(whole, lambda: 0.0, runs=1)))
+    text, before = json.dumps(whole), resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run([program, "-runs", "1"], input=text, capture_output=True, text=True, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    there = 1000 * (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    theirs = json.loads(done.stdout)
+    assert idle(told[0])
+    assert idle(theirs)
+    assert told[0]["disruption"]["candidates"] == theirs["disruption"]["candidates"]
+    report(f"consolidation, {BESIDE} full nodes", [here], 0, f"{there / here:.0f} times as fast as Karpenter's core")
+    assert here * TIMES <= there, f"{there / here:.1f} times as fast, at least {TIMES} are wanted"

@@ -1,0 +1,70 @@
+"""Plans of moves in a cluster of 5,000 nodes and 50,000 pods, each move placed by the scheduler's own cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kschedweb.engine import Snapshot
+from kschedweb.engine.experiment.policies import configuration, profile
+from kschedweb.engine.planning.fragments import Fragmentation
+from kschedweb.engine.planning.freeing import Nodes
+from kschedweb.engine.planning.plan import Objective, plan
+from kschedweb.engine.planning.results import Plan
+from kschedweb.engine.planning.skew import Skew
+from kschedweb.engine.state.watermarks.table import Watermarks
+from tests.bench.conftest import worked
+from tests.engine.builders import node
+from tests.engine.planning.building import GPU, Json, budget, pod
+
+NODES, PODS, APPS = 5_000, 50_000, 500
+SECONDS = 60.0
+WINDOWS = ("15m", "1h", "1d")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Snapshot:
+    random = Random(7)
+    objects: list[Json] = []
+    for number in range(NODES):
+        room = {"cpu": "16", "memory": "64Gi", **({GPU: "8"} if number % 10 == 0 else {})}
+        objects.append(node(f"node-{number:05}", allocatable=room))
+    use = {}
+    for number in range(PODS):
+        app, on = f"app-{random.randrange(APPS)}", random.randrange(NODES)
+        gpu = random.choice([1, 1, 2]) if on % 10 == 0 and random.random() < 0.2 else 0
+        cpu = random.choice(["250m", "500m", "1", "1500m"])
+        objects.append(pod(f"{app}-{number:05}", f"node-{on:05}", cpu=cpu, app=app, gpu=gpu))
+        use[f"default/{app}-{number:05}"] = {"cpu": round(random.expovariate(1.0) * 0.6, 3)}
+    objects += [budget(f"app-{number}", 10, 100) for number in range(APPS)]
+    found = Snapshot.from_objects(objects)
+    found.watermarks = Watermarks.read({"nodes": _levels(found, use), "pods": use}, found.names)
+    return found
+
+
+def _levels(found: Snapshot, use: dict[str, Any]) -> Json:
+    levels = np.zeros(NODES)
+    for one in filter(None, found.pods.pods):
+        levels[found.index[one.node_name]] += 100.0 * use[one.key]["cpu"] / 16.0
+    return {
+        name: {"updated": 0, "cpu": dict.fromkeys(WINDOWS, float(level))}
+        for name, level in zip(found.names, levels, strict=True)
+    }
+
+
+@pytest.mark.parametrize("objective", [Skew(60.0), Nodes(500), Fragmentation(GPU, 4)], ids=lambda one: one.name)
+def test_a_plan_in_a_large_cluster(cluster: Snapshot, objective: Objective, report: Callable[..., None]) -> None:
+    policy, found = (
+        configuration({**profile({"HheWaterLevelBalance": 1}), "percentageOfNodesToScore": 100}),
+        list[Plan](),
+    )
+    took = worked(lambda: found.append(plan(cluster, policy, objective)))
+    one = found[0]
+    assert one.moves
+    assert abs(one.after - one.before) > 0.3 * max(one.before, one.after)
+    said = f"{len(one.moves):,} moves, at least {one.bound.moves:,} needed; {one.before:g} to {one.after:g} {one.unit}"
+    report(f"plan of moves, {objective.name}, {NODES:,} nodes, {PODS:,} pods", [took], SECONDS * 1000, said)

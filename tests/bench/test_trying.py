@@ -1,0 +1,69 @@
+"""What a change of a policy does to a cluster, beside the four runs of which it consists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from kschedweb.clusters.demo import cluster
+from kschedweb.engine.config import Configuration
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.releases import load
+from kschedweb.engine.studies.gate.gate import prepared_of
+from kschedweb.engine.studies.play.run import run
+from kschedweb.engine.studies.trying.effect import Both, play
+from tests.bench import workloads
+from tests.bench.conftest import worked
+from tests.engine.studies.gates import PACKED
+
+pytestmark = pytest.mark.nightly
+
+MOST_TIMES = 3.0  # as long as the runs alone: moved pods are explained
+AT_ONCE = 3000.0  # milliseconds in which the demo is answered
+PLACES = ("pending", "all")
+
+
+def loaded(document: str | None = None) -> Configuration:
+    found = load(document).configuration
+    assert found is not None
+    return found
+
+
+def large(nodes: int, pods: int) -> list[Json]:
+    """``pods`` pods on ``nodes`` nodes of three zones, and a hundredth of as many that wait."""
+    make = workloads.KINDS["zone spread"]
+    made = [workloads.node(number) for number in range(nodes)]
+    made += [workloads.pod(f"pod-{number}", *make(number), node_number=number % nodes) for number in range(pods)]
+    return [*made, *(workloads.pod(f"wait-{number}", *make(number)) for number in range(pods // 100))]
+
+
+def measured(objects: list[Json], report: Callable[..., None], what: str, limit: float = 0) -> None:
+    now, packed = loaded(), loaded(PACKED)
+    found: list[Both] = []
+
+    def runs() -> None:
+        for place in PLACES:
+            prepared = prepared_of(objects, place=place)
+            run(prepared, now)
+            run(prepared, packed)
+
+    def answer() -> None:
+        for place in PLACES:
+            found.append(play(prepared_of(objects, place=place), now, packed, lambda *_: None))
+            found[-1].counts, found[-1].nodes(), found[-1].measures(standing=True)
+
+    alone, whole = worked(runs), worked(answer)
+    moved = found[-1].counts["moved"]
+    report(what, [whole], limit, f"{moved:,} pods move; {whole / alone:.2f} times as long as the runs ({alone:.0f} ms)")
+    assert whole <= MOST_TIMES * alone
+
+
+def test_the_demo_is_answered_at_once(report: Callable[..., None]) -> None:
+    measured(cluster(), report, "a policy change on the demo", AT_ONCE)
+
+
+def test_a_large_cluster_is_answered_by_a_job(report: Callable[..., None], long: bool) -> None:
+    """5,000 nodes and 50,500 pods with --long."""
+    nodes, pods = (5_000, 50_000) if long else (500, 5_000)
+    measured(large(nodes, pods), report, f"a policy change, {nodes:,} nodes, {pods:,} pods")

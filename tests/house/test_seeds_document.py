@@ -1,0 +1,143 @@
+"""docs/seeds.md: what its tables name exists, and what the founding documents name is in them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from django.core.management import get_commands
+from django.urls import is_valid_path
+
+from kschedweb.engine.__main__ import main
+from kschedweb.engine.config.schema import EXTENSION_POINTS
+from kschedweb.engine.releases import CURRENT
+from kschedweb.engine.releases.classic.catalogue import EDITION
+from tests.conftest import ROOT
+
+DOCS = ROOT / "docs"
+TEXT = (DOCS / "seeds.md").read_text(encoding="utf-8")
+COLUMNS = ["item", "where", "test", "remark"]
+ARTICLES = ("000", "001", "002", "003", "004")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table of items; ``section`` is the heading of its document."""
+
+    section: str
+    item: str
+    where: str
+    test: str
+    remark: str
+
+
+def tables() -> Iterator[tuple[str, list[list[str]]]]:
+    """Each table with the heading of its document, cells without the line below the head."""
+    for section in re.split(r"^## ", TEXT, flags=re.MULTILINE)[1:]:
+        heading = section.partition("\n")[0]
+        for block in re.findall(r"(?:^\|.*\n)+", section, re.MULTILINE):
+            lines = [[cell.strip() for cell in line.strip("|").split(" |")] for line in block.splitlines()]
+            yield heading, [lines[0], *lines[2:]]
+
+
+@cache
+def rows() -> tuple[Row, ...]:
+    return tuple(Row(heading, *cells) for heading, (head, *lines) in tables() if head == COLUMNS for cells in lines)
+
+
+def quoted(text: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", text)
+
+
+@cache
+def functions_of(path: Path) -> frozenset[str]:
+    return frozenset(
+        one.name
+        for one in ast.walk(ast.parse(path.read_text()))
+        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+
+
+@cache
+def anchors(path: Path) -> frozenset[str]:
+    """The anchors of a document's headings, as GitHub and GitLab make them."""
+    found = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return frozenset(re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found)
+
+
+def test_each_document_has_its_items() -> None:
+    for article in ARTICLES:
+        assert sum(row.section.startswith(article) for row in rows()) >= 10, article
+    assert all(row.item and row.where and row.test for row in rows())
+    items = [(row.section, row.item) for row in rows()]
+    assert len(set(items)) == len(items)
+
+
+def test_every_test_exists() -> None:
+    named = [name for row in rows() for name in quoted(row.test)] + re.findall(r"`(\S+\.py::\w+)`", TEXT)
+    assert len(named) > 200
+    for name in named:
+        path, _, function = name.partition("::")
+        assert Path(path).name.startswith("test_"), name
+        assert function.startswith("test_"), name
+        assert (ROOT / "tests" / path).exists(), name
+        assert function in functions_of(ROOT / "tests" / path), name
+
+
+def test_every_link_leads_to_a_heading() -> None:
+    links = re.findall(r"\]\(([^)#:]*)#?([^)]*)\)", TEXT)
+    assert len(links) > 100
+    for target, anchor in links:
+        path = DOCS / target if target else DOCS / "seeds.md"
+        assert not anchor or anchor in anchors(path), f"{target}#{anchor}"
+
+
+def test_every_page_and_call_is_an_address_of_the_site() -> None:
+    addresses = {name for name in quoted(TEXT) if re.fullmatch(r"([A-Z]+ )?/\S*/", name)}
+    assert len(addresses) > 15
+    for address in addresses:
+        path = re.sub(r"\bID\b", str(UUID(int=0)), address.rpartition(" ")[2])
+        assert is_valid_path(path), address
+
+
+def test_every_command_has_its_subcommand(capsys: pytest.CaptureFixture[str]) -> None:
+    commands = {name for name in quoted(TEXT) if name.startswith(("python -m ", "manage.py "))}
+    assert len(commands) > 4
+    for command in commands:
+        if command.startswith("manage.py "):
+            assert command.split()[1] in {*get_commands(), "version"}, command
+            continue
+        program, *arguments = command.split()[2:]
+        assert program == "kschedweb.engine"
+        with pytest.raises(SystemExit) as ended:
+            main([*arguments, "--help"] if arguments[0] != "--version" else arguments)
+        assert ended.value.code == 0, command
+    capsys.readouterr()
+
+
+def named(text: str) -> set[str]:
+    """The words of ``text``; an extension point may be written as its method: PreFilter, preFilter."""
+    words = set(re.findall(r"[A-Za-z]\w+", text))
+    return words - {*EXTENSION_POINTS} | {word[0].lower() + word[1:] for word in words if not word.islower()}
+
+
+def test_what_the_documents_name_and_the_engine_knows_is_in_the_tables(shared: Path) -> None:
+    known = {*(spec.name for spec in CURRENT.specs), *EDITION.predicates, *EDITION.priorities, *EXTENSION_POINTS}
+    for article in ARTICLES:
+        (path,) = (shared / "seeds").glob(f"{article}*")
+        told = named(" ".join(f"{row.item} {row.remark}" for row in rows() if row.section.startswith(article)))
+        missing = named(path.read_text(encoding="utf-8")) & known - told
+        assert missing == set(), article
+
+
+def test_what_is_out_of_scope_has_a_reason() -> None:
+    ((head, *lines),) = [table for heading, table in tables() if heading == "Out of scope"]
+    assert head == ["what", "why"]
+    assert len(lines) > 5
+    assert all(what and why.endswith(".") for what, why in lines)
