@@ -58,7 +58,8 @@ with env.one_line_errors():
     _ = settings.DEBUG  # Reads the settings now: Celery would show a traceback later.
     app.config_from_object(settings, namespace="CELERY")
     app.autodiscover_tasks()
-    app.autodiscover_tasks(["kschedweb.watermarks.annotations", "kschedweb.live.approvals.webhooks"])
+    rooms = ["decisions.inquiring", "decisions.pending", "watermarks.annotations", "live.approvals.webhooks"]
+    app.autodiscover_tasks([f"kschedweb.{room}" for room in rooms])
     app.autodiscover_tasks(["kschedweb.jobs"], related_name="retention")
 
 # A task's log lines carry the id of the request that asked for it. (Imported late: it reads the settings.)

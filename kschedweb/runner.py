@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
     import uvicorn
 
+    from kschedweb.engine.simulation.recording import Recording
     from kschedweb.live.schedulers.running.host import Host
+    from kschedweb.sandbox.running.process import Sandbox
 
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE = 5  # seconds that running work is given to come to an end
@@ -41,17 +43,26 @@ def main() -> None:
     with env.one_line_errors(), contextlib.suppress(KeyboardInterrupt):
         host, port = server.address()
         listener = server.listen(host, port)
-        make_secrets(Path(env.text("KSCHEDWEB_DATA_DIR") or ROOT / ".data"))
+        folder = Path(env.text("KSCHEDWEB_DATA_DIR") or ROOT / ".data")
+        make_secrets(folder)
+        site = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        sandbox = make_sandbox(folder, site) if env.boolean("KSCHEDWEB_SANDBOX", True) else None
         prepare()
+        if sandbox is not None:
+            call_command("load_sandbox", site=site)
         call_command("ensure_admin")
-        serve(host, listener)
+        serve(host, listener, sandbox)
 
 
 def make_secrets(folder: Path) -> None:
     """Keep an installation's own secrets in ``folder``, readable by its owner only, where the environment has none."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for name, size in (("KSCHEDWEB_SECRET_KEY", 50), ("KSCHEDWEB_ENCRYPTION_KEYS", 32)):
+        for name, size in (
+            ("KSCHEDWEB_SECRET_KEY", 50),
+            ("KSCHEDWEB_ENCRYPTION_KEYS", 32),
+            ("KSCHEDWEB_SANDBOX_TOKEN", 32),
+        ):
             if os.environ.get(name) or os.environ.get(f"{name}_FILE"):
                 continue
             path = folder / name.removeprefix("KSCHEDWEB_").lower()
@@ -64,6 +75,31 @@ def make_secrets(folder: Path) -> None:
         raise ImproperlyConfigured(f"KSCHEDWEB_DATA_DIR cannot be used: {error.strerror}: {error.filename}.") from None
 
 
+def make_sandbox(folder: Path, site: str) -> Sandbox:
+    """The sandbox, which answers from now on; the environment says where."""
+    from kschedweb.sandbox.running.process import Sandbox
+
+    listener = server.listen("127.0.0.1", 0)
+    os.environ["KSCHEDWEB_SANDBOX_SERVER"] = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    token, recorded = env.secret("KSCHEDWEB_SANDBOX_TOKEN"), recorded_use(env.text("KSCHEDWEB_SANDBOX_USE"))
+    made = Sandbox(folder / "sandbox.sqlite3", listener, token, site, recorded)
+    made.start()
+    return made
+
+
+def recorded_use(path: str) -> Recording | None:
+    """What was recorded in the file ``path``, as experiments read it; ``None`` for no file."""
+    from kschedweb.engine.simulation.recording import Recording, RecordingError
+
+    if not path:
+        return None
+    try:
+        return Recording.unpack(Path(path).read_bytes())
+    except (OSError, RecordingError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ImproperlyConfigured(f"KSCHEDWEB_SANDBOX_USE cannot be read: {reason}.") from None
+
+
 def prepare() -> None:
     """Bring the database up to date, with the demo and the ready scenarios where they are missing."""
     import django
@@ -74,7 +110,7 @@ def prepare() -> None:
     call_command("load_scenarios")
 
 
-def serve(host: str, listener: socket.socket) -> None:
+def serve(host: str, listener: socket.socket, sandbox: Sandbox | None = None) -> None:
     """Run until SIGINT or SIGTERM."""
     web = server.server(PATIENCE)
     worker, beat, schedulers = start_worker(), start_beat(), start_host()
@@ -84,7 +120,7 @@ def serve(host: str, listener: socket.socket) -> None:
     except KeyboardInterrupt:
         pass
     finally:
-        stop(worker, beat, schedulers)
+        stop(worker, beat, schedulers, sandbox)
 
 
 def start_worker() -> threading.Thread:
@@ -144,7 +180,7 @@ def announce(web: uvicorn.Server, host: str, port: int) -> None:
     threading.Thread(target=wait, name="announce", daemon=True).start()
 
 
-def stop(worker: threading.Thread, beat: Any, schedulers: Host) -> None:
+def stop(worker: threading.Thread, beat: Any, schedulers: Host, sandbox: Sandbox | None) -> None:
     """End all of them; work that does not end in time is taken up by reconciliation at the next start."""
     from celery.worker import state
 
@@ -154,6 +190,8 @@ def stop(worker: threading.Thread, beat: Any, schedulers: Host) -> None:
     threading.Thread(target=beat.stop, daemon=True).start()
     worker.join(PATIENCE)
     ending.join(PATIENCE)
+    if sandbox is not None:
+        sandbox.stop()
     sys.stdout.flush()
     sys.stderr.flush()
     # Threads of unfinished work would otherwise keep the process alive for as long as they take.

@@ -12,6 +12,7 @@ from pathlib import Path
 import environ
 from csp.constants import NONCE, NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
+from django.utils.translation import gettext_lazy
 
 from kschedweb import __version__
 from kschedweb.web import env, logs
@@ -42,6 +43,9 @@ STREAMS_PER_PERSON = env.integer("KSCHEDWEB_STREAMS_PER_PERSON", 20, 1, 10_000)
 # The same for extenders, which live schedulers ask.
 EXTENDER_ALLOWLIST = env.words("KSCHEDWEB_EXTENDER_ALLOWLIST")
 EXTENDER_ALLOW_INSECURE = env.boolean("KSCHEDWEB_EXTENDER_ALLOW_INSECURE", False)
+# Where the sandbox of `make run` answers, and what opens it: runner.py sets both.
+SANDBOX_SERVER = env.text("KSCHEDWEB_SANDBOX_SERVER")
+SANDBOX_TOKEN = env.secret("KSCHEDWEB_SANDBOX_TOKEN")
 UPLOAD_LIMIT = env.integer("KSCHEDWEB_UPLOAD_LIMIT_MIB", 64, 1, 1024) * 1024 * 1024
 
 INSTALLED_APPS = [
@@ -50,6 +54,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "django.forms",
     "axes",
     "csp",
     "django_filters",
@@ -58,8 +63,10 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "kschedweb.accounts",
+    "kschedweb.lists",
     "kschedweb.jobs",
     "kschedweb.clusters",
+    "kschedweb.clusters.prices",
     "kschedweb.watermarks",
     "kschedweb.policies",
     "kschedweb.decisions",
@@ -69,12 +76,17 @@ INSTALLED_APPS = [
     "kschedweb.playground.capacity",
     "kschedweb.playground.gate",
     "kschedweb.playground.migration",
+    "kschedweb.playground.trying",
     "kschedweb.playground.experiments",
     "kschedweb.live.schedulers",
     "kschedweb.live.approvals",
     "kschedweb.live.extender",
     "kschedweb.live.shadow",
     "kschedweb.playground.recordings",
+    "kschedweb.advice.autoscaling",
+    "kschedweb.advice.costs",
+    "kschedweb.advice.moves",
+    "kschedweb.sandbox",
     "kschedweb.dashboard",
 ]
 
@@ -94,6 +106,8 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "kschedweb.accounts.sessions.SessionMiddleware",
+    "kschedweb.web.moments.ZoneMiddleware",
+    "kschedweb.web.languages.LanguageMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -107,8 +121,14 @@ TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "frontend" / "templates"],
-        "APP_DIRS": True,
         "OPTIONS": {
+            "builtins": ["kschedweb.web.templates"],
+            "loaders": [
+                (
+                    "django.template.loaders.cached.Loader",
+                    ["kschedweb.web.templates.PlainAttributesLoader", "django.template.loaders.app_directories.Loader"],
+                )
+            ],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
@@ -174,7 +194,7 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # A connection that broke while it rested is made anew; beyond that whoever sends is told that the broker is away.
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0.0}
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a live scheduler goes on without its broker, however long that is away
-CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600} if REDIS_URL else {"polling_interval": 0.05}
+CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600} if REDIS_URL else {"polling_interval": 0.1}
 # Of one person: jobs that run at the same time, and jobs that wait. See jobs/turns.py.
 JOBS_RUNNING = env.integer("KSCHEDWEB_JOBS_RUNNING", 4, 1, 1000)
 JOBS_WAITING = env.integer("KSCHEDWEB_JOBS_WAITING", 200, 1, 100_000)
@@ -199,6 +219,7 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 5,
         "options": {"expires": 4},
     },
+    "read the sandbox": {"task": "kschedweb.sandbox.tasks.read", "schedule": 60, "options": {"expires": 50}},
     "delete what is kept no longer": {
         "task": "kschedweb.retention.clean",
         "schedule": 60,
@@ -250,11 +271,14 @@ AUDIT_LOG = env.text("KSCHEDWEB_AUDIT_LOG")
 if AUDIT_LOG not in ("", "stdout") and not Path(AUDIT_LOG).absolute().parent.is_dir():
     raise ImproperlyConfigured("KSCHEDWEB_AUDIT_LOG must be stdout, or a file in a folder that exists.")
 
-# How long a live scheduler's lease lasts; it is renewed within two thirds of that. kube-scheduler's default.
-LEASE_SECONDS = env.integer("KSCHEDWEB_LEASE_SECONDS", 15, 3, 600)
+# How long the lease of every live scheduler lasts, whatever its policy says; it is renewed within two thirds of that.
+# 0: as long as the policy says.
+LEASE_SECONDS = env.integer("KSCHEDWEB_LEASE_SECONDS", 0, 3, 600)
 # Where the process that hosts live schedulers serves its metrics; 0: nowhere but on the site itself.
 METRICS_PORT = env.integer("KSCHEDWEB_METRICS_PORT", 0, 0, 65535)
 METRICS_HOST = env.text("KSCHEDWEB_METRICS_HOST", "127.0.0.1")
+
+FILTERS_EMPTY_CHOICE_LABEL = gettext_lazy("All")
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
@@ -287,6 +311,8 @@ SPECTACULAR_SETTINGS = {
         "drf_spectacular.hooks.postprocess_schema_enums",
         "kschedweb.web.schema.drop_database_limits",
         "kschedweb.web.schema.add_problems",
+        "kschedweb.web.schema.add_units",
+        "kschedweb.web.schema.add_examples",
     ],
     "ENUM_NAME_OVERRIDES": {
         "Role": "kschedweb.accounts.roles.Role",
@@ -294,6 +320,7 @@ SPECTACULAR_SETTINGS = {
         "ClassicKind": ["predicate", "priority"],
         "CounterpartKind": ["equal", "near", "none"],
         "GateVerdictKind": ["pass", "fail"],
+        "MeasureGroup": ["run", "disruption", "balance", "cost", "speed"],
         "JobState": "kschedweb.jobs.models.State",
         "TokenState": ["active", "expired", "revoked"],
         "ApprovalState": "kschedweb.live.approvals.models.State",
@@ -304,6 +331,7 @@ SPECTACULAR_SETTINGS = {
         "RunMoveKind": ["bound", "left", "evicted", "preempted", "node-gone"],
         "ScenarioFileKind": "kschedweb.playground.scenarios.models.FileKind",
         "PodGroupState": ["missing", "unread", "empty", "incomplete", "pending", "bound"],
+        "PlaceEnum": ["all", "pending"],
         "PolicyKind": "kschedweb.policies.models.Kind",
         "SourceKind": "kschedweb.watermarks.models.SourceKind",
     },
@@ -360,7 +388,12 @@ STORAGES = {
 }
 
 LANGUAGE_CODE = "en"
-USE_I18N = False  # There is one language: else each number of a page would ask which one to write it in.
+LANGUAGES = [("en", "English"), ("zh-hans", "简体中文"), ("ja", "日本語")]
+LOCALE_PATHS = [BASE_DIR / "kschedweb" / "locale"]
+LANGUAGE_COOKIE_NAME = "language"  # what somebody chose before they logged in
+FORMAT_MODULE_PATH = "kschedweb.web.formats"
 TIME_ZONE = "UTC"
+USE_THOUSAND_SEPARATOR = True  # in what people read; web/templates.py keeps them out of what programs read
+FORM_RENDERER = "django.forms.renderers.TemplatesSetting"  # so that frontend/templates has those of fields
 USE_TZ = True
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

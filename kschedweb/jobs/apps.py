@@ -4,9 +4,10 @@ from datetime import timedelta
 
 from django.apps import AppConfig
 
-from kschedweb.web import navigation
-from kschedweb.web.navigation import Entry
+from kschedweb.web import doctor, navigation
+from kschedweb.web.navigation import Entry, Group
 from kschedweb.web.retention import RetentionRule, register
+from kschedweb.web.translating import gettext_lazy as _
 
 
 class JobsConfig(AppConfig):
@@ -14,7 +15,12 @@ class JobsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        navigation.register(navigation.MAIN, Entry("Jobs", "list-checks", "jobs", 100, frozenset({"job"})))
+        from kschedweb.jobs.examining import beat_examine, queue_examine, workers_examine
+
+        doctor.register("workers", workers_examine)
+        doctor.register("beat", beat_examine)
+        doctor.register("jobs", queue_examine)
+        navigation.register(Group.ADMIN, Entry(_("Jobs"), "list-checks", "jobs", 50, frozenset({"job"})))
         register(
             RetentionRule("jobs.Job", "ended_at", "jobs"),
             RetentionRule("jobs.IdempotencyKey", "created_at", timedelta(days=1)),

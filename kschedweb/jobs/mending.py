@@ -8,6 +8,7 @@ from celery import bootsteps
 from django.conf import settings
 from django.utils import timezone
 
+from kschedweb.jobs import vitals  # noqa: F401  registers what a worker answers
 from kschedweb.jobs.tasks import reconcile
 from kschedweb.web.errors import Unavailable
 

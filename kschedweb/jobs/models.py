@@ -8,14 +8,15 @@ from django.conf import settings
 from django.db import models
 
 from kschedweb.web.idempotency import IdempotencyKey  # noqa: F401  a table of this app
+from kschedweb.web.translating import gettext_lazy as _
 
 
 class State(models.TextChoices):
-    QUEUED = "queued", "Queued"
-    RUNNING = "running", "Running"
-    SUCCEEDED = "succeeded", "Succeeded"
-    FAILED = "failed", "Failed"
-    CANCELLED = "cancelled", "Cancelled"
+    QUEUED = "queued", _("Queued")
+    RUNNING = "running", _("Running")
+    SUCCEEDED = "succeeded", _("Succeeded")
+    FAILED = "failed", _("Failed")
+    CANCELLED = "cancelled", _("Cancelled")
 
 
 ENDED = frozenset({State.SUCCEEDED, State.FAILED, State.CANCELLED})
@@ -81,3 +82,12 @@ class Inquiry(models.Model):
         if self.ended_at:
             return State.SUCCEEDED
         return self.job.state if self.job else State.FAILED
+
+
+class Pulse(models.Model):
+    """When something that leaves no other trace was last at work, by the database's clock."""
+
+    BEAT = "beat"
+
+    name = models.CharField(max_length=32, primary_key=True)
+    at = models.DateTimeField()

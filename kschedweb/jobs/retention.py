@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from django.db import close_old_connections
 from django.db.models import Q
+from django.db.models.functions import Now
 
 from kschedweb.celery import app
-from kschedweb.jobs.models import ENDED
+from kschedweb.jobs.models import ENDED, Pulse
 from kschedweb.web.retention import rows_delete
 
 ANSWERED = Q(ended_at__isnull=False) | Q(job=None) | Q(job__state__in=ENDED)
 IDLE = Q(job=None) | Q(job__state__in=ENDED)
 
 
+def beat_heard() -> None:
+    """Beat alone asks for the task below, so that it also says that beat and a worker are alive."""
+    Pulse.objects.update_or_create(name=Pulse.BEAT, defaults={"at": Now()})
+
+
 def clean() -> None:
     close_old_connections()
+    beat_heard()
     rows_delete()
 
 

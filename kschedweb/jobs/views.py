@@ -16,7 +16,7 @@ from kschedweb.jobs import selectors, services
 from kschedweb.jobs.filters import JobFilter
 from kschedweb.jobs.models import ENDED
 from kschedweb.web.errors import Conflict
-from kschedweb.web.pagination import page_shown
+from kschedweb.web.news import announced, growing_page
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 
 @require_safe
 @requires(Action.VIEW)
+@announced
 def jobs(request: PageRequest) -> HttpResponse:
     filters = JobFilter(request.GET, queryset=selectors.job_list(), request=request)
-    page = page_shown(request, filters.qs, within=filters.within)
+    page = growing_page(request, filters.qs, within=filters.within)
     shown = selectors.with_places(selectors.shown(request.user, row) for row in page.rows)
     context = {
         "filters": filters,
