@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import hmac
 import json
-import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from django.utils import timezone
@@ -23,6 +18,7 @@ from kschedweb.live.approvals.webhooks import messages
 from kschedweb.live.approvals.webhooks import services as webhooks
 from kschedweb.live.approvals.webhooks.sending import send
 from kschedweb.web.errors import ApplicationError
+from tests.support.receiver import Receiver, listening, signature
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -33,45 +29,11 @@ if TYPE_CHECKING:
 Held = Callable[..., ApprovalRequest]
 
 
-class Receiver(ThreadingHTTPServer):
-    """Keeps what it gets, and answers with ``status``."""
-
-    def __init__(self) -> None:
-        self.got: list[tuple[dict[str, str], str]] = []
-        self.status = 204
-        super().__init__(("127.0.0.1", 0), Handler)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}/hooks/approvals"
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Receiver
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        self.server.got.append(({name.lower(): value for name, value in self.headers.items()}, body))
-        self.send_response(self.server.status)
-        if 300 <= self.server.status < 400:
-            self.send_header("Location", self.server.url)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, *_: Any) -> None:
-        """Nothing on the terminal."""
-
-
 @pytest.fixture
 def receiver(settings: Settings) -> Iterator[Receiver]:
     settings.CLUSTER_ALLOWLIST, settings.CLUSTER_ALLOW_INSECURE = ["127.0.0.1"], True
-    server = Receiver()
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with listening() as server:
+        yield server
 
 
 @pytest.fixture
@@ -91,10 +53,7 @@ def test_a_request_is_told_with_a_signature_that_the_receiver_can_check(
     row = held()
     run_due()
     ((headers, body),) = receiver.got
-    key = base64.b64decode(endpoint[1].removeprefix("whsec_"))
-    signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.{body}".encode()
-    expected = base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
-    assert headers["webhook-signature"] == f"v1,{expected}"
+    assert headers["webhook-signature"] == signature(endpoint[1], headers, body)
     assert abs(int(headers["webhook-timestamp"]) - timezone.now().timestamp()) < 60
     said = json.loads(body)
     assert said["type"] == "request.opened"
