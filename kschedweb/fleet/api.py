@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
 
     from kschedweb.accounts.typing import ApiRequest
-    from kschedweb.fleet.selectors import Line
 
 MOST_FOUND = 200
 
@@ -39,6 +38,11 @@ class FleetReasonSerializer(serializers.Serializer[Any]):
     clusters = serializers.IntegerField()
 
 
+class FleetClusterReasonSerializer(serializers.Serializer[Any]):
+    reason = serializers.CharField()
+    pods = serializers.IntegerField()
+
+
 class FleetClusterSerializer(serializers.Serializer[Any]):
     """A cluster as read last; `null` is what is not known (yet)."""
 
@@ -48,7 +52,7 @@ class FleetClusterSerializer(serializers.Serializer[Any]):
     nodes = serializers.IntegerField(allow_null=True)
     pods = serializers.IntegerField(allow_null=True)
     pending = serializers.IntegerField(allow_null=True)
-    reasons = serializers.SerializerMethodField(help_text="The most frequent first.")
+    reasons = FleetClusterReasonSerializer(source="told", many=True, help_text="The most frequent first.")
     cpu_requested_percent = serializers.FloatField(
         source="requested", allow_null=True, help_text="Of the CPU of nodes that take pods."
     )
@@ -58,9 +62,6 @@ class FleetClusterSerializer(serializers.Serializer[Any]):
     )
     cost_an_hour = serializers.FloatField(source="hour", allow_null=True, help_text="In `unit`.")
     unit = serializers.CharField(allow_blank=True, help_text="The currency of the price table; empty without one.")
-
-    def get_reasons(self, line: Line) -> list[dict[str, Any]]:
-        return [{"reason": reason, "pods": pods} for reason, pods in line.reasons]
 
 
 class FleetTotalsSerializer(serializers.Serializer[Any]):

@@ -75,6 +75,11 @@ class Line:
         return [(reason, pods) for reason, pods in self.values.get("reasons", ())]
 
     @property
+    def told(self) -> list[dict[str, Any]]:
+        """The reasons by name."""
+        return [{"reason": reason, "pods": pods} for reason, pods in self.reasons]
+
+    @property
     def requested(self) -> float | None:
         """Percent of the CPU of nodes that take pods."""
         found: float | None = self.values.get("cpu", {}).get("requested")

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from kschedweb.fleet.selectors import Line
 
 PAGE_SIZE = 50
-SECONDS = 0.3  # for working out at once what is missing; a worker does the rest
 REASONS = 8  # that are shown
 HEAD = ("cluster", "release", "nodes", "pods", "pending", "reason", "cpu_requested_percent", "cpu_used_percent",
         "skew_points", "cost_an_hour", "unit", "taken_at")  # fmt: skip
@@ -46,7 +45,6 @@ HEAD = ("cluster", "release", "nodes", "pods", "pending", "reason", "cpu_request
 def fleet(request: PageRequest) -> HttpResponseBase:
     """Every cluster in a line: what waits and why, how full and how even it is, what it costs."""
     standings.looked_at()
-    standings.catch_up(SECONDS)
     found = FleetFilter(request.GET, queryset=selectors.fleet_list())
     ordering = request.GET.get("ordering", selectors.ORDER)
     ordering = ordering if ordering in ORDERINGS else selectors.ORDER
