@@ -88,6 +88,7 @@ INSTALLED_APPS = [
     "kschedweb.advice.moves",
     "kschedweb.sandbox",
     "kschedweb.dashboard",
+    "kschedweb.fleet",
 ]
 
 MIDDLEWARE = [
@@ -218,6 +219,16 @@ CELERY_BEAT_SCHEDULE = {
         "task": "kschedweb.approvals.webhooks.tasks.deliver_due",
         "schedule": 5,
         "options": {"expires": 4},
+    },
+    "refresh clusters": {
+        "task": "kschedweb.clusters.tasks.refresh_due",
+        "schedule": 10,
+        "options": {"expires": 9},
+    },
+    "bring the fleet up to date": {
+        "task": "kschedweb.fleet.tasks.catch_up",
+        "schedule": 60,
+        "options": {"expires": 50},
     },
     "read the sandbox": {"task": "kschedweb.sandbox.tasks.read", "schedule": 60, "options": {"expires": 50}},
     "delete what is kept no longer": {

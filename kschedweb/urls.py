@@ -42,6 +42,7 @@ api: list[URLPattern | URLResolver] = [
     path("", include("kschedweb.decisions.load_aware.api")),
     path("", include("kschedweb.advice.autoscaling.api")),
     path("", include("kschedweb.sandbox.api")),
+    path("", include("kschedweb.fleet.api")),
     path("", include("kschedweb.decisions.classic.api")),
     path("schema/", SpectacularAPIView.as_view(), name="schema"),
     path("docs/", reference.page, name="schema-page"),
@@ -78,6 +79,7 @@ urlpatterns = [
     path("", include("kschedweb.sandbox.urls")),
     path("", include("kschedweb.watermarks.usage.urls")),
     path("", include("kschedweb.dashboard.urls")),
+    path("", include("kschedweb.fleet.urls")),
 ]
 
 handler400 = "kschedweb.web.problems.bad_request"

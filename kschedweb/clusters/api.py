@@ -18,6 +18,7 @@ from kschedweb.clusters import selectors, services
 from kschedweb.clusters.filters import NodeFilter, PodFilter
 from kschedweb.clusters.importing import uploads
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
+from kschedweb.clusters.refreshing import MOST_MINUTES, refresh_schedule
 from kschedweb.engine.releases import nearest
 from kschedweb.jobs.api import JobSerializer
 from kschedweb.web.errors import ApplicationError, TooLarge
@@ -73,6 +74,7 @@ class ClusterSerializer(serializers.ModelSerializer[Cluster]):
             "created_at",
             "refreshed_at",
             "refresh_error",
+            "refresh_minutes",
             "taken_at",
             "counts",
         )
@@ -108,6 +110,12 @@ class ConnectSerializer(CredentialsSerializer):
     name = serializers.RegexField(services.NAME.pattern, max_length=63)
     source = serializers.ChoiceField(choices=sorted(services.CONNECTED))  # type: ignore[assignment]
     server = serializers.CharField(required=False, default="", allow_blank=True, max_length=500)
+
+
+class ScheduleSerializer(serializers.Serializer[Any]):
+    refresh_minutes = serializers.IntegerField(
+        min_value=0, max_value=MOST_MINUTES, help_text="Minutes between two readings; 0: only when somebody asks."
+    )
 
 
 class ConnectedSerializer(serializers.Serializer[Any]):
@@ -251,12 +259,20 @@ class ClusterImport(APIView):
 
 
 class ClusterDetail(APIView):
-    action_required = {"GET": Action.VIEW, "DELETE": Action.ADMINISTER}
+    action_required = {"GET": Action.VIEW, "PATCH": Action.EDIT, "DELETE": Action.ADMINISTER}
 
     @extend_schema(responses=ClusterSerializer)
     def get(self, request: ApiRequest, name: str) -> Response:
         """One cluster."""
         return Response(ClusterSerializer(selectors.cluster_get(name)).data)
+
+    @extend_schema(request=ScheduleSerializer, responses=ClusterSerializer)
+    def patch(self, request: ApiRequest, name: str) -> Response:
+        """Change how often a connected cluster is read again."""
+        given = validated(ScheduleSerializer, request.data)
+        minutes = given["refresh_minutes"]
+        found = refresh_schedule(user=request.user, cluster=selectors.cluster_get(name), minutes=minutes)
+        return Response(ClusterSerializer(found).data)
 
     @extend_schema(request=None, responses={204: None})
     def delete(self, request: ApiRequest, name: str) -> Response:

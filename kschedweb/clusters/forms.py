@@ -10,6 +10,7 @@ from django import forms
 from kschedweb.clusters.connecting.kubeconfig import LIMITS
 from kschedweb.clusters.importing.uploads import pieces
 from kschedweb.clusters.models import Source
+from kschedweb.clusters.refreshing import MOST_MINUTES
 from kschedweb.clusters.services import NAME
 
 if TYPE_CHECKING:
@@ -168,3 +169,14 @@ class ImportForm(forms.Form):
             yield file.name or "file", pieces(file)
         if self.cleaned_data["text"].strip():
             yield "text", pieces(BytesIO(self.cleaned_data["text"].encode(errors="surrogatepass")))
+
+
+class ScheduleForm(forms.Form):
+    """How often a connected cluster is read again."""
+
+    refresh_minutes = forms.IntegerField(
+        label="Read every (minutes)",
+        min_value=0,
+        max_value=MOST_MINUTES,
+        help_text="0: only when somebody refreshes it.",
+    )

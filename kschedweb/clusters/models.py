@@ -33,6 +33,8 @@ class Cluster(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     refreshed_at = models.DateTimeField(null=True)
     refresh_error = models.CharField(max_length=500, blank=True)
+    refresh_asked_at = models.DateTimeField(null=True)
+    refresh_minutes = models.PositiveSmallIntegerField(default=0, db_default=0)  # between two readings; 0: by hand
 
     class Meta:
         ordering = ("name",)

@@ -138,9 +138,15 @@ def cluster_refresh(*, user: User | None, cluster: Cluster) -> Job:
     """Start to read ``cluster`` again; returns the job, or the one that already does so."""
     if cluster.source not in CONNECTED:
         raise Conflict(f"Cluster {cluster.name} is not connected: there is nothing to read it from again.")
-    with transaction.atomic():
-        Cluster.objects.select_for_update().get(pk=cluster.pk)
-        return selectors.refresh_job(cluster) or _refresh_job(cluster, user)
+    return refresh_start(cluster=cluster, user=user)
+
+
+@transaction.atomic
+def refresh_start(*, cluster: Cluster, user: User | None) -> Job:
+    """The job that reads a connected ``cluster``, which one has been started for if there was none."""
+    Cluster.objects.select_for_update().get(pk=cluster.pk)
+    Cluster.objects.filter(pk=cluster.pk).update(refresh_asked_at=timezone.now())
+    return selectors.refresh_job(cluster) or _refresh_job(cluster, user)
 
 
 def _refresh_job(cluster: Cluster, user: User | None) -> Job:

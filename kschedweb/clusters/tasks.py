@@ -8,8 +8,10 @@ from threading import Lock
 from typing import Any
 
 from django.conf import settings
+from django.db import close_old_connections
 
-from kschedweb.clusters import services
+from kschedweb.celery import app
+from kschedweb.clusters import refreshing, services
 from kschedweb.clusters.importing import uploads
 from kschedweb.clusters.models import Cluster, Upload
 from kschedweb.jobs.services import job_problems
@@ -29,6 +31,13 @@ def refresh(progress: Progress, *, cluster: str) -> dict[str, Any]:
         raise NotFound("The cluster was deleted before it could be read.")
     snapshot = services.snapshot_read(cluster=found, step=progress.step)
     return {"cluster": found.name, "snapshot": str(snapshot.pk), "counts": snapshot.counts}
+
+
+@app.task(name="kschedweb.clusters.tasks.refresh_due", ignore_result=True)  # type: ignore[untyped-decorator]
+def refresh_due() -> int:
+    """Start to read the clusters whose time has come; returns their number."""
+    close_old_connections()
+    return len(refreshing.refresh_due())
 
 
 @job_task(name="clusters.import", restartable=True)

@@ -9,6 +9,7 @@ urlpatterns = [
     path("clusters/load-demo/", views.demo, name="cluster-demo"),
     path("clusters/<slug:name>/", views.cluster, name="cluster"),
     path("clusters/<slug:name>/refresh/", views.refresh, name="cluster-refresh"),
+    path("clusters/<slug:name>/schedule/", views.schedule, name="cluster-schedule"),
     path("clusters/<slug:name>/credentials/", views.credentials, name="cluster-credentials"),
     path("clusters/<slug:name>/delete/", views.delete, name="cluster-delete"),
 ]

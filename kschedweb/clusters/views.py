@@ -18,9 +18,10 @@ from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters import selectors, services
 from kschedweb.clusters.connecting.sources import in_cluster_available
-from kschedweb.clusters.forms import ConnectForm, CredentialsForm, ImportForm
+from kschedweb.clusters.forms import ConnectForm, CredentialsForm, ImportForm, ScheduleForm
 from kschedweb.clusters.importing import uploads
 from kschedweb.clusters.kinds import KINDS
+from kschedweb.clusters.refreshing import refresh_schedule
 from kschedweb.clusters.services import CONNECTED, STORED
 from kschedweb.engine.releases import minor, upgrade
 from kschedweb.web.errors import ApplicationError
@@ -100,11 +101,15 @@ def import_files(request: PageRequest) -> HttpResponse:
 @require_safe
 @requires(Action.VIEW)
 def cluster(request: PageRequest, name: str) -> HttpResponse:
-    found = selectors.cluster_get(name)
+    return _cluster(request, selectors.cluster_get(name))
+
+
+def _cluster(request: PageRequest, found: Cluster, form: ScheduleForm | None = None) -> HttpResponse:
     snapshot = selectors.snapshot_current(found)
     counts = dict(snapshot.counts) if snapshot else {}
     context = {
         "cluster": found,
+        "schedule": form or ScheduleForm(initial={"refresh_minutes": found.refresh_minutes}),
         "snapshot": snapshot,
         "snapshots": list(selectors.snapshot_list(found)),
         "counts": counts,
@@ -119,7 +124,7 @@ def cluster(request: PageRequest, name: str) -> HttpResponse:
         "job": selectors.refresh_job(found),
         **(_upgrade(found) if snapshot else {}),
     }
-    return render(request, "clusters/cluster_detail.html", context)
+    return render(request, "clusters/cluster_detail.html", context, status=400 if form else 200)
 
 
 def _upgrade(found: Cluster) -> dict[str, Any]:
@@ -140,6 +145,21 @@ def _upgrade(found: Cluster) -> dict[str, Any]:
 def refresh(request: PageRequest, name: str) -> HttpResponse:
     job = services.cluster_refresh(user=request.user, cluster=selectors.cluster_get(name))
     return redirect("job", job.pk)
+
+
+@require_POST
+@requires(Action.EDIT)
+def schedule(request: PageRequest, name: str) -> HttpResponse:
+    """How often the cluster is read again; what is wrong is told on its page, with what was entered."""
+    found = selectors.cluster_get(name)
+    form = ScheduleForm(request.POST)
+    if not form.is_valid():
+        return _cluster(request, found, form)
+    minutes = form.cleaned_data["refresh_minutes"]
+    refresh_schedule(user=request.user, cluster=found, minutes=minutes)
+    said = f"{name} is read every {minutes} min from now on." if minutes else f"{name} is read when you refresh it."
+    messages.success(request, said)
+    return redirect("cluster", name)
 
 
 @requires(Action.ADMINISTER)

@@ -107,33 +107,35 @@ def _add_use(zones: list[dict[str, Any]], nodes: Any, use: Present) -> None:
 
 
 def pending_reasons(
-    scope: Scope, snapshot: Snapshot, seconds: float, most: int | None = None
+    revision: Revision | None, snapshot: Snapshot, seconds: float, most: int | None = None
 ) -> tuple[list[tuple[str, int]], int]:
-    """Why pods are pending under the chosen policy: (reason, pods) most frequent first, and how many were asked about.
+    """Why pods are pending under ``revision``: (reason, pods) most frequent first, and how many were asked about.
 
     A pod counts under each of its reasons. What no job has kept is asked for ``seconds``, and not at all in a cluster
     that is not ``at_hand`` for ``most`` bytes.
     """
-    found = _of_pending(scope, snapshot, seconds, most)
+    found = _of_pending(revision, snapshot, seconds, most)
     reasons = Counter(reason for reasons in found.values() for reason in reasons)
     return reasons.most_common(), len(found)
 
 
-def pending_because(scope: Scope, snapshot: Snapshot, reason: str, seconds: float) -> tuple[list[int], int]:
+def pending_because(
+    revision: Revision | None, snapshot: Snapshot, reason: str, seconds: float
+) -> tuple[list[int], int]:
     """The rows of the pods that are pending for ``reason``, and how many were asked about, as above."""
-    found = _of_pending(scope, snapshot, seconds)
+    found = _of_pending(revision, snapshot, seconds)
     return [row for row, reasons in found.items() if reason in reasons], len(found)
 
 
 def _of_pending(
-    scope: Scope, snapshot: Snapshot, seconds: float, most: int | None = None
+    revision: Revision | None, snapshot: Snapshot, seconds: float, most: int | None = None
 ) -> dict[int, tuple[str, ...]]:
-    """The reasons of each pending pod under the chosen policy, by its row."""
-    if scope.revision is None:
+    """The reasons of each pending pod under ``revision``, by its row."""
+    if revision is None:
         return {}
     pods = pod_rows(snapshot).filter(pending=True).values_list("pk", "namespace", "name")[:MOST_PENDING]
     rows = {f"{space}/{name}": pk for pk, space, name in pods}
-    found = playground.outcomes(snapshot, scope.revision, rows, seconds=seconds, most=most)
+    found = playground.outcomes(snapshot, revision, rows, seconds=seconds, most=most)
     return {rows[key]: outcome.reasons or (FITS_NOW,) for key, outcome in found.items()}
 
 

@@ -68,7 +68,7 @@ def overview(request: PageRequest) -> HttpResponse:
     if scope.snapshot is None:
         return render(request, "dashboard/overview.html", {})
     use = present(scope.snapshot.cluster, timezone.now())
-    reasons, asked = selectors.pending_reasons(scope, scope.snapshot, LIST_SECONDS, decisions.LISTED_AT_ONCE)
+    reasons, asked = selectors.pending_reasons(scope.revision, scope.snapshot, LIST_SECONDS, decisions.LISTED_AT_ONCE)
     context = {
         "counts": selectors.counts(scope.snapshot),
         "zones": selectors.headroom(scope.snapshot, use),
@@ -91,7 +91,7 @@ def overview_reasons(request: HttpRequest) -> HttpResponse:
     scope = scope_of(request)
     if scope.snapshot is None:
         raise Http404("There is no such cluster.")
-    reasons, asked = selectors.pending_reasons(scope, scope.snapshot, REASONS_SECONDS)
+    reasons, asked = selectors.pending_reasons(scope.revision, scope.snapshot, REASONS_SECONDS)
     context = {"counts": selectors.counts(scope.snapshot), "reasons": reasons, "asked": asked, "read": True}
     return render(request, "dashboard/reasons.html", context)
 
@@ -187,7 +187,7 @@ def pods(request: HttpRequest) -> HttpResponseBase:
         return render(request, "dashboard/nothing.html", {"noun": "pods"})
     rows, reason, asked = pod_rows(scope.snapshot), request.GET.get("reason", ""), 0
     if reason:
-        because, asked = selectors.pending_because(scope, scope.snapshot, reason, REASON_SECONDS)
+        because, asked = selectors.pending_because(scope.revision, scope.snapshot, reason, REASON_SECONDS)
         rows = rows.filter(pk__in=because)
     found = PodFilter(request.GET, queryset=rows)
     if (form := request.GET.get("format")) in FORMATS:

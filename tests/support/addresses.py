@@ -27,6 +27,7 @@ class Places:
     gate: str = ""
     moves: str = ""
     tried: str = ""
+    fleet: str = ""  # a policy tried on many clusters
     capacity: str = ""
     evicting: str = ""  # a dry run of the descheduler
     autoscaling: str = ""
@@ -53,6 +54,10 @@ def pages(at: Places) -> dict[str, str]:
     c, p, r = at.cluster, at.policy, at.revision
     found = {
         "overview": f"/?cluster={c}",
+        "fleet": "/fleet/",
+        "fleet-search": "/fleet/search/?q=web",
+        "fleet-search:empty": "/fleet/search/",
+        "fleet-trials": "/fleet/trials/",
         "clusters": "/clusters/",
         "cluster": f"/clusters/{c}/",
         "cluster-delete": f"/clusters/{c}/delete/",
@@ -181,6 +186,7 @@ def pages(at: Places) -> dict[str, str]:
     found |= {"gate-verdict": f"/gate/{at.gate}/"} if at.gate else {}
     found |= {"migration-answer": f"/migration/{at.moves}/"} if at.moves else {}
     found |= {"tried": f"/trying/{at.tried}/", "tried:moved": f"/trying/{at.tried}/?what=moved"} if at.tried else {}
+    found |= {"fleet-trial": f"/fleet/trials/{at.fleet}/"} if at.fleet else {}
     found |= {"autoscaling-answer": f"/autoscaling/{at.autoscaling}/"} if at.autoscaling else {}
     found |= {"capacity-answer": f"/capacity/answers/{at.capacity}/"} if at.capacity else {}
     found |= {"descheduling-answer": f"/descheduling/dry-runs/{at.evicting}/"} if at.evicting else {}
@@ -216,6 +222,9 @@ def resources(at: Places) -> dict[str, str]:
     """Address of everything that REST lets one GET, by the name of its route."""
     cluster, policy = f"/api/v1/clusters/{at.cluster}", f"/api/v1/policies/{at.policy}"
     found = {
+        "fleet": "/api/v1/fleet/",
+        "fleet-search": "/api/v1/fleet/search/?q=web",
+        "fleet-trials": "/api/v1/fleet/trials/",
         "clusters": "/api/v1/clusters/",
         "cluster": f"{cluster}/",
         "snapshots": f"{cluster}/snapshots/",
@@ -341,6 +350,7 @@ def _of_rows(at: Places) -> list[tuple[str | int, dict[str, str]]]:
         (at.comparison, of_comparison),
         (at.gate, {"gate-verdict": f"{api}/gate/{at.gate}/"}),
         (at.moves, {"moves-answer": f"{api}/moves/{at.moves}/", "moves-pods": f"{api}/moves/{at.moves}/pods/"}),
+        (at.fleet, {"fleet-trial": f"{api}/fleet/trials/{at.fleet}/"}),
         (at.tried, {"tried": f"{api}/trying/{at.tried}/", "tried-pods": f"{api}/trying/{at.tried}/pods/"}),
         (at.autoscaling, {"autoscaling-answer": f"{api}/autoscaling/{at.autoscaling}/"}),
         (at.capacity, {"capacity-answer": f"{api}/capacity/answers/{at.capacity}/"}),

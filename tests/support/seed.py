@@ -158,6 +158,7 @@ def everything(rows: int, admin: User, sandbox: str = "") -> Places:
     from tests.support.seed_autoscaling import question as seed_autoscaling
     from tests.support.seed_capacity import question as seed_capacity
     from tests.support.seed_descheduling import question as seed_descheduling
+    from tests.support.seed_fleet import trial as seed_fleet
     from tests.support.seed_gates import gates as seed_gates
     from tests.support.seed_moves import questions as seed_moves
     from tests.support.seed_questions import questions as seed_questions
@@ -207,6 +208,7 @@ def everything(rows: int, admin: User, sandbox: str = "") -> Places:
         gate=judged,
         moves=moving,
         tried=changed,
+        fleet=seed_fleet(admin, "seeded"),
         capacity=seed_capacity(admin, snapshot),
         evicting=seed_descheduling(admin, snapshot),
         autoscaling=seed_autoscaling(admin, snapshot),

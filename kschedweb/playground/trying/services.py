@@ -96,6 +96,14 @@ def change_answer(*, tried: TriedChange, step: Step) -> dict[str, Any]:
     return {"tried": str(tried.pk), "answer": tried.sentence}
 
 
+def change_worked_out(*, user: User | None, asked: TryRequest, step: Step) -> TriedChange:
+    """Try a change within somebody's job, however long it takes; raises as ``change_try``."""
+    made = _row(user, asked)
+    with refusals():
+        _policies(made)
+        return _known(user, made, _worked_out(made, _plays(made), step))
+
+
 @transaction.atomic
 def change_save(*, user: User, tried: TriedChange, name: str = "", comment: str = "") -> Revision:
     """Save the changed policy: as the next revision of the base, or as a draft, a new policy called ``name``.

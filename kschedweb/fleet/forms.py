@@ -1,0 +1,41 @@
+"""The question that is put to many clusters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+
+from kschedweb.decisions.selectors import policy_choices, revision_named
+from kschedweb.fleet.services import FleetQuestion
+from kschedweb.web.translating import gettext_lazy as _
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class TrialForm(forms.Form):
+    """Which policy in place of which other one, and where."""
+
+    policy = forms.ChoiceField(label=_("Policy"), help_text=_("What schedules the clusters now."))
+    instead = forms.ChoiceField(label=_("Policy instead"), help_text=_("What is tried in its place."))
+    clusters = forms.MultipleChoiceField(
+        label=_("Clusters"),
+        required=False,
+        widget=forms.SelectMultiple(attrs={"size": 8}),
+        help_text=_("All that have been read, if none is chosen."),
+    )
+
+    def __init__(self, names: Iterable[str], data: Any = None, initial: Any = None) -> None:
+        super().__init__(data, initial=initial)
+        choices = policy_choices()
+        for field in ("policy", "instead"):
+            self.fields[field].choices = choices  # type: ignore[attr-defined]
+        self.fields["clusters"].choices = [(name, name) for name in names]  # type: ignore[attr-defined]
+
+    @property
+    def question(self) -> FleetQuestion:
+        given = self.cleaned_data
+        return FleetQuestion(
+            revision_named(given["policy"], "policy"), revision_named(given["instead"], "instead"), given["clusters"]
+        )

@@ -1,0 +1,31 @@
+"""What is known of each cluster's newest snapshots, and one policy tried on many clusters."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from kschedweb.clusters.models import Snapshot
+from kschedweb.jobs.models import Inquiry
+from kschedweb.policies.models import Revision
+
+
+class Standing(models.Model):
+    """How a cluster stood when its snapshot was taken, worked out once: see standings.py for ``values``."""
+
+    snapshot = models.OneToOneField(Snapshot, primary_key=True, on_delete=models.CASCADE, related_name="standing")
+    values = models.JSONField()
+
+
+class FleetTrial(Inquiry):
+    """A policy tried in place of another on many clusters. Labels remain when revisions are deleted.
+
+    ``answers`` are in the order of ``clusters``, one after the other: ``{"cluster", "tried"}`` with the id of a
+    TriedChange and its figures, or ``{"cluster", "error"}``.
+    """
+
+    base = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")
+    policy = models.CharField(max_length=120)
+    changed = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")
+    instead = models.CharField(max_length=120)
+    clusters = models.JSONField(default=list)  # their names
+    answers = models.JSONField(default=list)

@@ -1,0 +1,40 @@
+"""What the search finds in all clusters: pods and nodes of which the chosen cluster may know nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from kschedweb.fleet import selectors
+from kschedweb.web.searching import Rows, SearchHit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from django.http import HttpRequest
+
+    from kschedweb.clusters.models import NodeRow, PodRow
+
+FEWEST_LETTERS = 3  # of a word that is looked for in every cluster
+
+
+def everywhere(request: HttpRequest, words: str) -> Sequence[SearchHit]:
+    """Pods of all clusters by their name or "namespace/name"."""
+    if len(words) < FEWEST_LETTERS:
+        return []
+    return Rows(selectors.pods_everywhere(words), pod_hit)
+
+
+def pod_hit(row: PodRow) -> SearchHit:
+    cluster = row.snapshot.cluster.name
+    address = reverse("decision", args=[cluster, row.namespace, row.name])
+    return SearchHit(f"{row.namespace}/{row.name}", address, "package", note=cluster)
+
+
+def node_hit(row: NodeRow) -> SearchHit:
+    cluster = row.snapshot.cluster.name
+    return SearchHit(
+        row.name, f"{reverse('nodes')}?{urlencode({'cluster': cluster, 'search': row.name})}", "server", note=cluster
+    )

@@ -1,0 +1,253 @@
+"""Reads many clusters at once."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import Exists, JSONField, OuterRef, Q, Subquery
+from django.http import Http404
+
+from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
+from kschedweb.clusters.selectors import cluster_list
+from kschedweb.engine.releases import minor
+from kschedweb.fleet.models import FleetTrial, Standing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from datetime import datetime
+    from uuid import UUID
+
+    from django.db.models import QuerySet
+
+UNKNOWN_RELEASE = "unknown"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A cluster with how it stands; what is ``None`` is not known (yet). Shares are percent."""
+
+    cluster: Any  # a Cluster of ``cluster_list``, with its ``standing``
+
+    @property
+    def name(self) -> str:
+        return str(self.cluster.name)
+
+    @property
+    def release(self) -> str:
+        return minor(self.cluster.server_version) or UNKNOWN_RELEASE
+
+    @property
+    def taken_at(self) -> datetime | None:
+        found: datetime | None = self.cluster.taken_at
+        return found
+
+    @property
+    def known(self) -> bool:
+        """Whether more is known than the counts of the snapshot."""
+        return self.cluster.standing is not None
+
+    @cached_property
+    def values(self) -> dict[str, Any]:
+        return self.cluster.standing or {}
+
+    def count(self, name: str, kind: str) -> int | None:
+        """A count of the standing, or else of the snapshot by its ``kind``."""
+        counts = self.cluster.counts
+        return self.values.get(name, counts.get(kind, 0) if counts is not None else None)
+
+    @property
+    def nodes(self) -> int | None:
+        return self.count("nodes", "Node")
+
+    @property
+    def pods(self) -> int | None:
+        return self.count("pods", "Pod")
+
+    @property
+    def pending(self) -> int | None:
+        return self.count("pending", "pending")
+
+    @property
+    def reasons(self) -> list[tuple[str, int]]:
+        return [(reason, pods) for reason, pods in self.values.get("reasons", ())]
+
+    @property
+    def told(self) -> list[dict[str, Any]]:
+        """The reasons by name."""
+        return [{"reason": reason, "pods": pods} for reason, pods in self.reasons]
+
+    @property
+    def requested(self) -> float | None:
+        """Percent of the CPU of nodes that take pods."""
+        found: float | None = self.values.get("cpu", {}).get("requested")
+        return found
+
+    @property
+    def used(self) -> float | None:
+        found: float | None = self.values.get("cpu", {}).get("used")
+        return found
+
+    @property
+    def skew(self) -> float | None:
+        found: float | None = self.values.get("skew")
+        return found
+
+    @property
+    def unit(self) -> str:
+        return (self.values.get("cost") or {}).get("unit", "")
+
+    @property
+    def hour(self) -> float | None:
+        """What an hour costs in ``unit``; ``None`` without a price table."""
+        found: float | None = (self.values.get("cost") or {}).get("hour")
+        return found
+
+
+ORDERS: dict[str, Callable[[Line], Any]] = {
+    "name": lambda line: line.name,
+    "release": lambda line: _in_order(line.release),
+    "nodes": lambda line: line.nodes,
+    "pods": lambda line: line.pods,
+    "pending": lambda line: line.pending,
+    "requested": lambda line: line.requested,
+    "used": lambda line: line.used,
+    "skew": lambda line: line.skew,
+    "hour": lambda line: line.hour,
+    "read": lambda line: line.taken_at,
+}
+ORDER = "-pending"
+
+
+def fleet_list() -> QuerySet[Cluster]:
+    """All clusters, each also with the ``standing`` of its newest snapshot, ``None`` where it is not known."""
+    standing = Subquery(_newest().values("standing__values")[:1], output_field=JSONField())
+    return cluster_list().annotate(standing=standing)
+
+
+def _newest() -> QuerySet[Snapshot]:
+    """The snapshots of a cluster of the query around it, the newest first."""
+    return Snapshot.objects.filter(cluster=OuterRef("pk"), complete=True).order_by("-taken_at", "-id")
+
+
+def lines(clusters: Iterable[Cluster], *, reason: str = "", ordering: str = ORDER) -> list[Line]:
+    """``clusters`` of ``fleet_list`` by one of ORDERS, descending after a "-"; those without the value come last."""
+    key, backwards = ORDERS[ordering.lstrip("-")], ordering.startswith("-")
+    found = [line for line in map(Line, clusters) if not reason or reason in dict(line.reasons)]
+    known = [line for line in found if key(line) is not None]
+    known.sort(key=lambda line: line.name)
+    known.sort(key=key, reverse=backwards)
+    return known + [line for line in found if key(line) is None]
+
+
+@dataclass(frozen=True)
+class Totals:
+    """The sums of some clusters."""
+
+    clusters: int
+    nodes: int
+    pods: int
+    pending: int
+    unknown: int  # clusters that were read, and of which only counts are known
+    hour: dict[str, float]  # what an hour costs, by unit
+
+
+def totals(found: Iterable[Line]) -> Totals:
+    listed = list(found)
+    hour: dict[str, float] = defaultdict(float)
+    for line in listed:
+        if line.hour is not None:
+            hour[line.unit] += line.hour
+    return Totals(
+        clusters=len(listed),
+        nodes=sum(line.nodes or 0 for line in listed),
+        pods=sum(line.pods or 0 for line in listed),
+        pending=sum(line.pending or 0 for line in listed),
+        unknown=sum(line.taken_at is not None and not line.known for line in listed),
+        hour=dict(sorted(hour.items())),
+    )
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A reason why pods are pending: how many, in how many clusters."""
+
+    text: str
+    pods: int
+    clusters: int
+
+
+def reasons(found: Iterable[Line]) -> list[Reason]:
+    """Why pods are pending under the default policy, the most frequent first; a pod counts under each reason."""
+    pods, clusters = Counter[str](), Counter[str]()
+    for line in found:
+        for text, count in line.reasons:
+            pods[text] += count
+            clusters[text] += 1
+    return [Reason(text, count, clusters[text]) for text, count in pods.most_common()]
+
+
+def releases(found: Iterable[Line]) -> list[tuple[str, int]]:
+    """The minor releases, the newest first, and how many clusters run each."""
+    counted = Counter(line.release for line in found)
+    return sorted(counted.items(), key=lambda one: _in_order(one[0]), reverse=True)
+
+
+def _in_order(release: str) -> list[int]:
+    """What releases are sorted by; one that is not known comes first."""
+    return [int(part) if part.isdecimal() else -1 for part in release.split(".")]
+
+
+def unknown() -> list[Cluster]:
+    """The clusters whose newest snapshot has no standing, those that were read first of all."""
+    clusters = Cluster.objects.annotate(newest=Subquery(_newest().values("pk")[:1]))
+    known = Standing.objects.filter(snapshot=OuterRef("newest"))
+    return list(clusters.exclude(newest=None).exclude(Exists(known)).order_by("refreshed_at"))
+
+
+def _newest_snapshots() -> QuerySet[Snapshot]:
+    later = Snapshot.objects.filter(cluster=OuterRef("cluster"), complete=True, taken_at__gt=OuterRef("taken_at"))
+    return Snapshot.objects.filter(complete=True).exclude(Exists(later))
+
+
+def pods_everywhere(words: str) -> QuerySet[PodRow]:
+    """The pods of all clusters as read last whose name holds ``words``, "part" or "namespace/part"."""
+    namespace, _, name = words.rpartition("/")
+    rows = PodRow.objects.filter(snapshot__in=_newest_snapshots(), name__icontains=name)
+    rows = rows.filter(namespace__startswith=namespace) if namespace else rows
+    return (
+        rows.select_related("snapshot__cluster").defer(*_LARGE).order_by("snapshot__cluster__name", "namespace", "name")
+    )
+
+
+def nodes_everywhere(words: str) -> QuerySet[NodeRow]:
+    """The nodes of all clusters as read last whose name or instance type holds ``words``."""
+    rows = NodeRow.objects.filter(snapshot__in=_newest_snapshots())
+    rows = rows.filter(Q(name__icontains=words) | Q(instance_type__iexact=words))
+    return rows.select_related("snapshot__cluster").defer(*_LARGE, "labels").order_by("snapshot__cluster__name", "name")
+
+
+_LARGE = ("snapshot__content", "snapshot__resource_versions", "snapshot__problems")
+
+
+def trial_list() -> QuerySet[FleetTrial]:
+    """What was tried on many clusters, newest first."""
+    return FleetTrial.objects.select_related("job", "created_by", "base__policy", "changed__policy").defer(
+        "base__document", "changed__document"
+    )
+
+
+def trial_get(trial_id: UUID | str) -> FleetTrial:
+    found = trial_list().filter(pk=trial_id).first()
+    if found is None:
+        raise Http404("There is no such trial.")
+    return found
+
+
+def chosen(names: Iterable[str]) -> list[Cluster]:
+    """The clusters of these ``names`` that have been read, all where there are none, by name."""
+    wanted = set(names)
+    read = Cluster.objects.filter(Exists(Snapshot.objects.filter(cluster=OuterRef("pk"), complete=True)))
+    return list(read.filter(name__in=wanted) if wanted else read)

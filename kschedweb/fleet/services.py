@@ -1,0 +1,107 @@
+"""Tries one policy on many clusters, one after the other, by a job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from kschedweb.accounts import audit
+from kschedweb.clusters.selectors import snapshot_current
+from kschedweb.fleet import selectors
+from kschedweb.fleet.models import FleetTrial
+from kschedweb.jobs.inquiries import refuse_more
+from kschedweb.jobs.services import job_start
+from kschedweb.playground.trying import words
+from kschedweb.playground.trying.changes import Content
+from kschedweb.playground.trying.selectors import answer_of
+from kschedweb.playground.trying.services import TryRequest, change_worked_out
+from kschedweb.web.errors import ApplicationError, NotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kschedweb.accounts.models import User
+    from kschedweb.clusters.models import Cluster
+    from kschedweb.jobs.inquiries import Step
+    from kschedweb.policies.models import Revision
+
+MOST_CLUSTERS = 1_000
+
+
+@dataclass(frozen=True)
+class FleetQuestion:
+    """``changed`` in place of ``base`` on the clusters called ``clusters``, on all that have been read without any."""
+
+    base: Revision
+    changed: Revision
+    clusters: Sequence[str] = ()
+
+
+@transaction.atomic
+def trial_start(*, user: User | None, asked: FleetQuestion) -> FleetTrial:
+    """Start a job that tries a policy on many clusters. Raises ApplicationError at "instead" or "clusters"."""
+    if (asked.base.document, asked.base.process) == (asked.changed.document, asked.changed.process):
+        raise ApplicationError.at("instead", "Both policies are the same: choose another one.")
+    found = selectors.chosen(asked.clusters)
+    if missing := sorted({*asked.clusters} - {one.name for one in found}):
+        raise ApplicationError.at("clusters", f"There is no cluster {', '.join(missing)}, or it was never read.")
+    if not found:
+        raise ApplicationError.at("clusters", "No cluster has been read yet: connect or import one.")
+    if len(found) > MOST_CLUSTERS:
+        raise ApplicationError.at("clusters", f"Choose at most {MOST_CLUSTERS:,} clusters.")
+    refuse_more(FleetTrial, user, "trials on many clusters")
+    made = FleetTrial.objects.create(
+        base=asked.base,
+        policy=words.label(asked.base),
+        changed=asked.changed,
+        instead=words.label(asked.changed),
+        clusters=[one.name for one in found],
+        created_by=user,
+    )
+    title = f"{made.instead} in place of {made.policy} on {len(found):,} clusters"
+    made.job = job_start("fleet.trial", title=title[:200], params={"trial": str(made.pk)}, user=user)
+    made.save(update_fields=["job"])
+    audit.record(user, "fleet.tried", made, title[:200])
+    return made
+
+
+def trial_answer(*, trial: FleetTrial, step: Step) -> dict[str, Any]:
+    """Try the policy on the clusters that have no answer yet, each stored when it is known."""
+    base, changed = trial.base, trial.changed
+    if base is None or changed is None:
+        raise NotFound("A policy was deleted before there was an answer.")
+    clusters = {one.name: one for one in selectors.chosen(trial.clusters)}
+    for place in range(len(trial.answers), len(trial.clusters)):
+        name = trial.clusters[place]
+        step(f"Trying {name}", place, len(trial.clusters))
+        trial.answers.append({"cluster": name, **_answer(trial, clusters.get(name), base, changed, step)})
+        trial.save(update_fields=["answers"])
+    trial.ended_at = timezone.now()
+    trial.save(update_fields=["ended_at"])
+    return {"trial": str(trial.pk), "clusters": len(trial.answers)}
+
+
+def _answer(
+    trial: FleetTrial, cluster: Cluster | None, base: Revision, changed: Revision, step: Step
+) -> dict[str, Any]:
+    snapshot = snapshot_current(cluster) if cluster is not None else None
+    if snapshot is None:
+        return {"error": "The cluster was deleted."}
+    asked = TryRequest(base, Content.of(changed), snapshot)
+    try:
+        tried = change_worked_out(user=trial.created_by, asked=asked, step=lambda text, done, total: step(text, 0, 0))
+    except ApplicationError as error:
+        return {"error": error.detail}
+    answer = answer_of(tried) or {}
+    pending, anew = answer["pending"] or answer["anew"], answer["anew"]
+    return {
+        "tried": str(tried.pk),
+        "sentence": tried.sentence,
+        "pending": pending["placed"],
+        "moved": anew["moved"],
+        "pods": anew["pods"],
+        "nodes": answer["nodes"],
+    }

@@ -1,0 +1,139 @@
+"""The pages over many clusters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.db import transaction
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext
+from django.views.decorators.http import require_http_methods, require_safe
+
+from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.roles import Action, may, may_change
+from kschedweb.fleet import selectors, services, standings, tasks
+from kschedweb.fleet.filters import ORDERINGS, FleetFilter
+from kschedweb.fleet.forms import TrialForm
+from kschedweb.fleet.searches import FEWEST_LETTERS, node_hit, pod_hit
+from kschedweb.jobs.models import ENDED
+from kschedweb.web.errors import ApplicationError
+from kschedweb.web.exports import FORMATS, export
+from kschedweb.web.news import announced, numbered_page
+from kschedweb.web.pages import add_errors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from django.http import HttpResponse
+    from django.http.response import HttpResponseBase
+
+    from kschedweb.accounts.typing import PageRequest
+    from kschedweb.fleet.selectors import Line
+
+PAGE_SIZE = 50
+REASONS = 8  # that are shown
+HEAD = ("cluster", "release", "nodes", "pods", "pending", "reason", "cpu_requested_percent", "cpu_used_percent",
+        "skew_points", "cost_an_hour", "unit", "taken_at")  # fmt: skip
+
+
+@require_safe
+@requires(Action.VIEW)
+def fleet(request: PageRequest) -> HttpResponseBase:
+    """Every cluster in a line: what waits and why, how full and how even it is, what it costs."""
+    standings.looked_at()
+    found = FleetFilter(request.GET, queryset=selectors.fleet_list())
+    ordering = request.GET.get("ordering", selectors.ORDER)
+    ordering = ordering if ordering in ORDERINGS else selectors.ORDER
+    lines = selectors.lines(found.qs, reason=request.GET.get("reason", ""), ordering=ordering)
+    if (form := request.GET.get("format")) in FORMATS:
+        return export(form, "fleet", HEAD, _cells(lines))
+    totals = selectors.totals(lines)
+    if totals.unknown:
+        transaction.on_commit(lambda: tasks.catch_up.delay(asked=True))
+    context = {
+        "filter": found,
+        "reason": request.GET.get("reason", ""),
+        "totals": totals,
+        "reasons": selectors.reasons(lines)[:REASONS],
+        "releases": selectors.releases(lines),
+        "page": Paginator(lines, PAGE_SIZE).get_page(request.GET.get("page")),
+    }
+    return render(request, "fleet/fleet.html", context)
+
+
+def _cells(lines: Iterable[Line]) -> Iterator[tuple[Any, ...]]:
+    for line in lines:
+        reason = line.reasons[0][0] if line.reasons else ""
+        yield (
+            line.name, line.release, line.nodes, line.pods, line.pending, reason, line.requested, line.used,
+            line.skew, line.hour, line.unit, line.taken_at,
+        )  # fmt: skip
+
+
+@require_safe
+@requires(Action.VIEW)
+def search(request: PageRequest) -> HttpResponse:
+    """Pods and nodes of all clusters by their names."""
+    words = " ".join(request.GET.get("q", "").replace("\0", "").split())[:100]
+    kind = "nodes" if request.GET.get("kind") == "nodes" else "pods"
+    context: dict[str, Any] = {"words": words, "kind": kind, "fewest": FEWEST_LETTERS}
+    if len(words) >= FEWEST_LETTERS:
+        rows: Any = selectors.nodes_everywhere(words) if kind == "nodes" else selectors.pods_everywhere(words)
+        page = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
+        context |= {"page": page, "hits": list(map(node_hit if kind == "nodes" else pod_hit, page))}
+    return render(request, "fleet/search.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.VIEW)
+@announced
+def trials(request: PageRequest) -> HttpResponse:
+    """The question to many clusters, and what was asked before."""
+    names = [one.name for one in selectors.chosen(())]
+    asked: dict[str, Any] = {name: request.GET[name] for name in ("policy", "instead") if name in request.GET}
+    asked |= {"clusters": chosen} if (chosen := request.GET.getlist("clusters")) else {}
+    form = TrialForm(names, request.POST or None, asked)
+    if request.method == "POST":
+        if not may(request.user.role, Action.EDIT):
+            raise PermissionDenied(gettext("An editor may try a policy on many clusters."))
+        if form.is_valid():
+            try:
+                return redirect("fleet-trial", services.trial_start(user=request.user, asked=form.question).pk)
+            except ApplicationError as error:
+                add_errors(form, error)
+    context = {"form": form, "names": names, "page": numbered_page(request, selectors.trial_list())}
+    return render(request, "fleet/trials.html", context, status=400 if form.errors else 200)
+
+
+@require_safe
+@requires(Action.VIEW)
+def trial(request: PageRequest, trial_id: UUID) -> HttpResponseBase:
+    """What a policy does to each cluster, as far as that is known; while the job works the page asks again."""
+    found = selectors.trial_get(trial_id)
+    ended = found.ended_at is not None or found.job is None or found.job.state in ENDED
+    context = {
+        "trial": found,
+        "ended": ended,
+        "job": found.job,
+        "may_cancel": found.job is not None and may_change(request.user, found.job),
+        "address": reverse("fleet-trial", args=[found.pk]),
+        "better": sum(_gained(one) > 0 for one in found.answers),
+        "worse": sum(_gained(one) < 0 for one in found.answers),
+        "failed": sum("error" in one for one in found.answers),
+    }
+    if request.htmx:
+        response = render(request, "parts/waits.html", context)
+        if ended:
+            response["HX-Refresh"] = "true"
+        return response
+    return render(request, "fleet/trial.html", context)
+
+
+def _gained(answer: dict[str, Any]) -> int:
+    """How many more pods get a node under the tried policy."""
+    placed = answer.get("pending", {"current": 0, "changed": 0})
+    return int(placed["changed"]) - int(placed["current"])

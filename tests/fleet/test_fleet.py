@@ -1,0 +1,264 @@
+"""The fleet: how clusters stand, what is found in all of them, one policy on many, readings on a schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from kschedweb.accounts.models import User
+from kschedweb.clusters.models import Cluster, Snapshot, Source
+from kschedweb.clusters.refreshing import AT_ONCE, due, refresh_due
+from kschedweb.clusters.services import snapshot_store
+from kschedweb.fleet import selectors, services, standings
+from kschedweb.fleet.models import FleetTrial, Standing
+from kschedweb.jobs.models import Job
+from kschedweb.playground.trying.models import TriedChange
+from kschedweb.playground.trying.selectors import answer_of
+from kschedweb.policies.models import Revision
+from kschedweb.web.errors import ApplicationError
+from tests.decisions.conftest import demo, no_cluster, policy, revision, stored_demo
+from tests.engine.builders import node, pod
+from tests.engine.studies.gates import PACKED
+
+__all__ = ["demo", "no_cluster", "policy", "revision", "stored_demo"]
+pytestmark = pytest.mark.django_db
+PENDING = "Insufficient cpu"
+
+
+def cluster(name: str, nodes: int = 2, waiting: int = 0, version: str = "v1.36.1") -> Cluster:
+    """One with nodes of 4 CPU, a small pod, and pods that fit nowhere."""
+    made = Cluster.objects.create(name=name, source=Source.IMPORT, server_version=version, refreshed_at=timezone.now())
+    objects = [node(f"{name}-{number}") for number in range(nodes)]
+    objects += [pod(f"large-{number}", requests={"cpu": "64"}) for number in range(waiting)]
+    objects.append(pod("small", requests={"cpu": "1"}, on=f"{name}-0"))
+    snapshot_store(cluster=made, objects=objects, problems=[])
+    return made
+
+
+@pytest.fixture
+def clusters(no_cluster: None) -> list[Cluster]:
+    return [cluster("alpha", 3, 2), cluster("beta", 2, 1, "v1.37.0"), cluster("gamma", 1, 0, "")]
+
+
+def lines(**asked: Any) -> list[selectors.Line]:
+    return selectors.lines(selectors.fleet_list(), **asked)
+
+
+def test_each_cluster_stands_as_its_own_pages_say(clusters: list[Cluster]) -> None:
+    assert [line.known for line in lines()] == [False] * 3
+    assert standings.catch_up(60, asked=True) == 3
+    found = {line.name: line for line in lines()}
+    alpha = found["alpha"]
+    assert (alpha.nodes, alpha.pods, alpha.pending, alpha.reasons) == (3, 3, 2, [(PENDING, 2)])
+    assert alpha.requested == pytest.approx(100 / 12)
+    assert (alpha.used, alpha.skew, alpha.hour) == (None, None, None)
+    assert found["gamma"].pending == 0
+
+
+def test_the_demo_stands_as_its_overview_says(client_as: Callable[[str], Any], demo: Snapshot) -> None:
+    standings.catch_up(60, asked=True)
+    (line,) = lines()
+    shown = client_as("viewer").get("/?cluster=demo").context
+    assert (line.nodes, line.pending) == (shown["counts"]["nodes"], shown["counts"]["waiting"])
+    assert dict(line.reasons) == dict(shown["reasons"][:8])
+
+
+def test_nothing_is_worked_out_while_nobody_looks(clusters: list[Cluster]) -> None:
+    assert standings.catch_up(60) == 0
+    standings.looked_at()
+    assert standings.catch_up(60) == 3
+    assert standings.catch_up(60) == 0
+
+
+def test_a_cluster_that_cannot_be_read_is_told_by_its_counts_and_stops_nobody(
+    clusters: list[Cluster], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = standings.worked_out
+
+    def broken(snapshot: Snapshot) -> Standing:
+        if snapshot.cluster.name == "alpha":
+            raise ValueError("damaged")
+        return whole(snapshot)
+
+    monkeypatch.setattr(standings, "worked_out", broken)
+    assert standings.catch_up(60, asked=True) == 3
+    alpha = next(line for line in lines() if line.name == "alpha")
+    assert (alpha.nodes, alpha.reasons) == (3, [])
+    assert standings.catch_up(60, asked=True) == 0
+
+
+def test_sums_reasons_releases_and_orders(clusters: list[Cluster]) -> None:
+    standings.catch_up(60, asked=True)
+    found = lines()
+    assert [line.name for line in found] == ["alpha", "beta", "gamma"]
+    assert [line.name for line in lines(ordering="nodes")] == ["gamma", "beta", "alpha"]
+    assert [line.name for line in lines(reason=PENDING)] == ["alpha", "beta"]
+    assert [line.name for line in lines(ordering="-release")] == ["beta", "alpha", "gamma"]
+    totals = selectors.totals(found)
+    assert (totals.clusters, totals.nodes, totals.pods, totals.pending, totals.unknown) == (3, 6, 6, 3, 0)
+    assert selectors.reasons(found) == [selectors.Reason(PENDING, 3, 2)]
+    assert selectors.releases(found) == [("1.37", 1), ("1.36", 1), ("unknown", 1)]
+
+
+def test_pods_and_nodes_are_found_in_every_cluster_as_read_last(clusters: list[Cluster]) -> None:
+    snapshot_store(cluster=clusters[2], objects=[node("gamma-9")], problems=[])
+    found = [(row.snapshot.cluster.name, row.name) for row in selectors.pods_everywhere("default/large")]
+    assert found == [("alpha", "large-0"), ("alpha", "large-1"), ("beta", "large-0")]
+    assert [row.name for row in selectors.nodes_everywhere("gamma")] == ["gamma-9"]
+
+
+@pytest.fixture
+def packing(policy: Callable[..., Revision]) -> Revision:
+    return policy("packing", PACKED)
+
+
+def test_a_policy_is_tried_on_many_clusters_as_on_each_alone(
+    clusters: list[Cluster], revision: Revision, packing: Revision, editor: User
+) -> None:
+    asked = services.FleetQuestion(revision, packing, ["beta", "alpha"])
+    made = services.trial_start(user=editor, asked=asked)
+    assert (made.clusters, made.state) == (["alpha", "beta"], "queued")
+    services.trial_answer(trial=made, step=lambda *_: None)
+    found = FleetTrial.objects.get(pk=made.pk)
+    assert [one["cluster"] for one in found.answers] == ["alpha", "beta"]
+    for one, nodes in zip(found.answers, (3, 2), strict=True):
+        tried = TriedChange.objects.get(pk=one["tried"])
+        answer = answer_of(tried)
+        assert answer is not None
+        assert (one["moved"], one["nodes"]) == (answer["anew"]["moved"], answer["nodes"])
+        assert tried.snapshot is not None
+        assert tried.snapshot.counts["Node"] == nodes
+    assert found.ended_at is not None
+
+
+def test_what_was_answered_before_a_worker_died_is_not_tried_again(
+    clusters: list[Cluster], revision: Revision, packing: Revision, editor: User
+) -> None:
+    made = services.trial_start(user=editor, asked=services.FleetQuestion(revision, packing))
+
+    def dies(text: str, done: int, total: int) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        services.trial_answer(trial=made, step=dies)
+    again = FleetTrial.objects.get(pk=made.pk)
+    first = [one["tried"] for one in again.answers]
+    assert len(first) == 2
+    services.trial_answer(trial=again, step=lambda *_: None)
+    assert [one["tried"] for one in again.answers][:2] == first
+    assert len(again.answers) == 3
+
+
+def test_a_cluster_that_was_deleted_meanwhile_is_told(
+    clusters: list[Cluster], revision: Revision, packing: Revision, editor: User
+) -> None:
+    made = services.trial_start(user=editor, asked=services.FleetQuestion(revision, packing))
+    clusters[1].delete()
+    services.trial_answer(trial=made, step=lambda *_: None)
+    assert made.answers[1] == {"cluster": "beta", "error": "The cluster was deleted."}
+    assert "tried" in made.answers[2]
+
+
+@pytest.mark.parametrize(
+    ("names", "same", "path"), [([], True, "instead"), (["nowhere"], False, "clusters")], ids=["same", "unknown"]
+)
+def test_what_cannot_be_tried_is_refused_at_its_field(
+    clusters: list[Cluster],
+    revision: Revision,
+    packing: Revision,
+    editor: User,
+    names: list[str],
+    same: bool,
+    path: str,
+) -> None:
+    asked = services.FleetQuestion(revision, revision if same else packing, names)
+    with pytest.raises(ApplicationError) as refused:
+        services.trial_start(user=None, asked=asked)
+    assert [one["path"] for one in refused.value.errors] == [path]
+    assert not FleetTrial.objects.exists()
+
+
+def test_pages_tell_the_same_and_find_by_reason(
+    client_as: Callable[[str], Any], clusters: list[Cluster], revision: Revision, packing: Revision
+) -> None:
+    client = client_as("editor")
+    answer = client.get("/fleet/")
+    assert [line.name for line in answer.context["page"]] == ["alpha", "beta", "gamma"]
+    assert [line.name for line in client.get("/fleet/", {"release": "1.37"}).context["page"]] == ["beta"]
+    found = client.get("/fleet/search/", {"q": "large"})
+    assert [hit.note for hit in found.context["hits"]] == ["alpha", "alpha", "beta"]
+    same = {"policy": "default@1", "instead": "default@1"}
+    refused = client.post("/fleet/trials/", same)
+    assert refused.status_code == 400
+    assert refused.context["form"].errors["instead"]
+    sent = client.post("/fleet/trials/", {**same, "instead": "packing@1", "clusters": ["beta"]})
+    page = client.get(sent["Location"])
+    assert page.context["trial"].clusters == ["beta"]
+    assert client.get("/fleet/?format=csv").getvalue().decode().splitlines()[1].startswith("alpha,1.36,3,3,2,")
+    assert client_as("viewer").post("/fleet/trials/", same).status_code == 403
+
+
+def test_rest_tells_what_pages_tell(
+    api_as: Callable[[str], Any], clusters: list[Cluster], revision: Revision, packing: Revision
+) -> None:
+    standings.catch_up(60, asked=True)
+    api = api_as("editor")
+    answer = api.get("/api/v1/fleet/").data
+    assert answer["totals"]["pending"] == 3
+    assert [one["cluster"] for one in answer["clusters"]] == ["alpha", "beta", "gamma"]
+    assert api.get("/api/v1/fleet/?ordering=colour").status_code == 400
+    assert api.get("/api/v1/fleet/search/?q=large").data["total"] == 3
+    assert api.get("/api/v1/fleet/search/").status_code == 400
+    made = api.post("/api/v1/fleet/trials/", {"policy": "default", "instead": "packing@1"})
+    assert made.status_code == 202
+    assert api.get(made["Location"]).data["clusters"] == ["alpha", "beta", "gamma"]
+    assert api.post("/api/v1/fleet/trials/", {"policy": "default", "instead": "none@1"}).status_code in (400, 404)
+
+
+def connected(name: str, minutes: int, **fields: Any) -> Cluster:
+    return Cluster.objects.create(name=name, source=Source.TOKEN, refresh_minutes=minutes, **fields)
+
+
+def test_each_cluster_is_due_once_in_its_minutes_at_a_moment_of_its_own() -> None:
+    now = timezone.now()
+    for minutes in (1, 7, 60):
+        moments = set()
+        for number in range(20):
+            one = connected(f"c-{minutes}-{number}", minutes, refreshed_at=now)
+            seconds = [second for second in range(minutes * 60 + 1) if due(one, now + timedelta(seconds=second))]
+            assert seconds[-1] == minutes * 60
+            assert seconds == list(range(seconds[0], minutes * 60 + 1))
+            moments.add(seconds[0])
+        assert len(moments) > 10
+    assert not due(connected("by-hand", 0), now)
+
+
+def test_few_clusters_are_read_at_once_the_longest_waiting_first() -> None:
+    now = timezone.now()
+    for number in range(10):
+        asked = now - timedelta(hours=2, seconds=number) if number else None
+        connected(f"c-{number}", 5, refresh_asked_at=asked)
+    refresh_due(now=now)
+    read = set(Job.objects.filter(kind="clusters.refresh").values_list("title", flat=True))
+    assert read == {"Read cluster c-0", "Read cluster c-9", "Read cluster c-8", "Read cluster c-7"}
+    assert len(read) == AT_ONCE
+    assert refresh_due(now=now) == []
+
+
+def test_a_schedule_is_set_on_the_page_and_over_rest(
+    client_as: Callable[[str], Any], api_as: Callable[[str], Any]
+) -> None:
+    connected("eu", 0)
+    wrong = client_as("editor").post("/clusters/eu/schedule/", {"refresh_minutes": "-5"})
+    assert wrong.status_code == 400
+    assert wrong.context["schedule"].errors["refresh_minutes"]
+    client_as("editor").post("/clusters/eu/schedule/", {"refresh_minutes": "15"})
+    assert Cluster.objects.get(name="eu").refresh_minutes == 15
+    assert api_as("editor").patch("/api/v1/clusters/eu/", {"refresh_minutes": 30}).data["refresh_minutes"] == 30
+    assert api_as("viewer").patch("/api/v1/clusters/eu/", {"refresh_minutes": 30}).status_code == 403
+    assert api_as("editor").patch("/api/v1/clusters/eu/", {"refresh_minutes": 5000}).status_code == 400
