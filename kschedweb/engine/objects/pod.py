@@ -132,13 +132,17 @@ class Pod:
     @cached_property
     def scheduled(self) -> float:
         """When the pod got its node, or started, or else was created, in seconds of the epoch; NaN: nothing says."""
-        times = (mapping(self.raw, "status").get("startTime"), mapping(self.raw, "metadata").get("creationTimestamp"))
-        known = (self.since("PodScheduled"), *map(_time, times))
-        return next((time for time in known if time is not None), math.nan)
+        time = self.since("PodScheduled")
+        if time is None:
+            time = _time(mapping(self.raw, "status").get("startTime"))
+        if time is None:
+            time = _time(mapping(self.raw, "metadata").get("creationTimestamp"))
+        return math.nan if time is None else time
 
     def since(self, condition: str) -> float | None:
         """Since when a condition of the pod is true, in seconds of the epoch; ``None``: it is not, or nobody knows."""
-        conditions = objects(mapping(self.raw, "status"), "conditions")
+        if not (conditions := objects(mapping(self.raw, "status"), "conditions")):
+            return None
         true = [item for item in conditions if item.get("type") == condition and item.get("status") == "True"]
         return next((time for item in true if (time := _time(item.get("lastTransitionTime"))) is not None), None)
 

@@ -301,8 +301,9 @@ class Snapshot:
 
     def scheduled_at(self, pod: Pod) -> float:
         """When a bound pod got its node, in seconds of the epoch; NaN if unknown."""
-        placed = self.pod_state.placed.get(pod.key)
-        return pod.scheduled if placed is None else placed
+        placed = self.pod_state.placed
+        found = placed.get(pod.key) if placed else None
+        return pod.scheduled if found is None else found
 
     # Computed values.
 

@@ -58,6 +58,27 @@ class Threshold(NamedTuple):
     aggregated: bool
 
 
+class Kind:
+    """Pods that are expected to use the same: whether they are of class koord-prod, and what one adds without a
+    measurement of its own, where the node's figures show it and where they hide it.
+    """
+
+    def __init__(self, expected: list[int], prod: bool) -> None:
+        self.expected, self.prod = expected, prod
+        self.shown = self.counted([0] * len(expected))
+        self.hidden = self.counted([max(amount, 0) for amount in expected])
+
+    def counted(self, to_node: list[int]) -> Counted | None:
+        """A koord-prod pod without a measurement, or measured under another class, counts with all that is expected."""
+        nothing = [0] * len(to_node)
+        return _counted(to_node, nothing, self.expected if self.prod else nothing, self.expected)
+
+
+def _counted(*parts: list[int]) -> Counted | None:
+    together = [amount for part in parts for amount in part]
+    return Counted(together) if any(together) else None
+
+
 class LoadAwareScheduling:
     name = "LoadAwareScheduling"
 
@@ -84,7 +105,7 @@ class LoadAwareScheduling:
         self.after_scheduled: int | None = args.get("estimatedSecondsAfterPodScheduled")
         self.after_initialized: int | None = args.get("estimatedSecondsAfterInitialized")
         self.customized: bool = args.get("allowCustomizeEstimation") or False
-        self._kinds: dict[Hashable, tuple[list[int], bool]] = {}
+        self._kinds: dict[Hashable, Kind] = {}
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         cycle.state[self.name] = self.expected(cycle.pod)
@@ -265,35 +286,34 @@ class LoadAwareScheduling:
         size = len(self.resources)
 
         def estimate(pod: Pod, node: int, time: float) -> Counted | None:
-            parts = self._of_bound(pod, watermarks.pods, self._shown(pod, node, time, watermarks))
-            return Counted(parts) if any(parts) else None
+            return self._of_bound(pod, watermarks.pods, self._shown(pod, node, time, watermarks))
 
         return snapshot.recent(self, PARTS * size, estimate).astype(np.int64)
 
-    def _of_bound(self, pod: Pod, uses: Mapping[str, PodUse] | None, shown: bool) -> list[int]:
+    def _of_bound(self, pod: Pod, uses: Mapping[str, PodUse] | None, shown: bool) -> Counted | None:
         """What a bound pod adds: the parts in order, each with all resources.
 
         If the source has no figures of single pods (``uses`` is ``None``), the node's figures are assumed to show the
         pod once they can.
         """
-        expected, prod = self._kind(pod)
+        kind = self._kind(pod)
         use = None if uses is None else uses.get(pod.key)
-        told = None if use is None or (use.cpu is None and use.memory is None) else self._told(use)
-        nothing = [0] * len(expected)
-        to_node = nothing
-        if not shown or (told is None and uses is not None):
-            to_node = [max(amount - seen, 0) for amount, seen in zip(expected, told or nothing, strict=True)]
-        if prod and told is not None and use is not None and use.priority_class == PROD:
-            return [*to_node, *told, *to_node, *expected]
-        # A koord-prod pod without a measurement, or measured under another class, counts with its whole expected use.
-        return [*to_node, *nothing, *(expected if prod else nothing), *expected]
+        if use is None or (use.cpu is None and use.memory is None):
+            return kind.shown if shown and uses is None else kind.hidden
+        told, expected = self._told(use), kind.expected
+        to_node = [0] * len(expected)
+        if not shown:
+            to_node = [max(amount - seen, 0) for amount, seen in zip(expected, told, strict=True)]
+        if kind.prod and use.priority_class == PROD:
+            return _counted(to_node, told, to_node, expected)
+        return kind.counted(to_node)
 
-    def _kind(self, pod: Pod) -> tuple[list[int], bool]:
-        """What the pod is expected to use, and whether it is of class koord-prod: equal for pods of one template."""
+    def _kind(self, pod: Pod) -> Kind:
+        """What pods of one template have in common."""
         qos = mapping(pod.raw, "status").get("qosClass")
         key = pod.template, pod.labels.get(koordinator.CLASS_LABEL), pod.labels.get(koordinator.QOS_LABEL), qos
         if self.customized or key not in self._kinds:
-            self._kinds[key] = self.expected(pod).tolist(), koordinator.priority_class(pod) == PROD
+            self._kinds[key] = Kind(self.expected(pod).tolist(), koordinator.priority_class(pod) == PROD)
         return self._kinds[key]
 
     def _told(self, use: PodUse) -> list[int]:

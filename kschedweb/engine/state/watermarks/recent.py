@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -59,11 +59,24 @@ class RecentPods(Follower):
         return self._sums
 
     def _recount(self) -> None:
-        self._sums: Floats = np.zeros((self._width, len(self._snapshot)))
+        snapshot, estimate = self._snapshot, self._estimate
+        now, scheduled_at = snapshot.now, snapshot.scheduled_at
+        nodes: list[int] = []
+        values: list[Sequence[float]] = []
         self._ends = []
         for pod, node in zip(self._pods.pods, self._pods.node.tolist(), strict=True):
-            if pod is not None:
-                self._count(pod, node)
+            counted = None if pod is None else estimate(pod, node, scheduled_at(pod))
+            if counted is not None and counted.until >= now:
+                nodes.append(node)
+                values.append(counted.values)
+                if counted.until < math.inf:
+                    self._ends.append((counted.until, node))
+        heapify(self._ends)
+        # One pod after the other, as ``_count`` adds them.
+        columns = np.array(values, dtype=np.float64).reshape(len(values), self._width).T
+        rows = np.array(nodes, dtype=np.int64)
+        sums = [np.bincount(rows, column, len(snapshot)) for column in columns]
+        self._sums: Floats = np.array(sums, dtype=np.float64)
 
     def _take(self, moves: list[PodDelta]) -> None:
         self._sum_up({move.node for move in moves})
