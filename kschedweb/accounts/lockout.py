@@ -16,6 +16,7 @@ from axes.handlers.database import AxesDatabaseHandler
 from axes.helpers import get_cool_off
 from axes.models import AccessAttempt
 from django.conf import settings
+from django.core.cache import cache
 from django.db.models import Sum
 from django.shortcuts import render
 from django.utils.crypto import salted_hmac
@@ -50,6 +51,20 @@ def turn(request: HttpRequest) -> Iterator[None]:
             _trying[network] -= 1
             if not _trying[network]:
                 del _trying[network]
+
+
+MAILS_AN_HOUR = {"address": 20, "mail": 3}  # that one address asks for, and that go to one address
+
+
+def count_mail(request: HttpRequest, email: str) -> None:
+    """Count a mail that a stranger asks for; raises TooManyRequests."""
+    for kind, value in (("address", client_network(request)), ("mail", email.lower())):
+        digest = salted_hmac("kschedweb.accounts.mail", str(value), algorithm="sha256").hexdigest()
+        key = f"password_mail_{kind}_{digest}"
+        sent = cache.get(key, 0)
+        if sent >= MAILS_AN_HOUR[kind]:
+            raise TooManyRequests("Too many mails were asked for. Try again in an hour.", retry_after=3600)
+        cache.set(key, sent + 1, timeout=3600)
 
 
 class Handler(AxesDatabaseHandler):
