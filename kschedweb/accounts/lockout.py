@@ -87,7 +87,8 @@ class Handler(AxesDatabaseHandler):
 
     def user_logged_in(self, sender: Any, request: Any, user: User, **kwargs: Any) -> None:
         super().user_logged_in(sender, request, user, **kwargs)
-        audit.record(user, "login.succeeded", user, user.get_username())
+        provider = getattr(request, "signed_in_by", "")  # by a password otherwise
+        audit.record(user, "login.succeeded", user, user.get_username(), **({"provider": provider} if provider else {}))
 
     def user_logged_out(self, sender: Any, request: Any, user: User | None, **kwargs: Any) -> None:
         super().user_logged_out(sender, request, user, **kwargs)

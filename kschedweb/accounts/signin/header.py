@@ -79,6 +79,7 @@ def _apply(request: HttpRequest, header: Header) -> None:
     if known:
         request.user = person
         return
+    request.signed_in_by = HEADER  # type: ignore[attr-defined]
     login(request, person, backend="django.contrib.auth.backends.ModelBackend")
     request.session[BY_HEADER] = name
 

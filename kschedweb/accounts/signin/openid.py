@@ -68,6 +68,7 @@ class IdentityAdapter(OpenIDConnectOAuth2Adapter):
             refresh_token=str(response.get("refresh_token", "")),
         )
         request.identity = identity  # type: ignore[attr-defined]
+        request.signed_in_by = identity.provider.id  # type: ignore[attr-defined]
         # allauth keeps what it is given here in the database: no more than it needs.
         return self.get_provider().sociallogin_from_response(request, {"id_token": {"sub": claims["sub"]}})
 
