@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.apps import AppConfig
 
-from kschedweb.web import actions, navigation
+from kschedweb.web import actions, doctor, navigation
 from kschedweb.web.actions import PaletteAction
 from kschedweb.web.navigation import Entry, Group
 from kschedweb.web.retention import RetentionRule, register
@@ -17,12 +17,14 @@ class AccountsConfig(AppConfig):
         from allauth.socialaccount.providers import registry
 
         from kschedweb.accounts import addresses, sessions  # noqa: F401  their receivers
+        from kschedweb.accounts.examining import sign_in_examine
         from kschedweb.accounts.factors import required  # noqa: F401
         from kschedweb.accounts.roles import Action
         from kschedweb.accounts.signin import following  # noqa: F401
         from kschedweb.accounts.signin.openid import IdentityProvider
 
         registry.register(IdentityProvider)
+        doctor.register("sign-in", sign_in_examine)
 
         actions.register(
             PaletteAction(_("Create a token"), "key-round", "tokens", "api rest key"),

@@ -32,7 +32,9 @@ class User(AbstractUser):
     density = models.CharField(max_length=16, blank=True, default="", db_default="", choices=Density.choices)
     # Who decides about the role: an identity provider by its id, "header" (a proxy), or "" (admins of this site).
     provider = models.CharField(max_length=64, blank=True, default="", db_default="")
-    provider_groups = models.JSONField(null=True, blank=True, default=None)  # a list of the names that the provider gave last
+    provider_groups = models.JSONField(
+        null=True, blank=True, default=None
+    )  # a list of the names that the provider gave last
 
     class Meta:
         ordering = ("username", "id")

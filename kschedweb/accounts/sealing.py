@@ -1,7 +1,7 @@
 """Encryption of what sign-in has to keep: tokens of identity providers, keys of authenticator apps.
 
-The keys are derived from the operator's, KSCHEDWEB_ENCRYPTION_KEYS (the first encrypts, all decrypt); where none is set,
-from KSCHEDWEB_SECRET_KEY.
+The keys are derived from the operator's, KSCHEDWEB_ENCRYPTION_KEYS (the first encrypts, all decrypt); where none is
+set, from KSCHEDWEB_SECRET_KEY.
 """
 
 from __future__ import annotations

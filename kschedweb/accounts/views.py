@@ -30,8 +30,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb.accounts import selectors, services
 from kschedweb.accounts.filters import AuditFilter, UserFilter
-from kschedweb.accounts.forms import DisplayForm, LoginForm, PasswordForm, PersonForm, RoleForm, TokenForm
 from kschedweb.accounts.forgotten import MailForm, RenewForm
+from kschedweb.accounts.forms import DisplayForm, LoginForm, PasswordForm, PersonForm, RoleForm, TokenForm
 from kschedweb.accounts.lockout import count_mail
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
 PAGE_SIZE = 50
 CSV_ROWS = 100_000
 CSV_FIELDS = ("at", "actor_name", "verb", "object_type", "object_id", "object_name", "details", "address")
-
 
 
 class SiteLoginView(LoginView):
@@ -79,8 +78,6 @@ login = SiteLoginView.as_view()
 logout = SiteLogoutView.as_view()
 
 
-
-
 class PasswordForgottenView(PasswordResetView):
     """The answer is the same for every address, and as fast. Without mail the page says whom to ask."""
 
@@ -95,9 +92,7 @@ class PasswordForgottenView(PasswordResetView):
         if not site.EMAIL_URL:
             raise ApplicationError("This site sends no mail. Ask an admin for a temporary password.", status=409)
         count_mail(self.request, form.cleaned_data["email"])
-        mail_password_links.delay(
-            form.cleaned_data["email"], self.request.get_host(), https=self.request.is_secure()
-        )
+        mail_password_links.delay(form.cleaned_data["email"], self.request.get_host(), https=self.request.is_secure())
         return redirect(self.success_url)
 
 

@@ -55,7 +55,7 @@ def test_a_sign_in_makes_a_person_with_the_role_of_their_groups(issuer: Issuer) 
     back = issuer.sign_in(client, reverse("tokens"))
     assert back["Location"] == reverse("tokens")
     user = User.objects.get(username="erin")
-    assert (user.role, user.provider, user.group_names) == ("editor", "company", {"engineers"})
+    assert (user.role, user.provider, user.group_names) == ("editor", "company", frozenset({"engineers"}))
     assert not user.has_usable_password()
     assert client.get(reverse("tokens")).status_code == 200
     verbs = AuditEntry.objects.order_by("id").values_list("verb", flat=True)
@@ -68,7 +68,8 @@ def test_it_asks_with_pkce_a_nonce_and_nothing_of_the_request(issuer: Issuer) ->
     answer = client.get(reverse("provider-begin", args=["company"]), {"scope": "admin", "auth_params": "prompt=none"})
     location = answer["Location"]
     assert "code_challenge_method=S256" in location
-    assert "admin" not in location and "prompt" not in location
+    assert "admin" not in location
+    assert "prompt" not in location
     first, second = issuer.leave(client), issuer.leave(client)
     assert all(first[name] != second[name] for name in ("nonce", "state", "code_challenge"))
 
@@ -110,7 +111,8 @@ def test_whom_no_rule_lets_in_is_refused_and_written_down(issuer: Issuer) -> Non
     issuer.groups = ["visitors"]
     answer = issuer.sign_in(client := Client())
     assert (answer.status_code, reason(answer)) == (403, "groups")
-    assert not User.objects.exists() and "_auth_user_id" not in client.session
+    assert not User.objects.exists()
+    assert "_auth_user_id" not in client.session
     entry = AuditEntry.objects.get()
     assert (entry.verb, entry.details) == ("login.refused", {"provider": "company", "reason": "groups"})
 
@@ -168,14 +170,13 @@ WRONG = {
         (claiming(iat=int(time.time()) + 600), "not valid (ImmatureSignatureError)"),
     ],
 )
-def test_a_token_that_is_not_right_signs_nobody_in(
-    issuer: Issuer, change: Callable[[Issuer], None], what: str
-) -> None:
+def test_a_token_that_is_not_right_signs_nobody_in(issuer: Issuer, change: Callable[[Issuer], None], what: str) -> None:
     change(issuer)
     answer = issuer.sign_in(client := Client())
     assert (answer.status_code, reason(answer)) == (401, "token")
     assert "_auth_user_id" not in client.session
-    assert not User.objects.exists() and not ProviderSession.objects.exists()
+    assert not User.objects.exists()
+    assert not ProviderSession.objects.exists()
     entry = AuditEntry.objects.get()
     assert (entry.verb, entry.details["what"]) == ("login.refused", what)
 
@@ -287,11 +288,16 @@ def test_a_logout_leads_to_the_providers(issuer: Issuer) -> None:
     assert button["href"].startswith(f"{issuer.url}/end?client_id=kschedweb&post_logout_redirect_uri=http%3A%2F%2Ftest")
     hint = button["href"].partition("id_token_hint=")[2]
     assert jwt.decode(hint, options={"verify_signature": False})["sub"] == "s-1"
-    assert "_auth_user_id" not in client.session and not ProviderSession.objects.exists()
+    assert "_auth_user_id" not in client.session
+    assert not ProviderSession.objects.exists()
 
 
 def event(issuer: Issuer, **claims: Any) -> str:
-    right = {"events": {identity_tokens.LOGOUT_EVENT: {}}, "jti": f"j-{time.monotonic_ns()}", "exp": None}
+    right: dict[str, Any] = {
+        "events": {identity_tokens.LOGOUT_EVENT: {}},
+        "jti": f"j-{time.monotonic_ns()}",
+        "exp": None,
+    }
     return issuer.signed(**(right | claims))
 
 
@@ -329,13 +335,16 @@ def test_the_role_is_the_providers_and_admins_are_told_so(issuer: Issuer, client
     admin.post(reverse("person-role", args=["erin"]), {"role": "admin"})
     admin.post(reverse("person-password", args=["erin"]))
     user = User.objects.get(username="erin")
-    assert user.role == "editor" and not user.has_usable_password()
+    assert user.role == "editor"
+    assert not user.has_usable_password()
 
 
 def test_no_token_of_the_provider_is_readable_in_the_database(issuer: Issuer) -> None:
     issuer.sign_in(client := Client())
     row = ProviderSession.objects.get()
-    assert "eyJ" not in row.id_token and "refresh-1" not in row.refresh_token
-    assert "eyJ" not in str(dict(client.session)) and "refresh-1" not in str(dict(client.session))
+    assert "eyJ" not in row.id_token
+    assert "refresh-1" not in row.refresh_token
+    assert "eyJ" not in str(dict(client.session))
+    assert "refresh-1" not in str(dict(client.session))
     assert "groups" not in str(SocialAccount.objects.get().extra_data)
     assert not Token.objects.exists()

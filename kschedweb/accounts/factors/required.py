@@ -32,7 +32,9 @@ def missing(request: HttpRequest, user: User) -> bool:
     """Whether ``user``, who logged in with a password, has a role that needs a second factor, and showed none."""
     if user.role not in settings.SECOND_FACTOR_ROLES or not user.has_usable_password():
         return False
-    if not any(done.get("method") == "password" for done in request.session.get(AUTHENTICATION_METHODS_SESSION_KEY, ())):
+    if not any(
+        done.get("method") == "password" for done in request.session.get(AUTHENTICATION_METHODS_SESSION_KEY, ())
+    ):
         return False  # an identity provider, or the proxy, signed them in
     return bool(request.session.get(SHOWN) != user.pk)
 

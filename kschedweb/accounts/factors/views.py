@@ -28,12 +28,20 @@ class FactorsView(IndexView):  # type: ignore[misc]
         return {**super().get_context_data(**kwargs), "second_factor_missing": needed}
 
 
+class PasswordView(ReauthenticateView):  # type: ignore[misc]
+    """The password once more; it leads on to the page of this site that the person came for."""
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        onwards = self.request.POST.get("next", self.request.GET.get("next", ""))
+        return {**super().get_context_data(**kwargs), "onwards": onwards}
+
+
 class RemovePasskeyView(RemoveWebAuthnView):  # type: ignore[misc]
     success_url = reverse_lazy("mfa_index")
 
 
 authenticate = sensitive_post_parameters()(AuthenticateView.as_view())
-reauthenticate = _door(ReauthenticateView.as_view())
+reauthenticate = _door(PasswordView.as_view())
 index = _door(FactorsView.as_view())
 activate_totp = _door(ActivateTOTPView.as_view())
 deactivate_totp = _door(DeactivateTOTPView.as_view())

@@ -37,7 +37,7 @@ class Provider:
     groups_claim: str = "groups"
     username_claim: str = "preferred_username"
     link_verified_email: bool = False
-    rules: Rules = Rules()
+    rules: Rules = field(default_factory=Rules)
 
 
 @dataclass(frozen=True)

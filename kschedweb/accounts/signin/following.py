@@ -56,13 +56,15 @@ def begin(sender: object, request: HttpRequest, user: User, **kwargs: Any) -> No
         return
     if not request.session.session_key:
         request.session.save()
+    key = request.session.session_key
+    assert key is not None
     now = timezone.now()
     row = ProviderSession.objects.create(
         user=user,
         provider=identity.provider.id,
         subject=identity.outsider.subject,
         sid=identity.sid,
-        session_key=request.session.session_key,
+        session_key=key,
         id_token=seal(identity.id_token),
         refresh_token=seal(identity.refresh_token) if identity.refresh_token else "",
         asked_at=now,
@@ -183,7 +185,7 @@ def farewell(request: HttpRequest, back: str) -> str | None:
 
     ``None`` where the session did not begin at one, or that has no such address. Forgets the session's row.
     """
-    row = ProviderSession.objects.filter(pk=request.session.get(ROW)).first() if ROW in request.session else None
+    row = ProviderSession.objects.filter(pk=request.session[ROW]).first() if ROW in request.session else None
     if row is None:
         return None
     row.delete()

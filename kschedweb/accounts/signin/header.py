@@ -1,7 +1,7 @@
 """Who asks, by the header of a proxy that has signed them in.
 
-The header counts on connections from the proxy's own addresses alone; on others it is as if it were not there. A session
-that began by it needs it in every request: without it, or with another name in it, the session is over.
+The header counts on connections from the proxy's own addresses alone; on others it is as if it were not there. A
+session that began by it needs it in every request: without it, or with another name in it, the session is over.
 """
 
 from __future__ import annotations
@@ -68,8 +68,10 @@ def _apply(request: HttpRequest, header: Header) -> None:
     )
     user = request.user
     known = began_as == name and user.is_authenticated and user.provider == HEADER
-    if known and user.provider_groups == list(outsider.groups) and header.rules.role_of(outsider.groups) == user.role:
-        return
+    if user.is_authenticated and known:
+        same = user.provider_groups == list(outsider.groups)
+        if same and header.rules.role_of(outsider.groups) == user.role:
+            return
     try:
         person = person_accept(outsider=outsider, rules=header.rules)
     except Refused:

@@ -138,7 +138,7 @@ def verified(provider: Provider, token: object, *, required: tuple[str, ...] = (
 
 
 def identity_verified(provider: Provider, token: object, *, nonce: str | None) -> dict[str, Any]:
-    """The claims of an identity token. ``nonce`` is what the sign-in asked with; ``None``: a refresh, which has none."""
+    """The claims of an identity token. ``nonce`` is what the sign-in asked with; ``None``: after a refresh."""
     claims = verified(provider, token)
     given = claims.get("nonce")
     if nonce is not None and not (isinstance(given, str) and secrets.compare_digest(given.encode(), nonce.encode())):

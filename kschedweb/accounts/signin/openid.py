@@ -112,7 +112,9 @@ class IdentityProvider(OpenIDConnectProvider):
 class SocialAccountAdapter(DefaultSocialAccountAdapter):
     """Providers come from the configuration alone; who is who is decided in people.py."""
 
-    def list_apps(self, request: HttpRequest, provider: str | None = None, client_id: str | None = None) -> list[SocialApp]:
+    def list_apps(
+        self, request: HttpRequest, provider: str | None = None, client_id: str | None = None
+    ) -> list[SocialApp]:
         return [
             SocialApp(
                 provider=IdentityProvider.id,

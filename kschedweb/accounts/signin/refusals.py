@@ -11,7 +11,8 @@ SENTENCES = {
                "ask an admin to look at the audit trail."),
     "state": _("This sign-in is too old or was begun elsewhere. Begin again."),
     "cancelled": _("You did not finish the sign-in at the identity provider."),
-    "exchange": _("The identity provider did not confirm the sign-in. Begin again; if it happens again, tell an admin."),
+    "exchange": _("The identity provider did not confirm the sign-in. Begin again; if that does not help, tell an "
+                  "admin."),
     "away": _("The identity provider does not answer. Try again in a moment."),
     "subject": _("The identity provider gave no usable name of you. Tell an admin."),
 }  # fmt: skip

@@ -122,4 +122,3 @@ class SiteLogoutView(LogoutView):
         if address is None:
             return response  # type: ignore[return-value]
         return render(request, "accounts/logged_out.html", {"address": address})
-

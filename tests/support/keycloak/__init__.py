@@ -30,9 +30,16 @@ class Keycloak:
         shutil.copytree(home / "prepared", folder / "database")
         database = f"jdbc:h2:file:{folder / 'database' / 'keycloakdb'};NON_KEYWORDS=VALUE"
         listening = ["--http-enabled=true", "--http-host=127.0.0.1", f"--http-port={port}", "--hostname-strict=false"]
-        command = [str(home / "bin" / "kc.sh"), "start", "--optimized", "--cache=local", *listening, f"--db-url={database}"]
+        command = [
+            str(home / "bin" / "kc.sh"),
+            "start",
+            "--optimized",
+            "--cache=local",
+            *listening,
+            f"--db-url={database}",
+        ]
         # It runs for a minute: the first compiler alone costs less than it gains.
-        env = {**os.environ, "JAVA_OPTS_APPEND": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xmx512m"}
+        env = {**os.environ, "JAVA_OPTS_APPEND": "-XX:TieredStopAtLevel=1"}
         self.server = Server(command, self.log, env)
         self._token, self._token_until = "", 0.0
 

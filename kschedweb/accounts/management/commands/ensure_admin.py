@@ -24,7 +24,11 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--username", default="admin")
-        parser.add_argument("--reset", action="store_true", help="give that admin a new generated password, and take second factors away")
+        parser.add_argument(
+            "--reset",
+            action="store_true",
+            help="give that admin a new generated password, and take second factors away",
+        )
 
     def handle(self, *args: Any, username: str, reset: bool, **options: Any) -> None:
         """Prints ``username`` and ``password`` on a line each where it made a password, nothing otherwise."""
