@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import yaml
 from django.core.exceptions import ImproperlyConfigured
 
-from kschedweb.accounts.signin.rules import ROLES, Rule, Rules, role_read, rules_read
+from kschedweb.accounts.signin.rules import REFUSED, ROLES, Rule, Rules, role_read, rules_read
 from kschedweb.web import env
 
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?")
@@ -64,17 +64,17 @@ def _of_environment() -> list[Provider]:
     if not issuer:
         return []
     try:
-        rules = rules_read(env.words("KSCHEDWEB_OIDC_ROLES"), env.text("KSCHEDWEB_OIDC_OTHERWISE", "refused"))
+        rules = rules_read(env.words("KSCHEDWEB_OIDC_ROLES"), env.text("KSCHEDWEB_OIDC_OTHERWISE") or REFUSED)
     except ValueError as error:
         raise ImproperlyConfigured(f"KSCHEDWEB_OIDC_ROLES or KSCHEDWEB_OIDC_OTHERWISE: {error}.") from None
     provider = Provider(
         id="oidc",
-        label=env.text("KSCHEDWEB_OIDC_LABEL", "Single sign-on"),
+        label=env.text("KSCHEDWEB_OIDC_LABEL") or "single sign-on",
         issuer=issuer,
         client_id=env.text("KSCHEDWEB_OIDC_CLIENT_ID"),
         client_secret=env.secret("KSCHEDWEB_OIDC_CLIENT_SECRET"),
-        scopes=tuple(env.words("KSCHEDWEB_OIDC_SCOPES", ",".join(SCOPES))),
-        groups_claim=env.text("KSCHEDWEB_OIDC_GROUPS_CLAIM", "groups"),
+        scopes=tuple(env.words("KSCHEDWEB_OIDC_SCOPES")) or SCOPES,
+        groups_claim=env.text("KSCHEDWEB_OIDC_GROUPS_CLAIM") or "groups",
         rules=rules,
     )
     return [_checked(provider, "KSCHEDWEB_OIDC_ISSUER")]
@@ -122,7 +122,7 @@ def _entry(entry: Any, where: str) -> Provider:
     try:
         rules = Rules(
             tuple(Rule(str(rule["group"]), role_read(rule["role"])) for rule in entry.get("roles", ())),
-            role_read(entry.get("otherwise", "refused")),
+            role_read(entry.get("otherwise", REFUSED)),
         )
     except (ValueError, KeyError, TypeError) as error:
         said = error if isinstance(error, ValueError) else "each rule needs group and role"
@@ -183,7 +183,7 @@ def header_read() -> Header | None:
     except ValueError as error:
         raise ImproperlyConfigured(f"KSCHEDWEB_REMOTE_USER_PROXIES: {error}.") from None
     try:
-        rules = rules_read(env.words("KSCHEDWEB_REMOTE_ROLES"), env.text("KSCHEDWEB_REMOTE_OTHERWISE", "refused"))
+        rules = rules_read(env.words("KSCHEDWEB_REMOTE_ROLES"), env.text("KSCHEDWEB_REMOTE_OTHERWISE") or REFUSED)
     except ValueError as error:
         raise ImproperlyConfigured(f"KSCHEDWEB_REMOTE_ROLES or KSCHEDWEB_REMOTE_OTHERWISE: {error}.") from None
     return Header(name, groups_name, networks, rules)
