@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
+from io import StringIO
 from typing import Any
 
 import pytest
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
 from django.conf import LazySettings
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
@@ -103,6 +105,20 @@ def test_the_key_of_the_app_is_encrypted(with_app: tuple[Client, str, list[str]]
     for row in Authenticator.objects.all():
         assert secret not in str(row.data)
         assert codes[0] not in str(row.data)
+
+
+def test_keys_are_rotated_and_the_old_one_is_needed_no_more(
+    with_app: tuple[Client, str, list[str]], settings: LazySettings
+) -> None:
+    _, secret, _ = with_app
+    settings.ENCRYPTION_KEYS = ["n" * 40, *settings.ENCRYPTION_KEYS]
+    call_command("rotate_keys", stdout=StringIO())
+    settings.ENCRYPTION_KEYS = ["n" * 40]
+    log_in(client := Client())
+    assert client.post(reverse("mfa_authenticate"), {"code": code(secret, 1)}).status_code == 302
+    settings.ENCRYPTION_KEYS, settings.SECRET_KEY = ["m" * 40], "another"
+    with pytest.raises(CommandError, match="viewer"):
+        call_command("rotate_keys", stdout=StringIO())
 
 
 def test_only_who_knows_the_password_changes_factors(viewer: User) -> None:
