@@ -42,6 +42,7 @@ from kschedweb.web.errors import ApplicationError
 from kschedweb.web.exports import csv_response
 from kschedweb.web.languages import language_of
 from kschedweb.web.news import announced, growing_page
+from kschedweb.web.pages import part
 from kschedweb.web.pagination import in_pieces
 
 if TYPE_CHECKING:
@@ -98,8 +99,10 @@ class PasswordForgottenView(PasswordResetView):
 
 password_forgotten = PasswordForgottenView.as_view()
 password_mailed = PasswordResetDoneView.as_view(template_name="accounts/password_mailed.html")
-password_renew = PasswordResetConfirmView.as_view(
-    template_name="accounts/password_renew.html", form_class=RenewForm, success_url=reverse_lazy("login")
+password_renew = part(
+    PasswordResetConfirmView.as_view(
+        template_name="accounts/password_renew.html", form_class=RenewForm, success_url=reverse_lazy("login")
+    )
 )
 
 

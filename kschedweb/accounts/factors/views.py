@@ -16,6 +16,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from kschedweb.accounts.factors.required import missing
 from kschedweb.accounts.permissions import View, requires
 from kschedweb.accounts.roles import Action
+from kschedweb.web.pages import part
 
 
 def _door(view: View) -> View:
@@ -40,12 +41,13 @@ class RemovePasskeyView(RemoveWebAuthnView):  # type: ignore[misc]
     success_url = reverse_lazy("mfa_index")
 
 
-authenticate = sensitive_post_parameters()(AuthenticateView.as_view())
+# Each marked one needs a step before it, or leads on.
+authenticate = part(sensitive_post_parameters()(AuthenticateView.as_view()))
 reauthenticate = _door(PasswordView.as_view())
 index = _door(FactorsView.as_view())
-activate_totp = _door(ActivateTOTPView.as_view())
-deactivate_totp = _door(DeactivateTOTPView.as_view())
-recovery_codes = _door(ViewRecoveryCodesView.as_view())
-generate_recovery_codes = _door(GenerateRecoveryCodesView.as_view())
-add_passkey = _door(AddWebAuthnView.as_view())
-remove_passkey = _door(RemovePasskeyView.as_view())
+activate_totp = part(_door(ActivateTOTPView.as_view()))
+deactivate_totp = part(_door(DeactivateTOTPView.as_view()))
+recovery_codes = part(_door(ViewRecoveryCodesView.as_view()))
+generate_recovery_codes = part(_door(GenerateRecoveryCodesView.as_view()))
+add_passkey = part(_door(AddWebAuthnView.as_view()))
+remove_passkey = part(_door(RemovePasskeyView.as_view()))

@@ -24,6 +24,7 @@ from kschedweb.accounts.signin.identity_tokens import ProviderAway, TokenError, 
 from kschedweb.accounts.signin.openid import CallbackView, IdentityAdapter
 from kschedweb.accounts.signin.people import Refused
 from kschedweb.accounts.signin.refusals import SENTENCES
+from kschedweb.web.pages import part
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -55,6 +56,7 @@ def _write(provider: Provider, reason: str, user: User | None = None, **details:
 
 
 # By a link, not a form: a form may not lead to another site, and providers lead on to others again.
+@part
 @require_GET
 @never_cache
 def begin(request: HttpRequest, provider_id: str) -> HttpResponse:
@@ -70,6 +72,7 @@ def begin(request: HttpRequest, provider_id: str) -> HttpResponse:
         return refused(request, "away")
 
 
+@part
 @require_GET
 @never_cache
 def callback(request: HttpRequest, provider_id: str) -> HttpResponseBase:
