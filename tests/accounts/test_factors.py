@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable
 from io import StringIO
 from typing import Any
 
 import pytest
 from allauth.mfa.models import Authenticator
-from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
 from django.conf import LazySettings
 from django.core.management import CommandError, call_command
 from django.test import Client
@@ -19,13 +17,9 @@ from django.urls import reverse
 from kschedweb.accounts import services
 from kschedweb.accounts.models import AuditEntry, User
 from tests.support.html import elements
+from tests.support.totp import code
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def code(secret: str, steps: int = 0) -> str:
-    """What the app shows, ``steps`` half minutes from now."""
-    return format_hotp_value(hotp_value(secret, int(time.time()) // 30 + steps))
 
 
 def log_in(client: Client, name: str = "viewer", password: str = "viewer-password") -> Any:

@@ -1,7 +1,8 @@
-"""Passkeys in Chromium with its virtual authenticator: added, asked for at the login, removed."""
+"""Second factors in Chromium: an app without JavaScript, passkeys with the browser's virtual authenticator."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 import pytest
@@ -9,6 +10,8 @@ from allauth.mfa.models import Authenticator
 from playwright.sync_api import CDPSession, Page, expect
 
 from kschedweb.accounts.models import AuditEntry, User
+from tests.support.tiers import one_of
+from tests.support.totp import code
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -70,3 +73,66 @@ def test_a_passkey_confirms_logins(page_as: Callable[..., Page], viewer: User) -
     expect(page.get_by_role("alert")).to_have_text("The browser did not use a passkey. Try again.")
     added = AuditEntry.objects.filter(verb="user.factor-added").values_list("details__kind", flat=True)
     assert sorted(added) == ["recovery_codes", "webauthn"]
+
+
+@pytest.mark.parametrize("width", one_of(1440, 390))
+def test_an_app_is_added_and_asked_for(page_as: Callable[..., Page], viewer: User, width: int) -> None:
+    """Without JavaScript, as far as an app and recovery codes go."""
+    page = page_as("", width=width, dark=width == 390, javascript=False)
+
+    def looked(name: str) -> None:
+        if folder := os.environ.get("SCREENSHOTS"):
+            page.screenshot(path=f"{folder}/{name}-{width}.png", full_page=True)
+
+    log_in(page)
+    page.wait_for_url("**/")
+    page.goto("/factors/")
+    looked("factors")
+    page.get_by_role("link", name="Add an app").click()
+    looked("password")
+    page.get_by_label("Password").fill("viewer-password")
+    page.get_by_role("button", name="Continue").click()
+    looked("app")
+    secret = page.locator("#totp-key").inner_text()
+    page.get_by_label("code").fill(code(secret))
+    page.get_by_role("button", name="Add the app").click()
+    expect(page.locator("#recovery-codes code")).to_have_count(10)
+    looked("codes")
+    page.get_by_role("link", name="I have kept them").click()
+    looked("factors-with")
+    page.get_by_role("link", name="Remove the app").click()
+    looked("remove")
+    page.context.clear_cookies()
+    log_in(page)
+    page.wait_for_url("**/login/factor/")
+    looked("factor")
+    page.get_by_label("Code").fill("000000")
+    page.get_by_role("button", name="Continue").click()
+    looked("factor-wrong")
+    page.get_by_label("Code").fill(code(secret, 1))
+    page.get_by_role("button", name="Continue").click()
+    page.wait_for_url("**/")
+
+
+@pytest.mark.parametrize("dark", one_of(False, True))
+def test_nothing_on_the_pages_of_factors_is_serious_for_axe(
+    page_as: Callable[..., Page], axe: Callable[[Page], None], viewer: User, dark: bool
+) -> None:
+    page = page_as("", dark=dark)
+    log_in(page)
+    page.wait_for_url("**/")
+    page.goto("/factors/app/")
+    axe(page)
+    page.get_by_label("Password").fill("viewer-password")
+    page.get_by_role("button", name="Continue").click()
+    axe(page)
+    secret = page.locator("#totp-key").inner_text()
+    page.get_by_label("code").fill(code(secret))
+    page.get_by_role("button", name="Add the app").click()
+    for address in ("codes/", "codes/new/", "app/remove/", "passkeys/new/", ""):
+        page.goto(f"/factors/{address}")
+        axe(page)
+    page.context.clear_cookies()
+    log_in(page)
+    page.wait_for_url("**/login/factor/")
+    axe(page)
