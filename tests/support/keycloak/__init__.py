@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import shutil
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,7 +56,17 @@ class Keycloak:
             wait_until(self._started, START_SECONDS, "Keycloak is started", step=0.5)
             yield self
         finally:
-            self.server.stop()
+            self._end()
+
+    def _end(self) -> None:
+        """kc.sh waits for Java and would leave it behind: that ends first, and the script with it."""
+        if self.server.alive:
+            pid = self.server.pid
+            for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+                os.kill(int(child), signal.SIGTERM)
+            with contextlib.suppress(TimeoutError):
+                wait_until(lambda: not self.server.alive, 20, "Keycloak has ended")
+        self.server.stop()
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
         """A call to the administration of the realm."""
