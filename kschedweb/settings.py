@@ -15,6 +15,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy
 
 from kschedweb import __version__
+from kschedweb.accounts.signin import configuration
 from kschedweb.web import env, logs
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -55,6 +56,10 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django.forms",
+    "allauth",
+    "allauth.account",
+    "allauth.socialaccount",
+    "allauth.mfa",
     "axes",
     "csp",
     "django_filters",
@@ -107,6 +112,9 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "kschedweb.accounts.sessions.SessionMiddleware",
+    "kschedweb.accounts.signin.following.ProviderMiddleware",
+    "kschedweb.accounts.signin.header.HeaderMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "kschedweb.web.moments.ZoneMiddleware",
     "kschedweb.web.languages.LanguageMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -276,6 +284,49 @@ AXES_DISABLE_ACCESS_LOG = True  # the audit trail has it
 # Wrong passwords of one address within the same time, whatever names they were tried for.
 LOGIN_ADDRESS_LIMIT = env.integer("KSCHEDWEB_LOGIN_ADDRESS_LIMIT", 50, 5, 1_000_000)
 PASSWORD_HASHERS = ["kschedweb.accounts.hashing.PBKDF2PasswordHasher"]
+
+# Who else says who somebody is, beside passwords: see docs/sign-in.md.
+IDENTITY_PROVIDERS = configuration.providers_read()
+# Seconds after which a provider is asked again about each of its sessions.
+OIDC_RECHECK_SECONDS = env.integer("KSCHEDWEB_OIDC_RECHECK_SECONDS", 300, 5, 86_400)
+REMOTE_HEADER = configuration.header_read()
+# false: nobody logs in with a password but the one administrator who is named here.
+LOCAL_ACCOUNTS = env.boolean("KSCHEDWEB_LOCAL_ACCOUNTS", True)
+BREAK_GLASS = env.text("KSCHEDWEB_BREAK_GLASS")
+if not LOCAL_ACCOUNTS and not BREAK_GLASS:
+    raise ImproperlyConfigured("KSCHEDWEB_BREAK_GLASS must name an administrator where KSCHEDWEB_LOCAL_ACCOUNTS=false.")
+# Roles in which whoever logs in with a password needs a second factor.
+SECOND_FACTOR_ROLES = configuration.roles_read(env.words("KSCHEDWEB_SECOND_FACTOR_ROLES"))
+ACCOUNT_ADAPTER = "kschedweb.accounts.signin.adapter.AccountAdapter"
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_REAUTHENTICATION_METHODS = ["password"]
+ACCOUNT_RATE_LIMITS = False  # lockout.py counts, for all processes
+SOCIALACCOUNT_ADAPTER = "kschedweb.accounts.signin.openid.SocialAccountAdapter"
+SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
+SOCIALACCOUNT_STORE_TOKENS = False
+SOCIALACCOUNT_REQUESTS_TIMEOUT = 5
+MFA_ADAPTER = "kschedweb.accounts.factors.adapter.FactorAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_FORMS = {
+    "authenticate": "kschedweb.accounts.factors.forms.CodeForm",
+    "authenticate_webauthn": "kschedweb.accounts.factors.forms.PasskeyForm",
+}
+MFA_TOTP_ISSUER = "kschedweb"
+MFA_TOTP_TOLERANCE = 1  # a code of 30 seconds ago, or of a clock that is as fast
+MFA_ALLOW_UNVERIFIED_EMAIL = True  # an admin made the account
+MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not HTTPS  # browsers allow it on localhost alone
+
+# Where mail goes out, for passwords that people forgot; none: admins reset them.
+EMAIL_URL = env.secret("KSCHEDWEB_EMAIL_URL")
+if EMAIL_URL:
+    try:
+        vars().update(environ.Env.email_url_config(EMAIL_URL))
+    except (ValueError, KeyError, environ.ImproperlyConfigured):
+        raise ImproperlyConfigured("KSCHEDWEB_EMAIL_URL must be like smtp+tls://user:password@host:587.") from None
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = env.text("KSCHEDWEB_EMAIL_FROM", "kschedweb@localhost")
+PASSWORD_RESET_TIMEOUT = 3600
 
 # Audit entries are also written here as JSON lines: "stdout", the path of a file, or nowhere.
 AUDIT_LOG = env.text("KSCHEDWEB_AUDIT_LOG")

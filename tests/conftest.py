@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
 pytest_plugins = [
-    f"tests.support.{name}" for name in ("controlplane", "browser", "folders", "helm", "kubectl", "place", "sandbox")
+    f"tests.support.{name}"
+    for name in ("controlplane", "browser", "folders", "helm", "keycloak", "kubectl", "place", "sandbox")
 ]
 
 # How long an example takes says nothing about the code on a busy machine.

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.apps import AppConfig
 
-from kschedweb.web import actions, navigation
+from kschedweb.web import actions, doctor, navigation
 from kschedweb.web.actions import PaletteAction
 from kschedweb.web.navigation import Entry, Group
 from kschedweb.web.retention import RetentionRule, register
@@ -14,8 +14,17 @@ class AccountsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from allauth.socialaccount.providers import registry
+
         from kschedweb.accounts import addresses, sessions  # noqa: F401  their receivers
+        from kschedweb.accounts.examining import sign_in_examine
+        from kschedweb.accounts.factors import required  # noqa: F401
         from kschedweb.accounts.roles import Action
+        from kschedweb.accounts.signin import following  # noqa: F401
+        from kschedweb.accounts.signin.openid import IdentityProvider
+
+        registry.register(IdentityProvider)
+        doctor.register("sign-in", sign_in_examine)
 
         actions.register(
             PaletteAction(_("Create a token"), "key-round", "tokens", "api rest key"),
@@ -32,6 +41,7 @@ class AccountsConfig(AppConfig):
         register(
             RetentionRule("accounts.AuditEntry", "at", "audit"),
             RetentionRule("sessions.Session", "expire_date"),
+            RetentionRule("accounts.ProviderSession", "expires_at"),
             RetentionRule("axes.AccessLog", "attempt_time", "logins", by_key=True),
             RetentionRule("axes.AccessAttempt", "attempt_time", "logins", by_key=True),
             RetentionRule("axes.AccessFailureLog", "attempt_time", "logins", by_key=True),

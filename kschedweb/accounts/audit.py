@@ -54,7 +54,7 @@ KINDS = {
     "webhook": "Webhooks",
 }
 # What a stranger can cause: of all of these together the trail takes this many an hour, whoever sends what.
-REFUSALS = ("login.failed", "login.locked", "token.denied")
+REFUSALS = ("login.failed", "login.locked", "login.refused", "token.denied")
 REFUSALS_AN_HOUR = 500
 PAUSED = "audit.refusals-paused"
 

@@ -14,6 +14,7 @@ from kschedweb.accounts.lockout import turn
 from kschedweb.accounts.models import Density
 from kschedweb.accounts.roles import Action, Role, may
 from kschedweb.accounts.services import MAX_TOKEN_DAYS
+from kschedweb.accounts.signin.local import password_allowed
 from kschedweb.web.moments import zone_names
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -30,6 +31,12 @@ class LoginForm(AuthenticationForm):
     def clean(self) -> dict[str, Any]:
         with turn(self.request):
             return super().clean()
+
+    def confirm_login_allowed(self, user: User) -> None:  # type: ignore[override]
+        """Where local accounts are switched off: said as a wrong password is, so that nobody can try passwords."""
+        super().confirm_login_allowed(user)
+        if not password_allowed(user):
+            raise self.get_invalid_login_error()
 
 
 class PasswordForm(PasswordChangeForm):  # type: ignore[type-arg]

@@ -16,6 +16,7 @@ from axes.handlers.database import AxesDatabaseHandler
 from axes.helpers import get_cool_off
 from axes.models import AccessAttempt
 from django.conf import settings
+from django.core.cache import cache
 from django.db.models import Sum
 from django.shortcuts import render
 from django.utils.crypto import salted_hmac
@@ -52,6 +53,20 @@ def turn(request: HttpRequest) -> Iterator[None]:
                 del _trying[network]
 
 
+MAILS_AN_HOUR = {"address": 20, "mail": 3}  # that one address asks for, and that go to one address
+
+
+def count_mail(request: HttpRequest, email: str) -> None:
+    """Count a mail that a stranger asks for; raises TooManyRequests."""
+    for kind, value in (("address", client_network(request)), ("mail", email.lower())):
+        digest = salted_hmac("kschedweb.accounts.mail", str(value), algorithm="sha256").hexdigest()
+        key = f"password_mail_{kind}_{digest}"
+        sent = cache.get(key, 0)
+        if sent >= MAILS_AN_HOUR[kind]:
+            raise TooManyRequests("Too many mails were asked for. Try again in an hour.", retry_after=3600)
+        cache.set(key, sent + 1, timeout=3600)
+
+
 class Handler(AxesDatabaseHandler):
     """axes with a limit by address beside the one by name and address, and with the audit trail.
 
@@ -72,7 +87,8 @@ class Handler(AxesDatabaseHandler):
 
     def user_logged_in(self, sender: Any, request: Any, user: User, **kwargs: Any) -> None:
         super().user_logged_in(sender, request, user, **kwargs)
-        audit.record(user, "login.succeeded", user, user.get_username())
+        provider = getattr(request, "signed_in_by", "")  # by a password otherwise
+        audit.record(user, "login.succeeded", user, user.get_username(), **({"provider": provider} if provider else {}))
 
     def user_logged_out(self, sender: Any, request: Any, user: User | None, **kwargs: Any) -> None:
         super().user_logged_out(sender, request, user, **kwargs)

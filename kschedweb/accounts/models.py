@@ -30,9 +30,19 @@ class User(AbstractUser):
     time_zone = models.CharField(max_length=64, blank=True, default="", db_default="")  # "": the browser's
     language = models.CharField(max_length=16, blank=True, default="", db_default="")  # "": the browser's
     density = models.CharField(max_length=16, blank=True, default="", db_default="", choices=Density.choices)
+    # Who decides about the role: an identity provider by its id, "header" (a proxy), or "" (admins of this site).
+    provider = models.CharField(max_length=64, blank=True, default="", db_default="")
+    provider_groups = models.JSONField(
+        null=True, blank=True, default=None
+    )  # a list of the names that the provider gave last
 
     class Meta:
         ordering = ("username", "id")
+
+    @property
+    def group_names(self) -> frozenset[str]:
+        """The groups that the person's identity provider named when it was last asked."""
+        return frozenset(self.provider_groups or ())
 
     def _get_session_auth_hash(self, secret: str | None = None) -> str:
         """Django's hash of the password, with the epoch in it: a change of either ends every other session."""
@@ -90,3 +100,18 @@ class AuditEntry(models.Model):
             models.Index(fields=["object_type", "-at", "-id"], name="audit_by_kind"),
             models.Index(fields=["verb", "-at", "-id"], name="audit_by_verb"),
         ]
+
+
+class ProviderSession(models.Model):
+    """A session that began at an identity provider, which is asked about it again and again."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    provider = models.CharField(max_length=64)
+    subject = models.CharField(max_length=191, db_index=True)
+    sid = models.CharField(max_length=255, blank=True, default="", db_index=True)  # the provider's name of its session
+    session_key = models.CharField(max_length=40, unique=True)
+    id_token = models.TextField()  # sealed (sealing.py), as the next one is
+    refresh_token = models.TextField(blank=True, default="")
+    asked_at = models.DateTimeField()  # when the provider was asked last, and when it last answered
+    answered_at = models.DateTimeField()
+    expires_at = models.DateTimeField(db_index=True)

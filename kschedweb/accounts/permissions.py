@@ -16,6 +16,7 @@ from rest_framework.exceptions import PermissionDenied as RestPermissionDenied
 from rest_framework.permissions import BasePermission
 
 from kschedweb.accounts import tokens
+from kschedweb.accounts.factors import required as factors
 from kschedweb.accounts.roles import Action, Made, may, may_change
 
 if TYPE_CHECKING:
@@ -30,10 +31,13 @@ Row = TypeVar("Row", bound=Made)
 View = Callable[..., "HttpResponseBase"]
 
 
-def requires(action: Action, *, with_temporary_password: bool = False) -> Callable[[View], View]:
+def requires(
+    action: Action, *, with_temporary_password: bool = False, without_second_factor: bool = False
+) -> Callable[[View], View]:
     """Decorate a page: log in first, then 403 unless the person's role allows ``action``.
 
-    Who still has a temporary password is sent to change it, except from pages ``with_temporary_password``.
+    Who still has a temporary password is sent to change it, except from pages ``with_temporary_password``; then whose
+    role needs a second factor, and who has shown none, to add one, except from pages ``without_second_factor``.
     """
 
     def decorate(view: View) -> View:
@@ -46,6 +50,8 @@ def requires(action: Action, *, with_temporary_password: bool = False) -> Callab
                 )
             if user.must_change_password and not with_temporary_password:
                 return _elsewhere(request, 403, _to_password(request), "Your password is temporary.", "Choose your own")
+            if not (with_temporary_password or without_second_factor) and factors.missing(request, user):
+                return _elsewhere(request, 403, reverse("mfa_index"), "Your role needs a second factor.", "Add one")
             if not may(user.role, action):
                 raise PermissionDenied(f"Your role does not allow you to {action.label}.")
             return view(request, *args, **kwargs)
@@ -108,6 +114,8 @@ class RolePermission(BasePermission):
             return False
         if user.must_change_password:
             raise RestPermissionDenied("Your password is a temporary one: log in and choose your own first.")
+        if request.auth is None and factors.missing(request._request, user):
+            raise RestPermissionDenied("Your role needs a second factor: log in and add one first.")
         required = action_of(view, request.method)
         token: Any = request.auth
         if token is not None and not (token.allows(required) and may(user.role, required)):

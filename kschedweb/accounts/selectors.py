@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from allauth.mfa.models import Authenticator
+from django.db.models import Exists, OuterRef
 from django.http import Http404
 
 from kschedweb.accounts.models import AuditEntry, Token, User
@@ -13,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def user_list() -> QuerySet[User]:
-    return User.objects.order_by("username", "id")
+    """Everybody, with whether they have a second factor."""
+    factors = Authenticator.objects.filter(user=OuterRef("pk"))
+    return User.objects.order_by("username", "id").annotate(has_factor=Exists(factors))
 
 
 def user_get(username: str) -> User:

@@ -6,6 +6,7 @@ import secrets
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from allauth.mfa.models import Authenticator
 from django.conf import settings
 from django.contrib.auth.password_validation import validate_password
 from django.db import transaction
@@ -61,6 +62,8 @@ def user_change_role(*, actor: User, user: User, role: str) -> User:
     user = User.objects.select_for_update().get(pk=user.pk)
     if role == user.role:
         return user
+    if user.provider:
+        raise Conflict(f"The role of {user.username} follows from groups at the identity provider: change them there.")
     _keep_an_admin(user)
     before, user.role = user.role, role
     user.save(update_fields=["role"])
@@ -81,7 +84,7 @@ def user_set_active(*, actor: User, user: User, active: bool) -> User:
     user.save(update_fields=["is_active", "session_epoch"])
     audit.record(actor, "user.activated" if active else "user.deactivated", user, user.username)
     if not active:
-        _revoke_tokens(actor, user)
+        tokens_revoke(actor=actor, user=user)
     return user
 
 
@@ -97,9 +100,25 @@ def user_change(*, actor: User, user: User, role: str | None = None, is_active: 
 
 def user_reset_password(*, actor: User | None, user: User) -> str:
     """A new temporary password, shown once; the person's sessions end and their tokens are revoked."""
+    if not user.has_usable_password():
+        raise Conflict(f"{user.username} has no password here: an identity provider signs them in.")
     password = temporary_password()
     _password_set(actor, user, password, "user.password-reset", temporary=True)
     return password
+
+
+@transaction.atomic
+def user_remove_factors(*, actor: User | None, user: User) -> None:
+    """Take every second factor of ``user`` away; their sessions end."""
+    removed, _ = Authenticator.objects.filter(user=user).delete()
+    if removed:
+        User.objects.filter(pk=user.pk).update(session_epoch=F("session_epoch") + 1)
+        audit.record(actor, "user.factors-removed", user, user.username)
+
+
+def password_renew(*, user: User, password: str) -> None:
+    """A new password of whoever has the link that was mailed (checked by the form); all their sessions end."""
+    _password_set(user, user, password, "user.password-renewed", temporary=False)
 
 
 def password_change(*, user: User, password: str) -> None:
@@ -114,10 +133,10 @@ def _password_set(actor: User | None, user: User, password: str, verb: str, *, t
         user.save(update_fields=["password", "must_change_password"])
         audit.record(actor, verb, user, user.username)
         if temporary:
-            _revoke_tokens(actor, user)
+            tokens_revoke(actor=actor, user=user)
 
 
-def _revoke_tokens(actor: User | None, user: User) -> None:
+def tokens_revoke(*, actor: User | None, user: User) -> None:
     """A person who is to be kept out, or who may not be who logs in, keeps no other way in."""
     for token in Token.objects.filter(user=user, revoked_at=None, expires_at__gt=timezone.now()):
         token_revoke(actor=actor, token=token)

@@ -15,6 +15,7 @@ from django.dispatch import receiver
 
 from kschedweb.accounts import audit
 from kschedweb.accounts.roles import Action, may
+from kschedweb.accounts.signin.local import password_allowed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,6 +58,8 @@ def _check(request: HttpRequest, user: User) -> None:
     if BEGAN not in session:  # of a release that did not note it
         begin(None, request, user)
     lifetime, idle = limits(user)
+    if not (user.provider or password_allowed(user)):  # local accounts were switched off in the meantime
+        lifetime = 0
     if now - session[BEGAN] >= lifetime or (idle and now - session[SEEN] >= idle):
         session.flush()
         request.user = AnonymousUser()

@@ -5,15 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from allauth.account.internal.flows.login import perform_password_login
+from allauth.account.models import Login
 from django.conf import settings as site
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
-from django.contrib.auth.views import LoginView, LogoutView
+from django.contrib.auth.views import (
+    LoginView,
+    PasswordResetConfirmView,
+    PasswordResetDoneView,
+    PasswordResetView,
+)
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.http import HttpResponseRedirect
 from django.shortcuts import redirect, render
-from django.urls import reverse
+from django.urls import reverse, reverse_lazy
 from django.utils import translation
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext
@@ -23,13 +30,19 @@ from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb.accounts import selectors, services
 from kschedweb.accounts.filters import AuditFilter, UserFilter
+from kschedweb.accounts.forgotten import MailForm, RenewForm
 from kschedweb.accounts.forms import DisplayForm, LoginForm, PasswordForm, PersonForm, RoleForm, TokenForm
+from kschedweb.accounts.lockout import count_mail
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
+from kschedweb.accounts.signin.local import ways_in
+from kschedweb.accounts.signin.views import SiteLogoutView
+from kschedweb.accounts.tasks import mail_password_links
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.exports import csv_response
 from kschedweb.web.languages import language_of
 from kschedweb.web.news import announced, growing_page
+from kschedweb.web.pages import part
 from kschedweb.web.pagination import in_pieces
 
 if TYPE_CHECKING:
@@ -42,12 +55,55 @@ PAGE_SIZE = 50
 CSV_ROWS = 100_000
 CSV_FIELDS = ("at", "actor_name", "verb", "object_type", "object_id", "object_name", "details", "address")
 
-# Django's own view: it rotates the session key at login, and refuses addresses of other sites in `next`.
-login = LoginView.as_view(
-    template_name="accounts/login.html", authentication_form=LoginForm, redirect_authenticated_user=True
+
+class SiteLoginView(LoginView):
+    """Django's own view: it rotates the session key at login, and refuses addresses of other sites in `next`. Whoever
+    has a second factor is asked for it before the session begins.
+    """
+
+    template_name = "accounts/login.html"
+    authentication_form = LoginForm
+    redirect_authenticated_user = True
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        user = form.get_user()
+        started = Login(user=user, redirect_url=self.get_success_url())
+        response: HttpResponse = perform_password_login(self.request, {"username": user.get_username()}, started)
+        return response
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(**kwargs) | ways_in()
+
+
+login = SiteLoginView.as_view()
+logout = SiteLogoutView.as_view()
+
+
+class PasswordForgottenView(PasswordResetView):
+    """The answer is the same for every address, and as fast. Without mail the page says whom to ask."""
+
+    template_name = "accounts/password_forgotten.html"
+    form_class = MailForm
+    success_url = reverse_lazy("password-mailed")
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(**kwargs) | ways_in()
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        if not site.EMAIL_URL:
+            raise ApplicationError("This site sends no mail. Ask an admin for a temporary password.", status=409)
+        count_mail(self.request, form.cleaned_data["email"])
+        mail_password_links.delay(form.cleaned_data["email"], self.request.get_host(), https=self.request.is_secure())
+        return redirect(self.success_url)
+
+
+password_forgotten = PasswordForgottenView.as_view()
+password_mailed = PasswordResetDoneView.as_view(template_name="accounts/password_mailed.html")
+password_renew = part(
+    PasswordResetConfirmView.as_view(
+        template_name="accounts/password_renew.html", form_class=RenewForm, success_url=reverse_lazy("login")
+    )
 )
-# By POST only, so that no image on another site logs anybody out.
-logout = LogoutView.as_view()
 
 
 def add_errors(form: Form, error: ApplicationError) -> None:
@@ -177,11 +233,25 @@ def people(request: PageRequest) -> HttpResponse:
 @requires(Action.ADMINISTER)
 def person_password(request: PageRequest, username: str) -> HttpResponse:
     user = selectors.user_get(username)
-    secret = services.user_reset_password(actor=request.user, user=user)
+    try:
+        secret = services.user_reset_password(actor=request.user, user=user)
+    except ApplicationError as error:
+        messages.error(request, error.detail)
+        return redirect("people")
     if user == request.user:
         user.refresh_from_db()
         update_session_auth_hash(request, user)
     return _people(request, PersonForm(), person=user, temporary_password=secret)
+
+
+@require_POST
+@requires(Action.ADMINISTER)
+def person_factors_remove(request: PageRequest, username: str) -> HttpResponse:
+    """For who lost theirs: the person logs in with the password alone, until they add another one."""
+    user = selectors.user_get(username)
+    services.user_remove_factors(actor=request.user, user=user)
+    messages.success(request, gettext("%(name)s has no second factor any more.") % {"name": user.username})
+    return redirect("people")
 
 
 @require_POST

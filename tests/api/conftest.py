@@ -187,6 +187,7 @@ def choose(seed: Seed) -> Choose:
         "migration": seed.moves,
         "moves": seed.moves,
         "objects": "Pod",
+        "passkeys": 7,
         "people": "admin",
         "policies": "default",
         "preview": "default",

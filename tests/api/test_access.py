@@ -24,6 +24,9 @@ pytestmark = pytest.mark.django_db
 
 # Open to everybody, by their names; each further one is a decision. (The theme is a cookie of the browser's own.)
 PUBLIC = {"login", "logout", "theme", "language", "words", "livez", "readyz"}
+# Ways in: for who is not logged in yet, or an identity provider.
+PUBLIC |= {"account_login", "mfa_authenticate", "password-forgotten", "password-mailed", "password-renew"}
+PUBLIC |= {"provider-begin", "provider-callback", "provider-backchannel"}
 # POSTs that viewers may send. They change nothing: a question whose words are too long for an address.
 QUESTIONS = {
     "autoscaling", "capacity-buffer", "capacity-drain", "capacity-fit", "capacity-gangs", "capacity-nodes",
@@ -36,6 +39,7 @@ OWN = {"tokens", "token", "display", "list", "views", "view"}
 PRIVATE = {
     *("token", "token-revoke", "approvals-news", "pod-message", "overview-reasons"),
     *("view", "view-change", "view-delete"),
+    *("mfa_deactivate_totp", "mfa_view_recovery_codes", "mfa_remove_webauthn"),
 }
 
 

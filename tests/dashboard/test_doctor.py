@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 from io import StringIO
+from ipaddress import ip_network
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
+from kschedweb.accounts.signin import identity_tokens
+from kschedweb.accounts.signin.configuration import Header
+from kschedweb.accounts.signin.rules import Rules
 from kschedweb.clusters.connecting.credentials import Secret, credential_save
 from kschedweb.clusters.models import Cluster, Source
 from kschedweb.jobs.models import Job, Pulse
@@ -18,6 +22,7 @@ from kschedweb.jobs.retention import beat_heard
 from kschedweb.live.schedulers.models import Candidate
 from kschedweb.web import doctor
 from tests.support import seed_live
+from tests.support.issuer import issuing
 
 if TYPE_CHECKING:
     from pytest_django import Settings
@@ -185,3 +190,35 @@ def test_live_scheduler_that_nobody_hosts_or_leads(admin: User) -> None:
     assert what.startswith("Nobody leads kschedweb in watched")
     rows.update(heartbeat=timezone.now() - timedelta(minutes=5))
     assert [what for _, what in amiss("schedulers")] == ["No process hosts kschedweb in watched: its pods wait."]
+
+
+def test_a_provider_that_does_not_answer_and_rules_that_let_nobody_in_are_told(settings: Settings) -> None:
+    with issuing() as issuer:
+        identity_tokens.forget()
+        settings.IDENTITY_PROVIDERS = {"company": issuer.provider()}
+        assert amiss("sign-in") == []
+        settings.IDENTITY_PROVIDERS = {"company": issuer.provider(rules=Rules())}
+        assert [level for level, _ in amiss("sign-in")] == ["failure"]
+        settings.ALLOWED_HOSTS = ["kschedweb.example.org"]
+        assert len(amiss("sign-in")) == 2
+    identity_tokens.forget()
+    ((level, what),) = [found for found in amiss("sign-in") if "does not answer" in found[1]]
+    assert (level, "company" in what) == ("failure", True)
+
+
+def test_the_header_is_told_with_the_addresses_that_it_counts_from(settings: Settings) -> None:
+    settings.REMOTE_HEADER = Header("X-Remote-User", "", (ip_network("10.4.0.11"),), Rules())
+    told = [row["what"] for row in asked()[1] if row["about"] == "sign-in"]
+    assert "X-Remote-User counts from 10.4.0.11/32, and is ignored from every other address" in told
+    settings.REMOTE_HEADER = Header("X-Remote-User", "", (ip_network("10.0.0.0/8"),), Rules())
+    assert [level for level, _ in amiss("sign-in")] == ["warning"]
+
+
+def test_who_could_log_in_nowhere_is_told(settings: Settings, admin: User) -> None:
+    settings.LOCAL_ACCOUNTS, settings.BREAK_GLASS = False, "admin"
+    settings.REMOTE_HEADER = Header("X-Remote-User", "", (ip_network("10.4.0.11"),), Rules())
+    assert amiss("sign-in") == []
+    settings.REMOTE_HEADER = None
+    assert len(amiss("sign-in")) == 1
+    settings.BREAK_GLASS = "nobody"
+    assert [level for level, _ in amiss("sign-in")] == ["failure", "failure"]

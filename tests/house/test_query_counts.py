@@ -45,7 +45,7 @@ def bound(name: str) -> int:
 
 def counted(client: Client, places: addresses.Places) -> Iterator[tuple[str, int]]:
     """Queries by address; one that exceeds its bound is visited again, since what is kept in memory is there now."""
-    visits = {f"page {name}": path for name, path in addresses.pages(places).items() if name != "login"}
+    visits = {f"page {name}": path for name, path in addresses.pages(places).items() if path != "/login/"}
     visits |= {f"REST {name}": path for name, path in addresses.resources(places).items()}
     for name, path in visits.items():
         with CaptureQueriesContext(connection) as queries:

@@ -138,6 +138,11 @@ def pages(at: Places) -> dict[str, str]:
         "nodes:none": f"/nodes/?cluster={c}&zone=-",
         "password": "/password/",
         "login": "/login/",
+        "account_login": "/login/",
+        "password-forgotten": "/login/forgotten/",
+        "password-mailed": "/login/forgotten/sent/",
+        "mfa_index": "/factors/",
+        "account_reauthenticate": "/factors/password/",
     }
     if at.classic:
         classic = f"/policies/{at.classic}"

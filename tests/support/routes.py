@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
+from django.contrib.sessions.backends.db import SessionStore
 from django.http import HttpRequest, HttpResponseNotAllowed
 from django.test import RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver
@@ -55,6 +56,7 @@ def _asked(address: str) -> HttpRequest:
     request = RequestFactory().get(address)
     request.user = AnonymousUser()
     request.htmx = False  # type: ignore[attr-defined]
+    request.session = SessionStore()
     return request
 
 

@@ -17,7 +17,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from kschedweb.accounts.models import AuditEntry
+from kschedweb.accounts.models import AuditEntry, ProviderSession
 from kschedweb.advice.autoscaling.models import Question as AutoscalingQuestion
 from kschedweb.advice.moves.models import Question as DeschedulingQuestion
 from kschedweb.celery import app
@@ -48,6 +48,9 @@ KEPT = {
     *("clusters.Cluster", "clusters.Credential", "clusters.NodeRow", "clusters.PodRow", "clusters.Snapshot"),
     *("lists.SavedView", "experiments.Recording", "extender.Endpoint", "policies.Policy", "policies.Revision"),
     "prices.PriceSheet",
+    *("mfa.Authenticator", "socialaccount.SocialAccount"),
+    # django-allauth brings them; nothing of this site writes them.
+    *("account.EmailAddress", "account.EmailConfirmation", "socialaccount.SocialApp", "socialaccount.SocialToken"),
     *("scenarios.Scenario", "scenarios.ScenarioFile", "scenarios.ScenarioRevision"),
     *("scheduling.Candidate", "scheduling.LiveScheduler"),
     *("watermarks.Annotating", "watermarks.Members", "watermarks.Series", "watermarks.WatermarkCredential"),
@@ -130,6 +133,13 @@ def session(days: float) -> Model:
     return Session.objects.create(session_key=uuid.uuid4().hex, session_data="x", expire_date=ago(days))
 
 
+def provider_session(days: float) -> Model:
+    user, key, now = person("viewer"), uuid.uuid4().hex, timezone.now()
+    return ProviderSession.objects.create(
+        user=user, provider="company", subject="s", session_key=key, asked_at=now, answered_at=now, expires_at=ago(days)
+    )
+
+
 def key(days: float) -> Model:
     return IdempotencyKey.objects.create(user=person("viewer"), key=uuid.uuid4().hex, digest="d", created_at=ago(days))
 
@@ -179,6 +189,7 @@ CASES: dict[str, tuple[Callable[[], Model], tuple[Callable[[], Model], ...]]] = 
         lambda: autoscaling_question(91, job=job(1)),
         (lambda: autoscaling_question(89), lambda: autoscaling_question(100, job=job(1, "queued"))),
     ),
+    "accounts.ProviderSession": (lambda: provider_session(0.01), (lambda: provider_session(-1),)),
     "sessions.Session": (lambda: session(0.01), (lambda: session(-1),)),
     "axes.AccessLog": (lambda: login(AccessLog, 91), (lambda: login(AccessLog, 89),)),
     "axes.AccessAttempt": (

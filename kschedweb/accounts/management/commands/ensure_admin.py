@@ -24,7 +24,11 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--username", default="admin")
-        parser.add_argument("--reset", action="store_true", help="give that admin a new generated password")
+        parser.add_argument(
+            "--reset",
+            action="store_true",
+            help="give that admin a new generated password, and take second factors away",
+        )
 
     def handle(self, *args: Any, username: str, reset: bool, **options: Any) -> None:
         """Prints ``username`` and ``password`` on a line each where it made a password, nothing otherwise."""
@@ -32,6 +36,8 @@ class Command(BaseCommand):
             user = User.objects.filter(username=username, role=Role.ADMIN, is_active=True).first()
             if user is None:
                 raise CommandError(f"There is no active admin named {username}.")
+            services.user_remove_factors(actor=None, user=user)
+            user.refresh_from_db()
             self._print(username, services.user_reset_password(actor=None, user=user))
             return
         given = env.secret("KSCHEDWEB_ADMIN_PASSWORD")

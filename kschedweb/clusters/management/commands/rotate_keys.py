@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from kschedweb.accounts.factors.keys import seals_rotate
 from kschedweb.clusters.connecting.credentials import keys_rotate
 from kschedweb.web.errors import ApplicationError
 
@@ -18,6 +19,8 @@ class Command(BaseCommand):
             rotated, unopened = keys_rotate()
         except ApplicationError as error:
             raise CommandError(error.detail) from None
+        resealed, of_people = seals_rotate()
+        rotated, unopened = rotated + resealed, [*unopened, *of_people]
         self.stdout.write(f"Encrypted again: {rotated}.")
         if unopened:
             raise CommandError(f"No key opens the credentials of {', '.join(unopened)}: keep the key they need.")

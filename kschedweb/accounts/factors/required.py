@@ -1,0 +1,68 @@
+"""Whether this session has shown a second factor, and whether it must."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from allauth.account.internal.flows.login import AUTHENTICATION_METHODS_SESSION_KEY
+from allauth.mfa.signals import (
+    authentication_failed,
+    authenticator_added,
+    authenticator_removed,
+    authenticator_reset,
+    authenticator_used,
+)
+from allauth.mfa.utils import is_mfa_enabled
+from django.conf import settings
+from django.contrib.auth.signals import user_login_failed
+from django.dispatch import receiver
+
+from kschedweb.accounts import audit
+
+if TYPE_CHECKING:
+    from allauth.mfa.models import Authenticator
+    from django.http import HttpRequest
+
+    from kschedweb.accounts.models import User
+
+SHOWN = "second_factor"  # in the session: the key of the person who showed one
+
+
+def missing(request: HttpRequest, user: User) -> bool:
+    """Whether ``user``, who logged in with a password, has a role that needs a second factor, and showed none."""
+    if user.role not in settings.SECOND_FACTOR_ROLES or not user.has_usable_password():
+        return False
+    if not any(
+        done.get("method") == "password" for done in request.session.get(AUTHENTICATION_METHODS_SESSION_KEY, ())
+    ):
+        return False  # an identity provider, or the proxy, signed them in
+    return bool(request.session.get(SHOWN) != user.pk)
+
+
+@receiver(authenticator_used, dispatch_uid="second factor shown")
+def used(sender: object, request: HttpRequest, user: User, **kwargs: Any) -> None:
+    request.session[SHOWN] = user.pk
+
+
+@receiver(authenticator_added, dispatch_uid="second factor added")
+def added(sender: object, request: HttpRequest, user: User, authenticator: Authenticator, **kwargs: Any) -> None:
+    request.session[SHOWN] = user.pk
+    audit.record(user, "user.factor-added", user, user.username, kind=authenticator.type)
+
+
+@receiver(authenticator_reset, dispatch_uid="recovery codes made")
+def reset(sender: object, request: HttpRequest, user: User, **kwargs: Any) -> None:
+    audit.record(user, "user.recovery-codes-made", user, user.username)
+
+
+@receiver(authenticator_removed, dispatch_uid="second factor removed")
+def removed(sender: object, request: HttpRequest, user: User, authenticator: Authenticator, **kwargs: Any) -> None:
+    audit.record(user, "user.factor-removed", user, user.username, kind=authenticator.type)
+    if not is_mfa_enabled(user):
+        request.session.pop(SHOWN, None)
+
+
+@receiver(authentication_failed, dispatch_uid="second factor wrong")
+def failed(sender: object, request: HttpRequest, user: User, **kwargs: Any) -> None:
+    """A wrong code counts as a wrong password."""
+    user_login_failed.send(sender=__name__, credentials={"username": user.get_username()}, request=request)

@@ -1,0 +1,16 @@
+"""The step of a login that asks for the second factor of whoever has one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from allauth.mfa.stages import AuthenticateStage
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
+
+class FactorStage(AuthenticateStage):  # type: ignore[misc]
+    def _should_handle(self, request: HttpRequest) -> bool:
+        """At an identity provider that is the provider's business."""
+        return not hasattr(request, "identity") and super()._should_handle(request)

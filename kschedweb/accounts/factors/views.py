@@ -1,0 +1,53 @@
+"""Pages of second factors: django-allauth's views behind the site's own door, with its templates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from allauth.account.views import ReauthenticateView
+from allauth.mfa.base.views import AuthenticateView, IndexView
+from allauth.mfa.recovery_codes.views import GenerateRecoveryCodesView, ViewRecoveryCodesView
+from allauth.mfa.totp.views import ActivateTOTPView, DeactivateTOTPView
+from allauth.mfa.webauthn.views import AddWebAuthnView, RemoveWebAuthnView
+from django.urls import reverse_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+
+from kschedweb.accounts.factors.required import missing
+from kschedweb.accounts.permissions import View, requires
+from kschedweb.accounts.roles import Action
+from kschedweb.web.pages import part
+
+
+def _door(view: View) -> View:
+    return sensitive_post_parameters()(never_cache(requires(Action.VIEW, without_second_factor=True)(view)))
+
+
+class FactorsView(IndexView):  # type: ignore[misc]
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        needed = missing(self.request, self.request.user)
+        return {**super().get_context_data(**kwargs), "second_factor_missing": needed}
+
+
+class PasswordView(ReauthenticateView):  # type: ignore[misc]
+    """The password once more; it leads on to the page of this site that the person came for."""
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        onwards = self.request.POST.get("next", self.request.GET.get("next", ""))
+        return {**super().get_context_data(**kwargs), "onwards": onwards}
+
+
+class RemovePasskeyView(RemoveWebAuthnView):  # type: ignore[misc]
+    success_url = reverse_lazy("mfa_index")
+
+
+# Each marked one needs a step before it, or leads on.
+authenticate = part(sensitive_post_parameters()(AuthenticateView.as_view()))
+reauthenticate = _door(PasswordView.as_view())
+index = _door(FactorsView.as_view())
+activate_totp = part(_door(ActivateTOTPView.as_view()))
+deactivate_totp = part(_door(DeactivateTOTPView.as_view()))
+recovery_codes = part(_door(ViewRecoveryCodesView.as_view()))
+generate_recovery_codes = part(_door(GenerateRecoveryCodesView.as_view()))
+add_passkey = part(_door(AddWebAuthnView.as_view()))
+remove_passkey = part(_door(RemovePasskeyView.as_view()))

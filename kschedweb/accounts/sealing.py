@@ -1,0 +1,43 @@
+"""Encryption of what sign-in has to keep: tokens of identity providers, keys of authenticator apps.
+
+The keys are derived from the operator's, KSCHEDWEB_ENCRYPTION_KEYS (the first encrypts, all decrypt); where none is
+set, from KSCHEDWEB_SECRET_KEY.
+"""
+
+from __future__ import annotations
+
+import base64
+from functools import cache
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from django.conf import settings
+
+
+@cache
+def _fernet(secret: str) -> Fernet:
+    key = HKDF(SHA256(), length=32, salt=None, info=b"kschedweb sign-in").derive(secret.encode())
+    return Fernet(base64.urlsafe_b64encode(key))
+
+
+def _keys() -> MultiFernet:
+    return MultiFernet([_fernet(secret) for secret in (*settings.ENCRYPTION_KEYS, settings.SECRET_KEY)])
+
+
+def seal(text: str) -> str:
+    return _keys().encrypt(text.encode()).decode()
+
+
+def unseal(sealed: str) -> str | None:
+    """What was sealed; ``None`` where no key opens it."""
+    try:
+        return _keys().decrypt(sealed.encode()).decode()
+    except InvalidToken:
+        return None
+
+
+def reseal(sealed: str) -> str | None:
+    """``sealed`` under the first key; ``None`` where no key opens it."""
+    text = unseal(sealed)
+    return None if text is None else seal(text)

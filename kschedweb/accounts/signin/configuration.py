@@ -1,0 +1,196 @@
+"""Who may say who somebody is: identity providers and the header of a proxy, from a file and the environment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import yaml
+from django.core.exceptions import ImproperlyConfigured
+
+from kschedweb.accounts.signin.rules import REFUSED, ROLES, Rule, Rules, role_read, rules_read
+from kschedweb.web import env
+
+NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?")
+HEADER_NAME = re.compile(r"[A-Za-z0-9-]{1,64}")
+HEADER = "header"  # what people who came by the proxy's header have as their provider
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+SCOPES = ("openid", "profile", "email")
+VARIABLE = "KSCHEDWEB_IDENTITY_PROVIDERS"
+
+
+@dataclass(frozen=True)
+class Provider:
+    """An identity provider that speaks OpenID Connect."""
+
+    id: str
+    label: str
+    issuer: str
+    client_id: str
+    client_secret: str = field(default="", repr=False)
+    scopes: tuple[str, ...] = SCOPES
+    groups_claim: str = "groups"
+    username_claim: str = "preferred_username"
+    link_verified_email: bool = False
+    rules: Rules = field(default_factory=Rules)
+
+
+@dataclass(frozen=True)
+class Header:
+    """A proxy that has signed people in says who asks, in a header; it counts from the proxy's addresses only."""
+
+    name: str
+    groups_name: str
+    networks: tuple[IPv4Network | IPv6Network, ...]
+    rules: Rules
+
+
+def providers_read() -> dict[str, Provider]:
+    """The configured providers by their id, in their order; raises ImproperlyConfigured."""
+    found = [*_of_file(), *_of_environment()]
+    by_id = {provider.id: provider for provider in found}
+    if len(by_id) < len(found):
+        raise ImproperlyConfigured(f"{VARIABLE}: two providers have the same id.")
+    return by_id
+
+
+def _of_environment() -> list[Provider]:
+    issuer = env.text("KSCHEDWEB_OIDC_ISSUER")
+    if not issuer:
+        return []
+    try:
+        rules = rules_read(env.words("KSCHEDWEB_OIDC_ROLES"), env.text("KSCHEDWEB_OIDC_OTHERWISE") or REFUSED)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"KSCHEDWEB_OIDC_ROLES or KSCHEDWEB_OIDC_OTHERWISE: {error}.") from None
+    provider = Provider(
+        id="oidc",
+        label=env.text("KSCHEDWEB_OIDC_LABEL") or "single sign-on",
+        issuer=issuer,
+        client_id=env.text("KSCHEDWEB_OIDC_CLIENT_ID"),
+        client_secret=env.secret("KSCHEDWEB_OIDC_CLIENT_SECRET"),
+        scopes=tuple(env.words("KSCHEDWEB_OIDC_SCOPES")) or SCOPES,
+        groups_claim=env.text("KSCHEDWEB_OIDC_GROUPS_CLAIM") or "groups",
+        rules=rules,
+    )
+    return [_checked(provider, "KSCHEDWEB_OIDC_ISSUER")]
+
+
+def _of_file() -> list[Provider]:
+    path = env.text("KSCHEDWEB_IDENTITY_PROVIDERS")
+    if not path:
+        return []
+    try:
+        document = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ImproperlyConfigured(f"{VARIABLE} cannot be read: {error.strerror}.") from None
+    except (yaml.YAMLError, UnicodeDecodeError):
+        raise ImproperlyConfigured(f"{VARIABLE} is not well-formed YAML.") from None
+    entries = document.get("providers") if isinstance(document, dict) else None
+    if not isinstance(entries, list):
+        raise ImproperlyConfigured(f"{VARIABLE}: the file must have a list named providers.")
+    return [_entry(entry, f"{VARIABLE}: providers[{number}]") for number, entry in enumerate(entries)]
+
+
+KEYS = {
+    "id": str,
+    "label": str,
+    "issuer": str,
+    "clientId": str,
+    "clientSecretFile": str,
+    "scopes": list,
+    "groupsClaim": str,
+    "usernameClaim": str,
+    "linkVerifiedEmail": bool,
+    "roles": list,
+    "otherwise": str,
+}
+
+
+def _entry(entry: Any, where: str) -> Provider:
+    if not isinstance(entry, Mapping):
+        raise ImproperlyConfigured(f"{where} must be a mapping.")
+    for key, value in entry.items():
+        if key not in KEYS:
+            raise ImproperlyConfigured(f"{where}.{key} is not known: the keys are {', '.join(KEYS)}.")
+        if not isinstance(value, KEYS[key]):
+            raise ImproperlyConfigured(f"{where}.{key} is of the wrong type.")
+    try:
+        rules = Rules(
+            tuple(Rule(str(rule["group"]), role_read(rule["role"])) for rule in entry.get("roles", ())),
+            role_read(entry.get("otherwise", REFUSED)),
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        said = error if isinstance(error, ValueError) else "each rule needs group and role"
+        raise ImproperlyConfigured(f"{where}.roles: {said}.") from None
+    provider = Provider(
+        id=entry.get("id", ""),
+        label=entry.get("label", entry.get("id", "")),
+        issuer=entry.get("issuer", ""),
+        client_id=entry.get("clientId", ""),
+        client_secret=_secret(entry.get("clientSecretFile", ""), where),
+        scopes=tuple(map(str, entry.get("scopes", SCOPES))),
+        groups_claim=entry.get("groupsClaim", "groups"),
+        username_claim=entry.get("usernameClaim", "preferred_username"),
+        link_verified_email=entry.get("linkVerifiedEmail", False),
+        rules=rules,
+    )
+    return _checked(provider, where)
+
+
+def _secret(path: str, where: str) -> str:
+    if not path:
+        return ""  # a public client, which PKCE alone protects
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise ImproperlyConfigured(f"{where}.clientSecretFile cannot be read: {error.strerror}.") from None
+
+
+def _checked(provider: Provider, where: str) -> Provider:
+    if not NAME.fullmatch(provider.id) or provider.id == HEADER:
+        raise ImproperlyConfigured(f"{where}: an id has 1 to 32 of a-z, 0-9 and -, and is not {HEADER}.")
+    parts = urlsplit(provider.issuer)
+    if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in LOOPBACK):
+        raise ImproperlyConfigured(f"{where}: the issuer must be an https:// address.")
+    if not provider.client_id:
+        raise ImproperlyConfigured(f"{where}: the client id is missing.")
+    if "openid" not in provider.scopes:
+        raise ImproperlyConfigured(f"{where}: the scopes must include openid.")
+    return provider
+
+
+def header_read() -> Header | None:
+    """The header of a proxy that says who asks; ``None``: none counts. Raises ImproperlyConfigured."""
+    name = env.text("KSCHEDWEB_REMOTE_USER_HEADER")
+    groups_name = env.text("KSCHEDWEB_REMOTE_GROUPS_HEADER")
+    proxies = env.words("KSCHEDWEB_REMOTE_USER_PROXIES")
+    if not name:
+        return None
+    for variable, given in (("USER", name), ("GROUPS", groups_name)):
+        if given and not HEADER_NAME.fullmatch(given):
+            raise ImproperlyConfigured(f"KSCHEDWEB_REMOTE_{variable}_HEADER has letters, digits and - only.")
+    if not proxies:
+        raise ImproperlyConfigured("KSCHEDWEB_REMOTE_USER_PROXIES must name the proxy's addresses.")
+    try:
+        networks = tuple(ip_network(proxy, strict=False) for proxy in proxies)
+        if not all(network.prefixlen for network in networks):
+            raise ImproperlyConfigured("KSCHEDWEB_REMOTE_USER_PROXIES must not hold all addresses.")
+    except ValueError as error:
+        raise ImproperlyConfigured(f"KSCHEDWEB_REMOTE_USER_PROXIES: {error}.") from None
+    try:
+        rules = rules_read(env.words("KSCHEDWEB_REMOTE_ROLES"), env.text("KSCHEDWEB_REMOTE_OTHERWISE") or REFUSED)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"KSCHEDWEB_REMOTE_ROLES or KSCHEDWEB_REMOTE_OTHERWISE: {error}.") from None
+    return Header(name, groups_name, networks, rules)
+
+
+def roles_read(words: list[str]) -> frozenset[str]:
+    """The roles that need a second factor; raises ImproperlyConfigured."""
+    if unknown := set(words) - set(ROLES):
+        raise ImproperlyConfigured(f"KSCHEDWEB_SECOND_FACTOR_ROLES: {min(unknown)!r} is not one of {', '.join(ROLES)}.")
+    return frozenset(words)

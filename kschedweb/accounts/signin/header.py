@@ -1,0 +1,96 @@
+"""Who asks, by the header of a proxy that has signed them in.
+
+The header counts on connections from the proxy's own addresses alone; on others it is as if it were not there. A
+session that began by it needs it in every request: without it, or with another name in it, the session is over.
+"""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+
+import structlog
+from django.conf import settings
+from django.contrib.auth import login, logout
+
+from kschedweb.accounts import audit
+from kschedweb.accounts.signin.configuration import HEADER
+from kschedweb.accounts.signin.people import Outsider, Refused, groups_read, person_accept
+from kschedweb.accounts.signin.views import refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from ipaddress import IPv4Address, IPv6Address
+
+    from django.http import HttpRequest, HttpResponse
+
+    from kschedweb.accounts.signin.configuration import Header
+
+BY_HEADER = "by_header"  # in the session: the name that the header had
+
+logger = structlog.get_logger(__name__)
+
+
+class HeaderMiddleware:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        header: Header | None = settings.REMOTE_HEADER
+        if header is not None:
+            try:
+                _apply(request, header)
+            except Refused as refusal:
+                audit.record_refusal("login.refused", refusal.user, provider=HEADER, reason=refusal.reason)
+                return refused(request, refusal.reason)
+        elif settings.SESSION_COOKIE_NAME in request.COOKIES and BY_HEADER in request.session:
+            logout(request)  # the operator took the header away
+        return self.get_response(request)
+
+
+def _apply(request: HttpRequest, header: Header) -> None:
+    name = request.headers.get(header.name, "").strip()
+    if name and not _from_proxy(request, header):
+        logger.warning("remote_user_ignored", header=header.name, peer=request.META.get("REMOTE_ADDR", ""))
+        name = ""
+    has_session = settings.SESSION_COOKIE_NAME in request.COOKIES
+    began_as = request.session.get(BY_HEADER) if has_session else None
+    if began_as is not None and began_as != name:
+        logout(request)
+    if not name or "Authorization" in request.headers:  # a token says who asks
+        return
+    groups = request.headers.get(header.groups_name, "") if header.groups_name else ""
+    outsider = Outsider(
+        provider=HEADER,
+        subject=name,
+        username=name,
+        groups=groups_read([group.strip() for group in groups.split(",")]),
+    )
+    user = request.user
+    known = began_as == name and user.is_authenticated and user.provider == HEADER
+    if user.is_authenticated and known:
+        same = user.provider_groups == list(outsider.groups)
+        if same and header.rules.role_of(outsider.groups) == user.role:
+            return
+    try:
+        person = person_accept(outsider=outsider, rules=header.rules)
+    except Refused:
+        if has_session:
+            logout(request)
+        raise
+    if known:
+        request.user = person
+        return
+    request.signed_in_by = HEADER  # type: ignore[attr-defined]
+    login(request, person, backend="django.contrib.auth.backends.ModelBackend")
+    request.session[BY_HEADER] = name
+
+
+def _from_proxy(request: HttpRequest, header: Header) -> bool:
+    """Whether the connection itself comes from the proxy: what X-Forwarded-For claims does not matter here."""
+    try:
+        found: IPv4Address | IPv6Address = ip_address(request.META.get("REMOTE_ADDR", "").partition("%")[0])
+    except ValueError:
+        return False
+    peer = getattr(found, "ipv4_mapped", None) or found
+    return any(peer in network for network in header.networks)

@@ -1,0 +1,167 @@
+"""What an identity provider signs: every token is verified, also those that came from it directly."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import jwt
+import requests
+from allauth.socialaccount.adapter import get_adapter
+
+from kschedweb.accounts.signin.configuration import Provider
+
+# Asymmetric ones alone: with HS256 whoever has the client's secret, or takes the public key for one, could sign.
+ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+KEEP_SECONDS, KEYS_AGAIN_SECONDS = 600, 10
+LEEWAY = 30  # seconds that clocks may differ
+LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
+LONGEST = 65_536
+
+
+class TokenError(Exception):
+    """A token is not what it should be; the message is for the log and the audit trail and holds nothing of it."""
+
+
+class ProviderAway(Exception):
+    """The identity provider does not answer, or not as one."""
+
+
+@dataclass
+class Published:
+    """What a provider publishes: its addresses and its keys, as they were read."""
+
+    document: dict[str, Any]
+    read_at: float
+    keys: dict[str, jwt.PyJWK]
+    keys_at: float
+
+
+_published: dict[str, Published] = {}
+_lock = threading.Lock()
+
+
+def forget() -> None:
+    """Read what providers publish anew."""
+    _published.clear()
+
+
+def document_of(provider: Provider) -> dict[str, Any]:
+    """The provider's discovery document."""
+    found = _published.get(provider.issuer)
+    if found is None or time.monotonic() - found.read_at > KEEP_SECONDS:
+        document = _get(f"{provider.issuer.rstrip('/')}/.well-known/openid-configuration")
+        if document.get("issuer") != provider.issuer:
+            raise ProviderAway("its discovery document names another issuer")
+        for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
+            if not isinstance(document.get(name), str):
+                raise ProviderAway(f"its discovery document has no {name}")
+        found = Published(document, time.monotonic(), {}, float("-inf"))
+        with _lock:
+            _published[provider.issuer] = found
+    return found.document
+
+
+def _get(address: str) -> dict[str, Any]:
+    try:
+        with get_adapter().get_requests_session() as session:
+            answer = session.get(address)
+            answer.raise_for_status()
+            found = answer.json()
+    except (requests.RequestException, ValueError) as error:
+        raise ProviderAway(type(error).__name__) from None
+    if not isinstance(found, dict):
+        raise ProviderAway("it answers no object")
+    return found
+
+
+def _key(provider: Provider, header: dict[str, Any]) -> jwt.PyJWK:
+    """The key that ``header`` names. One that is not known may be new, so the keys are read again, not too often."""
+    document = document_of(provider)
+    published = _published[provider.issuer]
+    name = header.get("kid", "")
+    if name not in published.keys and time.monotonic() - published.keys_at > KEYS_AGAIN_SECONDS:
+        published.keys_at = time.monotonic()
+        published.keys = _keys(_get(document["jwks_uri"]))
+    if name not in published.keys:
+        raise TokenError("signed with a key that the provider does not have")
+    return published.keys[name]
+
+
+def _keys(document: dict[str, Any]) -> dict[str, jwt.PyJWK]:
+    found = {}
+    for entry in document.get("keys", ()):
+        try:
+            if entry.get("use", "sig") == "sig":
+                found[entry.get("kid", "")] = jwt.PyJWK(entry)
+        except (jwt.PyJWTError, AttributeError, TypeError):
+            continue  # of a kind that is not known here
+    return found
+
+
+def verified(provider: Provider, token: object, *, required: tuple[str, ...] = ("exp", "iat", "sub")) -> dict[str, Any]:
+    """The claims of ``token``, which ``provider`` signed for this site and which is valid now; raises TokenError."""
+    if not isinstance(token, str) or not 0 < len(token) <= LONGEST:
+        raise TokenError("missing")
+    try:
+        header = jwt.get_unverified_header(token)
+        if header.get("alg") not in ALGORITHMS:
+            raise TokenError("signed in a way that is not accepted")
+        claims: dict[str, Any] = jwt.decode(
+            token,
+            key=_key(provider, header),
+            algorithms=[header["alg"]],
+            issuer=provider.issuer,
+            audience=provider.client_id,
+            leeway=LEEWAY,
+            options={"require": ["iss", "aud", *required]},
+        )
+    except jwt.ExpiredSignatureError:
+        raise TokenError("expired") from None
+    except jwt.InvalidAudienceError:
+        raise TokenError("made for another client") from None
+    except jwt.InvalidIssuerError:
+        raise TokenError("made by another issuer") from None
+    except jwt.InvalidSignatureError:
+        raise TokenError("signature is wrong") from None
+    except (jwt.PyJWTError, json.JSONDecodeError, ValueError) as error:
+        raise TokenError(f"not valid ({type(error).__name__})") from None
+    audience = claims["aud"]
+    several = isinstance(audience, list) and len(audience) > 1
+    if claims.get("azp", None if several else provider.client_id) != provider.client_id:
+        raise TokenError("made for another client")
+    return claims
+
+
+def identity_verified(provider: Provider, token: object, *, nonce: str | None) -> dict[str, Any]:
+    """The claims of an identity token. ``nonce`` is what the sign-in asked with; ``None``: after a refresh."""
+    claims = verified(provider, token)
+    given = claims.get("nonce")
+    if nonce is not None and not (isinstance(given, str) and secrets.compare_digest(given.encode(), nonce.encode())):
+        raise TokenError("answer to another sign-in")
+    if LOGOUT_EVENT in _events(claims):
+        raise TokenError("made for a logout")
+    return claims
+
+
+def logout_verified(provider: Provider, token: object) -> dict[str, Any]:
+    """The claims of a logout token (OpenID Connect Back-Channel Logout 1.0, section 2.6)."""
+    claims = verified(provider, token, required=("iat", "jti"))
+    if LOGOUT_EVENT not in _events(claims) or "nonce" in claims:
+        raise TokenError("not made for a logout")
+    if not (isinstance(claims.get("sub", ""), str) and isinstance(claims.get("sid", ""), str)):
+        raise TokenError("subject or session is not a text")
+    if not (claims.get("sub") or claims.get("sid")):
+        raise TokenError("it names neither person nor session")
+    if abs(time.time() - claims["iat"]) > 300:
+        raise TokenError("too old")
+    return claims
+
+
+def _events(claims: dict[str, Any]) -> dict[str, Any]:
+    events = claims.get("events")
+    return events if isinstance(events, dict) else {}

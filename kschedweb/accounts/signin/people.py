@@ -1,0 +1,141 @@
+"""People that come from outside: who somebody of an identity provider is here, and with which role."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from allauth.socialaccount.models import SocialAccount
+from django.db import IntegrityError, transaction
+from django.db.models import F
+
+from kschedweb.accounts import audit, services
+from kschedweb.accounts.models import ProviderSession, User
+from kschedweb.web.errors import ApplicationError
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.signin.rules import Rules
+
+NOT_IN_NAMES = re.compile(r"[^\w.@+-]+")  # as UnicodeUsernameValidator has it
+LONGEST_SUBJECT, MOST_GROUPS, LONGEST_GROUP = 191, 1000, 255
+
+
+@dataclass(frozen=True)
+class Outsider:
+    """Somebody as an identity provider describes them. Who it is says ``subject`` alone."""
+
+    provider: str
+    subject: str
+    username: str
+    groups: tuple[str, ...] = ()
+    email: str = ""
+    email_verified: bool = False
+
+
+class Refused(ApplicationError):
+    """Somebody may not sign in. ``reason`` is what the page and the audit trail name: see refusals.py."""
+
+    status = 403
+
+    def __init__(self, reason: str, user: User | None = None) -> None:
+        super().__init__(reason)
+        self.reason, self.user = reason, user
+
+
+def groups_read(claim: object) -> tuple[str, ...]:
+    """The names in a claim: a list of texts, or one text; anything else names none."""
+    found = [claim] if isinstance(claim, str) else claim if isinstance(claim, list) else []
+    names = [name for name in found if isinstance(name, str) and 0 < len(name) <= LONGEST_GROUP]
+    return tuple(dict.fromkeys(names[:MOST_GROUPS]))
+
+
+def person_accept(*, outsider: Outsider, rules: Rules, link_verified_email: bool = False) -> User:
+    """The person that ``outsider`` is, made where there is none, with the role that ``rules`` give; raises Refused."""
+    if not 0 < len(outsider.subject) <= LONGEST_SUBJECT:
+        raise Refused("subject")
+    role = rules.role_of(outsider.groups)
+    user = _known(outsider)
+    if role is None:
+        if user is not None:
+            person_shut_out(user=user)
+        raise Refused("groups", user)
+    if user is not None and not user.is_active:
+        raise Refused("deactivated", user)
+    try:
+        with transaction.atomic():
+            user = user or _linked(outsider, link_verified_email) or _made(outsider, role)
+            return _follow(user, outsider, role)
+    except IntegrityError:  # the same person's other request was first
+        user = _known(outsider)
+        if user is None:
+            raise
+        return _follow(user, outsider, role)
+
+
+@transaction.atomic
+def person_shut_out(*, user: User) -> None:
+    """No rule lets ``user`` in any more: their sessions end and their tokens are revoked."""
+    User.objects.filter(pk=user.pk).update(session_epoch=F("session_epoch") + 1, provider_groups=[])
+    ProviderSession.objects.filter(user=user).delete()
+    services.tokens_revoke(actor=None, user=user)
+
+
+def _known(outsider: Outsider) -> User | None:
+    account = SocialAccount.objects.filter(provider=outsider.provider, uid=outsider.subject).select_related("user")
+    found = account.first()
+    return found.user if found else None
+
+
+def _linked(outsider: Outsider, by_email: bool) -> User | None:
+    """A person of this site with the verified address of ``outsider``, where the operator wants that."""
+    if not (by_email and outsider.email and outsider.email_verified):
+        return None
+    found = list(User.objects.filter(email__iexact=outsider.email, is_active=True, provider="")[:2])
+    if len(found) != 1:
+        return None
+    SocialAccount.objects.create(provider=outsider.provider, uid=outsider.subject, user=found[0])
+    audit.record(found[0], "user.linked", found[0], found[0].username, provider=outsider.provider, by="verified email")
+    return found[0]
+
+
+def _made(outsider: Outsider, role: str) -> User:
+    user = User(username=_free_name(outsider), email=outsider.email[:254], role=role, provider=outsider.provider)
+    user.provider_groups = list(outsider.groups)
+    user.set_unusable_password()
+    user.save()
+    SocialAccount.objects.create(provider=outsider.provider, uid=outsider.subject, user=user)
+    audit.record(None, "user.created", user, user.username, role=role, provider=outsider.provider)
+    return user
+
+
+def _free_name(outsider: Outsider) -> str:
+    """The name that the provider gives, with a number where somebody else has it."""
+    wanted = NOT_IN_NAMES.sub("-", outsider.username).strip("-")[:140] or outsider.provider
+    name, number = wanted, 1
+    while User.objects.filter(username__iexact=name).exists():
+        number += 1
+        name = f"{wanted}-{number}"
+    return name
+
+
+@transaction.atomic
+def _follow(user: User, outsider: Outsider, role: str) -> User:
+    """What the provider says now holds: the role at once, in all sessions and for tokens."""
+    user = User.objects.select_for_update().get(pk=user.pk)
+    groups = list(outsider.groups)
+    if (user.role, user.provider, user.provider_groups) == (role, outsider.provider, groups):
+        return user
+    if user.role != role:
+        audit.record(
+            None,
+            "user.role-changed",
+            user,
+            user.username,
+            before=user.role,
+            after=role,
+            provider=outsider.provider,
+        )
+    user.role, user.provider, user.provider_groups = role, outsider.provider, groups
+    user.save(update_fields=["role", "provider", "provider_groups"])
+    return user

@@ -1,0 +1,18 @@
+"""Why somebody may not sign in, in sentences for the page."""
+
+from __future__ import annotations
+
+from kschedweb.web.translating import gettext_lazy as _
+
+SENTENCES = {
+    "groups": _("None of your groups may use this site. Ask an admin of the site which group you need."),
+    "deactivated": _("Your account on this site is deactivated. Ask an admin to activate it."),
+    "token": _("What the identity provider sent is not valid, so nobody is signed in. Try again; if it happens again, "
+               "ask an admin to look at the audit trail."),
+    "state": _("This sign-in is too old or was begun elsewhere. Begin again."),
+    "cancelled": _("You did not finish the sign-in at the identity provider."),
+    "exchange": _("The identity provider did not confirm the sign-in. Begin again; if that does not help, tell an "
+                  "admin."),
+    "away": _("The identity provider does not answer. Try again in a moment."),
+    "subject": _("The identity provider gave no usable name of you. Tell an admin."),
+}  # fmt: skip

@@ -1,0 +1,127 @@
+"""Sign-in at an identity provider: there, back, and out again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from allauth.socialaccount.adapter import get_adapter
+from django.conf import settings
+from django.contrib.auth.views import LogoutView
+from django.core.cache import cache
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_GET, require_POST
+
+from kschedweb.accounts import audit
+from kschedweb.accounts.lockout import turn
+from kschedweb.accounts.signin.following import farewell, sessions_end
+from kschedweb.accounts.signin.identity_tokens import ProviderAway, TokenError, logout_verified
+from kschedweb.accounts.signin.openid import CallbackView, IdentityAdapter
+from kschedweb.accounts.signin.people import Refused
+from kschedweb.accounts.signin.refusals import SENTENCES
+from kschedweb.web.pages import part
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+    from django.http.response import HttpResponseBase
+
+    from kschedweb.accounts.models import User
+    from kschedweb.accounts.signin.configuration import Provider
+
+STATUSES = {"away": 503, "token": 401, "exchange": 401, "state": 400, "cancelled": 400}
+
+logger = structlog.get_logger(__name__)
+
+
+def refused(request: HttpRequest, reason: str) -> HttpResponse:
+    """A plain page that says why nobody is signed in."""
+    status = STATUSES.get(reason, 403)
+    return render(request, "accounts/refused.html", {"reason": reason, "sentence": SENTENCES[reason]}, status=status)
+
+
+def _provider(provider_id: str) -> Provider:
+    provider: Provider | None = settings.IDENTITY_PROVIDERS.get(provider_id)
+    if provider is None:
+        raise Http404("There is no such identity provider.")
+    return provider
+
+
+def _write(provider: Provider, reason: str, user: User | None = None, **details: object) -> None:
+    audit.record_refusal("login.refused", user, provider=provider.id, reason=reason, **details)
+
+
+# By a link, not a form: a form may not lead to another site, and providers lead on to others again.
+@part
+@require_GET
+@never_cache
+def begin(request: HttpRequest, provider_id: str) -> HttpResponse:
+    """To the provider; ``next`` is the page of this site to come back to."""
+    provider = _provider(provider_id)
+    onwards = request.GET.get("next", "")
+    if not url_has_allowed_host_and_scheme(onwards, {request.get_host()}, require_https=request.is_secure()):
+        onwards = reverse(settings.LOGIN_REDIRECT_URL)
+    try:
+        return get_adapter().get_provider(request, provider.id).begin(request, onwards)  # type: ignore[no-any-return]
+    except ProviderAway as away:
+        logger.warning("identity_provider_away", provider=provider.id, reason=str(away))
+        return refused(request, "away")
+
+
+@part
+@require_GET
+@never_cache
+def callback(request: HttpRequest, provider_id: str) -> HttpResponseBase:
+    """Back from the provider, with a code that is exchanged for tokens."""
+    provider = _provider(provider_id)
+    try:
+        with turn(request):
+            view: Any = CallbackView.adapter_view(IdentityAdapter(request, provider))
+            return view(request)  # type: ignore[no-any-return]
+    except Refused as refusal:
+        if refusal.reason != "cancelled":
+            _write(provider, refusal.reason, refusal.user)
+        return refused(request, refusal.reason)
+    except TokenError as error:
+        _write(provider, "token", what=str(error))
+        return refused(request, "token")
+    except ProviderAway as away:
+        logger.warning("identity_provider_away", provider=provider.id, reason=str(away))
+        return refused(request, "away")
+
+
+@csrf_exempt
+@require_POST
+@never_cache
+def backchannel(request: HttpRequest, provider_id: str) -> HttpResponse:
+    """The provider itself says that a session, or all of a person's, is over (OpenID Connect Back-Channel Logout)."""
+    provider = _provider(provider_id)
+    try:
+        with turn(request):
+            claims = logout_verified(provider, request.POST.get("logout_token"))
+            if not cache.add(f"logout_token_{provider.id}_{claims['jti']}", True, timeout=900):
+                raise TokenError("used before")
+    except TokenError as error:
+        _write(provider, "logout", what=str(error))
+        return HttpResponse(status=400)
+    except ProviderAway:
+        return HttpResponse(status=503)
+    sessions_end(provider, subject=claims.get("sub", ""), sid=claims.get("sid", ""))
+    return HttpResponse(status=200)
+
+
+class SiteLogoutView(LogoutView):
+    """By POST only, so that no image on another site logs anybody out. Whose session began at a provider ends it there
+    too, by a page that leads on: what a form leads to may not lie on another site.
+    """
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:  # type: ignore[override]
+        address = farewell(request, request.build_absolute_uri(reverse("login")))
+        response = super().post(request, *args, **kwargs)
+        if address is None:
+            return response  # type: ignore[return-value]
+        return render(request, "accounts/logged_out.html", {"address": address})

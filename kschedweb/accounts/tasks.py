@@ -1,0 +1,19 @@
+"""Mail to people: by a worker, so that no answer takes longer for an address that somebody has."""
+
+from __future__ import annotations
+
+from kschedweb.accounts.forgotten import MailForm
+from kschedweb.celery import app
+
+
+@app.task(name="kschedweb.accounts.tasks.mail_password_links")  # type: ignore[untyped-decorator]
+def mail_password_links(email: str, host: str, *, https: bool) -> None:
+    """Mail a link to everybody of this address who logs in with a password."""
+    form = MailForm({"email": email})
+    if form.is_valid():
+        form.save(
+            domain_override=host,
+            use_https=https,
+            subject_template_name="accounts/mail/password_subject.txt",
+            email_template_name="accounts/mail/password.txt",
+        )
