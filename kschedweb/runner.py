@@ -90,7 +90,6 @@ def make_sandbox(folder: Path, site: str) -> Sandbox:
 
 def recorded_use(path: str) -> Recording | None:
     """What was recorded in the file ``path``, as experiments read it; ``None`` for no file."""
-    from kschedweb.clusters.flight.hosting import FlightHost
     from kschedweb.engine.simulation.recording import Recording, RecordingError
 
     if not path:
@@ -191,9 +190,7 @@ def announce(web: uvicorn.Server, host: str, port: int) -> None:
     threading.Thread(target=wait, name="announce", daemon=True).start()
 
 
-def stop(
-    worker: threading.Thread, beat: Any, schedulers: Host, flight: FlightHost, sandbox: Sandbox | None
-) -> None:
+def stop(worker: threading.Thread, beat: Any, schedulers: Host, flight: FlightHost, sandbox: Sandbox | None) -> None:
     """End all of them; work that does not end in time is taken up by reconciliation at the next start."""
     from celery.worker import state
 

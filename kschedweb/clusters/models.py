@@ -84,6 +84,9 @@ class Snapshot(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="snapshots")
     taken_at = models.DateTimeField(db_index=True)
+    # Of a snapshot rebuilt from the flight recorder: as of when, and when it was rebuilt. It is never the current one.
+    moment = models.DateTimeField(null=True)
+    rebuilt = models.DateTimeField(null=True)
     complete = models.BooleanField(default=False)
     content = models.BinaryField()  # storage.py: compressed JSON, a list of objects by kind
     size = models.PositiveBigIntegerField()  # bytes before compression
@@ -93,6 +96,7 @@ class Snapshot(models.Model):
 
     class Meta:
         ordering = ("-taken_at", "-id")
+        constraints = [models.UniqueConstraint(fields=["cluster", "moment"], name="moment_once_a_cluster")]
 
 
 class Upload(models.Model):

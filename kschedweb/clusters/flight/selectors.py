@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 from django.db.models import F, QuerySet, Sum
@@ -52,6 +53,11 @@ def stretches(cluster: Cluster) -> QuerySet[Stretch]:
     return Stretch.objects.filter(cluster=cluster, until__gte=F("began"))
 
 
+def has_recording(cluster: Cluster) -> bool:
+    """Whether any moment of ``cluster`` is known."""
+    return stretches(cluster).exists()
+
+
 def stored(cluster: Cluster) -> int:
     """The bytes that the recorder of ``cluster`` keeps."""
     return Segment.objects.filter(stretch__cluster=cluster).aggregate(sum=Sum("stored"))["sum"] or 0
@@ -60,10 +66,7 @@ def stored(cluster: Cluster) -> int:
 def gaps(cluster: Cluster) -> list[Gap]:
     """The times between the known ones, oldest first."""
     known = list(stretches(cluster))
-    return [
-        Gap(moment_of(before.until), moment_of(after.began), after.reason)
-        for before, after in zip(known, known[1:], strict=False)
-    ]
+    return [Gap(moment_of(before.until), moment_of(after.began), after.reason) for before, after in pairwise(known)]
 
 
 def stretch_at(cluster: Cluster, at: datetime) -> Stretch:
@@ -84,7 +87,7 @@ def _unknown(cluster: Cluster, at: datetime, asked: int) -> str:
         return f"{said}: the recording begins at {_told(moment_of(known[0].began))}."
     if asked > known[-1].until:
         return f"{said}: so far it is recorded up to {_told(moment_of(known[-1].until))}."
-    before, after = next(pair for pair in zip(known, known[1:], strict=False) if asked < pair[1].began)
+    before, after = next(pair for pair in pairwise(known) if asked < pair[1].began)
     return (
         f"{said}: it is in a gap of the recording ({after.reason or 'nobody recorded'}). "
         f"The last moment before it is {_told(moment_of(before.until))}, "

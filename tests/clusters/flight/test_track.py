@@ -109,7 +109,7 @@ def test_any_moment_equals_the_state_that_was_kept_directly(news: list[Any]) -> 
     flight.end("over")
     flight.keep(now)
     unsure += [(began, now) for began in deaf.values()]
-    for at, state in {at: state for at, state in states}.items():  # noqa: C416 (the last of each moment)
+    for at, state in {at: state for at, state in states}.items():
         moment = selectors.moment_of(at)
         try:
             found = selectors.objects_at(recorded, moment)
