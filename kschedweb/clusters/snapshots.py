@@ -110,11 +110,8 @@ class Prepared:
             step("Storing the snapshot", min(done + BATCH, total), total)
 
     def _forget_older(self) -> None:
-        newest = (
-            self.snapshot.cluster.snapshots.filter(moment=None)
-            .order_by("-taken_at", "-id")
-            .values_list("pk", flat=True)
-        )
+        read = self.snapshot.cluster.snapshots.filter(moment=None)
+        newest = read.order_by("-taken_at", "-id").values_list("pk", flat=True)
         for old in list(newest[settings.KEEP_SNAPSHOTS :]):
             # snapshots of scenarios are kept
             with suppress(ProtectedError):

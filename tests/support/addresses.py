@@ -55,6 +55,7 @@ def pages(at: Places) -> dict[str, str]:
         "overview": f"/?cluster={c}",
         "clusters": "/clusters/",
         "cluster": f"/clusters/{c}/",
+        "cluster-flight": f"/clusters/{c}/flight/",
         "cluster-delete": f"/clusters/{c}/delete/",
         "cluster-connect": "/clusters/connect/",
         "cluster-import": "/clusters/import/",
