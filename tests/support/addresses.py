@@ -224,6 +224,7 @@ def resources(at: Places) -> dict[str, str]:
         "annotation-findings": f"{cluster}/annotations/findings/",
         "nodes": f"{cluster}/nodes/",
         "pods": f"{cluster}/pods/",
+        "cluster-flight": f"{cluster}/flight/",
         "cluster-map": f"{cluster}/map/",
         "cluster-map-frames": f"{cluster}/map/frames/?show=memory",
         "cluster-map-pods": f"{cluster}/map/pods/?node={at.node}",

@@ -10,7 +10,7 @@ from django.apps import apps
 if not apps.ready:
     django.setup()
 
-from kschedweb.clusters.flight import hosting, recording  # noqa: E402 (needs Django)
+from kschedweb.clusters.flight import hosting, recording
 
 if __name__ == "__main__":
     hosting.EVERY = recording.KEEP_EVERY = 0.5
