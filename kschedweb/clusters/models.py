@@ -96,7 +96,6 @@ class Snapshot(models.Model):
 
     class Meta:
         ordering = ("-taken_at", "-id")
-        constraints = [models.UniqueConstraint(fields=["cluster", "moment"], name="moment_once_a_cluster")]
 
 
 class Upload(models.Model):

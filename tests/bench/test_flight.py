@@ -138,6 +138,7 @@ def test_a_day_is_small_cheap_and_quickly_asked(client_as: Callable[[str], Clien
     flight.keep(int(at * SECOND))
     day = selectors.stored(cluster) * 24 / HOURS
     core = spent / (3600 * HOURS)
+    print(f"\nflight recorder: {events:,} events in {HOURS:g} h, {day / 2**20:,.0f} MiB a day, {core:.1%} of a core")
     client = client_as("viewer")
     last = selectors.stretches(cluster).get().until / SECOND
     took = {}
@@ -150,7 +151,7 @@ def test_a_day_is_small_cheap_and_quickly_asked(client_as: Callable[[str], Clien
             assert answer.status_code == 200
     counts = Snapshot.objects.filter(moment__isnull=False).values_list("counts", flat=True)
     print(
-        f"\nflight recorder: {events:,} events in {HOURS:g} h, {day / 2**20:,.0f} MiB a day, {core:.1%} of a core; "
+        "as of: "
         + ", ".join(f"{page} {again} {seconds:.2f} s" for (page, again), seconds in took.items())
         + f"; {[one['Pod'] for one in counts]} pods"
     )

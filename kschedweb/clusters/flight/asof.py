@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import threading
-import time
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
-from django.db import IntegrityError
 from django.db.models import ProtectedError
 from django.utils import timezone
 
 from kschedweb.clusters.flight import selectors
 from kschedweb.clusters.models import Cluster, Snapshot
 from kschedweb.clusters.snapshots import Prepared
-from kschedweb.web.errors import ApplicationError, Unavailable
+from kschedweb.web.errors import ApplicationError
 from kschedweb.web.moments import read
 
 KEPT = 8  # rebuilt snapshots of each cluster
-DEAD = timedelta(minutes=2)  # after which another process takes an unfinished one for given up
-PATIENCE = 20.0  # seconds for another process that rebuilds the same moment
 INVALID = "Write a moment such as 2026-11-22T03:12Z, with an offset such as Z or +09:00."
 _one_at_a_time = threading.Lock()
 
@@ -44,27 +40,15 @@ def snapshot_at(cluster: Cluster, at: datetime) -> Snapshot:
 
 
 def _stored(cluster: Cluster, at: datetime) -> Snapshot | None:
-    rows = Snapshot.objects.filter(cluster=cluster, moment=at).defer("content", "resource_versions")
-    until = time.monotonic() + PATIENCE
-    while (found := rows.first()) is not None and not found.complete:
-        if timezone.now() - found.rebuilt > DEAD or time.monotonic() > until:  # type: ignore[operator]
-            Snapshot.objects.filter(pk=found.pk, complete=False).delete()
-        time.sleep(0.1)
-    return found
+    rows = Snapshot.objects.filter(cluster=cluster, moment=at, complete=True)
+    return rows.defer("content", "resource_versions").first()
 
 
 def _rebuilt(cluster: Cluster, at: datetime) -> Snapshot:
-    objects = selectors.objects_at(cluster, at)
-    prepared = Prepared.of(cluster, objects, [], taken_at=at, moment=at)
-    try:
-        prepared.save()
-    except IntegrityError:
-        found = _stored(cluster, at)
-        if found is None:
-            raise Unavailable("This moment is being rebuilt: ask again.") from None
-        return found
+    """Rebuild it, even where another process does so meanwhile: either will do."""
+    saved = Prepared.of(cluster, selectors.objects_at(cluster, at), [], taken_at=at, moment=at).save()
     forget(cluster, keep=KEPT)
-    return Snapshot.objects.defer("content", "resource_versions").get(pk=prepared.snapshot.pk)
+    return Snapshot.objects.defer("content", "resource_versions").get(pk=saved.pk)
 
 
 def forget(cluster: Cluster, *, keep: int) -> None:

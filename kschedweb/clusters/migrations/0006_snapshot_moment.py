@@ -20,8 +20,4 @@ class Migration(migrations.Migration):
             name='rebuilt',
             field=models.DateTimeField(null=True),
         ),
-        migrations.AddConstraint(
-            model_name='snapshot',
-            constraint=models.UniqueConstraint(fields=('cluster', 'moment'), name='moment_once_a_cluster'),
-        ),
     ]
