@@ -118,7 +118,7 @@ def test_a_day_is_small_cheap_and_quickly_asked(client_as: Callable[[str], Clien
         began - 3 * SECOND, Listed("Pod", [pod(one, BEGAN, 0, 3) for one in range(PODS_A_DAY // 24)], "1", "start")
     )
     flight.keep(began - SECOND)
-    spent, kept, events = 0.0, BEGAN, 0
+    spent, kept, events = 0.0, float(BEGAN), 0
     for number in range(1, math.ceil(HOURS) + 1):
         for at, event, text in hour(number):
             if at > BEGAN + 3600 * (1 + HOURS):

@@ -64,8 +64,10 @@ class FlightRun:
         self._stop.set()
         for reflector in self._reflectors:
             reflector.end()
-        for thread in (self._thread, self._ticker, *self._reflectors):
+        for thread in (self._thread, self._ticker):
             thread.join(STOP_SECONDS)
+        for reflector in self._reflectors:
+            reflector.join(STOP_SECONDS)
 
     # Threads of reflectors, and the clock's.
 

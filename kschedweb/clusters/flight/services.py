@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 from django.db.models import F, Q, Sum
@@ -40,7 +40,7 @@ def recorder_set(
     if limit_mib is not None and not LEAST_MIB <= limit_mib <= MOST_MIB:
         raise ApplicationError.at("limit_mib", f"Keep from {LEAST_MIB} to {MOST_MIB:,} MiB.")
     asked = {"on": on, "days": days, "limit_mib": limit_mib}
-    given = {name: value for name, value in asked.items() if value is not None}
+    given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
     if not on:
         given |= {"holder": "", "held_until": None, "problem": ""}
     recorder, _ = FlightRecorder.objects.update_or_create(cluster=cluster, defaults=given)

@@ -27,6 +27,7 @@ from kschedweb.web.pages import add_errors, part
 
 if TYPE_CHECKING:
     from django.http import HttpResponse
+    from django.http.response import HttpResponseBase
 
     from kschedweb.accounts.typing import PageRequest
     from kschedweb.clusters.models import Cluster
@@ -36,7 +37,7 @@ GAPS_SHOWN = 50
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
-def recorder(request: PageRequest, name: str) -> HttpResponse:
+def recorder(request: PageRequest, name: str) -> HttpResponseBase:
     """What is recorded of a cluster, its gaps, and what can be made of a moment (?at=) or a range."""
     found = clusters.cluster_get(name)
     if request.method == "POST":
