@@ -11,7 +11,6 @@ from django.db import transaction
 from kschedweb.accounts import audit
 from kschedweb.clusters.connecting.client import MERGE
 from kschedweb.clusters.connecting.failures import refusal, status_text
-from kschedweb.clusters.flight.services import recorder_set
 from kschedweb.clusters.importing.documents import DocumentError, Limits, documents_read
 from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.services import sandbox_connect, snapshot_read
@@ -38,7 +37,6 @@ Json = dict[str, Any]
 POLICIES = Path(__file__).parent / "policies"
 LIMITS = Limits(size=256 * 1024, depth=60, nodes=20_000)
 MOST_OBJECTS = 50
-RECORDED_DAYS, RECORDED_MIB = 3, 256
 DEFAULT_NAMESPACE = "default"
 APPROVALS_CREATOR = "approvals.kschedweb.dev/created-by"
 # The sandbox's kube-scheduler that asks the site as an extender reads its configuration here.
@@ -169,7 +167,6 @@ def sandbox_load(*, site: str = "") -> Cluster:
         source_save(user=None, cluster=cluster, settings=Settings(kind=SourceKind.METRICS), force=True)
         _figures(cluster)
         _schedulers(cluster)
-        recorder_set(user=None, cluster=cluster, on=True, days=RECORDED_DAYS, limit_mib=RECORDED_MIB)
     if site:
         _extend(cluster, site)
     return cluster
