@@ -66,6 +66,8 @@ with env.one_line_errors():
 from django_structlog.celery.steps import DjangoStructLogInitStep  # noqa: E402
 
 app.steps["worker"].add(DjangoStructLogInitStep)
-# Workers of the queue `scheduler` host live schedulers. (Named, not imported: its models need Django to be ready.)
+# Workers of the queue `scheduler` host live schedulers and flight recorders. (Named, not imported: their models need
+# Django to be ready.)
 app.steps["worker"].add("kschedweb.live.schedulers.running.host:HostStep")
+app.steps["worker"].add("kschedweb.clusters.flight.hosting:FlightStep")
 app.steps["consumer"].add("kschedweb.jobs.mending:MendStep")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     import uvicorn
 
+    from kschedweb.clusters.flight.hosting import FlightHost
     from kschedweb.engine.simulation.recording import Recording
     from kschedweb.live.schedulers.running.host import Host
     from kschedweb.sandbox.running.process import Sandbox
@@ -113,14 +114,14 @@ def prepare() -> None:
 def serve(host: str, listener: socket.socket, sandbox: Sandbox | None = None) -> None:
     """Run until SIGINT or SIGTERM."""
     web = server.server(PATIENCE)
-    worker, beat, schedulers = start_worker(), start_beat(), start_host()
+    worker, beat, schedulers, flight = start_worker(), start_beat(), start_host(), start_flight()
     announce(web, host, listener.getsockname()[1])
     try:
         web.run(sockets=[listener])
     except KeyboardInterrupt:
         pass
     finally:
-        stop(worker, beat, schedulers, sandbox)
+        stop(worker, beat, schedulers, flight, sandbox)
 
 
 def start_worker() -> threading.Thread:
@@ -163,6 +164,15 @@ def start_host() -> Host:
     return host
 
 
+def start_flight() -> FlightHost:
+    """What hosts flight recorders, as threads."""
+    from kschedweb.clusters.flight.hosting import FlightHost
+
+    host = FlightHost()
+    host.start()
+    return host
+
+
 def announce(web: uvicorn.Server, host: str, port: int) -> None:
     """Print the address once pages are really answered; only then begin with what jobs will need."""
     from kschedweb.jobs import processes
@@ -180,16 +190,18 @@ def announce(web: uvicorn.Server, host: str, port: int) -> None:
     threading.Thread(target=wait, name="announce", daemon=True).start()
 
 
-def stop(worker: threading.Thread, beat: Any, schedulers: Host, sandbox: Sandbox | None) -> None:
+def stop(worker: threading.Thread, beat: Any, schedulers: Host, flight: FlightHost, sandbox: Sandbox | None) -> None:
     """End all of them; work that does not end in time is taken up by reconciliation at the next start."""
     from celery.worker import state
 
     state.should_stop = 0
-    ending = threading.Thread(target=schedulers.stop, daemon=True)
-    ending.start()
+    endings = [threading.Thread(target=host.stop, daemon=True) for host in (schedulers, flight)]
+    for ending in endings:
+        ending.start()
     threading.Thread(target=beat.stop, daemon=True).start()
     worker.join(PATIENCE)
-    ending.join(PATIENCE)
+    for ending in endings:
+        ending.join(PATIENCE)
     if sandbox is not None:
         sandbox.stop()
     sys.stdout.flush()

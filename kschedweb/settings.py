@@ -71,6 +71,7 @@ INSTALLED_APPS = [
     "kschedweb.lists",
     "kschedweb.jobs",
     "kschedweb.clusters",
+    "kschedweb.clusters.flight",
     "kschedweb.clusters.prices",
     "kschedweb.watermarks",
     "kschedweb.policies",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 from django.urls import path
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field, extend_schema_view
 from rest_framework import generics, parsers, serializers
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
@@ -15,6 +15,7 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters import selectors, services
+from kschedweb.clusters.asked import AT, SNAPSHOT
 from kschedweb.clusters.filters import NodeFilter, PodFilter
 from kschedweb.clusters.importing import uploads
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
@@ -324,8 +325,9 @@ class SnapshotDetail(APIView):
         return Response(SnapshotSerializer(selectors.snapshot_get(selectors.cluster_get(name), id)).data)
 
 
+@extend_schema_view(get=extend_schema(parameters=[SNAPSHOT, AT]))
 class NodeList(generics.ListAPIView[NodeRow]):
-    """The nodes of the cluster's newest snapshot."""
+    """The nodes of the cluster's newest snapshot, or of the one that `snapshot` or `at` names."""
 
     action_required = Action.VIEW
     serializer_class = NodeSerializer
@@ -333,12 +335,13 @@ class NodeList(generics.ListAPIView[NodeRow]):
     queryset = NodeRow.objects.none()
 
     def get_queryset(self) -> QuerySet[NodeRow]:
-        snapshot = selectors.snapshot_current(selectors.cluster_get(self.kwargs["name"]))
+        snapshot = selectors.snapshot_of(selectors.cluster_get(self.kwargs["name"]), self.request.query_params)
         return selectors.node_rows(snapshot) if snapshot else NodeRow.objects.none()
 
 
+@extend_schema_view(get=extend_schema(parameters=[SNAPSHOT, AT]))
 class PodList(generics.ListAPIView[PodRow]):
-    """The pods of the cluster's newest snapshot, pending ones first."""
+    """The pods of the cluster's newest snapshot, or of the one that `snapshot` or `at` names; pending ones first."""
 
     action_required = Action.VIEW
     serializer_class = PodSerializer
@@ -346,7 +349,7 @@ class PodList(generics.ListAPIView[PodRow]):
     queryset = PodRow.objects.none()
 
     def get_queryset(self) -> QuerySet[PodRow]:
-        snapshot = selectors.snapshot_current(selectors.cluster_get(self.kwargs["name"]))
+        snapshot = selectors.snapshot_of(selectors.cluster_get(self.kwargs["name"]), self.request.query_params)
         return selectors.pod_rows(snapshot) if snapshot else PodRow.objects.none()
 
 

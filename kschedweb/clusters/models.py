@@ -86,6 +86,9 @@ class Snapshot(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="snapshots")
     taken_at = models.DateTimeField(db_index=True)
+    # Of a snapshot rebuilt from the flight recorder: as of when, and when it was rebuilt. It is never the current one.
+    moment = models.DateTimeField(null=True)
+    rebuilt = models.DateTimeField(null=True)
     complete = models.BooleanField(default=False)
     content = models.BinaryField()  # storage.py: compressed JSON, a list of objects by kind
     size = models.PositiveBigIntegerField()  # bytes before compression

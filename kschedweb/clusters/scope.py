@@ -6,14 +6,18 @@ Apps above this one can add choices to the scope with ``extend``.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from django.core.cache import cache
 from django.http import Http404
 from django.utils.functional import cached_property
 
+from kschedweb.clusters.flight.selectors import has_recording
 from kschedweb.clusters.models import Cluster, PodRow, Snapshot
-from kschedweb.clusters.selectors import snapshot_current, snapshot_get
+from kschedweb.clusters.selectors import snapshot_current, snapshot_get, snapshot_named
+from kschedweb.web.errors import ApplicationError
+from kschedweb.web.moments import MomentField, MomentInput, read
 from kschedweb.web.navigation import Choice, choices_of
 
 if TYPE_CHECKING:
@@ -69,19 +73,59 @@ class ClusterScope:
         """
         try:
             return self.snapshot_asked()
-        except Http404:  # The page says so; the frame around its error does without.
+        except (Http404, ApplicationError):  # The page says so; the frame around its error does without.
             return None
 
     def snapshot_asked(self) -> Snapshot | None:
-        """As ``snapshot``; raises ``Http404`` if the cluster has none of the name in the address."""
+        """As ``snapshot``; raises ``Http404`` or NotFound if the cluster has none that the address names."""
+        return self._asked
+
+    @cached_property
+    def _asked(self) -> Snapshot | None:
         if self.cluster is None:
             return None
         return snapshot_get(self.cluster, self.pinned) if self.pinned else snapshot_current(self.cluster)
 
     @property
     def pinned(self) -> str:
-        """The snapshot that the address names, "" on pages that show the newest one only."""
+        """The snapshot or the moment that the address names, "" on pages that show the newest one only.
+
+        Raises ApplicationError for a moment that is none.
+        """
+        if self.at_asked and self.takes_moment:
+            return snapshot_named(self.request.GET)
         return self.request.GET.get("snapshot", "") if self.takes(Choice.SNAPSHOT) else ""
+
+    @property
+    def takes_moment(self) -> bool:
+        """Whether the page can show the cluster as of a moment."""
+        return self.takes(Choice.SNAPSHOT) or self.takes(Choice.MOMENT)
+
+    @property
+    def at_asked(self) -> str:
+        """The moment in the address, as it stands there."""
+        return self.request.GET.get("at", "").strip()
+
+    @cached_property
+    def at(self) -> datetime | None:
+        """The moment that the page shows; ``None`` for now, or where the address names a snapshot."""
+        try:
+            moment = read(self.pinned)
+        except ApplicationError:
+            return None
+        return moment if isinstance(moment, datetime) else None
+
+    @property
+    def moment_field(self) -> str:
+        """The input that chooses a moment, in the person's zone."""
+        field = MomentField(widget=MomentInput(attrs={"required": True, "step": 1}))
+        shown = self.at or (self.snapshot.taken_at if self.snapshot else None)
+        return str(field.widget.render("at", shown, {"id": "f-moment"}))
+
+    @property
+    def recorded(self) -> bool:
+        """Whether the page can show other moments of its cluster."""
+        return self.takes_moment and self.cluster is not None and has_recording(self.cluster)
 
     def takes(self, choice: Choice) -> bool:
         return choice in choices_of(self.page)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -9,14 +11,16 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import Http404
 
 from kschedweb.clusters import storage
+from kschedweb.clusters.flight.asof import moment_read, snapshot_at, written
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
 from kschedweb.engine.releases import minor, nearest
 from kschedweb.jobs.models import UNFINISHED, Job
+from kschedweb.web.moments import read
 
 
 def cluster_list() -> QuerySet[Cluster]:
     """All clusters by name, each with the time and counts of its newest snapshot (``taken_at``, ``counts``)."""
-    newest = Snapshot.objects.filter(cluster=OuterRef("pk"), complete=True).order_by("-taken_at", "-id")
+    newest = Snapshot.objects.filter(cluster=OuterRef("pk"), complete=True, moment=None).order_by("-taken_at", "-id")
     return Cluster.objects.annotate(
         taken_at=Subquery(newest.values("taken_at")[:1]), counts=Subquery(newest.values("counts")[:1])
     )
@@ -39,8 +43,8 @@ def release_remark(cluster: Cluster) -> str:
 
 
 def snapshot_list(cluster: Cluster) -> QuerySet[Snapshot]:
-    """The complete snapshots of ``cluster``, newest first, without their content."""
-    return cluster.snapshots.filter(complete=True).defer("content", "resource_versions")
+    """The complete snapshots that were read of ``cluster``, newest first, without their content."""
+    return cluster.snapshots.filter(complete=True, moment=None).defer("content", "resource_versions")
 
 
 def snapshot_current(cluster: Cluster) -> Snapshot | None:
@@ -49,9 +53,14 @@ def snapshot_current(cluster: Cluster) -> Snapshot | None:
 
 
 def snapshot_get(cluster: Cluster, id: str | UUID) -> Snapshot:
-    """One complete snapshot of ``cluster``. Raises ``Http404``."""
+    """One complete snapshot of ``cluster``, by its id, or by a moment for the cluster as of then.
+
+    Raises ``Http404``, or NotFound for a moment that is not known.
+    """
+    if isinstance(id, str) and isinstance(moment := read(id), datetime):
+        return snapshot_at(cluster, moment)
     try:
-        return snapshot_list(cluster).get(pk=UUID(str(id)))
+        return cluster.snapshots.filter(complete=True).defer("content", "resource_versions").get(pk=UUID(str(id)))
     except (ValueError, Snapshot.DoesNotExist):
         text = f"Cluster {cluster.name} has no snapshot {id}. Only the newest are kept: without it you see the latest."
         raise Http404(text) from None
@@ -60,6 +69,19 @@ def snapshot_get(cluster: Cluster, id: str | UUID) -> Snapshot:
 def snapshot_objects(snapshot: Snapshot) -> list[dict[str, Any]]:
     """The raw Kubernetes objects of ``snapshot``; a new list each time."""
     return storage.unpack(Snapshot.objects.values_list("content", flat=True).get(pk=snapshot.pk))
+
+
+def snapshot_named(params: Mapping[str, str]) -> str:
+    """What a query says of the snapshot: its id or a moment (``snapshot``), or a moment (``at``); "" for the newest."""
+    if asked := params.get("at", ""):
+        return written(moment_read(asked))
+    return params.get("snapshot", "")
+
+
+def snapshot_of(cluster: Cluster, params: Mapping[str, str]) -> Snapshot | None:
+    """The snapshot of ``cluster`` that a query names, or the newest. Raises as ``snapshot_get``."""
+    named = snapshot_named(params)
+    return snapshot_get(cluster, named) if named else snapshot_current(cluster)
 
 
 def node_rows(snapshot: Snapshot) -> QuerySet[NodeRow]:

@@ -50,11 +50,14 @@ class Prepared:
         *,
         resource_versions: dict[str, str] | None = None,
         taken_at: datetime | None = None,
+        moment: datetime | None = None,
     ) -> Prepared:
         content, size = storage.pack(objects)
         snapshot = Snapshot(
             cluster=cluster,
             taken_at=taken_at or timezone.now(),
+            moment=moment,
+            rebuilt=timezone.now() if moment else None,
             content=content,
             size=size,
             counts=dict(sorted(Counter(item["kind"] for item in objects).items())),
@@ -88,8 +91,9 @@ class Prepared:
                 with transaction.atomic():
                     self._lock()  # raises if the cluster was deleted in the meantime
             raise
-        self._forget_older()
-        snapshot_stored.send(Snapshot, snapshot=self.snapshot)
+        if self.snapshot.moment is None:
+            self._forget_older()
+            snapshot_stored.send(Snapshot, snapshot=self.snapshot)
         return self.snapshot
 
     def _lock(self) -> None:
@@ -106,7 +110,8 @@ class Prepared:
             step("Storing the snapshot", min(done + BATCH, total), total)
 
     def _forget_older(self) -> None:
-        newest = self.snapshot.cluster.snapshots.order_by("-taken_at", "-id").values_list("pk", flat=True)
+        read = self.snapshot.cluster.snapshots.filter(moment=None)
+        newest = read.order_by("-taken_at", "-id").values_list("pk", flat=True)
         for old in list(newest[settings.KEEP_SNAPSHOTS :]):
             # snapshots of scenarios are kept
             with suppress(ProtectedError):

@@ -18,6 +18,7 @@ from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters import selectors, services
 from kschedweb.clusters.connecting.sources import in_cluster_available
+from kschedweb.clusters.flight.selectors import recorder_of
 from kschedweb.clusters.forms import ConnectForm, CredentialsForm, ImportForm, ScheduleForm
 from kschedweb.clusters.importing import uploads
 from kschedweb.clusters.kinds import KINDS
@@ -122,6 +123,7 @@ def _cluster(request: PageRequest, found: Cluster, form: ScheduleForm | None = N
         "connected": found.source in CONNECTED,
         "stored": found.source in STORED,
         "job": selectors.refresh_job(found),
+        "flight_on": recorder_of(found).on,
         **(_upgrade(found) if snapshot else {}),
     }
     return render(request, "clusters/cluster_detail.html", context, status=400 if form else 200)

@@ -12,8 +12,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
+from kschedweb.clusters.asked import AT
 from kschedweb.clusters.filters import NodeFilter
-from kschedweb.clusters.selectors import cluster_get, node_rows, snapshot_current
+from kschedweb.clusters.selectors import cluster_get, node_rows, snapshot_of
 from kschedweb.dashboard import inventory
 from kschedweb.watermarks.usage.selectors import present
 from kschedweb.web.errors import ApplicationError, FieldProblem, NotFound
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from kschedweb.watermarks.usage.selectors import Present
 
 FILTERS = [
+    AT,
     OpenApiParameter("search", str, description="A part of the name or of the instance type."),
     OpenApiParameter("zone", str),
     OpenApiParameter("instance_type", str),
@@ -75,25 +77,25 @@ class ClusterFrames(APIView):
 class ClusterStays(APIView):
     action_required = Action.VIEW
 
-    @extend_schema(parameters=[NODE], responses=NodePodsSerializer)
+    @extend_schema(parameters=[NODE, AT], responses=NodePodsSerializer)
     def get(self, request: ApiRequest, name: str) -> Response:
         """The pods of one node."""
-        snapshot, asked = _snapshot(name), asked_node(request)
+        snapshot, asked = _snapshot(request, name), asked_node(request)
         node = node_rows(snapshot).filter(name=asked.replace("\0", "")).first()
         if node is None:
             raise NotFound(f"Cluster {name} has no node {asked[:253]}.")
         return Response(inventory.stays(snapshot, node))
 
 
-def _snapshot(name: str) -> Snapshot:
-    found = snapshot_current(cluster_get(name))
+def _snapshot(request: ApiRequest, name: str) -> Snapshot:
+    found = snapshot_of(cluster_get(name), request.query_params)
     if found is None:
         raise NotFound(f"Cluster {name} has no snapshot yet.")
     return found
 
 
 def _asked(request: ApiRequest, name: str) -> tuple[Snapshot, Sequence[Mapping[str, Any]], Present | None]:
-    snapshot = _snapshot(name)
+    snapshot = _snapshot(request, name)
     filtered = NodeFilter(request.query_params, queryset=node_rows(snapshot))
     if not filtered.is_valid():
         errors: list[FieldProblem] = [
@@ -101,7 +103,7 @@ def _asked(request: ApiRequest, name: str) -> tuple[Snapshot, Sequence[Mapping[s
         ]
         raise ApplicationError("The filter is wrong.", errors=errors)
     nodes = inventory.rows(snapshot, request.query_params, filtered.qs)
-    return snapshot, nodes, present(snapshot.cluster, timezone.now())
+    return snapshot, nodes, None if snapshot.moment else present(snapshot.cluster, timezone.now())
 
 
 urlpatterns = [

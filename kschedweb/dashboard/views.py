@@ -65,9 +65,10 @@ LIST_SECONDS, REASONS_SECONDS, REASON_SECONDS, EXPORT_SECONDS = 0.12, 3.0, 2.0, 
 def overview(request: PageRequest) -> HttpResponse:
     """The state of the chosen cluster in one page."""
     scope = scope_of(request)
+    scope.snapshot_asked()
     if scope.snapshot is None:
         return render(request, "dashboard/overview.html", {})
-    use = present(scope.snapshot.cluster, timezone.now())
+    use = _use(scope)
     reasons, asked = selectors.pending_reasons(scope.revision, scope.snapshot, LIST_SECONDS, decisions.LISTED_AT_ONCE)
     context = {
         "counts": selectors.counts(scope.snapshot),
@@ -102,12 +103,13 @@ def overview_reasons(request: HttpRequest) -> HttpResponse:
 def nodes(request: HttpRequest) -> HttpResponseBase:
     """Nodes with what is requested of them; the heatmap and the exports hold the whole filter, the table a page."""
     scope = scope_of(request)
+    scope.snapshot_asked()
     if scope.snapshot is None or scope.cluster is None:
         return render(request, "dashboard/nothing.html", {"noun": "nodes"})
     found = NodeFilter(request.GET, queryset=node_rows(scope.snapshot))
     if (form := request.GET.get("format")) in FORMATS:
         return export(form, f"{scope.cluster.name}-nodes", NODE_HEAD, found.qs.values_list(*NODE_HEAD))
-    use = present(scope.cluster, timezone.now())
+    use = _use(scope)
     page = _page(request, scope.snapshot, found.qs, "name")
     context = {
         "filter": found,
@@ -121,6 +123,11 @@ def nodes(request: HttpRequest) -> HttpResponseBase:
         .distinct(),
     }
     return render(request, "dashboard/nodes.html", context)
+
+
+def _use(scope: Scope) -> Present | None:
+    """What is used now, beside what is requested; nothing as of another moment, where it would be wrong."""
+    return present(scope.cluster, timezone.now()) if scope.cluster and not scope.at else None
 
 
 def _page(request: HttpRequest, snapshot: Snapshot, rows: QuerySet[Any], *called: str) -> Page[Any]:
@@ -145,10 +152,11 @@ def _node_map(
     if not 0 < found.count() <= MOST_NODES:
         return None
     cluster, filtered = snapshot.cluster.name, inventory.filters(request.GET)
+    at = {"at": pinned} if (pinned := scope_of(request).pinned) else {}
     listed = inventory.rows(snapshot, filtered, found)
     shows = inventory.shows(listed, use)
     show = shows.get(request.GET.get("show", "cpu"), shows["cpu"])
-    query = f"?{urlencode(filtered)}" if filtered else ""
+    query = f"?{urlencode(filtered | at)}" if filtered or at else ""
     now = Now(
         [node["name"] for node in listed],
         inventory.groupings(listed),
@@ -161,9 +169,9 @@ def _node_map(
         now=now,
         columns=f"{reverse('api:cluster-map', args=[cluster])}{query}",
         frames=f"{reverse('api:cluster-map-frames', args=[cluster])}{query}",
-        pods=reverse("api:cluster-map-pods", args=[cluster]),
+        pods=reverse("api:cluster-map-pods", args=[cluster]) + (f"?{urlencode(at)}" if at else ""),
         decisions=reverse("decision", args=[cluster, "-", "-"]).removesuffix("-/-/"),
-        nodes=f"{reverse('pods')}?{urlencode({'cluster': cluster})}&node=",
+        nodes=f"{reverse('pods')}?{urlencode({'cluster': cluster} | at)}&node=",
     )
     asked = request.GET
     return NodeMap(
@@ -173,7 +181,7 @@ def _node_map(
         group=asked.get("group", ""),
         focus=asked.get("focus", ""),
         find=asked.get("find", ""),
-        fields={"cluster": cluster, **filtered},
+        fields={"cluster": cluster, **filtered, **at},
     )
 
 
@@ -183,6 +191,7 @@ def _node_map(
 def pods(request: HttpRequest) -> HttpResponseBase:
     """Pods, pending ones first, each pending one with what the scheduler says under the chosen policy."""
     scope = scope_of(request)
+    scope.snapshot_asked()
     if scope.snapshot is None or scope.cluster is None:
         return render(request, "dashboard/nothing.html", {"noun": "pods"})
     rows, reason, asked = pod_rows(scope.snapshot), request.GET.get("reason", ""), 0

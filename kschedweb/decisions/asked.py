@@ -9,6 +9,8 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 
+from kschedweb.clusters.asked import AT, SNAPSHOT
+from kschedweb.clusters.selectors import snapshot_named
 from kschedweb.decisions import selectors
 
 if TYPE_CHECKING:
@@ -21,8 +23,7 @@ if TYPE_CHECKING:
 
 POLICY = OpenApiParameter("policy", OpenApiTypes.STR, description="Name of a policy; `default` without one.")
 REVISION = OpenApiParameter("revision", OpenApiTypes.INT, description="Number of its revision; the newest without one.")
-SNAPSHOT = OpenApiParameter("snapshot", OpenApiTypes.UUID, description="A snapshot; the cluster's newest without one.")
-PARAMETERS = [POLICY, REVISION, SNAPSHOT]
+PARAMETERS = [POLICY, REVISION, SNAPSHOT, AT]
 
 
 class AboutSerializer(serializers.Serializer[Any]):
@@ -51,7 +52,7 @@ class Asked:
         cls, request: Request, cluster: str, find: Callable[[str, str], Revision] = selectors.revision_asked
     ) -> Asked:
         """Read the query; ``find`` is for names and numbers of revisions. Raises Http404, NotFound or Unprocessable."""
-        snapshot = selectors.snapshot_asked(cluster, request.query_params.get("snapshot", ""))
+        snapshot = selectors.snapshot_asked(cluster, snapshot_named(request.query_params))
         return cls(snapshot, revision_of(request, find))
 
     @property

@@ -129,7 +129,7 @@ def fleet_list() -> QuerySet[Cluster]:
 
 def _newest() -> QuerySet[Snapshot]:
     """The snapshots of a cluster of the query around it, the newest first."""
-    return Snapshot.objects.filter(cluster=OuterRef("pk"), complete=True).order_by("-taken_at", "-id")
+    return Snapshot.objects.filter(cluster=OuterRef("pk"), complete=True, moment=None).order_by("-taken_at", "-id")
 
 
 def lines(clusters: Iterable[Cluster], *, reason: str = "", ordering: str = ORDER) -> list[Line]:
@@ -208,8 +208,10 @@ def unknown() -> list[Cluster]:
 
 
 def _newest_snapshots() -> QuerySet[Snapshot]:
-    later = Snapshot.objects.filter(cluster=OuterRef("cluster"), complete=True, taken_at__gt=OuterRef("taken_at"))
-    return Snapshot.objects.filter(complete=True).exclude(Exists(later))
+    later = Snapshot.objects.filter(
+        cluster=OuterRef("cluster"), complete=True, moment=None, taken_at__gt=OuterRef("taken_at")
+    )
+    return Snapshot.objects.filter(complete=True, moment=None).exclude(Exists(later))
 
 
 def pods_everywhere(words: str) -> QuerySet[PodRow]:
@@ -249,5 +251,5 @@ def trial_get(trial_id: UUID | str) -> FleetTrial:
 def chosen(names: Iterable[str]) -> list[Cluster]:
     """The clusters of these ``names`` that have been read, all where there are none, by name."""
     wanted = set(names)
-    read = Cluster.objects.filter(Exists(Snapshot.objects.filter(cluster=OuterRef("pk"), complete=True)))
+    read = Cluster.objects.filter(Exists(Snapshot.objects.filter(cluster=OuterRef("pk"), complete=True, moment=None)))
     return list(read.filter(name__in=wanted) if wanted else read)

@@ -89,7 +89,7 @@ class Scope(ClusterScope):
 
         They name the cluster that the page shows, wherever it is from: another tab may choose another one meanwhile.
         """
-        chosen = {"cluster": self.cluster_shown, "namespace": self.namespace}
+        chosen = {"cluster": self.cluster_shown, "namespace": self.namespace, "at": self.at_asked}
         policy, revision = self.request.GET.get("policy", ""), self.request.GET.get("revision", "")
         # Pages for profiles only would refuse a classic policy; the others remember it.
         if policy and self.policy and self.policy.dialect.has_profiles:
@@ -99,9 +99,9 @@ class Scope(ClusterScope):
 
     @cached_property
     def decision_query(self) -> str:
-        """The policy, revision and snapshot in the address as a query, for links to decisions."""
+        """The policy, revision and snapshot or moment in the address as a query, for links to decisions."""
         asked = {name: self.request.GET.get(name, "") for name in ("policy", "revision")}
-        text = urlencode({name: value for name, value in (asked | {"snapshot": self.pinned}).items() if value})
+        text = urlencode({name: value for name, value in (asked | self._pin).items() if value})
         return f"?{text}" if text else ""
 
     @property
@@ -113,8 +113,13 @@ class Scope(ClusterScope):
         if self.takes(Choice.POLICY) and self.revision:
             found |= {"policy": self.revision.policy.name, "revision": self.revision.number}
         if self.takes(Choice.SNAPSHOT) and self.snapshot:
-            found |= {"snapshot": self.snapshot.pk}
+            found |= self._pin if self.at else {"snapshot": self.snapshot.pk}
         return urlencode(found)
+
+    @property
+    def _pin(self) -> dict[str, str]:
+        """The snapshot or the moment of the address, by its parameter."""
+        return {"at" if self.at else "snapshot": self.pinned}
 
     @cached_property
     def resolved(self) -> Resolved | None:

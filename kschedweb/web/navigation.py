@@ -33,12 +33,13 @@ RAIL = tuple(group for group in Group if group is not Group.ACCOUNT)
 
 
 class Choice(StrEnum):
-    """What the address of a page chooses, by its parameter; the bar offers all but the snapshot."""
+    """What the address of a page chooses, by its parameter; the bar offers all but the snapshot and the moment."""
 
     CLUSTER = "cluster"
     NAMESPACE = "namespace"
     POLICY = "policy"
-    SNAPSHOT = "snapshot"
+    SNAPSHOT = "snapshot"  # or a moment, as below
+    MOMENT = "at"  # the cluster as of then, where it was recorded
 
 
 @dataclass(frozen=True)

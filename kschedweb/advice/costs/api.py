@@ -13,8 +13,9 @@ from rest_framework.views import APIView
 from kschedweb.accounts.roles import Action
 from kschedweb.advice.costs import billing, selectors, words
 from kschedweb.advice.costs.billing import MONTH
+from kschedweb.clusters.asked import AT, SNAPSHOT
 from kschedweb.clusters.prices.selectors import table_of
-from kschedweb.clusters.selectors import cluster_get, snapshot_current, snapshot_get
+from kschedweb.clusters.selectors import cluster_get, snapshot_named, snapshot_of
 from kschedweb.web.errors import ApplicationError, NotFound
 
 if TYPE_CHECKING:
@@ -68,9 +69,6 @@ class UnpricedListSerializer(serializers.Serializer[Any]):
     groups = UnpricedSerializer(many=True)
 
 
-SNAPSHOT = OpenApiParameter("snapshot", str, description="Id of a snapshot; the newest one without it.")
-
-
 class CostView(APIView):
     action_required = Action.VIEW
 
@@ -78,6 +76,7 @@ class CostView(APIView):
         operation_id="cost",
         parameters=[
             SNAPSHOT,
+            AT,
             OpenApiParameter(
                 "by", str, enum=list(words.GROUPS), default="type", description="What groups are made of."
             ),
@@ -97,7 +96,7 @@ class CostView(APIView):
         unit = _choice(request, "unit", UNITS, "money")
         ordering = _choice(request, "ordering", ORDERINGS, "-hour")
         cluster, snapshot = _asked(request, name)
-        at = snapshot.taken_at.timestamp() if request.query_params.get("snapshot") else None
+        at = snapshot.taken_at.timestamp() if snapshot_named(request.query_params) else None
         bill = selectors.bill_of(snapshot, table_of(cluster) if unit == "money" else None, at)
         return Response(
             {
@@ -115,7 +114,7 @@ class CostView(APIView):
 class UnpricedView(APIView):
     action_required = Action.VIEW
 
-    @extend_schema(operation_id="cost_unpriced", parameters=[SNAPSHOT], responses=UnpricedListSerializer)
+    @extend_schema(operation_id="cost_unpriced", parameters=[SNAPSHOT, AT], responses=UnpricedListSerializer)
     def get(self, request: ApiRequest, name: str) -> Response:
         """The nodes that no entry of the price table matches, by instance type; the largest group first."""
         cluster, snapshot = _asked(request, name)
@@ -126,8 +125,7 @@ class UnpricedView(APIView):
 
 def _asked(request: ApiRequest, name: str) -> tuple[Cluster, Snapshot]:
     cluster = cluster_get(name)
-    pinned = request.query_params.get("snapshot", "")
-    snapshot = snapshot_get(cluster, pinned) if pinned else snapshot_current(cluster)
+    snapshot = snapshot_of(cluster, request.query_params)
     if snapshot is None:
         raise NotFound(f"Cluster {name} has not been read yet: refresh it first.")
     return cluster, snapshot

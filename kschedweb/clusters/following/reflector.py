@@ -102,7 +102,9 @@ class Backoff:
 class Reflector:
     """Follows ``kind`` in its own thread and sends messages to ``sink``: first a ``Listed``, then changes in order.
 
-    ``open_client`` returns a client for each list, so that new credentials are used. ``end`` stops it.
+    ``open_client`` returns a client for each list, so that new credentials are used. ``broken`` is called with the kind
+    and the problem when the connection of a watch is lost: until the next message nobody knows of changes in time.
+    ``end`` stops it.
     """
 
     def __init__(
@@ -114,10 +116,11 @@ class Reflector:
         idle_seconds: float = IDLE_SECONDS,
         watch_seconds: tuple[float, float] = WATCH_SECONDS,
         backoff: Backoff | None = None,
+        broken: Callable[[str, str], object] = lambda *_: None,
     ) -> None:
         self.kind, self.relists = kind, Counter[str]()
         self.synced, self.problem = False, ""
-        self._open, self._sink = open_client, sink
+        self._open, self._sink, self._broken = open_client, sink, broken
         self._idle, self._watch_seconds = idle_seconds, watch_seconds
         self._backoff = backoff or Backoff()
         self._selection = {"fieldSelector": selector} if (selector := FIELD_SELECTORS.get(kind.name)) else {}
@@ -182,6 +185,7 @@ class Reflector:
 
     def _failed(self, error: ApplicationError) -> None:
         self.problem, self._reason = error.detail, "error"
+        self._broken(self.kind.name, error.detail)
         log.info("cannot follow", kind=self.kind.name, error=error.detail)
         code = error.code if isinstance(error, ClusterError) else 0
         self._refusals = self._refusals + 1 if code in (403, 404) else 0
@@ -259,6 +263,7 @@ class Reflector:
             if not error.passing and error.code != 0:
                 raise
             self.problem = error.detail
+            self._broken(self.kind.name, error.detail)
             return heard, error
         self.problem = ""
         return heard, None

@@ -11,6 +11,7 @@ from threading import Lock
 from typing import IO, TYPE_CHECKING, Any
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from kschedweb.clusters.models import Cluster, Snapshot, Source, Upload, UploadPiece
@@ -118,7 +119,7 @@ def uploads_forget() -> int:
 
 def _half_saved(before: Any) -> QuerySet[Snapshot]:
     """Snapshots whose saving was interrupted: saving takes only seconds."""
-    return Snapshot.objects.filter(complete=False, taken_at__lt=before)
+    return Snapshot.objects.filter(Q(moment=None, taken_at__lt=before) | Q(rebuilt__lt=before), complete=False)
 
 
 @contextmanager

@@ -13,8 +13,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
+from kschedweb.clusters.asked import AT, SNAPSHOT
+from kschedweb.clusters.selectors import snapshot_named
 from kschedweb.decisions import selectors
-from kschedweb.decisions.asked import PARAMETERS, SNAPSHOT, AnsweredSerializer, Asked
+from kschedweb.decisions.asked import PARAMETERS, AnsweredSerializer, Asked
 from kschedweb.decisions.groups import asking
 from kschedweb.decisions.groups.standing import State
 from kschedweb.decisions.inquiring.api import DecisionQuestionSerializer, waiting
@@ -168,10 +170,10 @@ class PodGroupsView(APIView):
     @extend_schema(
         operation_id="podgroups_list",
         responses={200: PodGroupsSerializer, 202: DecisionQuestionSerializer},
-        parameters=[SNAPSHOT],
+        parameters=[SNAPSHOT, AT],
     )
     def get(self, request: ApiRequest, name: str) -> Response:
-        snapshot = selectors.snapshot_asked(name, request.query_params.get("snapshot", ""))
+        snapshot = selectors.snapshot_asked(name, snapshot_named(request.query_params))
         found = asking.listed(request.user, snapshot)
         if isinstance(found, Question):
             return waiting(request, found)

@@ -14,6 +14,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
+from kschedweb.clusters.asked import AT, SNAPSHOT
 from kschedweb.decisions import selectors
 from kschedweb.decisions.asked import REVISION, AboutSerializer, Asked, revision_of
 from kschedweb.decisions.inquiring.api import DecisionQuestionSerializer, waiting
@@ -186,7 +187,8 @@ class LoadAwareView(APIView):
             POLICY,
             REVISION,
             OpenApiParameter("pod", OpenApiTypes.STR, description="`namespace/name`; the first pod without one."),
-            OpenApiParameter("snapshot", OpenApiTypes.UUID, description="The cluster's newest without one."),
+            SNAPSHOT,
+            AT,
         ],
     )
     def get(self, request: ApiRequest, name: str) -> Response:

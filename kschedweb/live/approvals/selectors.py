@@ -15,6 +15,7 @@ from django.utils.translation import gettext
 
 from kschedweb.accounts.roles import Action, may
 from kschedweb.clusters.models import NodeRow
+from kschedweb.clusters.selectors import snapshot_current
 from kschedweb.engine.plugins.humanapproval import lasting
 from kschedweb.live.approvals import rules
 from kschedweb.live.approvals.models import ApprovalRequest, State, VoteVerdict
@@ -235,7 +236,7 @@ class NodeState:
 def node_state(row: ApprovalRequest) -> NodeState:
     """The node's requests as the cluster was last read, and its real use as last measured, beside those of then."""
     cluster = row.scheduler.cluster
-    snapshot = cluster.snapshots.filter(complete=True).defer("content").first()
+    snapshot = snapshot_current(cluster)
     found = NodeRow.objects.filter(snapshot=snapshot, name=row.node).first() if snapshot else None
     then = row.ask.get("node") or {}
     measures = []

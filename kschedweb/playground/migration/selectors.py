@@ -78,5 +78,9 @@ def pod_count(snapshot: Snapshot, *, bound: bool, namespaces: Collection[str]) -
 
 def snapshot_choices() -> list[tuple[str, str]]:
     """Snapshots by cluster, newest first: (id, label)."""
-    listed = Snapshot.objects.filter(complete=True).select_related("cluster").defer("content", "resource_versions")
+    listed = (
+        Snapshot.objects.filter(complete=True, moment=None)
+        .select_related("cluster")
+        .defer("content", "resource_versions")
+    )
     return [(str(one.pk), about_snapshot(one)) for one in listed.order_by("cluster__name", "-taken_at")[:MOST_CHOICES]]

@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.models import Cluster
-from kschedweb.playground.recordings import selectors, services
+from kschedweb.playground.recordings import flown, selectors, services
 from kschedweb.playground.recordings.download import download_response
 from kschedweb.playground.recordings.filters import RecordingFilter
 from kschedweb.playground.recordings.models import Recording
@@ -154,8 +154,52 @@ class RecordingFile(IdempotencyMixin, APIView):
         return Response(ScenarioFileSerializer(row).data, status=201, headers=headers)
 
 
+class MomentScenarioSerializer(serializers.Serializer[Any]):
+    """As of when, and what the scenario is called; "": after the cluster and the time."""
+
+    cluster = NameField(queryset=Cluster.objects.all())
+    at = serializers.DateTimeField()
+    name = serializers.CharField(required=False, default="", allow_blank=True, max_length=NAME_LIMIT)
+
+
+class RangeSerializer(serializers.Serializer[Any]):
+    """The range of a cluster's flight recorder; at most a day."""
+
+    cluster = NameField(queryset=Cluster.objects.all())
+    since = serializers.DateTimeField()
+    until = serializers.DateTimeField()
+
+
+class RecordingMoment(IdempotencyMixin, APIView):
+    action_required = Action.EDIT
+
+    @extend_schema(request=MomentScenarioSerializer, responses={201: ScenarioSerializer})
+    def post(self, request: ApiRequest) -> Response:
+        """Make a scenario that starts from a cluster as of a moment; 404 where its flight recorder does not know it."""
+        made = flown.scenario_of_moment(user=request.user, **validated(MomentScenarioSerializer, request.data))
+        headers = {"Location": reverse("api:scenario", args=[made.pk], request=request)}
+        body = ScenarioSerializer(scenarios.scenario_get(request.user, made.pk)).data
+        return Response(body, status=201, headers=headers)
+
+
+class RecordingRange(IdempotencyMixin, APIView):
+    action_required = Action.EDIT
+
+    @extend_schema(request=RangeSerializer, responses={201: ClusterRecordingSerializer})
+    def post(self, request: ApiRequest) -> Response:
+        """Make a recording of what a flight recorder kept in a range; 404 where it does not know all of it."""
+        asked = validated(RangeSerializer, request.data)
+        made = flown.recording_of_range(
+            user=request.user, cluster=asked["cluster"], first=asked["since"], last=asked["until"]
+        )
+        headers = {"Location": reverse("api:recording", args=[made.pk], request=request)}
+        return Response(ClusterRecordingSerializer(made).data, status=201, headers=headers)
+
+
 _ONE = "recordings/<uuid:id>/"
 urlpatterns = [
+    path("recordings/of-moment/", RecordingMoment.as_view(), name="recording-moment"),
+    path("recordings/of-range/", RecordingRange.as_view(), name="recording-range"),
     path("recordings/", RecordingList.as_view(), name="recordings"),
     path(_ONE, RecordingDetail.as_view(), name="recording"),
     path(f"{_ONE}records/", RecordingRecords.as_view(), name="recording-records"),

@@ -10,7 +10,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may_change
-from kschedweb.playground.recordings import selectors, services
+from kschedweb.clusters.flight.asof import moment_read
+from kschedweb.clusters.selectors import cluster_get
+from kschedweb.playground.recordings import flown, selectors, services
 from kschedweb.playground.recordings.download import download_response
 from kschedweb.playground.recordings.filters import RecordingFilter
 from kschedweb.playground.recordings.forms import GiveForm, StartForm
@@ -94,6 +96,34 @@ def _context(request: PageRequest, found: Recording) -> dict[str, Any]:
 @part
 def download(request: PageRequest, recording_id: UUID) -> StreamingHttpResponse:
     return download_response(selectors.recording_get(recording_id))
+
+
+@require_POST
+@requires(Action.EDIT)
+def moment(request: PageRequest, name: str) -> HttpResponse:
+    """Make a scenario that starts from the cluster as of the moment ``at``."""
+    found = cluster_get(name)
+    try:
+        made = flown.scenario_of_moment(user=request.user, cluster=found, at=moment_read(request.POST.get("at", "")))
+    except ApplicationError as error:
+        messages.error(request, error.detail)
+        return redirect("cluster-flight", name)
+    messages.success(request, f"Scenario {made.name} starts from that moment. Run it under any policy.")
+    return redirect("scenario", made.pk)
+
+
+@require_POST
+@requires(Action.EDIT)
+def cut(request: PageRequest, name: str) -> HttpResponse:
+    """Make a recording of what the flight recorder kept from ``since`` to ``until``."""
+    found, zone = cluster_get(name), request.POST.get("zone", "")
+    try:
+        first, last = (moment_read(request.POST.get(side, ""), zone, side) for side in ("since", "until"))
+        made = flown.recording_of_range(user=request.user, cluster=found, first=first, last=last)
+    except ApplicationError as error:
+        messages.error(request, error.detail)
+        return redirect("cluster-flight", name)
+    return redirect("recording", made.pk)
 
 
 @require_POST

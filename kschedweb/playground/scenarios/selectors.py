@@ -81,7 +81,7 @@ def file_list(scenario: Scenario) -> QuerySet[ScenarioFile]:
 
 def snapshot_choices() -> dict[str, str]:
     """The complete snapshots that a scenario can start from, newest of each cluster first: id and label."""
-    rows = Snapshot.objects.filter(complete=True).order_by("cluster__name", "-taken_at", "-id")
+    rows = Snapshot.objects.filter(complete=True, moment=None).order_by("cluster__name", "-taken_at", "-id")
     return {
         str(pk): f"{name}, {taken:%Y-%m-%d %H:%M} UTC ({counts.get('Node', 0)} nodes, {counts.get('Pod', 0)} pods)"
         for pk, name, taken, counts in rows.values_list("pk", "cluster__name", "taken_at", "counts")

@@ -1,0 +1,80 @@
+"""REST: the flight recorder of a cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.urls import path
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kschedweb.accounts.roles import Action
+from kschedweb.clusters import selectors as clusters
+from kschedweb.clusters.flight import selectors, services
+from kschedweb.clusters.flight.services import LEAST_MIB, MOST_DAYS, MOST_MIB
+from kschedweb.web.rest import validated
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.typing import ApiRequest
+    from kschedweb.clusters.models import Cluster
+
+
+class StretchSerializer(serializers.Serializer[Any]):
+    """A time that is known to the microsecond; before it is a gap, of which ``reason`` tells the cause."""
+
+    began = serializers.DateTimeField()
+    until = serializers.DateTimeField()
+    reason = serializers.CharField()
+    missing = serializers.ListField(child=serializers.CharField(), help_text="Kinds that could not be read.")
+
+
+class FlightRecorderSerializer(serializers.Serializer[Any]):
+    """Whether a cluster is recorded always, how much is kept, and which times are known."""
+
+    on = serializers.BooleanField()
+    days = serializers.IntegerField()
+    limit_mib = serializers.IntegerField()
+    problem = serializers.CharField(help_text="Why nothing is recorded now; empty where all is well.")
+    stored = serializers.IntegerField(help_text="Bytes that are kept.")
+    known = StretchSerializer(many=True)
+
+
+class FlightRecorderSetSerializer(serializers.Serializer[Any]):
+    """The switch; what is not named stays as it is."""
+
+    on = serializers.BooleanField()
+    days = serializers.IntegerField(required=False, min_value=1, max_value=MOST_DAYS)
+    limit_mib = serializers.IntegerField(required=False, min_value=LEAST_MIB, max_value=MOST_MIB)
+
+
+class FlightRecorderView(APIView):
+    action_required = {"GET": Action.VIEW, "PUT": Action.EDIT}
+
+    @extend_schema(responses=FlightRecorderSerializer)
+    def get(self, request: ApiRequest, name: str) -> Response:
+        """The flight recorder of a cluster, with the times that are known; between two of them is a gap."""
+        return Response(_told(clusters.cluster_get(name)))
+
+    @extend_schema(request=FlightRecorderSetSerializer, responses=FlightRecorderSerializer)
+    def put(self, request: ApiRequest, name: str) -> Response:
+        """Switch the flight recorder on or off; 409 for a cluster that is not connected."""
+        found = clusters.cluster_get(name)
+        given = validated(FlightRecorderSetSerializer, request.data)
+        services.recorder_set(user=request.user, cluster=found, **given)
+        return Response(_told(found))
+
+
+def _told(cluster: Cluster) -> dict[str, Any]:
+    row = selectors.recorder_of(cluster)
+    known = [
+        {"began": selectors.moment_of(one.began), "until": selectors.moment_of(one.until)}
+        | {"reason": one.reason, "missing": one.missing}
+        for one in selectors.stretches(cluster)
+    ]
+    about = {"on": row.on, "days": row.days, "limit_mib": row.limit_mib, "problem": row.problem}
+    return FlightRecorderSerializer({**about, "stored": selectors.stored(cluster), "known": known}).data
+
+
+urlpatterns = [path("clusters/<slug:name>/flight/", FlightRecorderView.as_view(), name="cluster-flight")]

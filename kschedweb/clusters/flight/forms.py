@@ -1,0 +1,20 @@
+"""The form of a flight recorder."""
+
+from __future__ import annotations
+
+from django import forms
+
+from kschedweb.clusters.flight.services import LEAST_MIB, MOST_DAYS, MOST_MIB
+
+
+class RecorderForm(forms.Form):
+    """The switch, and how much is kept."""
+
+    on = forms.BooleanField(label="Record this cluster always", required=False)
+    days = forms.IntegerField(label="Keep for days", min_value=1, max_value=MOST_DAYS)
+    limit_mib = forms.IntegerField(
+        label="Keep at most (MiB)",
+        min_value=LEAST_MIB,
+        max_value=MOST_MIB,
+        help_text="The oldest is deleted first.",
+    )

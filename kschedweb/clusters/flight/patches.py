@@ -1,0 +1,44 @@
+"""The difference of two JSON values as JSON: what a change of an object is stored as.
+
+A patch is ``["v", value]`` (another value), ``["d", {key: patch}, [removed keys]]`` or ``["l", {index: patch}]``, of a
+list that keeps its length. ``None`` means that nothing differs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Patch = list[Any]
+
+
+def difference(old: Any, new: Any) -> Patch | None:
+    """The patch that makes ``new`` of ``old``."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        changed = {}
+        for key, value in new.items():
+            patch = ["v", value] if key not in old else difference(old[key], value)
+            if patch is not None:
+                changed[key] = patch
+        removed = [key for key in old if key not in new]
+        return ["d", changed, removed] if changed or removed else None
+    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        found = {index: difference(one, other) for index, (one, other) in enumerate(zip(old, new, strict=True))}
+        kept = {str(index): patch for index, patch in found.items() if patch is not None}
+        return ["l", kept] if kept else None
+    # In Python 1 == True == 1.0; in JSON they differ.
+    return None if type(old) is type(new) and old == new else ["v", new]
+
+
+def patched(old: Any, patch: Patch) -> Any:
+    """``old`` with ``patch`` applied; ``old`` is changed in place where it can be."""
+    if patch[0] == "v":
+        return patch[1]
+    if patch[0] == "l":
+        for index, inner in patch[1].items():
+            old[int(index)] = patched(old[int(index)], inner)
+        return old
+    for key in patch[2]:
+        del old[key]
+    for key, inner in patch[1].items():
+        old[key] = patched(old.get(key), inner)
+    return old

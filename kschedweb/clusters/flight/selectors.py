@@ -1,0 +1,124 @@
+"""Which moments of a cluster are known, and its objects at one of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+from django.db.models import F, QuerySet, Sum
+
+from kschedweb.clusters.flight.models import FlightRecorder, Segment, Stretch
+from kschedweb.clusters.flight.storage import lines
+from kschedweb.clusters.flight.track import Line, Replay
+from kschedweb.clusters.models import Cluster
+from kschedweb.web.errors import NotFound
+
+MOST_TOLD = 3  # times that an error names
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Nothing is known between the two; ``until`` is ``None`` while it lasts."""
+
+    began: datetime
+    until: datetime | None
+    reason: str
+
+
+def micros(moment: datetime) -> int:
+    """``moment`` in microseconds of the epoch, exactly."""
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+
+
+def moment_of(micro: int) -> datetime:
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micro)
+
+
+def recorder_of(cluster: Cluster) -> FlightRecorder:
+    """The recorder of ``cluster``; an unsaved one that is off where nobody ever set it."""
+    return FlightRecorder.objects.filter(pk=cluster.pk).first() or FlightRecorder(cluster=cluster)
+
+
+def recording() -> QuerySet[FlightRecorder]:
+    """The recorders that are on."""
+    return FlightRecorder.objects.filter(on=True).select_related("cluster").order_by("pk")
+
+
+def stretches(cluster: Cluster) -> QuerySet[Stretch]:
+    """The times of ``cluster`` that are known, oldest first."""
+    return Stretch.objects.filter(cluster=cluster, until__gte=F("began"))
+
+
+def has_recording(cluster: Cluster) -> bool:
+    """Whether any moment of ``cluster`` is known."""
+    return stretches(cluster).exists()
+
+
+def stored(cluster: Cluster) -> int:
+    """The bytes that the recorder of ``cluster`` keeps."""
+    return Segment.objects.filter(stretch__cluster=cluster).aggregate(sum=Sum("stored"))["sum"] or 0
+
+
+def gaps(cluster: Cluster) -> list[Gap]:
+    """The times between the known ones, oldest first."""
+    known = list(stretches(cluster))
+    return [Gap(moment_of(before.until), moment_of(after.began), after.reason) for before, after in pairwise(known)]
+
+
+def stretch_at(cluster: Cluster, at: datetime) -> Stretch:
+    """The stretch that knows ``at``. Raises NotFound, which says which moments there are."""
+    asked = micros(at)
+    found = stretches(cluster).filter(began__lte=asked, until__gte=asked).last()
+    if found is None:
+        raise NotFound(_unknown(cluster, at, asked))
+    return found
+
+
+def _unknown(cluster: Cluster, at: datetime, asked: int) -> str:
+    known = list(stretches(cluster))
+    if not known:
+        return f"Nothing of cluster {cluster.name} was recorded: switch its flight recorder on, on its page."
+    said = f"It is not known how cluster {cluster.name} was at {_told(at)}"
+    if asked < known[0].began:
+        return f"{said}: the recording begins at {_told(moment_of(known[0].began))}."
+    if asked > known[-1].until:
+        return f"{said}: so far it is recorded up to {_told(moment_of(known[-1].until))}."
+    before, after = next(pair for pair in pairwise(known) if asked < pair[1].began)
+    return (
+        f"{said}: it is in a gap of the recording ({after.reason or 'nobody recorded'}). "
+        f"The last moment before it is {_told(moment_of(before.until))}, "
+        f"the first after it {_told(moment_of(after.began))}."
+    )
+
+
+def _told(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f}"[:-3] + " UTC"
+
+
+def objects_at(cluster: Cluster, at: datetime) -> list[dict[str, Any]]:
+    """The objects of ``cluster`` at ``at``: everything that was heard up to then. Raises NotFound."""
+    stretch, asked = stretch_at(cluster, at), micros(at)
+    replay = Replay()
+    for line in lines_between(stretch, asked, asked):
+        replay.take(line)
+    return replay.objects
+
+
+def lines_between(stretch: Stretch, first: int, last: int) -> Iterator[Line]:
+    """The lines from the full segment before ``first`` on, up to ``last``."""
+    segments = stretch.segments.filter(began__lte=last)
+    full = segments.filter(full=True, began__lte=first).values_list("number", flat=True).last()
+    if full is None:
+        raise NotFound("What was recorded of this moment has just been deleted: it is older than what is kept.")
+    kept = segments.filter(number__gte=full).values_list("number", "full", "content")
+    for number, whole, content in kept.iterator(chunk_size=4):
+        if whole and number != full:
+            continue  # says what the lines before have said already
+        for line in json.loads(b"[" + b",".join(lines(content)) + b"]"):
+            if line[0] > last:
+                return
+            yield line

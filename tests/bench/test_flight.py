@@ -1,0 +1,160 @@
+"""A flight recorder over 5,000 nodes that send heartbeats, and 150,000 pods a day that come and go.
+
+An hour of it is fed as text, as watches bring it; the nightly tier feeds a day.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from kschedweb.clusters.flight import selectors
+from kschedweb.clusters.flight.flight import Flight
+from kschedweb.clusters.flight.models import FlightRecorder
+from kschedweb.clusters.following.reflector import Bookmark, Changed, Listed, Message, Removed
+from kschedweb.clusters.kinds import reduce
+from kschedweb.clusters.models import Cluster, Snapshot, Source
+from tests.bench.conftest import slowness
+
+pytestmark = [pytest.mark.nightly, pytest.mark.django_db]
+
+NODES, PODS_A_DAY, LIVES = 5000, 150_000, 3600.0  # seconds that a pod lives: 6,250 at a time
+HOURS = float(os.environ.get("FLIGHT_HOURS", "1"))
+HEARTBEAT = 300.0  # seconds, as the kubelet writes the status of a node that does not change
+MOST_A_DAY, MOST_PAGE, MOST_CORE = 2 << 30, 2.0, 0.2
+BEGAN, SECOND = 1_795_316_400, 1_000_000
+CONDITIONS = ("MemoryPressure", "DiskPressure", "PIDPressure", "Ready")
+Json = dict[str, Any]
+
+
+def stamp(at: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
+
+
+def node(number: int, at: float, version: int) -> Json:
+    amounts = {"cpu": "32", "memory": "131072Mi", "pods": "110", "ephemeral-storage": "100Gi"}
+    name = f"node-{number:05}"
+    conditions = [
+        {"type": kind, "status": "True" if kind == "Ready" else "False", "reason": f"Kubelet{kind}",
+         "message": f"kubelet says {kind}", "lastHeartbeatTime": stamp(at), "lastTransitionTime": stamp(BEGAN)}
+        for kind in CONDITIONS
+    ]  # fmt: skip
+    images = [
+        {"names": [f"registry.example/{image}@sha256:{image:064x}"], "sizeBytes": 50_000_000 + image}
+        for image in range(number, number + 20)
+    ]
+    labels = {"kubernetes.io/hostname": name, "topology.kubernetes.io/zone": f"zone-{number % 3}"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "uid": f"n-{number}", "resourceVersion": str(version), "labels": labels},
+        "spec": {"podCIDR": f"10.{number // 250}.{number % 250}.0/24"},
+        "status": {"allocatable": amounts, "capacity": amounts, "conditions": conditions, "images": images},
+    }
+
+
+def pod(number: int, at: float, version: int, step: int) -> Json:
+    """A pod at one of its steps: created, bound, started, ready, ending."""
+    app = number % 200
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"app-{app}", "uid": f"{app:032x}"}
+    metadata = {
+        "name": f"app-{app}-{number:08x}", "namespace": f"team-{app % 20}", "uid": f"{number:032x}",
+        "resourceVersion": str(version), "creationTimestamp": stamp(at - step),
+        "labels": {"app": f"app-{app}", "pod-template-hash": f"{app:08x}"},
+        "ownerReferences": [owner],
+    }  # fmt: skip
+    asks = {"cpu": f"{100 + app}m", "memory": f"{128 + app}Mi"}
+    container = {"name": "main", "image": f"registry.example/app-{app}:1", "resources": {"requests": asks}}
+    spec: Json = {"containers": [container], "schedulerName": "default-scheduler", "priority": 0, "volumes": []}
+    status: Json = {"phase": "Pending", "qosClass": "Burstable"}
+    if step:
+        spec["nodeName"] = f"node-{random.Random(number).randrange(NODES):05}"
+        status["conditions"] = [{"type": "PodScheduled", "status": "True", "lastTransitionTime": stamp(at)}]
+    if step > 1:
+        status |= {"hostIP": "10.0.0.1", "podIP": f"10.1.{number % 250}.{app}", "startTime": stamp(at)}
+    if step > 2:
+        status["phase"] = "Running"
+        status["conditions"] += [{"type": kind, "status": "True"} for kind in ("Initialized", "Ready")]
+    if step > 3:
+        metadata["deletionTimestamp"] = stamp(at)
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": status}
+
+
+def hour(number: int) -> Iterator[tuple[float, str, str]]:
+    """What watches bring in an hour: when, the event, the object as text."""
+    born = PODS_A_DAY // 24
+    due: list[tuple[float, str, Callable[[float, int], Json]]] = []
+    for one in range(born):
+        at, name = number * 3600 + 3600 * one / born, number * born + one
+        for step, later in enumerate((0.0, 0.05, 0.5, 3.0)):
+            due.append((at + later, "CHANGED", lambda now, version, n=name, s=step: pod(n, now, version, s)))  # type: ignore[misc]
+        if name >= born:
+            ends = name - born
+            due.append((at, "CHANGED", lambda now, version, n=ends: pod(n, now, version, 4)))  # type: ignore[misc]
+            due.append((at + 1.0, "DELETED", lambda now, version, n=ends: pod(n, now, version, 4)))  # type: ignore[misc]
+    for one in range(NODES):
+        for beat in range(int(3600 / HEARTBEAT)):
+            at = number * 3600 + beat * HEARTBEAT + HEARTBEAT * one / NODES
+            due.append((at, "CHANGED", lambda now, version, n=one: node(n, now, version)))  # type: ignore[misc]
+    for version, (at, event, make) in enumerate(sorted(due, key=lambda one: one[0])):
+        yield BEGAN + at, event, json.dumps(make(BEGAN + at, version))
+
+
+def test_a_day_is_small_cheap_and_quickly_asked(client_as: Callable[[str], Client]) -> None:
+    cluster = Cluster.objects.create(name="large", source=Source.TOKEN)
+    FlightRecorder.objects.create(cluster=cluster, on=True, holder="me")
+    flight = Flight(cluster, "me", ("Node", "Pod"), "started")
+    began = BEGAN * SECOND
+    flight.take(began - 3 * SECOND, Listed("Node", [node(one, BEGAN, 0) for one in range(NODES)], "1", "start"))
+    flight.take(
+        began - 3 * SECOND, Listed("Pod", [pod(one, BEGAN, 0, 3) for one in range(PODS_A_DAY // 24)], "1", "start")
+    )
+    flight.keep(began - SECOND)
+    spent, kept, events = 0.0, float(BEGAN), 0
+    for number in range(1, math.ceil(HOURS) + 1):
+        for at, event, text in hour(number):
+            if at > BEGAN + 3600 * (1 + HOURS):
+                break
+            begun = time.process_time()
+            raw = reduce(json.loads(text))
+            kind = str(raw["kind"])
+            news: Message = Removed(kind, raw) if event == "DELETED" else Changed(kind, raw)
+            flight.take(int(at * SECOND), news)
+            if at - kept >= 5:
+                for each in ("Node", "Pod"):
+                    flight.take(int(at * SECOND), Bookmark(each, "1"))
+                flight.keep(int(at * SECOND))
+                kept = at
+            spent += time.process_time() - begun
+            events += 1
+    flight.keep(int(at * SECOND))
+    day = selectors.stored(cluster) * 24 / HOURS
+    core = spent / (3600 * HOURS)
+    print(f"\nflight recorder: {events:,} events in {HOURS:g} h, {day / 2**20:,.0f} MiB a day, {core:.1%} of a core")
+    client = client_as("viewer")
+    last = selectors.stretches(cluster).get().until / SECOND
+    took = {}
+    for page in ("/pods/", "/nodes/", "/"):
+        moment = selectors.moment_of(int((last - random.Random(page).uniform(0, 1800 * HOURS)) * SECOND))
+        for again in ("first", "again"):
+            begun = time.process_time()
+            answer = client.get(page, {"cluster": "large", "at": moment.isoformat()})
+            took[page, again] = time.process_time() - begun
+            assert answer.status_code == 200
+    counts = Snapshot.objects.filter(moment__isnull=False).values_list("counts", flat=True)
+    print(
+        "as of: "
+        + ", ".join(f"{page} {again} {seconds:.2f} s" for (page, again), seconds in took.items())
+        + f"; {[one['Pod'] for one in counts]} pods"
+    )
+    assert day <= MOST_A_DAY
+    assert core <= MOST_CORE * slowness()
+    assert max(seconds for (_, again), seconds in took.items() if again == "again") <= MOST_PAGE * slowness()
