@@ -316,6 +316,7 @@ SPECTACULAR_SETTINGS = {
         "kschedweb.web.schema.add_examples",
     ],
     "ENUM_NAME_OVERRIDES": {
+        "RightSizingMethodEnum": "kschedweb.advice.rightsizing.sizing.METHODS",
         "Role": "kschedweb.accounts.roles.Role",
         "Scope": "kschedweb.accounts.roles.Action",
         "ClassicKind": ["predicate", "priority"],
