@@ -316,7 +316,8 @@ SPECTACULAR_SETTINGS = {
         "kschedweb.web.schema.add_examples",
     ],
     "ENUM_NAME_OVERRIDES": {
-        "RightSizingMethodEnum": "kschedweb.advice.rightsizing.sizing.METHODS",
+        "RightSizingMethod": "kschedweb.advice.rightsizing.sizing.METHODS",
+        "SweepMethod": "kschedweb.playground.sweeps.models.Method",
         "Role": "kschedweb.accounts.roles.Role",
         "Scope": "kschedweb.accounts.roles.Action",
         "ClassicKind": ["predicate", "priority"],
