@@ -317,7 +317,7 @@ SPECTACULAR_SETTINGS = {
     ],
     "ENUM_NAME_OVERRIDES": {
         "RightSizingMethod": "kschedweb.advice.rightsizing.sizing.METHODS",
-        "SweepMethod": "kschedweb.playground.sweeps.models.Method",
+        "MethodEnum": "kschedweb.playground.sweeps.models.Method",
         "Role": "kschedweb.accounts.roles.Role",
         "Scope": "kschedweb.accounts.roles.Action",
         "ClassicKind": ["predicate", "priority"],

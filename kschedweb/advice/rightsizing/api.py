@@ -90,7 +90,7 @@ class MadeOfSizesSerializer(serializers.Serializer[Any]):
 
 
 class FileOfSizesSerializer(serializers.Serializer[Any]):
-    form = serializers.ChoiceField(choices=exporting.FORMS)
+    form = serializers.CharField(help_text="kubectl, patches or vpa.")
     text = serializers.CharField(help_text="kubectl lines, or YAML documents.")
 
 

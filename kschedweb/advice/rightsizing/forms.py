@@ -9,7 +9,7 @@ from django import forms
 from kschedweb.advice.rightsizing import words
 from kschedweb.advice.rightsizing.exporting import FORMS, KUBECTL, MODES
 from kschedweb.advice.rightsizing.sizing import METHODS, ORDERS, VPA, arranged
-from kschedweb.web.errors import ApplicationError
+from kschedweb.web.errors import ApplicationError, FieldProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -74,5 +74,7 @@ def read(form: type[Any], given: Mapping[str, Any]) -> Any:
     made = form(given)
     if made.is_valid():
         return made
-    problems = [{"path": name, "message": " ".join(str(one) for one in said)} for name, said in made.errors.items()]
+    problems: list[FieldProblem] = [
+        {"path": name, "message": " ".join(str(one) for one in said)} for name, said in made.errors.items()
+    ]
     raise ApplicationError("Something that was asked is not known here.", errors=problems)

@@ -117,6 +117,7 @@ class Book:
         states = [self.running[key] for key in keys]
         numbers = [[_UNKNOWN if value is None else value for value in (*kept, killed)] for kept, killed in states]
         content = io.BytesIO()
+        columns: dict[str, Any] = {name.replace(" ", "_"): column for name, column in self._columns().items()}
         np.savez(
             content,
             form=np.array([FORM]),
@@ -124,7 +125,7 @@ class Book:
             rows=np.array([row for row, _ in keys], np.int64),
             pods=_text(pod for _, pod in keys),
             states=np.array(numbers, np.int64).reshape(len(keys), 5),
-            **{name.replace(" ", "_"): column for name, column in self._columns().items()},
+            **columns,
         )
         return zlib.compress(content.getvalue(), 1)
 

@@ -15,7 +15,7 @@ from tests.support.html import elements
 PAGE, APPLY, EXPORT = (f"/right-sizing/{one}?cluster=demo" for one in ("", "apply/", "export/"))
 API = "/api/v1/right-sizing/"
 PRICES = """apiVersion: kschedweb/v1
-kind: Prices
+kind: PriceTable
 currency: EUR
 prices:
   - {instanceType: m6i.2xlarge, price: 0.5}

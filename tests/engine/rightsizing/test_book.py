@@ -33,9 +33,9 @@ def test_a_container_that_is_followed_gets_what_all_its_samples_at_once_get(
         book = Book.unpacked(book.take([Taken(NAME, "web-1", one)], one.time).packed())
     whole = Usage(Settings(), 1)
     whole.add([(0, Instance(DAY).take(seen))])
-    one = np.ones(1, np.int64)
+    alone = np.ones(1, np.int64)
     if seen[-1].time - seen[0].time < EXPIRY and max(minutes for minutes, *_ in drawn) * MINUTE < DAY:
-        for mine, theirs in zip(book.recommended(one), recommend(whole, one), strict=True):
+        for mine, theirs in zip(book.recommended(alone), recommend(whole, alone), strict=True):
             assert [column.tolist() for column in mine] == [column.tolist() for column in theirs]
         assert book.killed.tolist() == [sum(killed for *_, killed in drawn)]
 
