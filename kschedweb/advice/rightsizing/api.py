@@ -94,6 +94,7 @@ class FileOfSizesSerializer(serializers.Serializer[Any]):
     text = serializers.CharField(help_text="kubectl lines, or YAML documents.")
 
 
+AMOUNT = ("requested", "target", "lower", "upper", "limit", "new_limit", "saved")
 CLUSTER = OpenApiParameter("cluster", str, required=True, description="The name of a cluster.")
 METHOD = OpenApiParameter(
     "method", str, enum=METHODS, default=VPA, description="As the vertical pod autoscaler, or a plain percentile."
@@ -199,7 +200,7 @@ class FileOfSizesView(APIView):
 def _container(one: sizing.Size) -> dict[str, Any]:
     names = ("namespace", "workload", "container", "pods", "sidecar", "known", "days", "samples", "killed")
     amounts = {
-        resource: {name: getattr(amount, name) for name in SizeAmountSerializer().fields}
+        resource: {name: getattr(amount, name) for name in AMOUNT}
         for resource, amount in (("cpu", one.cpu), ("memory", one.memory))
     }
     return {name: getattr(one, name) for name in names} | amounts | {"hour": _number(one.hour)}
