@@ -92,6 +92,7 @@ INSTALLED_APPS = [
     "kschedweb.advice.autoscaling",
     "kschedweb.advice.costs",
     "kschedweb.advice.moves",
+    "kschedweb.advice.rightsizing",
     "kschedweb.sandbox",
     "kschedweb.dashboard",
     "kschedweb.fleet",
@@ -378,6 +379,8 @@ SPECTACULAR_SETTINGS = {
         "kschedweb.web.schema.add_examples",
     ],
     "ENUM_NAME_OVERRIDES": {
+        "RightSizingMethod": "kschedweb.advice.rightsizing.sizing.METHODS",
+        "MethodEnum": "kschedweb.playground.sweeps.models.Method",
         "Role": "kschedweb.accounts.roles.Role",
         "Scope": "kschedweb.accounts.roles.Action",
         "ClassicKind": ["predicate", "priority"],

@@ -14,7 +14,7 @@ from kschedweb.clusters.connecting.addresses import Endpoint
 from kschedweb.clusters.connecting.credentials import Secret
 from kschedweb.engine.state.columns import Floats
 from kschedweb.watermarks import prometheus
-from kschedweb.watermarks.figures import BY_NAME, NODE, WORKLOAD, Figure
+from kschedweb.watermarks.figures import BY_NAME, CONTAINER, NODE, WORKLOAD, Figure
 from kschedweb.watermarks.inventory import WITHOUT_OWNER, Inventory
 from kschedweb.watermarks.prometheus import PrometheusError, Vector
 from kschedweb.watermarks.units import convert, looks_like, unit_problem
@@ -68,6 +68,8 @@ class Collected:
 
     inventory: Inventory
     values: dict[Figure, Floats] = field(default_factory=dict)
+    containers: dict[tuple[str, str, str], dict[str, float]] = field(default_factory=dict)
+    """(namespace, pod, container) -> what it used: cores as cpu, bytes as memory."""
     report: Report = field(default_factory=Report)
 
     def of(self, kind: str) -> dict[Figure, Floats]:
@@ -101,6 +103,9 @@ def from_prometheus(setup: Setup, inventory: Inventory, *, at: float, seconds: f
             continue
         report.series, report.warnings = len(answer.labels), list(answer.warnings)
         figure = BY_NAME[name]
+        if figure.kind == CONTAINER:
+            _containers(answer, figure, collected, report)
+            continue
         read = _nodes if figure.kind == NODE else _workloads
         values = read(answer, figure, setup, inventory, report)
         if not report.error:
@@ -186,6 +191,28 @@ def _workloads(answer: Vector, figure: Figure, setup: Setup, inventory: Inventor
     return values
 
 
+def _containers(answer: Vector, figure: Figure, collected: Collected, report: QueryReport) -> None:
+    """Take what each container of the cluster's pods used."""
+    owners = collected.inventory.owners
+    keys = [(one.get("namespace", ""), one.get("pod", ""), one.get("container", "")) for one in answer.labels]
+    places = np.full(len(keys), WITHOUT_OWNER)
+    for index, key in enumerate(keys):
+        if key[:2] in owners and key[2]:
+            places[index] = index
+        elif len(report.unmatched) < EXAMPLES:
+            report.unmatched.append(_series_name(answer.labels[index]))
+    values = _highest(answer.values, places, len(keys), report, "container")
+    if report.error or not report.matched:
+        _explain_nothing(answer, None, report, "containers")
+    elif figure.resource == "cpu" and np.nanmedian(values) > MOST_CORES:
+        report.error = "The values are too large for cores: does the query give millicores or nanoseconds?"
+    else:
+        for place in np.flatnonzero(~np.isnan(values)).tolist():
+            found = collected.containers.setdefault(keys[place], {})
+            found[figure.resource] = max(found.get(figure.resource, 0.0), float(values[place]))
+        _examples(report, tuple("/".join(key) for key in keys), values)
+
+
 def mean_of_pods(pods: Floats, inventory: Inventory) -> Floats:
     """The mean over each workload's pods, from values in the order of ``inventory.owners``. Shape [workloads]."""
     owners = np.fromiter(inventory.owners.values(), dtype=np.int64, count=len(inventory.owners))
@@ -220,10 +247,10 @@ def _highest(values: Floats, places: NDArray[np.int64], size: int, report: Query
     return found
 
 
-def _explain_nothing(answer: Vector, setup: Setup, report: QueryReport, what: str) -> None:
+def _explain_nothing(answer: Vector, setup: Setup | None, report: QueryReport, what: str) -> None:
     if report.error:
         return
-    if what == "nodes":
+    if setup is not None and what == "nodes":
         labels = sorted({label for found in answer.labels[:50] for label in found if label != "__name__"})
         if setup.node_label not in labels:
             report.setting = "node_label"

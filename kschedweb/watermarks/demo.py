@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from kschedweb.clusters.demo import SEED
 from kschedweb.engine.objects.quantity import NANO, parse
 from kschedweb.engine.state.columns import Floats
+from kschedweb.watermarks.containers import book_add
 from kschedweb.watermarks.figures import KINDS, Figure
 from kschedweb.watermarks.inventory import WITHOUT_OWNER, inventory_make
 from kschedweb.watermarks.models import Resolution
@@ -92,6 +93,8 @@ def demo_record(*, cluster: Cluster, objects: list[Json], end: float | None = No
             origin=ORIGIN,
             resolution=Resolution.FIVE_MINUTES,
         )
+    used = list(containers_used(objects, last))
+    book_add(cluster=cluster, inventory=owned, rows=used, origin=ORIGIN, peaks=Resolution.FIVE_MINUTES)
     samples_rollup(cluster=cluster, now=int(last))
 
 
@@ -108,15 +111,9 @@ def record(
     # one more day, for the first time's average of a day
     minutes = np.arange(last - 2 * DAY + MINUTE, last + MINUTE, MINUTE)
     times = np.arange(last - DAY + STEP, last + STEP, STEP)
-    nodes = [item for item in listed if item["kind"] == "Node"]
-    pods = [item for item in listed if item["kind"] == "Pod" and item["spec"].get("nodeName")]
-    cpu, memory = _use(pods, minutes, seed)
+    nodes, pods, on = _running(listed)
     place = {node["metadata"]["name"]: column for column, node in enumerate(nodes)}
-    on = np.array([place[pod["spec"]["nodeName"]] for pod in pods], dtype=np.int64)
-    room = [_amounts(node["status"]["allocatable"]) for node in nodes]
-    cores, size = np.array([pair[0] for pair in room]), np.array([pair[1] for pair in room])
-    wanted = np.maximum(_summed(cpu, on, len(nodes)), 1e-9)
-    cpu *= np.minimum(1.0, (FULL * cores - SYSTEM_CPU) / wanted)[:, on]
+    cpu, memory, cores, size = _used(nodes, pods, on, minutes, seed)
     use = {
         "cpu": 100 * (_summed(cpu, on, len(nodes)) + SYSTEM_CPU) / cores,
         "memory": 100 * np.minimum(_summed(memory, on, len(nodes)) + SYSTEM_MEMORY, FULL * size) / size,
@@ -133,6 +130,46 @@ def record(
         for key, kept in _averages(_summed(rows[:, mine >= 0], mine[mine >= 0], len(workloads)) / count)
     }
     return DemoFigures(times, list(place), by_node), DemoFigures(times, workloads, by_workload)
+
+
+def containers_used(
+    objects: Iterable[Json], end: float, seed: int = SEED
+) -> Iterator[tuple[int, dict[tuple[str, str, str], dict[str, float]]]]:
+    """What each container used each five minutes of the day up to ``end``: a pod's use, as containers request."""
+    nodes, pods, on = _running(list(objects))
+    last = int(end) // STEP * STEP
+    times = np.arange(last - DAY + STEP, last + STEP, STEP)
+    cpu, memory, _, _ = _used(nodes, pods, on, times, seed)
+    parts = []
+    for column, pod in enumerate(pods):
+        found = [_amounts(one["resources"]["requests"]) for one in pod["spec"]["containers"]]
+        whole = np.maximum(np.sum(found, axis=0), 1e-9)
+        for one, shares in zip(pod["spec"]["containers"], np.array(found) / whole, strict=True):
+            key = pod["metadata"]["namespace"], pod["metadata"]["name"], one["name"]
+            parts.append((key, column, *shares.tolist()))
+    for row, at in enumerate(times.tolist()):
+        cores, size = cpu[row].tolist(), memory[row].tolist()
+        yield at, {key: {"cpu": cores[on] * part, "memory": size[on] * more} for key, on, part, more in parts}
+
+
+def _running(listed: list[Json]) -> tuple[list[Json], list[Json], NDArray[np.int64]]:
+    """The nodes, the pods on them, and the place of each pod's node."""
+    nodes = [item for item in listed if item["kind"] == "Node"]
+    pods = [item for item in listed if item["kind"] == "Pod" and item["spec"].get("nodeName")]
+    place = {node["metadata"]["name"]: column for column, node in enumerate(nodes)}
+    return nodes, pods, np.array([place[pod["spec"]["nodeName"]] for pod in pods], dtype=np.int64)
+
+
+def _used(
+    nodes: list[Json], pods: list[Json], on: NDArray[np.int64], times: NDArray[np.int64], seed: int
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Cores and bytes that each pod uses at each time, [times, pods], and those that each node has."""
+    cpu, memory = _use(pods, times, seed)
+    room = [_amounts(node["status"]["allocatable"]) for node in nodes]
+    cores, size = np.array([pair[0] for pair in room]), np.array([pair[1] for pair in room])
+    wanted = np.maximum(_summed(cpu, on, len(nodes)), 1e-9)
+    cpu *= np.minimum(1.0, (FULL * cores - SYSTEM_CPU) / wanted)[:, on]
+    return cpu, memory, cores, size
 
 
 def _use(pods: list[Json], times: NDArray[np.int64], seed: int) -> tuple[Floats, Floats]:

@@ -5,6 +5,8 @@ averages over a window (``5m``, ``10m``, ``15m``, ``1h``, ``1d``), the standard 
 maxima of the 5-minute average (``1h_max``, ``1d_max``), and ``now``: what metrics.k8s.io said at one moment, from
 which kschedweb keeps the windows itself.
 
+Containers are asked for at the moment alone (``container/cpu/now``); of them ``containers.py`` keeps a book.
+
 Units as stored: nodes in percent (0-100) of allocatable; workloads in cores and bytes, the mean of a workload's pods.
 """
 
@@ -14,7 +16,7 @@ from dataclasses import dataclass
 
 from kschedweb.web.translating import gettext_lazy as _
 
-NODE, WORKLOAD = "node", "workload"
+NODE, WORKLOAD, CONTAINER = "node", "workload", "container"
 KINDS = (NODE, WORKLOAD)
 RESOURCES = ("cpu", "memory")
 NOW = "now"
@@ -24,7 +26,8 @@ MAXIMA = {"1h_max": 3600, "1d_max": 86_400}
 DEVIATIONS = {"15m_std": 900}
 NODE_STATISTICS = ("5m", "15m", "1h", "1d", "15m_std", "1h_max", "1d_max")
 WORKLOAD_STATISTICS = ("15m", "1h", "1d")
-STATISTICS = {NODE: NODE_STATISTICS, WORKLOAD: WORKLOAD_STATISTICS}
+STATISTICS = {NODE: NODE_STATISTICS, WORKLOAD: WORKLOAD_STATISTICS, CONTAINER: (NOW,)}
+PEAK = "peak"  # of a workload's container: the most that one of its pods used
 
 WORDS = {
     "now": _("at the moment"),
@@ -68,6 +71,6 @@ class Figure:
 
 # the figures to query, in the order of forms and answers
 FIGURES: tuple[Figure, ...] = tuple(
-    Figure(kind, resource, statistic) for kind in KINDS for resource in RESOURCES for statistic in STATISTICS[kind]
+    Figure(kind, resource, statistic) for kind in STATISTICS for resource in RESOURCES for statistic in STATISTICS[kind]
 )
 BY_NAME = {str(figure): figure for figure in FIGURES}

@@ -9,7 +9,7 @@ from django import forms
 from django.utils.translation import gettext
 
 from kschedweb.clusters.forms import SecretTextarea
-from kschedweb.watermarks.figures import FIGURES, KINDS, RESOURCE_WORDS, RESOURCES, WORDS
+from kschedweb.watermarks.figures import CONTAINER, FIGURES, NODE, RESOURCE_WORDS, RESOURCES, STATISTICS, WORDS
 from kschedweb.watermarks.models import Authentication, SourceKind, Unit, WatermarkSource
 from kschedweb.watermarks.presets import PRESETS, Preset
 from kschedweb.watermarks.setup import LONGEST_QUERY, NUMBERS, Settings
@@ -133,9 +133,7 @@ class SourceForm(forms.Form):
         return [
             {
                 "label": f"{kind.capitalize()} {RESOURCE_WORDS[resource]}",
-                "help": ""
-                if kind == "node"
-                else gettext("By namespace and pod; a workload's figure is the mean of its pods."),
+                "help": _help(kind),
                 "rows": [
                     {
                         "field": self[figure.field],
@@ -146,9 +144,17 @@ class SourceForm(forms.Form):
                     if (figure.kind, figure.resource) == (kind, resource)
                 ],
             }
-            for kind in KINDS
+            for kind in STATISTICS
             for resource in RESOURCES
         ]
+
+
+def _help(kind: str) -> str:
+    if kind == NODE:
+        return ""
+    if kind == CONTAINER:
+        return gettext("By namespace, pod and container; Right-size recommends requests from it.")
+    return gettext("By namespace and pod; a workload's figure is the mean of its pods.")
 
 
 def form_of(source: WatermarkSource) -> SourceForm:

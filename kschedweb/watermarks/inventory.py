@@ -18,6 +18,7 @@ from kschedweb.engine.objects.quantity import NANO, parse
 from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.state.watermarks.table import workload_of
+from kschedweb.watermarks.asked import Kill, Requested, kills, requested
 from kschedweb.watermarks.figures import RESOURCES
 from kschedweb.web.errors import Conflict
 
@@ -36,6 +37,8 @@ class Inventory:
     addresses: dict[str, int]  # names and addresses in lower case -> index in ``nodes``
     workloads: tuple[str, ...]  # "namespace/Kind/name" of workloads with pods
     owners: dict[tuple[str, str], int]  # (namespace, pod) -> index in ``workloads``, -1 for none
+    containers: tuple[Requested, ...] = ()  # of the workloads' pods that have not ended
+    kills: tuple[Kill, ...] = ()
 
     def node(self, name: str) -> int | None:
         """The index of the node with the name or address ``name``, which may have a port."""
@@ -84,6 +87,8 @@ def inventory_make(objects: Iterable[Json]) -> Inventory:
         _addresses(nodes),
         tuple(workloads),
         {pod: places[owner] if owner is not None else WITHOUT_OWNER for pod, owner in owned.items()},
+        requested(pods, owned),
+        tuple(kills(pods)),
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -45,6 +46,8 @@ def from_metrics(client: Client, inventory: Inventory, *, at: float) -> Collecte
                 collected.report.queries[f"{kind}/{resource}/{NOW}"] = QueryReport(error=message, setting="cluster")
             continue
         used, report = _nodes(items, inventory, at) if kind == NODE else _pods(items, inventory, at)
+        if kind != NODE:
+            collected.containers = _containers(items, inventory, at)
         for resource in RESOURCES:
             collected.report.queries[f"{kind}/{resource}/{NOW}"] = report
             if report.error:
@@ -105,6 +108,23 @@ def _pods(items: Iterable[Any], inventory: Inventory, at: float) -> tuple[dict[s
         usages = [entry.get("usage") for entry in containers if isinstance(entry, dict)] if containers else []
         _take(used, places.get(key), usages, item, at, report, "/".join(key))
     return used, _told(report, "pods")
+
+
+def _containers(items: Iterable[Any], inventory: Inventory, at: float) -> dict[tuple[str, str, str], dict[str, float]]:
+    """Cores and bytes of each container of the cluster's pods; what ``_pods`` counts as unusable is left out."""
+    found: dict[tuple[str, str, str], dict[str, float]] = {}
+    for item in items:
+        key = _text(item, "namespace"), _text(item, "name")
+        taken = _moment(item.get("timestamp")) if isinstance(item, dict) else None
+        if key not in inventory.owners or (taken and at - taken.timestamp() > OLDEST):
+            continue
+        listed = item.get("containers")
+        for one in listed if isinstance(listed, list) else ():
+            with suppress(KeyError, TypeError, ObjectError):
+                amounts = {resource: parse(str(one["usage"][resource])) / NANO for resource in RESOURCES}
+                if min(amounts.values()) >= 0:
+                    found[*key, str(one["name"])] = amounts
+    return found
 
 
 def _take(

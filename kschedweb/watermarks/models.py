@@ -88,7 +88,7 @@ class Members(models.Model):
 
     id = models.UUIDField(primary_key=True, editable=False)  # storage.py: derived from the content, so it can be cached
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="+")
-    kind = models.CharField(max_length=8)  # figures.py: node | workload
+    kind = models.CharField(max_length=12)  # figures.py: node | workload | container
     names = models.BinaryField()  # storage.py: node names, or "namespace/Kind/name" of workloads
 
 
@@ -96,7 +96,7 @@ class Series(models.Model):
     """One figure of one cluster."""
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="watermark_series")
-    kind = models.CharField(max_length=8)
+    kind = models.CharField(max_length=12)
     resource = models.CharField(max_length=8)
     statistic = models.CharField(max_length=8)
 
@@ -130,6 +130,15 @@ class Sample(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["series", "resolution", "at"], name="watermark_sample_once_a_time")
         ]
+
+
+class ContainerBook(models.Model):
+    """What the containers of a cluster's workloads used, as containers.py keeps it, and what they request."""
+
+    cluster = models.OneToOneField(Cluster, primary_key=True, on_delete=models.CASCADE, related_name="+")
+    updated = models.BigIntegerField()  # seconds of the epoch: the time of the newest samples
+    content = models.BinaryField()  # engine.rightsizing.book: Book.packed
+    requested = models.BinaryField()  # containers.py: Requested of each container, zlib over JSON
 
 
 class Annotating(models.Model):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kschedweb.watermarks.figures import AVERAGES, DEVIATIONS, FIGURES, NODE, Figure
+from kschedweb.watermarks.figures import AVERAGES, CONTAINER, DEVIATIONS, FIGURES, NODE, Figure
 from kschedweb.watermarks.models import Unit
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -45,6 +45,11 @@ _PODS = {
     "memory": "sum by (namespace, pod) "
     '(avg_over_time(container_memory_working_set_bytes{{container!="",container!="POD"}}[{window}]))',
 }
+_CONTAINERS = {
+    "cpu": "sum by (namespace, pod, container) "
+    '(rate(container_cpu_usage_seconds_total{container!="",container!="POD"}[3m]))',
+    "memory": 'max by (namespace, pod, container) (container_memory_working_set_bytes{container!="",container!="POD"})',
+}
 _STEP = {"1h_max": "1h:1m", "1d_max": "1d:5m"}
 
 
@@ -74,6 +79,8 @@ def _queries(nodes: dict[str, str], *, rules: bool = False) -> dict[str, str]:
         if figure.kind == NODE:
             ask = _rule if rules else _over
             found[str(figure)] = ask(nodes[figure.resource], figure)
+        elif figure.kind == CONTAINER:
+            found[str(figure)] = _CONTAINERS[figure.resource]
         else:
             found[str(figure)] = _over(_PODS[figure.resource], figure)
     return found

@@ -18,7 +18,7 @@ from kschedweb.clusters.connecting.client import Client
 from kschedweb.clusters.connecting.credentials import Secret, credential_save, keys
 from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.services import CONNECTED
-from kschedweb.watermarks import selectors, storage
+from kschedweb.watermarks import containers, selectors, storage
 from kschedweb.watermarks.collection import Collected, Report, Setup, from_prometheus
 from kschedweb.watermarks.figures import NODE, WORKLOAD
 from kschedweb.watermarks.inventory import inventory_of
@@ -167,6 +167,7 @@ def _keep(source: WatermarkSource, collected: Collected, at: int) -> None:
                 storage.samples_store(
                     cluster=source.cluster, kind=kind, names=names, rows=[(at, values)], origin=source.kind
                 )
+    containers.book_carry(cluster=source.cluster, collected=collected, at=at, origin=source.kind)
     storage.samples_rollup(cluster=source.cluster, now=at)
 
 

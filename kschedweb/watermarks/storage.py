@@ -21,12 +21,13 @@ from django.db.models import Exists, Max, OuterRef
 from numpy.typing import ArrayLike, NDArray
 
 from kschedweb.clusters.models import Cluster
-from kschedweb.watermarks.figures import MAXIMA, Figure
+from kschedweb.watermarks.figures import MAXIMA, PEAK, Figure
 from kschedweb.watermarks.models import Members, Resolution, Sample, Series
 from kschedweb.web.deletion import delete_batches
 
 Values = NDArray[np.float32]
 
+HIGHEST = {*MAXIMA, PEAK}  # rolled up by the maximum
 PACKED = np.dtype("<f4")
 BATCH = 100  # rows per INSERT: 20 kB each, and SQLite limits the number of values
 FINER = {Resolution.FIVE_MINUTES: Resolution.COLLECTED, Resolution.HOUR: Resolution.FIVE_MINUTES}
@@ -159,7 +160,7 @@ def _roll_span(cluster: Cluster, resolution: Resolution, end: int) -> None:
                 at=end,
                 members_id=last.members_id,
                 origin=last.origin,
-                values=pack(combine(values, maximum=statistics[series] in MAXIMA)),
+                values=pack(combine(values, maximum=statistics[series] in HIGHEST)),
             )
         )
     _write(rolled)

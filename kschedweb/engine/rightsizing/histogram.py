@@ -5,7 +5,8 @@ Buckets grow by 5 %. A bucket whose weight is below ``EPSILON`` counts as empty,
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +98,22 @@ class Histograms:
         found = np.where(enough.any(axis=1), enough.argmax(axis=1), last)
         ends = self.buckets.starts[np.minimum(found + 1, self.buckets.count - 1)]
         return np.where(self.weights[rows, self._low] < EPSILON, 0.0, ends)
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """All that is known of the rows, a row each."""
+        return {
+            "weights": self.weights,
+            "total": self.total,
+            "low": self._low,
+            "high": self._high,
+            "reference": self._reference,
+            "begun": self._begun,
+        }
+
+    def copy(self, columns: Mapping[str, NDArray[Any]], source: Ints, target: Ints) -> None:
+        """Take the rows ``source`` of the ``columns`` of another one to the rows ``target`` of this one."""
+        for name, own in self.columns().items():
+            own[target] = columns[name][source]
 
     def _late(self, rows: Ints, times: Ints) -> NDArray[np.bool_]:
         return ~self._begun[rows] | (times - self._reference[rows] > FARTHEST * self.half_life)

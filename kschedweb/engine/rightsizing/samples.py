@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 OOM_RATIO, OOM_LEAST = 1.2, 100 * 1024 * 1024
 MOST = 10**14
@@ -29,6 +29,9 @@ class Peak(NamedTuple):
     replaced: int
 
 
+Kept: TypeAlias = tuple[int | None, int | None, int, int]
+
+
 @dataclass(slots=True)
 class Instance:
     """One container of one pod: ``cpu`` are (time, millicores), ``peaks`` in order; ``interval`` is in ns."""
@@ -41,6 +44,16 @@ class Instance:
     _last: int | None = None
     _used: int = 0  # the peak of use in this interval
     _killed: int = 0  # and what was estimated when the container was killed
+
+    @classmethod
+    def again(cls, interval: int, kept: Kept) -> Instance:
+        """An instance that goes on where another one was left; its samples and peaks are those that follow."""
+        return cls(interval, [], [], 0, *kept)
+
+    @property
+    def kept(self) -> Kept:
+        """What ``again`` needs to go on."""
+        return self._end, self._last, self._used, self._killed
 
     def take(self, samples: Iterable[Sample]) -> Instance:
         """Take samples in the order in which they came."""

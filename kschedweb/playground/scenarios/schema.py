@@ -26,6 +26,7 @@ TITLES = {
     "scaleWorkload": "Scale a workload",
     "addWorkload": "Add a workload",
     "removeWorkload": "Remove a workload",
+    "setRequests": "Set requests of a workload",
     "autoscaleWorkload": "Autoscale a workload",
     "cronWorkload": "Scale a workload by cron",
     "trace": "Replay a recording",

@@ -143,6 +143,14 @@ class RemoveWorkload:
 
 
 @dataclass(frozen=True, slots=True)
+class SetRequests:
+    """The pods of a workload request other amounts: by container and resource; limits keep their ratio to them."""
+
+    workload: str
+    containers: Mapping[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
 class Tide:
     """A daily cycle of arrivals: the full rate at ``peak`` (seconds after midnight), down to the share ``low``."""
 
@@ -216,7 +224,7 @@ class CronWorkload:
 
 
 OfNodes = RemoveNodes | DrainNodes | CordonNodes | UncordonNodes | TaintNodes | LabelNodes | ResizeNodes | SetConditions
-OfWorkloads = ScaleWorkload | AddWorkload | RemoveWorkload | AutoscaleWorkload | CronWorkload
+OfWorkloads = ScaleWorkload | AddWorkload | RemoveWorkload | SetRequests | AutoscaleWorkload | CronWorkload
 Action = OfNodes | AddNodes | FailZone | OfWorkloads
 
 

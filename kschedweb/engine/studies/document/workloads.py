@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kschedweb.engine.controllers.autoscaling.spec import read_behavior
 from kschedweb.engine.documents.leaves import Duration, Number, Object, Quantity, Text
-from kschedweb.engine.documents.types import REQUIRED, Field, ListOf, Struct
+from kschedweb.engine.documents.types import REQUIRED, Field, ListOf, MapOf, Struct
 from kschedweb.engine.objects.access import Json, ObjectError, mapping
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.studies.document import parts
@@ -157,6 +157,20 @@ ACTIONS: dict[str, Struct] = {
         "A workload goes with its pods.",
         (Field("workload", WORKLOAD, "namespace/Kind/name.", REQUIRED),),
         make=parts.RemoveWorkload,
+    ),
+    "setRequests": Struct(
+        "SetRequests",
+        "The pods of a workload request more or less, from the beginning.",
+        (
+            Field("workload", WORKLOAD, "namespace/Kind/name.", REQUIRED),
+            Field(
+                "containers",
+                MapOf(MapOf(Quantity(), least=1), least=1),
+                "By container, the amount of each resource. Limits keep their ratio to requests.",
+                REQUIRED,
+            ),
+        ),
+        make=parts.SetRequests,
     ),
     "autoscaleWorkload": AUTOSCALE,
     "cronWorkload": CRON,

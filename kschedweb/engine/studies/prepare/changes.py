@@ -22,6 +22,7 @@ from kschedweb.engine.studies.document.limits import MOST_NODES
 from kschedweb.engine.studies.document.raw import unbound
 from kschedweb.engine.studies.prepare.autoscaling import Autoscaling
 from kschedweb.engine.studies.prepare.cluster import Cluster
+from kschedweb.engine.studies.prepare.requesting import set_requests
 from kschedweb.engine.studies.prepare.upcoming import Upcoming
 from kschedweb.engine.studies.prepare.workloads import Workloads
 
@@ -50,6 +51,7 @@ class Changes:
             parts.ScaleWorkload: lambda action, at: workloads.scale(action.workload, action.replicas, at),
             parts.AddWorkload: lambda action, at: workloads.add(action.manifest, action.replicas, at, action.life),
             parts.RemoveWorkload: lambda action, at: workloads.remove(action.workload, at),
+            parts.SetRequests: lambda action, at: set_requests(cluster, workloads, action, at),
             parts.AutoscaleWorkload: autoscaling.autoscale,
             parts.CronWorkload: autoscaling.schedule,
         }

@@ -134,6 +134,17 @@ class Workloads:
         pod = pod_of(stem, namespace, labels, owner, template, template["spec"])
         return Kind(workload, pod, stem, kind == "StatefulSet", startup)
 
+    def there(self, workload: str) -> tuple[Json | None, dict[str, Json]]:
+        """The workload's object at the beginning, if there is one, and its pods by key; raises PartError."""
+        raw, members = self._there(workload, 0.0)
+        return raw, {key: self._raws[key] for key in members}
+
+    def changed(self, key: str, raw: Json) -> None:
+        """The pod ``key`` of the beginning is ``raw`` now."""
+        self._raws[key] = raw
+        where = self.cluster.bound if key in self.cluster.bound else self.cluster.waiting
+        where[key] = raw
+
     def nodes_came(self, nodes: list[Json], at: float) -> None:
         """Add the pods of DaemonSets on the new ``nodes``."""
         listed = ((key, raw) for key, raw in self.cluster.others.items() if key[0] == "DaemonSet")

@@ -167,3 +167,30 @@ def test_pods_of_a_workload_may_be_a_group_that_the_scenario_adds() -> None:
     assert [(one.group, one.placed, one.message) for one in result.groups] == [("default/gang", True, "")]
     assert len({one.time for one in result.bound}) == 1
     assert len(result.bound) == 3
+
+
+def test_requests_are_set_for_pods_of_the_beginning_and_later_ones() -> None:
+    change = {"workload": "default/Deployment/web", "containers": {"main": {"cpu": "250m", "memory": "1Gi"}}}
+    resources = {"requests": {"cpu": "1", "memory": "2Gi"}, "limits": {"cpu": "2"}}
+    raw = manifest("Deployment", "web", replicas=1, pod={"containers": [{"name": "main", "resources": resources}]})
+    made = prepared(
+        *zoned("a"),
+        changes=[
+            {"addWorkload": {"manifest": raw}},
+            {"setRequests": change},
+            {"at": 60, "scaleWorkload": {"workload": "default/Deployment/web", "replicas": 2}},
+        ],
+    )
+    asked = [
+        (event.pod.raw if isinstance(event.pod, Pod) else event.pod)["spec"]["containers"][0]["resources"]
+        for event in made.events
+        if isinstance(event, PodArrives)
+    ]
+    assert asked == 2 * [{"requests": {"cpu": "250m", "memory": "1Gi"}, "limits": {"cpu": "500m"}}]
+
+
+def test_requests_that_cannot_be_set_are_told() -> None:
+    asked = {"workload": "default/DaemonSet/agent", "containers": {"none": {"cpu": "1"}}}
+    said = problems(manifest("DaemonSet", "agent"), changes=[{"setRequests": asked}, {"at": 5, "setRequests": asked}])
+    assert said[0].startswith("changes[0].setRequests.containers.none: there is no container none; containers are ")
+    assert said[1] == "changes[1].setRequests: requests are set at the beginning: leave `at` out"

@@ -1,0 +1,217 @@
+"""REST: what containers should request."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from django.urls import path
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers, status
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kschedweb.accounts.roles import Action
+from kschedweb.advice.rightsizing import exporting, scenarios, selectors, sizing
+from kschedweb.advice.rightsizing.forms import ORDERINGS, ExportForm, SizesForm, read
+from kschedweb.advice.rightsizing.sizing import METHODS, VPA
+from kschedweb.clusters.selectors import cluster_get, snapshot_current
+from kschedweb.web.errors import ApplicationError, NotFound
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.typing import ApiRequest
+
+
+class SizeAmountSerializer(serializers.Serializer[Any]):
+    """CPU in millicores or memory in bytes of one pod; `saved` is of all pods together."""
+
+    requested = serializers.IntegerField()
+    target = serializers.IntegerField(help_text="What is requested where there is no history.")
+    lower = serializers.IntegerField()
+    upper = serializers.IntegerField()
+    limit = serializers.IntegerField(help_text="0: none.")
+    new_limit = serializers.IntegerField(help_text="The limit that keeps its ratio to the request.")
+    saved = serializers.IntegerField(help_text="Negative where more should be requested.")
+
+
+class SizeSerializer(serializers.Serializer[Any]):
+    """A container of a workload."""
+
+    namespace = serializers.CharField()
+    workload = serializers.CharField(help_text="namespace/Kind/name.")
+    container = serializers.CharField()
+    pods = serializers.IntegerField()
+    sidecar = serializers.BooleanField(help_text="An init container that keeps running.")
+    known = serializers.BooleanField(help_text="Whether there is history; without any nothing is recommended.")
+    days = serializers.FloatField(help_text="Days of history.")
+    samples = serializers.IntegerField()
+    killed = serializers.IntegerField(help_text="How often it was killed for want of memory.")
+    cpu = SizeAmountSerializer()
+    memory = SizeAmountSerializer()
+    hour = serializers.FloatField(allow_null=True, help_text="What an hour costs less; `null` without any price.")
+
+
+class SizesSerializer(serializers.Serializer[Any]):
+    cluster = serializers.CharField()
+    updated = serializers.DateTimeField(help_text="When use was collected last.")
+    method = serializers.ChoiceField(choices=METHODS)
+    unit = serializers.CharField(help_text="The currency of the price table; `node-hours` where there is none.")
+    hour = serializers.FloatField(allow_null=True, help_text="What all containers listed save an hour.")
+    containers = SizeSerializer(many=True)
+
+
+class ScenarioOfSizesSerializer(serializers.Serializer[Any]):
+    """Of which workloads a scenario is made; all that have history where none is named."""
+
+    cluster = serializers.CharField(max_length=63)
+    method = serializers.ChoiceField(choices=METHODS, default=VPA)
+    workloads = serializers.ListField(
+        child=serializers.CharField(max_length=400), max_length=10_000, required=False, help_text="namespace/Kind/name."
+    )
+
+
+class PastOfSizeSerializer(serializers.Serializer[Any]):
+    """What new requests and limits would have done to a container in the last seven days that were collected."""
+
+    name = serializers.CharField(source="size.name", help_text="namespace/Kind/name/container.")
+    above_request = serializers.FloatField(help_text="Hours in which the busiest pod used more CPU than the request.")
+    throttled = serializers.FloatField(help_text="Hours in which it used more CPU than the limit.")
+    memory_above_request = serializers.FloatField(help_text="Hours.")
+    kills = serializers.IntegerField(help_text="How often its memory went above the limit.")
+
+
+class MadeOfSizesSerializer(serializers.Serializer[Any]):
+    scenario = serializers.UUIDField()
+    revision = serializers.IntegerField()
+    name = serializers.CharField()
+    unit = serializers.CharField()
+    hour = serializers.FloatField(allow_null=True, help_text="What the new requests save an hour.")
+    past = PastOfSizeSerializer(many=True, help_text="Containers that would have had too little.")
+
+
+class FileOfSizesSerializer(serializers.Serializer[Any]):
+    form = serializers.CharField(help_text="kubectl, patches or vpa.")
+    text = serializers.CharField(help_text="kubectl lines, or YAML documents.")
+
+
+AMOUNT = ("requested", "target", "lower", "upper", "limit", "new_limit", "saved")
+CLUSTER = OpenApiParameter("cluster", str, required=True, description="The name of a cluster.")
+METHOD = OpenApiParameter(
+    "method", str, enum=METHODS, default=VPA, description="As the vertical pod autoscaler, or a plain percentile."
+)
+NARROWING = [
+    OpenApiParameter("namespace", str, description="Of this namespace alone."),
+    OpenApiParameter("search", str, description="What the name of workload or container contains."),
+    OpenApiParameter("show", str, enum=["less", "more", "unknown"], description="Which containers."),
+]
+
+
+class SizesView(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(
+        operation_id="right_sizing",
+        parameters=[
+            CLUSTER,
+            METHOD,
+            *NARROWING,
+            OpenApiParameter("ordering", str, enum=ORDERINGS, default="-hour", description="By which value."),
+        ],
+        responses=SizesSerializer,
+    )
+    def get(self, request: ApiRequest) -> Response:
+        """What each container of a cluster's workloads requests and should request; what saves most comes first."""
+        cluster = cluster_get(request.query_params.get("cluster", ""))
+        form = read(SizesForm, request.query_params)
+        ordering = request.query_params.get("ordering", "-hour")
+        if ordering not in ORDERINGS:
+            raise ApplicationError.at("ordering", f"Must be one of {', '.join(ORDERINGS)}.")
+        known, rates, listed = selectors.sizes_of(cluster, form.method_asked)
+        found = form.narrowed(listed, ordering)
+        answer = {
+            "cluster": cluster.name,
+            "updated": datetime.fromtimestamp(known.updated, UTC),
+            "method": form.method_asked,
+            "unit": rates.unit,
+            "hour": _number(sizing.totals(found).hour),
+            "containers": [_container(one) for one in found],
+        }
+        return Response(answer)
+
+
+class ScenarioOfSizesView(APIView):
+    action_required = Action.EDIT
+
+    @extend_schema(
+        operation_id="right_sizing_scenario",
+        request=ScenarioOfSizesSerializer,
+        responses={201: MadeOfSizesSerializer},
+    )
+    def post(self, request: ApiRequest) -> Response:
+        """Make a scenario in which workloads request what is recommended."""
+        asked = ScenarioOfSizesSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        cluster = cluster_get(asked.validated_data["cluster"])
+        snapshot = snapshot_current(cluster)
+        if snapshot is None:
+            raise NotFound(f"Cluster {cluster.name} has not been read yet: refresh it first.")
+        form = read(SizesForm, {"method": asked.validated_data["method"]})
+        known, rates, listed = selectors.sizes_of(cluster, form.method_asked)
+        chosen = form.narrowed(listed, workloads=asked.validated_data.get("workloads", ()))
+        found = [one for one in chosen if one.changes]
+        revision = scenarios.scenario_make(user=request.user, snapshot=snapshot, listed=found)
+        pasts = selectors.past_of(cluster, found, known.updated)
+        answer = {
+            "scenario": revision.scenario_id,
+            "revision": revision.number,
+            "name": revision.scenario.name,
+            "unit": rates.unit,
+            "hour": _number(sizing.totals(found).hour),
+            "past": [one for one in pasts if one.above_request or one.memory_above_request or one.harmed],
+        }
+        return Response(MadeOfSizesSerializer(answer).data, status=status.HTTP_201_CREATED)
+
+
+class FileOfSizesView(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(
+        operation_id="right_sizing_export",
+        parameters=[
+            CLUSTER,
+            METHOD,
+            *NARROWING,
+            OpenApiParameter("form", str, enum=exporting.FORMS, default=exporting.KUBECTL, description="Which file."),
+            OpenApiParameter(
+                "mode", str, enum=exporting.MODES, default=exporting.MODES[0], description="Of `vpa`: the updateMode."
+            ),
+        ],
+        responses=FileOfSizesSerializer,
+    )
+    def get(self, request: ApiRequest) -> Response:
+        """The recommendations as lines for kubectl, as patches, or as VerticalPodAutoscalers. Nothing is applied."""
+        cluster = cluster_get(request.query_params.get("cluster", ""))
+        form = read(ExportForm, request.query_params)
+        _, _, listed = selectors.sizes_of(cluster, form.method_asked)
+        kind, mode = form.file
+        return Response({"form": kind, "text": exporting.text_of(form.narrowed(listed), kind, mode)})
+
+
+def _container(one: sizing.Size) -> dict[str, Any]:
+    names = ("namespace", "workload", "container", "pods", "sidecar", "known", "days", "samples", "killed")
+    amounts = {
+        resource: {name: getattr(amount, name) for name in AMOUNT}
+        for resource, amount in (("cpu", one.cpu), ("memory", one.memory))
+    }
+    return {name: getattr(one, name) for name in names} | amounts | {"hour": _number(one.hour)}
+
+
+def _number(value: float) -> float | None:
+    return value if value == value else None
+
+
+urlpatterns = [
+    path("right-sizing/", SizesView.as_view(), name="right-sizing"),
+    path("right-sizing/scenario/", ScenarioOfSizesView.as_view(), name="right-sizing-scenario"),
+    path("right-sizing/export/", FileOfSizesView.as_view(), name="right-sizing-export"),
+]

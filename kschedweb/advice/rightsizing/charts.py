@@ -1,0 +1,70 @@
+"""The figures of a container: what it used over time, and how often it used how much."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
+import plotly.graph_objects as go
+
+from kschedweb.web.figures import ABOVE, Chart, figure, line_style
+
+if TYPE_CHECKING:
+    from kschedweb.advice.rightsizing.sizing import Amount
+    from kschedweb.engine.rightsizing.histogram import Histograms
+    from kschedweb.engine.state.columns import Floats
+
+GIB = float(1 << 30)
+NAMES = {"cpu": ("CPU", "cores"), "memory": ("memory", "GiB")}
+
+
+def over_time(resource: str, times: Floats, values: Floats, amount: Amount) -> Chart | None:
+    """What the busiest pod used, with what is requested and recommended."""
+    shown = np.flatnonzero(~np.isnan(values))
+    if len(shown) < 2:
+        return None
+    name, unit = NAMES[resource]
+    scale = 1.0 if resource == "cpu" else GIB
+    moments = [f"{datetime.fromtimestamp(times[place], UTC):%Y-%m-%d %H:%M:%S}" for place in shown]
+    used = [round(float(values[place]) / scale, 4) for place in shown]
+    one = 1000.0 if resource == "cpu" else GIB
+    lines = [("used by the busiest pod", moments, used)]
+    for label, level in (("requested", amount.requested), ("target", amount.target), ("limit", amount.limit)):
+        if level:
+            lines.append((label, [moments[0], moments[-1]], [round(level / one, 4)] * 2))
+    traces = [
+        go.Scatter(name=label, x=x, y=y, **line_style(place, len(x))) for place, (label, x, y) in enumerate(lines)
+    ]
+    layout = go.Layout(height=300, legend=ABOVE, yaxis={"title": {"text": unit}, "rangemode": "tozero"})
+    summary = f"{name} of the busiest pod from {moments[0][:16]} to {moments[-1][:16]} UTC, in {unit}."
+    return Chart(
+        figure(traces, layout), summary, ["Time (UTC)", unit], [list(row) for row in zip(moments, used, strict=True)]
+    )
+
+
+def shares(resource: str, used: Histograms, row: int) -> Chart | None:
+    """Which share of the weight of samples lies in which bucket."""
+    weights = used.weights[row]
+    places = np.flatnonzero(weights > weights.sum() * 1e-4)
+    if not len(places):
+        return None
+    name, unit = NAMES[resource]
+    scale = 1.0 if resource == "cpu" else GIB
+    starts = used.buckets.starts / scale
+    rows: list[list[object]] = []
+    for place in range(places[0], places[-1] + 1):
+        end = starts[min(place + 1, len(starts) - 1)]
+        rows.append([f"{starts[place]:.3g}–{end:.3g}", round(float(100 * weights[place] / weights.sum()), 2)])
+    bars = go.Bar(x=[row[0] for row in rows], y=[row[1] for row in rows], name=name)
+    layout = go.Layout(
+        height=260,
+        xaxis={"title": {"text": f"{name} in {unit}"}, "type": "category"},
+        yaxis={"title": {"text": "% of weight"}},
+    )
+    return Chart(
+        figure([bars], layout),
+        f"How often how much {name} was used, in percent of the samples' weight.",
+        [f"{name} ({unit})", "%"],
+        rows,
+    )

@@ -1,0 +1,94 @@
+"""A scenario in which workloads request what is recommended, with an autoscaler that lets emptied nodes go."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from kschedweb.advice.rightsizing.exporting import by_workload, quantity
+from kschedweb.clusters.prices.selectors import prices_part, table_of
+from kschedweb.clusters.selectors import node_rows
+from kschedweb.engine.documents.marked import as_yaml
+from kschedweb.engine.pricing.costs import Rates as Prices
+from kschedweb.engine.studies.document.autoscalers import MOST_GROUPS
+from kschedweb.engine.studies.document.limits import MOST_CHANGES
+from kschedweb.engine.studies.document.workloads import CONTROLLERS
+from kschedweb.playground.scenarios.selectors import revision_get
+from kschedweb.playground.scenarios.services import name_free, scenario_create
+from kschedweb.web.errors import ApplicationError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kschedweb.accounts.models import User
+    from kschedweb.advice.rightsizing.sizing import Size
+    from kschedweb.clusters.models import Snapshot
+    from kschedweb.playground.scenarios.models import ScenarioRevision
+
+Json = dict[str, Any]
+INSTANCE_TYPE = "node.kubernetes.io/instance-type"
+LASTS = "1h"
+DESCRIPTION = (
+    "Workloads of the snapshot request what Right-size recommends. Nodes that are requested little then go, "
+    "as cluster-autoscaler would let them, and their pods find other nodes."
+)
+
+
+def scenario_make(*, user: User, snapshot: Snapshot, listed: Sequence[Size]) -> ScenarioRevision:
+    """The scenario of ``snapshot`` in which ``listed`` request what is recommended.
+
+    Raises ``ApplicationError`` where nothing changes, or too much for one scenario.
+    """
+    groups = [(one, group) for one, group in by_workload(listed) if one.split("/")[1] in CONTROLLERS]
+    if not groups:
+        raise ApplicationError("None of these workloads would request anything else: there is nothing to try.")
+    if len(groups) > MOST_CHANGES:
+        raise ApplicationError(f"A scenario has at most {MOST_CHANGES:,} changes: choose fewer workloads.")
+    name = name_free(f"{snapshot.cluster.name} right-sized as of {snapshot.taken_at:%Y-%m-%d %H:%M}", user)
+    document: Json = {
+        "apiVersion": "kschedweb/v1",
+        "kind": "Scenario",
+        "name": name,
+        "description": DESCRIPTION,
+        "base": {"snapshot": str(snapshot.pk)},
+        "changes": [{"setRequests": {"workload": one, "containers": _amounts(group)}} for one, group in groups],
+        **_autoscaler(snapshot),
+        "run": {"place": "pending", "until": LASTS},
+        **prices_part(snapshot.pk),
+    }
+    return revision_get(scenario_create(text=as_yaml(document), author=user, comment="Made by Right-size"))
+
+
+def _amounts(group: Sequence[Size]) -> Json:
+    return {
+        one.container: {"cpu": quantity("cpu", one.cpu.target), "memory": quantity("memory", one.memory.target)}
+        for one in group
+    }
+
+
+def _autoscaler(snapshot: Snapshot) -> Json:
+    """A node group for each instance type; the most common ones where there are more than a scenario takes."""
+    rows = node_rows(snapshot).values_list("labels", "cpu_allocatable", "memory_allocatable")
+    alike: dict[str, list[tuple[Json, int, int]]] = defaultdict(list)
+    for labels, cpu, memory in rows:
+        if labels and labels.get(INSTANCE_TYPE):
+            alike[labels[INSTANCE_TYPE]].append((labels, cpu, memory))
+    if not alike:
+        return {}
+    most = sorted(alike.items(), key=lambda pair: (-len(pair[1]), pair[0]))[:MOST_GROUPS]
+    table = table_of(snapshot.cluster)
+    groups = []
+    for place, (kind, nodes) in enumerate(most):
+        group: Json = {
+            "name": re.sub(r"[^a-z0-9-]+", "-", kind.lower()).strip("-")[:50] + f"-{place + 1}",
+            "labels": {INSTANCE_TYPE: kind},
+            "allocatable": {
+                "cpu": f"{min(cpu for _, cpu, _ in nodes)}m",
+                "memory": str(min(memory for _, _, memory in nodes)),
+            },
+            "max": len(nodes),
+        }
+        price = float(Prices.of(table, [nodes[0][0]]).hourly()[0]) if table else float("nan")
+        groups.append(group | ({"price": round(price, 6)} if price == price else {}))
+    return {"autoscaler": {"clusterAutoscaler": {"nodeGroups": groups, "scaleDown": {"threshold": 0.6}}}}

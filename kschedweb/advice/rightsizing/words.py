@@ -1,0 +1,72 @@
+"""How a recommendation came about, in plain words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kschedweb.advice.rightsizing.sizing import VPA
+from kschedweb.web.units import counted, cpu, memory, price
+
+if TYPE_CHECKING:
+    from kschedweb.advice.rightsizing.sizing import Rates, Size, Totals
+    from kschedweb.engine.rightsizing.recommender import Settings
+
+NAMES = {
+    VPA: "As VPA",
+    "p50": "50th percentile",
+    "p90": "90th percentile",
+    "p95": "95th percentile",
+    "p99": "99th percentile",
+}
+SHOWN = {"": "All", "less": "Request less", "more": "Request more", "unknown": "No history"}
+
+
+def heading(found: Totals, cluster: str, unit: str) -> str:
+    if found.containers == found.unknown:
+        return f"No use of containers of {cluster} is known yet"
+    verb = "save" if found.hour >= 0 else "cost"
+    if found.hour != found.hour:
+        return f"Right-sized requests of {cluster}"
+    return f"Right-sized requests of {cluster} would {verb} {price(abs(found.hour))} {unit} an hour"
+
+
+def history(days: float, samples: int) -> str:
+    """How much is known of a container."""
+    if days >= 2:
+        return f"{days:.0f} days of history, {samples:,} samples"
+    if days * 24 >= 2:
+        return f"{days * 24:.0f} hours of history, {samples:,} samples"
+    return f"{days * 1440:.0f} minutes of history, {samples:,} samples"
+
+
+def reasons(size: Size, settings: Settings, method: str, siblings: int) -> list[str]:
+    """How the target of a container with history came about."""
+    told = [f"There are {history(size.days, size.samples)} of {counted(size.pods, 'pods')}."]
+    if method != VPA:
+        return [*told, f"The target is the {NAMES[method]} of what was used. No margin and no minimum are added."]
+    shares = settings.cpu.target, settings.memory.target
+    half = settings.cpu_half_life / 3600e9
+    told += [
+        f"Each sample of CPU counts by its age: half as much after {half:.0f} hours. "
+        f"{shares[0] * 100:.0f} % of that weight lies at or below the target of CPU before the margin.",
+        f"Of memory each pod gives its peak of {settings.interval / 3600e9:.0f} hours; "
+        f"{shares[1] * 100:.0f} % of their weight lies at or below the target before the margin.",
+        f"A margin of {settings.margin * 100:.0f} % is added. A pod gets at least "
+        f"{cpu(round(settings.least_cpu))} CPU and {memory(round(settings.least_memory * 2**20))}B, "
+        f"shared by its {counted(siblings, 'containers')}.",
+    ]
+    if size.killed:
+        told.append(
+            f"It was killed {counted(size.killed, 'times')} for want of memory. "
+            "Each kill counts as use of 20 % more than it requested, and of 100 MiB more at least."
+        )
+    if not size.sure:
+        told.append("There is less than a day of history, so the bounds are wide and the target may still change.")
+    return told
+
+
+def money(rates: Rates) -> str:
+    """What amounts of money are."""
+    if rates.money:
+        return "Money is what a core and a GiB cost on average over the nodes that have a price."
+    return "There is no price table, so savings are in node-hours: an average node counts 1 an hour."

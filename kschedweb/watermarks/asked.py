@@ -1,0 +1,136 @@
+"""What the containers of workloads request and are limited to, and which were killed for want of memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from django.utils.dateparse import parse_datetime
+
+from kschedweb.engine.objects import ObjectError
+from kschedweb.engine.objects.quantity import NANO, parse
+
+Json = Mapping[str, Any]
+ENDED = ("Succeeded", "Failed")
+
+
+class Requested(NamedTuple):
+    """A container of a workload's pods, named "namespace/Kind/name/container": CPU in millicores, memory in bytes.
+
+    Amounts are those of all ``pods`` together; a limit is 0 where one of them has none. ``siblings`` is how many
+    containers a pod has, ``sidecar`` whether it is an init container that keeps running.
+    """
+
+    name: str
+    pods: int
+    cpu: int
+    memory: int
+    cpu_limit: int
+    memory_limit: int
+    siblings: int
+    sidecar: bool
+
+
+class Kill(NamedTuple):
+    """A container that was killed for want of memory at ``at`` (seconds of the epoch); ``request`` is in bytes."""
+
+    namespace: str
+    pod: str
+    container: str
+    at: float
+    request: int
+
+
+@dataclass
+class _Sum:
+    pods: int = 0
+    cpu: int = 0
+    memory: int = 0
+    cpu_limit: int | None = 0
+    memory_limit: int | None = 0
+    siblings: int = 1
+    sidecar: bool = False
+
+
+def requested(pods: Iterable[Json], owners: Mapping[tuple[str, str], str | None]) -> tuple[Requested, ...]:
+    """The containers of the pods that have not ended, by name. Init containers that end are left out."""
+    found: dict[str, _Sum] = {}
+    for pod in pods:
+        metadata = pod["metadata"]
+        workload = owners.get((str(metadata.get("namespace") or "default"), str(metadata["name"])))
+        if workload is None or _phase(pod) in ENDED:
+            continue
+        listed = list(_containers(pod))
+        for container, sidecar in listed:
+            sums = found.setdefault(f"{workload}/{container.get('name')}", _Sum())
+            sums.pods += 1
+            sums.siblings, sums.sidecar = len(listed), sidecar
+            sums.cpu += _amount(container, "requests", "cpu", 1000) or 0
+            sums.memory += _amount(container, "requests", "memory", 1) or 0
+            sums.cpu_limit = _more(sums.cpu_limit, _amount(container, "limits", "cpu", 1000))
+            sums.memory_limit = _more(sums.memory_limit, _amount(container, "limits", "memory", 1))
+    return tuple(
+        Requested(
+            name, one.pods, one.cpu, one.memory, one.cpu_limit or 0, one.memory_limit or 0, one.siblings, one.sidecar
+        )
+        for name, one in sorted(found.items())
+    )
+
+
+def kills(pods: Iterable[Json]) -> Iterator[Kill]:
+    """The last kill of each container, as its status says it."""
+    for pod in pods:
+        status = pod.get("status") or {}
+        memory = {str(one.get("name")): _amount(one, "requests", "memory", 1) or 0 for one, _ in _containers(pod)}
+        for one in [*_listed(status, "containerStatuses"), *_listed(status, "initContainerStatuses")]:
+            for key in ("lastState", "state"):
+                ended = (one.get(key) or {}).get("terminated") or {}
+                name, at = str(one.get("name")), _moment(ended.get("finishedAt"))
+                if ended.get("reason") == "OOMKilled" and at is not None and name in memory:
+                    metadata = pod["metadata"]
+                    space = str(metadata.get("namespace") or "default")
+                    yield Kill(space, str(metadata["name"]), name, at, memory[name])
+
+
+def _containers(pod: Json) -> Iterator[tuple[Json, bool]]:
+    """The containers that keep running, and whether each is a sidecar."""
+    spec = pod.get("spec") or {}
+    for one in _listed(spec, "containers"):
+        yield one, False
+    for one in _listed(spec, "initContainers"):
+        if one.get("restartPolicy") == "Always":
+            yield one, True
+
+
+def _listed(raw: Json, key: str) -> list[Json]:
+    listed = raw.get(key)
+    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+
+
+def _amount(container: Json, of: str, resource: str, units: int) -> int | None:
+    """In ``units`` of one, rounded up as Kubernetes does; ``None`` where it says nothing readable."""
+    resources = container.get("resources")
+    amounts = resources.get(of) if isinstance(resources, dict) else None
+    if not isinstance(amounts, dict) or resource not in amounts:
+        return None
+    try:
+        return -(-parse(str(amounts[resource])) * units // NANO)
+    except ObjectError:
+        return None
+
+
+def _more(so_far: int | None, amount: int | None) -> int | None:
+    return None if so_far is None or amount is None else so_far + amount
+
+
+def _phase(pod: Json) -> str:
+    return str((pod.get("status") or {}).get("phase") or "")
+
+
+def _moment(value: Any) -> float | None:
+    try:
+        found = parse_datetime(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+    return found.timestamp() if found and found.tzinfo else None

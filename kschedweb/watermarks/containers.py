@@ -1,0 +1,126 @@
+"""The book of what containers of workloads used (engine.rightsizing.book), a row a cluster, carried on by collections.
+
+Beside it the series ``container/RESOURCE/peak`` has the most that one pod's container used at each time.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from django.db import transaction
+
+from kschedweb.engine.rightsizing.book import Book, Taken
+from kschedweb.engine.rightsizing.samples import Sample
+from kschedweb.watermarks.asked import Requested
+from kschedweb.watermarks.figures import CONTAINER, PEAK, RESOURCES, Figure
+from kschedweb.watermarks.inventory import WITHOUT_OWNER
+from kschedweb.watermarks.models import ContainerBook
+from kschedweb.watermarks.storage import samples_store
+from kschedweb.web.lru import LRU
+
+if TYPE_CHECKING:
+    from kschedweb.clusters.models import Cluster
+    from kschedweb.engine.state.columns import Floats
+    from kschedweb.watermarks.collection import Collected
+    from kschedweb.watermarks.inventory import Inventory
+
+SECOND = 10**9
+Used = Mapping[tuple[str, str, str], Mapping[str, float]]
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a cluster's containers at ``updated`` (seconds of the epoch)."""
+
+    updated: int
+    book: Book
+    requested: tuple[Requested, ...]
+
+
+_books: LRU[Known] = LRU(4)
+
+
+def known(cluster: Cluster) -> Known | None:
+    """The newest book of ``cluster``, ``None`` where there is none. It is read once."""
+    updated = ContainerBook.objects.filter(pk=cluster.pk).values_list("updated", flat=True).first()
+    return None if updated is None else _books.get((cluster.pk, updated), lambda: _read(cluster))
+
+
+def _read(cluster: Cluster) -> Known:
+    row = ContainerBook.objects.get(pk=cluster.pk)
+    listed = json.loads(zlib.decompress(row.requested))
+    return Known(row.updated, Book.unpacked(bytes(row.content)), tuple(Requested(*one) for one in listed))
+
+
+def book_carry(*, cluster: Cluster, collected: Collected, at: int, origin: str) -> None:
+    """Carry the book of ``cluster`` on by what was collected at ``at``; what is not newer than the book is left out."""
+    if collected.containers:
+        book_add(cluster=cluster, inventory=collected.inventory, rows=[(at, collected.containers)], origin=origin)
+
+
+@transaction.atomic
+def book_add(
+    *, cluster: Cluster, inventory: Inventory, rows: Iterable[tuple[int, Used]], origin: str, peaks: int | None = None
+) -> None:
+    """Add what containers used at several times (seconds of the epoch); ``peaks`` is the resolution of their peaks."""
+    row = ContainerBook.objects.select_for_update().filter(pk=cluster.pk).first()
+    book, before = (Book.unpacked(bytes(row.content)), row.updated) if row else (Book.empty(), 0)
+    newer = [(at, used) for at, used in rows if at > before]
+    if not newer:
+        return
+    taken: list[Taken] = [] if peaks else list(_kills(inventory))
+    for at, used in newer:
+        taken += _taken(inventory, used, at)
+    last = newer[-1][0]
+    book = book.take(taken, last * SECOND)
+    content = {
+        "updated": last,
+        "content": book.packed(),
+        "requested": zlib.compress(json.dumps(inventory.containers).encode(), 1),
+    }
+    ContainerBook.objects.update_or_create(cluster=cluster, defaults=content)
+    names = sorted({name for _, used in newer for _, name, _ in _named(inventory, used)})
+    if names:
+        values = [(at, _peaks(inventory, used, names)) for at, used in newer]
+        more = {} if peaks is None else {"resolution": peaks}
+        samples_store(cluster=cluster, kind=CONTAINER, names=names, rows=values, origin=origin, **more)
+
+
+def _named(inventory: Inventory, used: Used) -> Iterable[tuple[str, str, Mapping[str, float]]]:
+    """(pod, "namespace/Kind/name/container", what it used) of the containers of workloads."""
+    for (namespace, pod, container), amounts in used.items():
+        place = inventory.owners.get((namespace, pod), WITHOUT_OWNER)
+        if place != WITHOUT_OWNER:
+            yield pod, f"{inventory.workloads[place]}/{container}", amounts
+
+
+def _taken(inventory: Inventory, used: Used, at: int) -> Iterable[Taken]:
+    for pod, name, amounts in _named(inventory, used):
+        cpu, memory = amounts.get("cpu"), amounts.get("memory")
+        sample = Sample(
+            at * SECOND, None if cpu is None else round(cpu * 1000), None if memory is None else round(memory)
+        )
+        yield Taken(name, pod, sample)
+
+
+def _kills(inventory: Inventory) -> Iterable[Taken]:
+    for namespace, pod, container, at, request in inventory.kills:
+        place = inventory.owners.get((namespace, pod), WITHOUT_OWNER)
+        if place != WITHOUT_OWNER:
+            name = f"{inventory.workloads[place]}/{container}"
+            yield Taken(name, pod, Sample(round(at * SECOND), oom=request))
+
+
+def _peaks(inventory: Inventory, used: Used, names: list[str]) -> dict[Figure, Floats]:
+    places = {name: place for place, name in enumerate(names)}
+    found = {resource: np.full(len(names), np.nan) for resource in RESOURCES}
+    for _, name, amounts in _named(inventory, used):
+        for resource, amount in amounts.items():
+            place = places[name]
+            found[resource][place] = np.fmax(found[resource][place], amount)
+    return {Figure(CONTAINER, resource, PEAK): values for resource, values in found.items()}

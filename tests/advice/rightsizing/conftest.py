@@ -1,0 +1,28 @@
+"""The demo cluster, stored, with a day of what its containers used."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kschedweb.watermarks import demo as recorded
+from kschedweb.watermarks.containers import book_add
+from kschedweb.watermarks.inventory import inventory_make
+from kschedweb.watermarks.models import Resolution
+from tests.decisions.conftest import demo, demo_objects, stored, stored_demo
+
+if TYPE_CHECKING:
+    from kschedweb.clusters.models import Snapshot
+
+__all__ = ["demo", "demo_objects", "stored", "stored_demo"]
+END = datetime(2026, 11, 21, 10, tzinfo=UTC).timestamp()
+
+
+@pytest.fixture
+def used(demo: Snapshot, demo_objects: list[dict[str, object]]) -> Snapshot:
+    inventory = inventory_make(demo_objects)
+    rows = list(recorded.containers_used(demo_objects, END))[::12]  # one an hour
+    book_add(cluster=demo.cluster, inventory=inventory, rows=rows, origin="demo", peaks=Resolution.FIVE_MINUTES)
+    return demo
