@@ -41,12 +41,13 @@ class RecentPods(Follower):
     """Sums over each node's pods of ``estimate(pod, node, time)``, where ``None`` adds nothing.
 
     ``time`` is when the pod was scheduled, NaN if unknown. The estimate may depend on the current time only through its
-    ``until``.
+    ``until``. Pods scheduled before ``since`` of their node, or nobody knows when, add nothing: the estimate is not
+    asked about them when all pods are counted anew.
     """
 
-    def __init__(self, snapshot: Nodes, width: int, estimate: Estimate) -> None:
+    def __init__(self, snapshot: Nodes, width: int, estimate: Estimate, since: Floats | None = None) -> None:
         super().__init__(snapshot.pods)
-        self._snapshot, self._width, self._estimate = snapshot, width, estimate
+        self._snapshot, self._width, self._estimate, self._since = snapshot, width, estimate, since
         self._ends: list[tuple[float, int]] = []  # when a pod stops counting, and its node
 
     def sums(self) -> Floats:
@@ -61,9 +62,14 @@ class RecentPods(Follower):
     def _recount(self) -> None:
         self._sums: Floats = np.zeros((self._width, len(self._snapshot)))
         self._ends = []
-        for pod, node in zip(self._pods.pods, self._pods.node.tolist(), strict=True):
-            if pod is not None:
-                self._count(pod, node)
+        slots = zip(self._pods.pods, self._pods.node.tolist(), strict=True)
+        bound = [(pod, node) for pod, node in slots if pod is not None]
+        if self._since is not None:
+            since = self._since.tolist()
+            scheduled_at = self._snapshot.scheduled_at
+            bound = [(pod, node) for pod, node in bound if scheduled_at(pod) >= since[node]]  # false for NaN
+        for pod, node in bound:
+            self._count(pod, node)
 
     def _take(self, moves: list[PodDelta]) -> None:
         self._sum_up({move.node for move in moves})
