@@ -133,8 +133,9 @@ class Pod:
     def scheduled(self) -> float:
         """When the pod got its node, or started, or else was created, in seconds of the epoch; NaN: nothing says."""
         times = (mapping(self.raw, "status").get("startTime"), mapping(self.raw, "metadata").get("creationTimestamp"))
-        known = (self.since("PodScheduled"), *map(_time, times))
-        return next((time for time in known if time is not None), math.nan)
+        if (bound := self.since("PodScheduled")) is not None:
+            return bound
+        return next((time for time in map(_time, times) if time is not None), math.nan)
 
     def since(self, condition: str) -> float | None:
         """Since when a condition of the pod is true, in seconds of the epoch; ``None``: it is not, or nobody knows."""
