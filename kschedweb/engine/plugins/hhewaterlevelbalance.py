@@ -127,7 +127,7 @@ class HheWaterLevelBalance:
                 return None
             return Counted(list(self._use(pod, watermarks, snapshot.objects, keys)), time + self.clean_up)
 
-        return snapshot.recent(self, len(keys), estimate)
+        return snapshot.recent(self, len(keys), estimate, watermarks.updated)
 
     @staticmethod
     def _use(pod: Pod, watermarks: Watermarks, objects: ClusterObjects, keys: list[tuple[str, str]]) -> Iterator[float]:

@@ -76,7 +76,7 @@ class TargetLoadPacking:
             counts = watermarks.updated[node] - second < REPORTING_INTERVAL
             return Counted([float(self.predicted(pod))]) if counts else None
 
-        missing: Floats = snapshot.recent(self, 1, estimate)[0]
+        missing: Floats = snapshot.recent(self, 1, estimate, watermarks.updated - REPORTING_INTERVAL)[0]
         return missing
 
     def predicted(self, pod: Pod) -> int:

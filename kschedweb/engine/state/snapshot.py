@@ -331,13 +331,14 @@ class Snapshot:
         """``compute()``, cached under ``key``; only for what depends on nodes and watermarks, not on the time."""
         return self._caches.derived.get(key, compute)
 
-    def recent(self, key: Hashable, width: int, estimate: Estimate) -> Floats:
+    def recent(self, key: Hashable, width: int, estimate: Estimate, since: Floats | None = None) -> Floats:
         """Sums by node of what pods add to the watermarks: float64[width, nodes]. The array changes with the next call.
 
         ``estimate(pod, node, time)`` returns what a bound pod adds that was scheduled at ``time`` (NaN: not known).
-        ``key`` identifies everything else that the estimate depends on beside pods and watermarks.
+        ``key`` identifies everything else that the estimate depends on beside pods and watermarks. ``since`` [nodes] is
+        a time before which no pod that was scheduled adds anything, nor one whose time is not known.
         """
-        return self._caches.recent.get(key, lambda: RecentPods(self, width, estimate)).sums()
+        return self._caches.recent.get(key, lambda: RecentPods(self, width, estimate, since)).sums()
 
     def hourly(self) -> Floats:
         """What the nodes' pods use at each hour of the day in UTC, by the curves of their workloads, in cores.

@@ -140,7 +140,13 @@ class Dynamic:
     def bindings(self, snapshot: Snapshot) -> Ints:
         """The heat of each node by the times at which its pods were bound. Shape [nodes]."""
         counts = [
-            snapshot.recent(("bindings", rule.seconds), 1, _within(rule.seconds))[0].astype(np.int64)
+            snapshot.recent(
+                ("bindings", rule.seconds),
+                1,
+                _within(rule.seconds),
+                # A second more: the times are truncated.
+                np.full(len(snapshot), snapshot.now - rule.seconds - 1.0),
+            )[0].astype(np.int64)
             for rule in self.hot_rules
         ]
         if max(int(count.sum()) for count in counts) > crane.HEAP_SIZE:

@@ -41,12 +41,13 @@ class RecentPods(Follower):
     """Sums over each node's pods of ``estimate(pod, node, time)``, where ``None`` adds nothing.
 
     ``time`` is when the pod was scheduled, NaN if unknown. The estimate may depend on the current time only through its
-    ``until``.
+    ``until``. Pods scheduled before ``since`` of their node, or nobody knows when, add nothing: the estimate is not
+    asked about them when all pods are counted anew.
     """
 
-    def __init__(self, snapshot: Nodes, width: int, estimate: Estimate) -> None:
+    def __init__(self, snapshot: Nodes, width: int, estimate: Estimate, since: Floats | None = None) -> None:
         super().__init__(snapshot.pods)
-        self._snapshot, self._width, self._estimate = snapshot, width, estimate
+        self._snapshot, self._width, self._estimate, self._since = snapshot, width, estimate, since
         self._ends: list[tuple[float, int]] = []  # when a pod stops counting, and its node
 
     def sums(self) -> Floats:
@@ -64,8 +65,14 @@ class RecentPods(Follower):
         nodes: list[int] = []
         values: list[Sequence[float]] = []
         self._ends = []
+        since = [] if self._since is None else self._since.tolist()
         for pod, node in zip(self._pods.pods, self._pods.node.tolist(), strict=True):
-            counted = None if pod is None else estimate(pod, node, scheduled_at(pod))
+            if pod is None:
+                continue
+            time = scheduled_at(pod)
+            if since and not time >= since[node]:
+                continue
+            counted = estimate(pod, node, time)
             if counted is not None and counted.until >= now:
                 nodes.append(node)
                 values.append(counted.values)
