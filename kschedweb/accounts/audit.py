@@ -36,6 +36,7 @@ KINDS = {
     "descheduling": "Descheduling",
     "experiment": "Experiments",
     "extender": "Extenders",
+    "fleet": "Many clusters",
     "gate": "Gate",
     "job": "Jobs",
     "live": "Live schedulers",

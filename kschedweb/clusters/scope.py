@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import urlencode
 
 from django.core.cache import cache
 from django.http import Http404
@@ -114,6 +115,11 @@ class ClusterScope:
         except ApplicationError:
             return None
         return moment if isinstance(moment, datetime) else None
+
+    @property
+    def as_of(self) -> str:
+        """The moment that the page shows, to be added to a query; "" for now."""
+        return f"&{urlencode({'at': self.pinned})}" if self.at else ""
 
     @property
     def moment_field(self) -> str:

@@ -56,6 +56,7 @@ def fleet(request: PageRequest) -> HttpResponseBase:
         transaction.on_commit(lambda: tasks.catch_up.delay(asked=True))
     context = {
         "filter": found,
+        "address": request.get_full_path(),
         "reason": request.GET.get("reason", ""),
         "totals": totals,
         "reasons": selectors.reasons(lines)[:REASONS],

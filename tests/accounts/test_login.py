@@ -170,10 +170,12 @@ def test_a_part_of_a_page_tells_where_to_log_in_and_leaves_the_page_as_it_is(db)
 PLACES = {
     "{% querystring top=page.newest|default:None %}": {"jobs"},
     "{% querystring cursor=None page=None top=None format=None news=page.newest %}": {
-        *("approvals-history", "audit", "comparisons", "gate", "jobs", "live-shadow", "migration"),
+        *("approvals-history", "audit", "comparisons", "fleet-trials", "gate", "jobs", "live-shadow", "migration"),
         *("nodes", "pods", "recordings", "runs", "sweeps"),
     },
-    "{{ address }}": {"capacity-answer", "decision-answer", "gate-verdict", "migration-answer"},
+    "{{ address }}": {
+        *("capacity-answer", "decision-answer", "fleet", "fleet-trial", "gate-verdict", "migration-answer"),
+    },
     "?span={{ span }}": {"live-shadow"},
 }
 

@@ -55,7 +55,9 @@ def test_the_sandbox_is_a_page_of_the_cluster_where_the_site_has_one(
 def test_every_page_has_one_place_in_the_navigation(name: str, settings: Any) -> None:
     settings.SANDBOX_SERVER = "http://127.0.0.1:1"
     everything = [one for group in Group for one in navigation.entries(group, every_action, name, "")]
-    alone = {"login", "password"}  # outside of the frame, and in the menu of the person
+    # Outside of the frame, and in the menu of the person.
+    alone = {"login", "account_login", "account_reauthenticate", "password", "password-forgotten", "password-mailed"}
+    alone.add("mfa_index")
     assert len([one for one in everything if one["open"]]) == (0 if name in alone else 1)
 
 
@@ -104,4 +106,4 @@ def test_every_page_that_declares_what_it_depends_on_is_a_page() -> None:
 
 def test_nothing_is_chosen_where_nothing_depends_on_it() -> None:
     assert navigation.choices_of("jobs") == frozenset()
-    assert navigation.choices_of("nodes") == {Choice.CLUSTER}
+    assert navigation.choices_of("nodes") == {Choice.CLUSTER, Choice.MOMENT}

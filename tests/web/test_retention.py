@@ -22,6 +22,7 @@ from kschedweb.advice.autoscaling.models import Question as AutoscalingQuestion
 from kschedweb.advice.moves.models import Question as DeschedulingQuestion
 from kschedweb.celery import app
 from kschedweb.decisions.models import Question as DecisionQuestion
+from kschedweb.fleet.models import FleetTrial
 from kschedweb.jobs.models import IdempotencyKey, Job
 from kschedweb.jobs.retention import clean
 from kschedweb.live.approvals.models import ApprovalRequest, Delivery, Endpoint, Vote
@@ -47,7 +48,7 @@ KEPT = {
     *("auth.Group", "auth.Permission", "axes.AccessAttemptExpiration", "contenttypes.ContentType"),
     *("clusters.Cluster", "clusters.Credential", "clusters.NodeRow", "clusters.PodRow", "clusters.Snapshot"),
     *("lists.SavedView", "experiments.Recording", "extender.Endpoint", "policies.Policy", "policies.Revision"),
-    "prices.PriceSheet",
+    *("prices.PriceSheet", "flight.FlightRecorder"),
     *("mfa.Authenticator", "socialaccount.SocialAccount"),
     # django-allauth brings them; nothing of this site writes them.
     *("account.EmailAddress", "account.EmailConfirmation", "socialaccount.SocialApp", "socialaccount.SocialToken"),
@@ -58,7 +59,8 @@ KEPT = {
 }
 WITH_ANOTHER = {
     *("approvals.Vote", "experiments.Run", "recordings.Chunk", "runs.Difference", "scheduling.LiveColumns"),
-    *("clusters.UploadPiece", "decisions.PendingOutcomes", "sweeps.Trial"),
+    *("clusters.UploadPiece", "decisions.PendingOutcomes", "fleet.Standing", "flight.Stretch", "sweeps.Trial"),
+    "watermarks.ContainerBook",
 }
 
 
@@ -129,6 +131,10 @@ def tried_change(days: float, **fields: Any) -> Model:
     return at(row, created_at=ago(days))
 
 
+def fleet_trial(days: float, **fields: Any) -> Model:
+    return at(FleetTrial.objects.create(policy="p", instead="q", **fields), created_at=ago(days))
+
+
 def session(days: float) -> Model:
     return Session.objects.create(session_key=uuid.uuid4().hex, session_data="x", expire_date=ago(days))
 
@@ -176,6 +182,10 @@ CASES: dict[str, tuple[Callable[[], Model], tuple[Callable[[], Model], ...]]] = 
     "trying.TriedChange": (
         lambda: tried_change(91, job=job(1)),
         (lambda: tried_change(89), lambda: tried_change(100, job=job(1, "queued"))),
+    ),
+    "fleet.FleetTrial": (
+        lambda: fleet_trial(91, job=job(1)),
+        (lambda: fleet_trial(89), lambda: fleet_trial(100, job=job(1, "queued"))),
     ),
     "capacity.Question": (
         lambda: capacity_question(91, job=job(1)),
