@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from kschedweb.cli.exits import CommandError
-from kschedweb.engine.studies.document.reading import ReadError, document
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,8 @@ def _files(environment: Mapping[str, str]) -> list[Path]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        raw = document(path.read_bytes())
-    except (OSError, ReadError) as error:
+        raw = yaml.safe_load(path.read_bytes())
+    except (OSError, yaml.YAMLError) as error:
         raise CommandError(f"kubeconfig: {path}: {getattr(error, 'strerror', None) or error}") from None
     return raw if isinstance(raw, dict) else {}
 

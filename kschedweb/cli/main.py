@@ -5,31 +5,26 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
-from types import ModuleType
-
-import numpy as np
 
 from kschedweb.build import product
-from kschedweb.cli import mcp, output
+from kschedweb.cli import output
 from kschedweb.cli.asked import Surroundings
-from kschedweb.cli.commands import approvals, clusters, compare, explain, gate, runs
 from kschedweb.cli.completion import SHELLS, candidates
 from kschedweb.cli.exits import CommandError, Exit
-from kschedweb.engine.releases import RELEASES
-from kschedweb.engine.studies.document.document import DocumentError
-from kschedweb.engine.studies.gate.command import said
 
 PROGRAM, PLUGIN = "kschedweb", "kubectl-ksched"
-COMMANDS: Mapping[str, ModuleType] = {
-    "explain": explain,
-    "gate": gate,
-    "compare": compare,
-    "runs": runs,
-    "approvals": approvals,
-    "clusters": clusters,
-    "mcp": mcp,
+# Only the module of the command that is asked for is imported: the engine alone takes a second.
+COMMANDS = {
+    "explain": ("kschedweb.cli.commands.explain", "why a pod goes where it goes: every verdict and score"),
+    "gate": ("kschedweb.cli.commands.gate", "whether a policy may ship, by thresholds"),
+    "compare": ("kschedweb.cli.commands.compare", "what policies make of the same cluster or scenario"),
+    "runs": ("kschedweb.cli.commands.runs", "scenarios played under policies: list, show, start"),
+    "approvals": ("kschedweb.cli.commands.approvals", "pods that wait for people: list, approve, deny"),
+    "clusters": ("kschedweb.cli.commands.clusters", "the clusters that the site knows"),
+    "mcp": ("kschedweb.cli.mcp", "tools for language models over MCP; they only read"),
 }
 EPILOG = """\
 The server's address and token are read from KSCHEDWEB_URL and KSCHEDWEB_TOKEN, or from ~/.config/kschedweb/config.yaml.
@@ -37,18 +32,16 @@ Exit status: 0 done, 1 the answer is no, 2 wrong input, 3 refused by the server,
 NO_FILES = ":4"  # what kubectl calls ShellCompDirectiveNoFileComp; ":0" lets the shell offer files
 
 
-@np.errstate(over="ignore")  # amounts wrap around without a word, as they do in kube-scheduler
 def main(arguments: Sequence[str] | None = None, program: str = "") -> int:
     """Run one command; the exit status is one of ``Exit``."""
     name = program or Path(sys.argv[0]).name
     plugin = name.startswith(PLUGIN)
     called = "kubectl ksched" if plugin else PROGRAM
     given = list(sys.argv[1:] if arguments is None else arguments)
-    parsing = parser(called)
     if given[:1] == ["__complete"]:
-        output.raw("".join(f"{one}\n" for one in candidates(parsing, given[1:])))
+        output.raw("".join(f"{one}\n" for one in candidates(parser(called, given[1:]), given[1:])))
         return Exit.DONE
-    options = parsing.parse_args(given)
+    options = parser(called, given).parse_args(given)
     try:
         return _done(options, Surroundings(os.environ, plugin))
     except CommandError as error:
@@ -62,15 +55,22 @@ def main(arguments: Sequence[str] | None = None, program: str = "") -> int:
         return 130
 
 
+class _Version(argparse.Action):
+    """The version, with the releases of kube-scheduler that the engine knows."""
+
+    def __call__(self, *_: object, **__: object) -> None:
+        from kschedweb.engine.releases import RELEASES
+
+        output.raw(product(", ".join(RELEASES)) + "\n")
+        raise SystemExit(Exit.DONE)
+
+
 def _done(options: argparse.Namespace, around: Surroundings) -> int:
     """Raises CommandError."""
     if options.command == "completion":
         output.raw(SHELLS[options.shell])
         return Exit.DONE
-    try:
-        return int(COMMANDS[options.command].run(options, around))
-    except DocumentError as error:
-        raise CommandError(said(error)) from None
+    return int(import_module(COMMANDS[options.command][0]).run(options, around))
 
 
 def plugin() -> int:
@@ -80,25 +80,26 @@ def plugin() -> int:
 
 def kubectl_completion() -> int:
     """``kubectl_complete-ksched``, which kubectl runs for words after ``kubectl ksched``."""
-    found = candidates(parser("kubectl ksched"), sys.argv[1:])
+    found = candidates(parser("kubectl ksched", sys.argv[1:]), sys.argv[1:])
     output.raw("".join(f"{one}\n" for one in [*found, NO_FILES if found else ":0"]))
     return Exit.DONE
 
 
-def parser(called: str = PROGRAM) -> argparse.ArgumentParser:
-    """All commands with their options."""
+def parser(called: str, given: Sequence[str]) -> argparse.ArgumentParser:
+    """All commands, that of ``given`` with its options."""
     made = argparse.ArgumentParser(
         prog=called,
         description="What kube-scheduler decides, and why: asked of a kschedweb server, or of files alone.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument("--version", action="version", version=product(", ".join(RELEASES)))
+    made.add_argument("--version", action=_Version, nargs=0, help="of this program, and which releases it answers for")
     commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, module in COMMANDS.items():
-        one = commands.add_parser(name, help=module.HELP, formatter_class=argparse.RawDescriptionHelpFormatter)
-        one.add_argument("-o", "--output", choices=output.FORMS, default=output.TABLE, help="table without it")
-        module.configure(one)
+    for name, (module, says) in COMMANDS.items():
+        one = commands.add_parser(name, help=says, formatter_class=argparse.RawDescriptionHelpFormatter)
+        if given[:1] == [name]:
+            output.choose(one, output.TABLE)
+            import_module(module).configure(one)
     completing = commands.add_parser("completion", help="a script for the completion of commands in a shell")
     completing.add_argument("shell", choices=tuple(SHELLS))
     return made

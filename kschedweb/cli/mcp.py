@@ -12,7 +12,6 @@ from kschedweb.cli.asked import Surroundings
 from kschedweb.cli.commands.tools import TOOLS
 from kschedweb.cli.exits import CommandError, Exit
 
-HELP = "tools for language models over MCP on stdin and stdout; they only read"
 DESCRIPTION = """\
 Serves the Model Context Protocol on stdin and stdout until stdin ends. Its tools read with the rights of the token: a
 token of scope view is enough, and none of them changes anything."""

@@ -6,6 +6,8 @@ import argparse
 import re
 from typing import Any
 
+import numpy as np
+
 from kschedweb.cli.asked import content
 from kschedweb.cli.exits import CommandError
 from kschedweb.engine.config.specs import PluginError
@@ -37,7 +39,8 @@ def explained(options: argparse.Namespace, key: str, policy: bytes | None) -> di
             config = None if policy is None else document(policy)
             gates = read_gates(options.feature_gates)
             scenario = Scenario.of({**raw, "config": config, "release": options.release, "featureGates": gates})
-        answer = scenario.explain()["pods"][0]
+        with np.errstate(over="ignore"):  # amounts wrap around without a word, as they do in kube-scheduler
+            answer = scenario.explain()["pods"][0]
     except ReadError as error:
         raise CommandError(f"--policy {options.policy}: {error}") from None
     except (PluginError, PolicyError, ReleaseError, ScenarioError) as error:

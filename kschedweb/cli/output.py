@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import yaml
+
 TABLE, JSON, YAML = "table", "json", "yaml"
 FORMS = (TABLE, JSON, YAML)
 WIDEST = 100  # characters of one field
+
+
+def choose(parser: argparse.ArgumentParser, default: str = argparse.SUPPRESS) -> None:
+    """The option that says in which form the answer is written; a verb has it too, and none of its own without it."""
+    parser.add_argument("-o", "--output", choices=FORMS, default=default, help="table without it")
 
 
 def write(form: str, answer: Any, table: str) -> None:
@@ -17,8 +25,6 @@ def write(form: str, answer: Any, table: str) -> None:
     if form == JSON:
         text = json.dumps(answer, ensure_ascii=False, indent=2) + "\n"
     elif form == YAML:
-        import yaml
-
         text = yaml.safe_dump(answer, allow_unicode=True, sort_keys=False, width=120)
     else:
         text = table if table.endswith("\n") else table + "\n"

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
+
 from kschedweb.cli.exits import CommandError, Exit
-from kschedweb.engine.studies.document.reading import ReadError, document
 
 KEYS = ("server", "token", "token_file", "ca_file", "cluster")
 NAMES = {
@@ -57,9 +58,9 @@ def _place(environment: Mapping[str, str]) -> tuple[Path, bool]:
 def _read(path: Path) -> dict[str, str]:
     text = _text(path, "The configuration")
     try:
-        raw = document(text.encode())
-    except ReadError as error:
-        raise CommandError(f"{path}: {error}") from None
+        raw = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise CommandError(f"{path}: is not YAML: {error}") from None
     if not isinstance(raw, dict):
         raise CommandError(f"{path}: must be an object with {', '.join(KEYS)}")
     for key, value in raw.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from tests.cli.conftest import Command, surroundings
 from tests.conftest import ROOT
 
 Json = dict[str, Any]
+SHELL = re.findall(r"```sh\n(.*?)```", (ROOT / "docs" / "automating.md").read_text(), re.DOTALL)
 
 
 def test_the_wheel_holds_the_engine_and_the_command_line_alone(wheel: Path) -> None:
@@ -111,7 +113,7 @@ def test_compare_has_every_measure_of_both(run: Command) -> None:
         (["explain", "web-1", "--snapshot", "nowhere.json"], "nowhere.json: No such file"),
         (["explain", "web-1", "--snapshot", "packed.yaml"], "holds no pod"),
         (["explain", "web-1", "--snapshot", "cluster.json", "--policy", "cluster.json"], "config: "),
-        (["explain", "web-1", "--snapshot", "cluster.json", "--release", "0.9"], "0.9"),
+        (["explain", "web-1", "--snapshot", "cluster.json", "--release", "0.9"], "must be one of 1.34"),
         (["gate", "--policy", "packed.yaml", "--snapshot", "cluster.json", "--max-moved", "few"], "--max-moved"),
         (["gate", "--policy", "packed.yaml", "--snapshot", "cluster.json", "--report", "verdict.doc"], "--report"),
         (["compare", "packed.yaml", "--snapshot", "cluster.json"], "two policies"),
@@ -193,3 +195,13 @@ def test_as_a_plugin_it_reads_kubectls_context(run: Command, folder: Path) -> No
     assert done.stderr == "kubectl ksched: --snapshot cluster.json: holds no pod shop/web-1\n"
     assert run(*asked, KUBECONFIG="kubeconfig").returncode == 0
     assert run(*asked, program="kubectl-ksched", KUBECONFIG="none").returncode == 2
+
+
+def test_the_documents_commands_on_files_answer(installed: Path, folder: Path) -> None:
+    (folder / "policy.yaml").write_text((folder / "defaults.yaml").read_text())
+    script = SHELL[0]
+    done = subprocess.run(
+        ["bash", "-ec", script], cwd=folder, env=surroundings(installed, folder), capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Verdict:   pass" in done.stdout

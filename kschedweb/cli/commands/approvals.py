@@ -9,7 +9,6 @@ from kschedweb.cli import output
 from kschedweb.cli.asked import Surroundings
 from kschedweb.cli.exits import CommandError, Exit
 
-HELP = "pods that wait for people: list, approve, deny"
 MOST = 100
 STATES = ("waiting", "approved", "binding", "bound", "denied", "expired", "failed", "superseded")
 
@@ -25,6 +24,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         deciding = verbs.add_parser(verb, help=f"{verb} one")
         deciding.add_argument("request", metavar="ID", help="of the list, or the pod as namespace/name")
         deciding.add_argument("--reason", required=needed, default="", metavar="TEXT", help="others read it")
+    for one in verbs.choices.values():
+        output.choose(one)
 
 
 def run(options: argparse.Namespace, around: Surroundings) -> int:

@@ -8,13 +8,13 @@ from kschedweb.cli import output
 from kschedweb.cli.asked import MOST_CLUSTERS, Surroundings
 from kschedweb.cli.exits import Exit
 
-HELP = "the clusters that the site knows"
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", metavar="VERB")
-    verbs.add_parser("list", help="all of them; the same without a verb")
-    verbs.add_parser("show", help="one of them").add_argument("name", metavar="NAME")
+    output.choose(verbs.add_parser("list", help="all of them; the same without a verb"))
+    shown = verbs.add_parser("show", help="one of them")
+    shown.add_argument("name", metavar="NAME")
+    output.choose(shown)
 
 
 def run(options: argparse.Namespace, around: Surroundings) -> int:

@@ -10,9 +10,9 @@ from kschedweb.cli.asked import Surroundings, patience, place
 from kschedweb.cli.commands import gate
 from kschedweb.cli.exits import CommandError, Exit
 from kschedweb.cli.rest import until
+from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.gate import command
 
-HELP = "what policies make of the same cluster or scenario, side by side"
 DESCRIPTION = """\
 The first policy is the reference. Two of them on a cluster (--cluster) or a dump of one (--snapshot, which needs no
 server): each pod is placed under both. Two or more on a scenario of the site (--scenario): each is played, with every
@@ -58,7 +58,10 @@ def placed(options: argparse.Namespace, around: Surroundings) -> dict[str, Any]:
     said += ["--snapshot", options.snapshot] if options.snapshot else []
     question = asked.parse_args(said)
     question.cluster, question.context, question.wait = options.cluster, options.context, options.wait
-    return gate.judged(question, around)
+    try:
+        return gate.judged(question, around)
+    except DocumentError as error:
+        raise CommandError(command.said(error)) from None
 
 
 def _played(options: argparse.Namespace, around: Surroundings) -> int:

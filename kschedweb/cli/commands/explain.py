@@ -9,11 +9,8 @@ from typing import Any
 from kschedweb.cli import output
 from kschedweb.cli.asked import Surroundings, content, is_file, named, patience, place
 from kschedweb.cli.exits import CommandError, Exit
-from kschedweb.cli.onfiles import explained
 from kschedweb.cli.rest import until
-from kschedweb.engine.releases import RELEASES
 
-HELP = "why a pod goes where it goes: every verdict and score"
 DESCRIPTION = """\
 Why a pod goes where it goes under a policy: on a cluster that the site knows, or on a dump of one (--snapshot), which
 needs no server. A bound pod is explained as if it had no node yet. The exit status is 1 where no node takes it."""
@@ -31,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--snapshot", metavar="FILE", default="", help="the cluster, as kubectl get … -o json writes it"
     )
-    parser.add_argument("--release", default="", help=f"with --snapshot: {', '.join(RELEASES)}")
+    parser.add_argument("--release", default="", metavar="1.37", help="with --snapshot: of kube-scheduler")
     parser.add_argument("--feature-gates", default="", help="with --snapshot: Name=true,Other=false")
     parser.add_argument("--nodes", type=int, default=NODES, metavar="N", help=f"of the table; {NODES} without it")
     patience(parser)
@@ -40,6 +37,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, around: Surroundings) -> int:
     namespace, name = around.pod(options.pod, options)
     if options.snapshot:
+        # Of the engine only this case has need, which takes a second to import.
+        from kschedweb.cli.onfiles import explained
+
         policy = content(options.policy) if options.policy else None
         answer = explained(options, f"{namespace}/{name}", policy)
     else:

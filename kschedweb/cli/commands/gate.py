@@ -6,14 +6,16 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from kschedweb.cli import output
 from kschedweb.cli.asked import Surroundings, content, is_file, named, patience, place
 from kschedweb.cli.exits import CommandError, Exit
 from kschedweb.cli.rest import until
+from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.document.reading import ReadError, text_of
 from kschedweb.engine.studies.gate import command, rendering
 
-HELP = command.HELP
 DESCRIPTION = """\
 Places the pods of a cluster under a policy and under a baseline, compares, and judges by thresholds: of files alone
 (--snapshot, --scenario), or of a cluster that the site knows (--cluster), where policies are files or the names of
@@ -31,10 +33,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, around: Surroundings) -> int:
-    forms = [(Path(file), command.form_of(file, None, "--report")) for file in options.report]
-    found = judged(options, around)
-    for file, form in forms:
-        command.write(file, rendering.render(found, form))
+    try:
+        forms = [(Path(file), command.form_of(file, None, "--report")) for file in options.report]
+        found = judged(options, around)
+        for file, form in forms:
+            command.write(file, rendering.render(found, form))
+    except DocumentError as error:
+        raise CommandError(command.said(error)) from None
     output.write(options.output, found, table(found))
     return Exit.DONE if found["verdict"] == "pass" else Exit.NO
 
@@ -44,7 +49,7 @@ def judged(options: argparse.Namespace, around: Surroundings) -> dict[str, Any]:
     if options.snapshot or options.scenario:
         if options.cluster:
             raise CommandError("--cluster: goes without --snapshot and --scenario")
-        return dict(command.judged(options).to_dict())
+        return _here(options)
     cluster = around.cluster(options)
     for name in ONLY_FILES:
         if getattr(options, name):
@@ -60,6 +65,12 @@ def judged(options: argparse.Namespace, around: Surroundings) -> dict[str, Any]:
     if options.place:
         body["place"] = options.place
     return ask(around, body, options.wait)
+
+
+def _here(options: argparse.Namespace) -> dict[str, Any]:
+    # Amounts wrap around without a word, as they do in kube-scheduler.
+    with np.errstate(over="ignore"):
+        return dict(command.judged(options).to_dict())
 
 
 def ask(around: Surroundings, body: dict[str, Any], wait: float) -> dict[str, Any]:

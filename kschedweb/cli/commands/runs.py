@@ -10,7 +10,6 @@ from kschedweb.cli.asked import Surroundings, patience
 from kschedweb.cli.exits import Exit
 from kschedweb.cli.rest import until
 
-HELP = "scenarios played under policies: list, show, start"
 ENDED = ("succeeded", "failed", "cancelled")
 MOST = 20
 
@@ -26,6 +25,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     starting.add_argument("--policy", metavar="NAME", required=True, help="a saved policy: name or name@revision")
     starting.add_argument("--seed", type=int, default=1, metavar="N")
     patience(starting)
+    for one in verbs.choices.values():
+        output.choose(one)
 
 
 def run(options: argparse.Namespace, around: Surroundings) -> int:
