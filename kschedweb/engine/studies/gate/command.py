@@ -130,9 +130,7 @@ def form_of(file: str, form: str | None, option: str = "--output") -> str:
     more = ", or come with --format" if option == "--output" else ""
     found = form or ENDINGS.get(Path(file).suffix.lower())
     if found is None:
-        raise DocumentError(
-            [DocumentProblem(f"{option} {file}", f"must end in {', '.join(ENDINGS)}{more}")]
-        )
+        raise DocumentError([DocumentProblem(f"{option} {file}", f"must end in {', '.join(ENDINGS)}{more}")])
     return found
 
 
