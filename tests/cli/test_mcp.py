@@ -54,7 +54,7 @@ def test_the_tools_only_read(ask: Callable[..., Any]) -> None:
 
 def test_each_tool_answers(ask: Callable[..., Any], site: Site) -> None:
     async def work(session: ClientSession) -> dict[str, Any]:
-        asked = {
+        asked: dict[str, dict[str, Any]] = {
             "list_clusters": {},
             "list_pending": {"cluster": "demo"},
             "explain_pod": {"cluster": "demo", "pod": "ml/notebook"},
