@@ -240,6 +240,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 60,
         "options": {"expires": 50},
     },
+    "tell of decisions": {
+        "task": "kschedweb.approvals.webhooks.tasks.tell_decisions",
+        "schedule": 10,
+        "options": {"expires": 9},
+    },
     "read the sandbox": {"task": "kschedweb.sandbox.tasks.read", "schedule": 60, "options": {"expires": 50}},
     "delete what is kept no longer": {
         "task": "kschedweb.retention.clean",

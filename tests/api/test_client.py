@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -50,6 +51,7 @@ class Api:
     """The generated functions and models by name, called as a person with a token."""
 
     def __init__(self, package: ModuleType, address: str, token: str) -> None:
+        self.address, self.token = address, token
         self._client = package.AuthenticatedClient(base_url=address, token=token)
         self._models = importlib.import_module(f"{PACKAGE}.models")
 
@@ -128,3 +130,13 @@ def test_wrong_input_is_a_problem_that_says_where(api: Api) -> None:
     found = api("capacity", "capacity_fit", body=body)
     assert (found.status_code, type(found.parsed)) == (400, api.model("Problem"))
     assert [one.path for one in found.parsed.errors] == ["requests.cpu"]
+
+
+def test_the_documents_program_runs(api: Api, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+    """docs/automating.md, as it stands."""
+    (program,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "automating.md").read_text(), re.DOTALL)
+    monkeypatch.setenv("KSCHEDWEB_URL", api.address)
+    monkeypatch.setenv("KSCHEDWEB_TOKEN", api.token)
+    exec(compile(program, "automating.md", "exec"), {})
+    said = capsys.readouterr().out.splitlines()
+    assert len(said) == PodRow.objects.filter(pending=True).count() > 0

@@ -110,21 +110,32 @@ class Event(models.TextChoices):
     OPENED = "request.opened", _("A pod waits")
     DECIDED = "request.decided", _("Approved or denied")
     EXPIRED = "request.expired", _("Nobody decided in time")
+    DECISIONS = "decisions.made", _("Live schedulers decided, several decisions in one message")
+    RUN = "run.finished", _("A run is done")
     TEST = "test", _("Test")
 
 
+class MessageFormat(models.TextChoices):
+    STANDARD = "standard", _("Standard Webhooks")
+    CLOUDEVENTS = "cloudevents", _("CloudEvents 1.0 in JSON")
+
+
 def all_events() -> list[str]:
-    """The events that an endpoint gets if none were chosen."""
+    """The events that an endpoint gets if none were chosen: those of approvals."""
     return [Event.OPENED, Event.DECIDED, Event.EXPIRED]
 
 
 class Endpoint(models.Model):
-    """The address of another program that is told of requests."""
+    """The address of another program that is told of requests, decisions and runs."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=64, unique=True)
     url = models.CharField(max_length=500)
     events = models.JSONField(default=all_events)
+    format = models.CharField(
+        max_length=16, choices=MessageFormat.choices, default=MessageFormat.STANDARD, db_default=MessageFormat.STANDARD
+    )
+    told_until = models.DateTimeField(null=True)  # of which live decisions; null before the first look
     active = models.BooleanField(default=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -160,6 +171,9 @@ class Delivery(models.Model):
     request = models.ForeignKey(ApprovalRequest, null=True, on_delete=models.CASCADE, related_name="deliveries")
     event = models.CharField(max_length=32, choices=Event.choices)
     body = models.TextField()  # JSON, as it is signed
+    format = models.CharField(
+        max_length=16, choices=MessageFormat.choices, default=MessageFormat.STANDARD, db_default=MessageFormat.STANDARD
+    )
     state = models.CharField(max_length=16, choices=Delivered.choices, default=Delivered.PENDING)
     attempts = models.PositiveSmallIntegerField(default=0)
     next_at = models.DateTimeField(null=True)  # of the next try; null once it is over

@@ -22,6 +22,9 @@ from kschedweb.engine.studies.measure.measures import measure
 from kschedweb.engine.studies.play.run import run as simulate
 from kschedweb.jobs.models import ENDED
 from kschedweb.jobs.services import job_cancel, job_start
+from kschedweb.live.approvals.models import Event
+from kschedweb.live.approvals.webhooks import services as webhooks
+from kschedweb.live.approvals.webhooks.messages import Told
 from kschedweb.playground.runs import selectors
 from kschedweb.playground.runs.comparisons import chance
 from kschedweb.playground.runs.maps import nodes
@@ -33,6 +36,8 @@ from kschedweb.policies.validation import release_of_record, settled
 from kschedweb.web.errors import ApplicationError, Conflict, NotFound, Unprocessable
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from kschedweb.accounts.models import User
     from kschedweb.playground.scenarios.models import ScenarioRevision
     from kschedweb.policies.models import Revision
@@ -206,7 +211,8 @@ def _play(run: Run, step: Step) -> None:
         raise Unprocessable(f"The scenario cannot be played: {error}.") from None
     step("Measuring", 0, 0)
     measures = measure(found)
-    Run.objects.filter(pk=run.pk, ended_at=None).update(
+    now = timezone.now()
+    values = dict(
         engine=configuration.release.engine,
         summary=[asdict(one) for one in measures],
         notes=found.notes,
@@ -214,8 +220,27 @@ def _play(run: Run, step: Step) -> None:
         groups=[grouping.to_dict() for grouping in nodes.groups(prepared, found.nodes)],
         virtual_seconds=found.end,
         seconds=time.monotonic() - begun,
-        ended_at=timezone.now(),
+        ended_at=now,
     )
+    with transaction.atomic():
+        if Run.objects.filter(pk=run.pk, ended_at=None).update(**values):
+            webhooks.announce(_told(run, now))
+
+
+def _told(run: Run, now: datetime) -> Told:
+    """What webhooks say of a run that is done."""
+    data = {
+        "id": str(run.pk),
+        "scenario": str(run.revision.scenario_id),
+        "name": run.revision.scenario.name,
+        "policy": run.label,
+        "seed": run.seed,
+        "comparison": str(run.comparison_id or ""),
+        "createdBy": run.created_by.username if run.created_by else "",
+        "endedAt": now.isoformat(),
+        "links": {"page": f"/runs/{run.pk}/", "run": f"/api/v1/runs/{run.pk}/"},
+    }
+    return Told(Event.RUN, now, data, f"/scenarios/{run.revision.scenario_id}/", str(run.pk))
 
 
 def _differences_start(run: Run) -> None:

@@ -65,8 +65,8 @@ def test_what_is_not_given_stays(api_as: Api, endpoint: Endpoint) -> None:
     changed = api.patch(f"{URL}{endpoint.pk}/", {"events": ["request.opened"]}, format="json")
     assert changed.status_code == 200
     assert changed.json() | {"created_at": ""} == {
-        "id": str(endpoint.pk), "name": "chat", "url": CHAT, "events": ["request.opened"], "active": True,
-        "problem": "", "created_at": "",
+        "id": str(endpoint.pk), "name": "chat", "url": CHAT, "events": ["request.opened"], "format": "standard",
+        "active": True, "problem": "", "created_at": "",
     }  # fmt: skip
     assert api.patch(f"{URL}{endpoint.pk}/", {"active": False}, format="json").json()["active"] is False
     endpoint.refresh_from_db()

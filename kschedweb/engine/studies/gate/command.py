@@ -28,6 +28,7 @@ DESCRIPTION = """\
 Places the pods of a cluster under a policy and under a baseline, compares, and judges by thresholds. The exit status
 is 0 where all of them are kept, 1 where one is not, and 2 where the input cannot be used; then one line on stderr says
 where and why. docs/gate.md shows it in a pull request check."""
+REPORT = "where the verdict goes, to stdout without it: .json, .xml (JUnit) or .md (Markdown); may be repeated"
 LARGEST_SEED = 2**31 - 1
 ENDINGS = {".json": "json", ".xml": "junit", ".md": "markdown"}
 # Options for thresholds, and their keys in a file.
@@ -44,6 +45,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command to ``parser``."""
     parser.description = DESCRIPTION
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    ask(parser)
+    add = parser.add_argument
+    add("--format", choices=rendering.FORMATS, help="json without it, or what the output's ending says")
+    add("--output", dest="reports", action="append", default=[], metavar="FILE", help=REPORT)
+
+
+def ask(parser: argparse.ArgumentParser) -> None:
+    """Add what the question consists of, but not where the verdict goes."""
     add = parser.add_argument
     add("--policy", required=True, metavar="FILE", help="the configuration or Policy that is to ship (YAML, JSON)")
     add("--baseline", metavar="FILE", help="what it is held against; without it kube-scheduler's defaults")
@@ -66,13 +75,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--zone-loss-priority", metavar="P", help="pods from this priority on find a node after the loss of any zone")
     limit = "limits of a measure: NAME:max=40, NAME:min=3, NAME:maxChange=10%%, several with commas; may be repeated"
     add("--measure", action="append", default=[], metavar="NAME:LIMIT", help=limit)
-    add("--format", choices=rendering.FORMATS, help="json without it, or what the output's ending says")
-    output = "where the verdict goes, to stdout without it: .json, .xml (JUnit) or .md (Markdown); may be repeated"
-    add("--output", action="append", default=[], metavar="FILE", help=output)
 
 
 def answer(options: argparse.Namespace) -> int:
     """Write the verdict and return the exit status. Raises DocumentError, whose paths name options."""
+    outputs = [(Path(file), form_of(file, options.format)) for file in options.reports]
+    found = judged(options)
+    plain = found.to_dict()
+    for file, form in outputs:
+        write(file, rendering.render(plain, form))
+    if not outputs:
+        text = rendering.render(plain, options.format or "json")
+        sys.stdout.write(text.encode("utf-8", "backslashreplace").decode())
+        sys.stdout.flush()
+    return 0 if found.passed else 1
+
+
+def judged(options: argparse.Namespace) -> gate.GateVerdict:
+    """The verdict on what the options name. Raises DocumentError, whose paths name options."""
     baseline = Path(options.baseline) if options.baseline else None
     shipped = _bytes(options.policy, "--policy")
     held = _bytes(options.baseline, "--baseline") if baseline else None
@@ -83,21 +103,12 @@ def answer(options: argparse.Namespace) -> int:
         thresholds=_thresholds(options),
         about=" on ".join(Path(file).name for file in (options.scenario, options.snapshot) if file),
     )
-    outputs = [(Path(file), _form(file, options.format)) for file in options.output]
     try:
-        found = gate.verdict(_prepared(options), asked)
+        return gate.verdict(_prepared(options), asked)
     except DocumentError as error:
         raise _named(error, options) from None
     except RecursionError:
         raise DocumentError([DocumentProblem("", "an object is nested too deep")]) from None
-    plain = found.to_dict()
-    for file, form in outputs:
-        _write(file, rendering.render(plain, form))
-    if not outputs:
-        text = rendering.render(plain, options.format or "json")
-        sys.stdout.write(text.encode("utf-8", "backslashreplace").decode())
-        sys.stdout.flush()
-    return 0 if found.passed else 1
 
 
 def said(error: DocumentError) -> str:
@@ -114,12 +125,12 @@ def _seed(text: str) -> int:
     return seed
 
 
-def _form(file: str, form: str | None) -> str:
+def form_of(file: str, form: str | None, option: str = "--output") -> str:
+    """The form in which ``file`` is written. Raises DocumentError."""
+    more = ", or come with --format" if option == "--output" else ""
     found = form or ENDINGS.get(Path(file).suffix.lower())
     if found is None:
-        raise DocumentError(
-            [DocumentProblem(f"--output {file}", f"must end in {', '.join(ENDINGS)}, or come with --format")]
-        )
+        raise DocumentError([DocumentProblem(f"{option} {file}", f"must end in {', '.join(ENDINGS)}{more}")])
     return found
 
 
@@ -221,7 +232,11 @@ def _prices(file: str | None) -> PriceTable | None:
 
 
 def _thresholds(options: argparse.Namespace) -> Thresholds:
-    """The thresholds of the file, overridden by those of options."""
+    return _read(asked_thresholds(options), "--measure", "measures")
+
+
+def asked_thresholds(options: argparse.Namespace) -> Json:
+    """The thresholds of the file, overridden by those of options, as a file says them. Raises DocumentError."""
     raw: Any = {}
     if options.thresholds:
         try:
@@ -241,7 +256,7 @@ def _thresholds(options: argparse.Namespace) -> Thresholds:
     for text in options.measure:
         name, limits = _limits(text)
         measures[name] = {**measures.get(name, {}), **limits}
-    return _read({**raw, **given, **({"measures": measures} if measures else {})}, "--measure", "measures")
+    return {**raw, **given, **({"measures": measures} if measures else {})}
 
 
 def _read(raw: Json, option: str, part: str = "") -> Thresholds:
@@ -291,7 +306,7 @@ def _bytes(file: str, option: str) -> bytes:
         ) from None
 
 
-def _write(file: Path, text: str) -> None:
+def write(file: Path, text: str) -> None:
     try:
         file.write_text(text, encoding="utf-8", errors="backslashreplace")
     except (OSError, ValueError) as error:

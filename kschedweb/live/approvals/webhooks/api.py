@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.live.approvals.models import Delivery, Endpoint
+from kschedweb.live.approvals.models import Delivery, Endpoint, MessageFormat, all_events
 from kschedweb.live.approvals.webhooks import selectors, services
 from kschedweb.web.rest import IdempotencyMixin, validated
 
@@ -32,7 +32,7 @@ class WebhookSerializer(serializers.ModelSerializer[Endpoint]):
 
     class Meta:
         model = Endpoint
-        fields: tuple[str, ...] = ("id", "name", "url", "events", "active", "problem", "created_at")
+        fields: tuple[str, ...] = ("id", "name", "url", "events", "format", "active", "problem", "created_at")
         read_only_fields: tuple[str, ...] = fields
 
 
@@ -44,8 +44,9 @@ class NewWebhookSerializer(serializers.Serializer[Any]):
         min_length=1,
         max_length=len(services.EVENTS),
         required=False,
-        help_text="What it is told of; without a choice, everything.",
+        help_text="What it is told of; without a choice, of approvals.",
     )
+    format = serializers.ChoiceField(choices=MessageFormat.choices, required=False)
     active = serializers.BooleanField(required=False)
 
 
@@ -105,7 +106,7 @@ class WebhookList(generics.ListAPIView[Endpoint]):
     def post(self, request: ApiRequest) -> Response:
         """Make an endpoint; its `secret` is in this answer only."""
         asked = validated(NewWebhookSerializer, request.data)
-        given = {"events": list(services.EVENTS), **asked}
+        given = {"events": all_events(), **asked}
         made, secret = services.endpoint_save(user=request.user, **given)
         return Response({**WebhookSerializer(made).data, "secret": secret}, status=201)
 
@@ -123,7 +124,7 @@ class WebhookDetail(APIView):
         """Change its name, address, what it is told of, or switch it on or off."""
         row = selectors.endpoint_get(id)
         asked = validated(WebhookChangeSerializer, request.data)
-        before = {"name": row.name, "url": row.url, "events": row.events, "active": row.active}
+        before = {"name": row.name, "url": row.url, "events": row.events, "format": row.format, "active": row.active}
         changed, _ = services.endpoint_save(user=request.user, endpoint=row, **(before | asked))
         return Response(WebhookSerializer(changed).data)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import forms
 
-from kschedweb.live.approvals.models import Endpoint, Event, all_events
+from kschedweb.live.approvals.models import Endpoint, Event, MessageFormat, all_events
 from kschedweb.web.translating import gettext_lazy as _
 
 EVENTS = [(str(event.value), f"{event.label} ({event.value})") for event in Event if event != Event.TEST]
@@ -25,11 +25,14 @@ class EndpointForm(forms.Form):
     events = forms.MultipleChoiceField(
         label=_("It is told when"), choices=EVENTS, initial=all_events, widget=forms.CheckboxSelectMultiple
     )
+    format = forms.ChoiceField(
+        label=_("Form of messages"), choices=MessageFormat.choices, initial=MessageFormat.STANDARD
+    )
     active = forms.BooleanField(label=_("Switched on"), required=False, initial=True)
 
 
 def form_of(endpoint: Endpoint) -> EndpointForm:
     """The form with what is stored."""
     return EndpointForm(
-        initial={"name": endpoint.name, "url": endpoint.url, "events": endpoint.events, "active": endpoint.active}
+        initial={name: getattr(endpoint, name) for name in ("name", "url", "events", "format", "active")}
     )

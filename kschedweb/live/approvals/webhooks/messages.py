@@ -1,4 +1,4 @@
-"""What a message says, and how it is signed: the headers and the signature of Standard Webhooks.
+"""What a message says, and how it is signed: the headers and the signature of Standard Webhooks, in both formats.
 
 The receiver computes the HMAC-SHA256 of ``<webhook-id>.<webhook-timestamp>.<raw body>`` under the decoded secret, and
 compares it with what follows ``v1,`` in ``webhook-signature``.
@@ -11,13 +11,19 @@ import hashlib
 import hmac
 import json
 import secrets
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from kschedweb.live.approvals.models import ApprovalRequest, Event
+from kschedweb.live.approvals.models import ApprovalRequest, Event, MessageFormat
 
 PREFIX = "whsec_"
 SECRET_BYTES = 32
+TYPES = "dev.kschedweb."  # before the names of events, where they must be known among those of all programs
+CONTENT_TYPES = {
+    MessageFormat.STANDARD: "application/json",
+    MessageFormat.CLOUDEVENTS: "application/cloudevents+json; charset=utf-8",
+}
 
 
 def new_secret() -> str:
@@ -32,9 +38,31 @@ def signature(secret: str, message_id: str, timestamp: int, body: str) -> str:
     return f"v1,{base64.b64encode(digest).decode()}"
 
 
-def message(event: str, at: datetime, data: dict[str, Any]) -> str:
-    """The body of a message as it is signed and sent."""
-    return json.dumps({"type": event, "timestamp": at.isoformat(), "data": data}, separators=(",", ":"), sort_keys=True)
+@dataclass(frozen=True)
+class Told:
+    """What a message tells; ``source`` and ``subject`` are CloudEvents' words for where it happened, and to what."""
+
+    event: str
+    at: datetime
+    data: dict[str, Any]
+    source: str = "/"
+    subject: str = ""
+
+    def body(self, form: str, message_id: str) -> str:
+        """The message as it is signed and sent."""
+        said: dict[str, Any] = {"type": self.event, "timestamp": self.at.isoformat(), "data": self.data}
+        if form == MessageFormat.CLOUDEVENTS:
+            said = {
+                "specversion": "1.0",
+                "id": message_id,
+                "source": self.source,
+                "type": TYPES + self.event,
+                "time": self.at.isoformat(),
+                "datacontenttype": "application/json",
+                "data": self.data,
+                **({"subject": self.subject} if self.subject else {}),
+            }
+        return json.dumps(said, separators=(",", ":"), sort_keys=True)
 
 
 def about(row: ApprovalRequest) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from kschedweb.web.errors import ApplicationError
 
 SECONDS, CONNECT_SECONDS = 10.0, 5.0  # for the whole try
 LARGEST_ANSWER = 64 * 1024
+JSON = "application/json"
 CARRIES = "what the messages say"
 WORDS = {
     Failure.UNREACHABLE: "It cannot be reached.",
@@ -43,8 +44,10 @@ class DeliveryResult:
         return self.status == 410
 
 
-def send(*, url: str, secret: str, message_id: str, body: str, resolver: Resolver | None = None) -> DeliveryResult:
-    """Send ``body``, signed now, to ``url``."""
+def send(
+    *, url: str, secret: str, message_id: str, body: str, kind: str = JSON, resolver: Resolver | None = None
+) -> DeliveryResult:
+    """Send ``body`` of the media type ``kind``, signed now, to ``url``."""
     try:
         checked = endpoint_check(url, carries=CARRIES, resolver=resolver)
     except ApplicationError as error:
@@ -60,7 +63,7 @@ def send(*, url: str, secret: str, message_id: str, body: str, resolver: Resolve
     context = ssl.create_default_context() if checked.scheme == "https" else None
     with closing(Wire(checked, context, checked.host, headers, largest=LARGEST_ANSWER)) as wire:
         try:
-            answer = wire.call("POST", "", body.encode(), "application/json", connect=CONNECT_SECONDS, seconds=SECONDS)
+            answer = wire.call("POST", "", body.encode(), kind, connect=CONNECT_SECONDS, seconds=SECONDS)
         except WireError as error:
             if error.code and error.failure in (Failure.SLOW, Failure.LARGE):
                 return _answer(error.code)  # what follows the status is of no use here

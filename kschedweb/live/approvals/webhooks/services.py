@@ -16,8 +16,17 @@ from kschedweb.accounts import audit
 from kschedweb.celery import app
 from kschedweb.clusters.connecting.addresses import AddressError, endpoint_check
 from kschedweb.clusters.connecting.credentials import text_open, text_seal
-from kschedweb.live.approvals.models import ApprovalRequest, Delivered, Delivery, Endpoint, EndpointSecret, Event
+from kschedweb.live.approvals.models import (
+    ApprovalRequest,
+    Delivered,
+    Delivery,
+    Endpoint,
+    EndpointSecret,
+    Event,
+    MessageFormat,
+)
 from kschedweb.live.approvals.webhooks import messages
+from kschedweb.live.approvals.webhooks.messages import Told
 from kschedweb.live.approvals.webhooks.sending import CARRIES, DeliveryResult, send
 from kschedweb.web.errors import ApplicationError, Conflict, FieldProblem
 from kschedweb.web.saving import conflict_where
@@ -35,12 +44,19 @@ PAUSES = (5, 20, 80, 320, 1280, 5120, 20480)
 CLAIM = timedelta(seconds=60)  # a try that has not ended by then died with its process
 MOST_ENDPOINTS = 20
 LONGEST_ERROR = 300
-EVENTS = (Event.OPENED, Event.DECIDED, Event.EXPIRED)
+EVENTS = (Event.OPENED, Event.DECIDED, Event.EXPIRED, Event.DECISIONS, Event.RUN)
 
 
 @transaction.atomic
 def endpoint_save(
-    *, user: User, name: str, url: str, events: Iterable[str], active: bool = True, endpoint: Endpoint | None = None
+    *,
+    user: User,
+    name: str,
+    url: str,
+    events: Iterable[str],
+    active: bool = True,
+    format: str = MessageFormat.STANDARD,
+    endpoint: Endpoint | None = None,
 ) -> tuple[Endpoint, str]:
     """Make an endpoint, or change one; the second value is the secret of a new one, which is shown once.
 
@@ -49,7 +65,7 @@ def endpoint_save(
     _checked(url, list(events), endpoint)
     made = endpoint is None
     row = endpoint or Endpoint(created_by=user)
-    row.name, row.url, row.events, row.active = name, url.strip(), list(events), active
+    row.name, row.url, row.events, row.active, row.format = name, url.strip(), list(events), active, format
     row.problem = "" if active else row.problem
     namesakes = Endpoint.objects.filter(name=name).exclude(pk=row.pk)
     with conflict_where(namesakes, Conflict.at("name", "Another endpoint has this name.")):
@@ -96,7 +112,7 @@ def endpoint_delete(*, user: User, endpoint: Endpoint) -> None:
 def endpoint_test(*, user: User, endpoint: Endpoint) -> Delivery:
     """Send a message that says nothing but that it is a test, also to an endpoint that is switched off."""
     audit.record(user, "webhook.tested", endpoint, endpoint.name)
-    return _queue(endpoint, Event.TEST, None, messages.message(Event.TEST, timezone.now(), messages.test_data()))
+    return queue(endpoint, Told(Event.TEST, timezone.now(), messages.test_data()))
 
 
 def tell(event: str, row: ApprovalRequest) -> None:
@@ -105,17 +121,26 @@ def tell(event: str, row: ApprovalRequest) -> None:
     if not wanting:
         return
     row.refresh_from_db()
-    body = messages.message(event, timezone.now(), messages.about(row))
+    told = Told(event, timezone.now(), messages.about(row), f"/clusters/{row.scheduler.cluster.name}", row.pod)
     for endpoint in wanting:
         if not Delivery.objects.filter(endpoint=endpoint, request=row, event=event).exists():
-            _queue(endpoint, event, row, body)
+            queue(endpoint, told, row)
 
 
-def _queue(endpoint: Endpoint, event: str, row: ApprovalRequest | None, body: str) -> Delivery:
+def announce(told: Told) -> None:
+    """Queue a message that is about no request to everybody who wants it; within the caller's transaction."""
+    for endpoint in Endpoint.objects.filter(active=True):
+        if told.event in endpoint.events:
+            queue(endpoint, told)
+
+
+def queue(endpoint: Endpoint, told: Told, row: ApprovalRequest | None = None) -> Delivery:
+    """Make a message to ``endpoint``, and have it sent once the caller's transaction has ended."""
     now = timezone.now()
-    delivery = Delivery.objects.create(
-        endpoint=endpoint, event=event, request=row, body=body, next_at=now, created_at=now
-    )
+    delivery = Delivery(endpoint=endpoint, event=told.event, request=row, next_at=now, created_at=now)
+    delivery.format = endpoint.format
+    delivery.body = told.body(endpoint.format, str(delivery.pk))
+    delivery.save(force_insert=True)
 
     def send() -> None:
         app.send_task(TASK, [str(delivery.pk)])
@@ -140,7 +165,9 @@ def delivery_try(delivery_id: UUID | str) -> bool:
         return False
     try:
         secret = secret_of(delivery.endpoint)
-        answer = send(url=delivery.endpoint.url, secret=secret, message_id=str(delivery.pk), body=delivery.body)
+        kind = messages.CONTENT_TYPES[MessageFormat(delivery.format)]
+        url, number = delivery.endpoint.url, str(delivery.pk)
+        answer = send(url=url, secret=secret, message_id=number, body=delivery.body, kind=kind)
     except ApplicationError as error:
         answer = DeliveryResult(error=error.detail)
     delivery_conclude(delivery=delivery, answer=answer, now=timezone.now())

@@ -6,7 +6,7 @@ from django.db import close_old_connections
 from django.utils import timezone
 
 from kschedweb.celery import app
-from kschedweb.live.approvals.webhooks import services
+from kschedweb.live.approvals.webhooks import deciding, services
 
 
 @app.task(name=services.TASK, ignore_result=True)  # type: ignore[untyped-decorator]
@@ -24,3 +24,10 @@ def deliver_due() -> int:
     for delivery_id in waiting:
         deliver.apply_async([delivery_id], expires=60)
     return len(waiting)
+
+
+@app.task(name="kschedweb.approvals.webhooks.tasks.tell_decisions", ignore_result=True)  # type: ignore[untyped-decorator]
+def tell_decisions() -> int:
+    """Tell endpoints what live schedulers decided since the last time; how many messages."""
+    close_old_connections()
+    return deciding.decisions_tell(now=timezone.now())

@@ -1,0 +1,1 @@
+"""``kschedweb`` on the command line: over REST, or by the engine alone on files (docs/automating.md)."""

@@ -1,0 +1,127 @@
+"""What several commands ask: the server, the cluster, saved policies by name, files."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from kschedweb.cli.exits import CommandError
+from kschedweb.cli.kubeconfig import Context, context
+from kschedweb.cli.rest import Server
+from kschedweb.cli.settings import Settings, settings
+
+PATIENCE = 600.0  # seconds, for what a job works out
+MOST_CLUSTERS = 5_000
+POLICY = re.compile(r"(?P<name>.+)@(?P<revision>[1-9][0-9]{0,8})")
+PODS = ("pod", "pods", "po")
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """The process's environment, and whether kubectl started it, whose context is then meant."""
+
+    environment: Mapping[str, str]
+    plugin: bool = False
+
+    @cached_property
+    def settings(self) -> Settings:
+        return settings(self.environment)
+
+    @cached_property
+    def server(self) -> Server:
+        return Server(self.settings)
+
+    def context(self, options: argparse.Namespace) -> Context | None:
+        """kubectl's context, where it is meant."""
+        name = getattr(options, "context", "")
+        return context(self.environment, name) if self.plugin or name else None
+
+    def cluster(self, options: argparse.Namespace) -> str:
+        """The name by which the site knows the cluster. Raises CommandError."""
+        if options.cluster:
+            return str(options.cluster)
+        if (found := self.context(options)) is not None:
+            return self._known(found)
+        if self.settings.cluster:
+            return self.settings.cluster
+        raise CommandError("no cluster: name one with --cluster, or set KSCHEDWEB_CLUSTER")
+
+    def _known(self, found: Context) -> str:
+        """By the address of the API server, else by the name of the context or of its cluster."""
+        clusters = self.server.listed("clusters", most=MOST_CLUSTERS)
+        for one in clusters:
+            if found.server and _place(one["server"]) == _place(found.server):
+                return str(one["name"])
+        names = {one["name"] for one in clusters}
+        for name in (found.name, found.cluster):
+            if name in names:
+                return name
+        raise CommandError(f"the site knows no cluster of context {found.name} ({found.server}): name a --cluster")
+
+    def namespace(self, options: argparse.Namespace) -> str:
+        if options.namespace:
+            return str(options.namespace)
+        found = self.context(options)
+        return (found.namespace if found else "") or "default"
+
+    def pod(self, text: str, options: argparse.Namespace) -> tuple[str, str]:
+        """(namespace, name) of ``web-1``, ``pod/web-1`` or ``shop/web-1``. Raises CommandError."""
+        before, slash, name = text.rpartition("/")
+        if not name or before.count("/"):
+            raise CommandError(f"{text}: must be a pod, such as web-1, pod/web-1 or shop/web-1")
+        if not slash or before in PODS:
+            return self.namespace(options), name
+        return before, name
+
+
+def place(parser: argparse.ArgumentParser, *, namespace: bool = False) -> None:
+    """Options that say which cluster, and which namespace."""
+    parser.add_argument("--cluster", metavar="NAME", default="", help="as the site calls it")
+    parser.add_argument("--context", metavar="NAME", default="", help="a context of kubectl, which names the cluster")
+    if namespace:
+        parser.add_argument("-n", "--namespace", metavar="NAME", default="", help="of the pod; default without it")
+
+
+def patience(parser: argparse.ArgumentParser) -> None:
+    help_text = f"how long to wait for a job of the server; {PATIENCE:,.0f} without it"
+    parser.add_argument("--wait", type=_seconds, metavar="SECONDS", default=PATIENCE, help=help_text)
+
+
+def named(text: str) -> dict[str, Any]:
+    """A saved policy, ``name`` or ``name@revision``, as REST names it."""
+    found = POLICY.fullmatch(text)
+    return {"name": found["name"], "revision": int(found["revision"])} if found else {"name": text}
+
+
+def is_file(text: str) -> bool:
+    """Whether ``text`` means a file, not a saved policy: it has a folder or an ending, or is there."""
+    return "/" in text or text.endswith((".yaml", ".yml", ".json")) or Path(text).is_file()
+
+
+def content(file: str) -> bytes:
+    """Raises CommandError where the file cannot be read."""
+    try:
+        return Path(file).read_bytes()
+    except (OSError, ValueError) as error:
+        raise CommandError(f"{file}: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _place(address: str) -> tuple[str, int | None]:
+    parts = urlsplit(address)
+    try:
+        return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError:
+        return address, None
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 <= seconds <= 86_400:
+        raise ValueError
+    return seconds

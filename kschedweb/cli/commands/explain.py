@@ -1,0 +1,97 @@
+"""``explain``: why a pod goes where it goes."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from typing import Any
+
+from kschedweb.cli import output
+from kschedweb.cli.asked import Surroundings, content, is_file, named, patience, place
+from kschedweb.cli.exits import CommandError, Exit
+from kschedweb.cli.rest import until
+
+DESCRIPTION = """\
+Why a pod goes where it goes under a policy: on a cluster that the site knows, or on a dump of one (--snapshot), which
+needs no server. A bound pod is explained as if it had no node yet. The exit status is 1 where no node takes it."""
+ENDED = ("succeeded", "failed", "cancelled")
+NODES, REASONS = 10, 10  # lines of a table
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = DESCRIPTION
+    parser.add_argument("pod", metavar="POD", help="web-1, pod/web-1 or shop/web-1")
+    place(parser, namespace=True)
+    parser.add_argument(
+        "--policy", metavar="NAME", default="", help="a saved policy, as name or name@revision; with --snapshot a file"
+    )
+    parser.add_argument(
+        "--snapshot", metavar="FILE", default="", help="the cluster, as kubectl get … -o json writes it"
+    )
+    parser.add_argument("--release", default="", metavar="1.37", help="with --snapshot: of kube-scheduler")
+    parser.add_argument("--feature-gates", default="", help="with --snapshot: Name=true,Other=false")
+    parser.add_argument("--nodes", type=int, default=NODES, metavar="N", help=f"of the table; {NODES} without it")
+    patience(parser)
+
+
+def run(options: argparse.Namespace, around: Surroundings) -> int:
+    namespace, name = around.pod(options.pod, options)
+    if options.snapshot:
+        # Of the engine only this case has need, which takes a second to import.
+        from kschedweb.cli.onfiles import explained
+
+        policy = content(options.policy) if options.policy else None
+        answer = explained(options, f"{namespace}/{name}", policy)
+    else:
+        answer = asked(around, around.cluster(options), namespace, name, options)
+    output.write(options.output, answer, _table(answer, max(options.nodes, 0)))
+    return Exit.DONE if answer.get("chosen") else Exit.NO
+
+
+def asked(around: Surroundings, cluster: str, namespace: str, name: str, options: argparse.Namespace) -> dict[str, Any]:
+    """What the site answers, once it has."""
+    if options.policy and is_file(options.policy):
+        raise CommandError("--policy: a file goes with --snapshot; a saved policy is named without an ending")
+    if options.release or options.feature_gates:
+        raise CommandError("--release, --feature-gates: go with --snapshot; a saved policy names its own")
+    policy = named(options.policy) if options.policy else {}
+    asking = {"policy": policy.get("name"), "revision": policy.get("revision")}
+    answer = around.server.get("clusters", cluster, "pods", namespace, name, "decision", **asking)
+    if answer.status != 202:
+        return dict(answer.body)
+    question = str(answer.body["id"])
+
+    def look() -> Any:
+        found = around.server.get("decisions", "questions", question).body
+        return found if found["state"] in ENDED else None
+
+    found = until(look, options.wait)
+    if found["state"] != "succeeded":
+        raise CommandError(f"the job {found['state']}: {found['error']}", Exit.UNREACHABLE)
+    return dict(found["answer"])
+
+
+def _table(answer: dict[str, Any], most: int) -> str:
+    lines = [("Pod", answer["pod"])]
+    if answer.get("policy"):
+        lines.append(("Policy", f"{answer['policy']}, revision {answer['revision']}"))
+    lines.append(("Node", answer.get("chosen") or "none"))
+    if answer.get("bound_to"):
+        lines.append(("Runs on", answer["bound_to"]))
+    if answer.get("message"):
+        lines.append(("Message", answer["message"]))
+    lines += [("Warning", text) for text in answer.get("warnings") or []]
+    text = output.pairs(lines)
+    total = answer.get("total") or {}
+    if total and most:
+        best = sorted(total, key=lambda node: -total[node])[:most]
+        text += "\n" + output.rows(("NODE", "SCORE"), [(node, f"{total[node]:,}") for node in best])
+        text += f"and {len(total) - most:,} more\n" if len(total) > most else ""
+    if rejected := answer.get("rejected"):
+        text += "\n" + output.rows(("NODES", "PLUGIN", "REASON"), _reasons(rejected))
+    return text
+
+
+def _reasons(rejected: dict[str, Any]) -> list[tuple[str, str, str]]:
+    counted = Counter((one.get("plugin", ""), ", ".join(one.get("reasons") or ())) for one in rejected.values())
+    return [(f"{number:,}", plugin, reason) for (plugin, reason), number in counted.most_common(REASONS)]

@@ -1,0 +1,105 @@
+"""The entry points: ``kschedweb``, ``kubectl-ksched``, and what kubectl asks for completion of the latter."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+from kschedweb.build import product
+from kschedweb.cli import output
+from kschedweb.cli.asked import Surroundings
+from kschedweb.cli.completion import SHELLS, candidates
+from kschedweb.cli.exits import CommandError, Exit
+
+PROGRAM, PLUGIN = "kschedweb", "kubectl-ksched"
+# Only the module of the command that is asked for is imported: the engine alone takes a second.
+COMMANDS = {
+    "explain": ("kschedweb.cli.commands.explain", "why a pod goes where it goes: every verdict and score"),
+    "gate": ("kschedweb.cli.commands.gate", "whether a policy may ship, by thresholds"),
+    "compare": ("kschedweb.cli.commands.compare", "what policies make of the same cluster or scenario"),
+    "runs": ("kschedweb.cli.commands.runs", "scenarios played under policies: list, show, start"),
+    "approvals": ("kschedweb.cli.commands.approvals", "pods that wait for people: list, approve, deny"),
+    "clusters": ("kschedweb.cli.commands.clusters", "the clusters that the site knows"),
+    "mcp": ("kschedweb.cli.mcp", "tools for language models over MCP; they only read"),
+}
+EPILOG = """\
+The server's address and token are read from KSCHEDWEB_URL and KSCHEDWEB_TOKEN, or from ~/.config/kschedweb/config.yaml.
+Exit status: 0 done, 1 the answer is no, 2 wrong input, 3 refused by the server, 4 no answer. See docs/automating.md."""
+NO_FILES = ":4"  # what kubectl calls ShellCompDirectiveNoFileComp; ":0" lets the shell offer files
+
+
+def main(arguments: Sequence[str] | None = None, program: str = "") -> int:
+    """Run one command; the exit status is one of ``Exit``."""
+    name = program or Path(sys.argv[0]).name
+    plugin = name.startswith(PLUGIN)
+    called = "kubectl ksched" if plugin else PROGRAM
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] == ["__complete"]:
+        output.raw("".join(f"{one}\n" for one in candidates(parser(called, given[1:]), given[1:])))
+        return Exit.DONE
+    options = parser(called, given).parse_args(given)
+    try:
+        return _done(options, Surroundings(os.environ, plugin))
+    except CommandError as error:
+        output.say(called, str(error))
+        return error.status
+    except BrokenPipeError:
+        # Whoever read the answers has seen enough; nothing must be written to the closed pipe at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.DONE
+    except KeyboardInterrupt:
+        return 130
+
+
+class _Version(argparse.Action):
+    """The version, with the releases of kube-scheduler that the engine knows."""
+
+    def __call__(self, *_: object, **__: object) -> None:
+        from kschedweb.engine.releases import RELEASES
+
+        output.raw(product(", ".join(RELEASES)) + "\n")
+        raise SystemExit(Exit.DONE)
+
+
+def _done(options: argparse.Namespace, around: Surroundings) -> int:
+    """Raises CommandError."""
+    if options.command == "completion":
+        output.raw(SHELLS[options.shell])
+        return Exit.DONE
+    return int(import_module(COMMANDS[options.command][0]).run(options, around))
+
+
+def plugin() -> int:
+    """``kubectl ksched``: the current context and namespace of kubectl are meant."""
+    return main(program=PLUGIN)
+
+
+def kubectl_completion() -> int:
+    """``kubectl_complete-ksched``, which kubectl runs for words after ``kubectl ksched``."""
+    found = candidates(parser("kubectl ksched", sys.argv[1:]), sys.argv[1:])
+    output.raw("".join(f"{one}\n" for one in [*found, NO_FILES if found else ":0"]))
+    return Exit.DONE
+
+
+def parser(called: str, given: Sequence[str]) -> argparse.ArgumentParser:
+    """All commands, that of ``given`` with its options."""
+    made = argparse.ArgumentParser(
+        prog=called,
+        description="What kube-scheduler decides, and why: asked of a kschedweb server, or of files alone.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("--version", action=_Version, nargs=0, help="of this program, and which releases it answers for")
+    commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, (module, says) in COMMANDS.items():
+        one = commands.add_parser(name, help=says, formatter_class=argparse.RawDescriptionHelpFormatter)
+        if given[:1] == [name]:
+            output.choose(one, output.TABLE)
+            import_module(module).configure(one)
+    completing = commands.add_parser("completion", help="a script for the completion of commands in a shell")
+    completing.add_argument("shell", choices=tuple(SHELLS))
+    return made

@@ -1,0 +1,86 @@
+"""A decision by the engine alone: a dump of a cluster and a policy file in, the answer in the form of REST out."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import Any
+
+import numpy as np
+
+from kschedweb.cli.asked import content
+from kschedweb.cli.exits import CommandError
+from kschedweb.engine.config.specs import PluginError
+from kschedweb.engine.documents.leaves import DocumentProblem
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.releases import ReleaseError, read_gates
+from kschedweb.engine.releases.classic import PolicyError
+from kschedweb.engine.releases.classic.policy import is_policy_text
+from kschedweb.engine.scenario import Scenario, ScenarioError
+from kschedweb.engine.scenario.classic import ClassicScenario
+from kschedweb.engine.studies.document.document import DocumentError
+from kschedweb.engine.studies.document.reading import ReadError, document, documents
+from kschedweb.engine.studies.gate import gate
+
+FINISHED = ("Succeeded", "Failed")
+HUMP = re.compile(r"(?<!^)(?=[A-Z])")
+
+
+def explained(options: argparse.Namespace, key: str, policy: bytes | None) -> dict[str, Any]:
+    """The decision about the pod ``key`` of the dump. Raises CommandError."""
+    objects, pod = _parted(options.snapshot, key)
+    raw: Json = {"objects": objects, "pending": [_unbound(pod)]}
+    scenario: Scenario | ClassicScenario
+    try:
+        if policy is not None and is_policy_text(policy):
+            classic = {"version": options.release} if options.release else {}
+            scenario = ClassicScenario.of({**raw, "classic": classic or True, "policy": document(policy)}, {})
+        else:
+            config = None if policy is None else document(policy)
+            gates = read_gates(options.feature_gates)
+            scenario = Scenario.of({**raw, "config": config, "release": options.release, "featureGates": gates})
+        with np.errstate(over="ignore"):  # amounts wrap around without a word, as they do in kube-scheduler
+            answer = scenario.explain()["pods"][0]
+    except ReadError as error:
+        raise CommandError(f"--policy {options.policy}: {error}") from None
+    except (PluginError, PolicyError, ReleaseError, ScenarioError) as error:
+        raise CommandError(str(error).removeprefix(": ")) from None
+    told = {HUMP.sub("_", name).lower(): value for name, value in answer.items()}
+    bound_to = (pod.get("spec") or {}).get("nodeName") or ""
+    return {"engine": scenario.engine, "bound_to": bound_to, "warnings": list(scenario.remarks), **told}
+
+
+def _parted(file: str, key: str) -> tuple[list[Json], Json]:
+    """(all that stands on nodes and all that is no pod, the pod). Raises CommandError."""
+    try:
+        listed = list(gate.unfolded(documents(content(file))))
+    except ReadError as error:
+        raise CommandError(f"--snapshot {file}: {error}") from None
+    except DocumentError as error:
+        raise CommandError(f"--snapshot {file}: {_first(error.problems[0])}") from None
+    objects, found = [], None
+    for raw in listed:
+        if raw.get("kind") != "Pod":
+            objects.append(raw)
+        elif _key(raw) == key:
+            found = raw
+        elif (raw.get("spec") or {}).get("nodeName") and (raw.get("status") or {}).get("phase") not in FINISHED:
+            objects.append(raw)
+    if found is None:
+        raise CommandError(f"--snapshot {file}: holds no pod {key}")
+    return objects, found
+
+
+def _first(problem: DocumentProblem) -> str:
+    return problem.text
+
+
+def _key(raw: Json) -> str:
+    metadata = raw.get("metadata")
+    if not isinstance(metadata, dict):
+        return ""
+    return f"{metadata.get('namespace') or 'default'}/{metadata.get('name')}"
+
+
+def _unbound(pod: Json) -> Json:
+    return {**pod, "spec": {key: value for key, value in (pod.get("spec") or {}).items() if key != "nodeName"}}

@@ -1,0 +1,79 @@
+"""How answers are written: a table for people, JSON or YAML for programs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import yaml
+
+TABLE, JSON, YAML = "table", "json", "yaml"
+FORMS = (TABLE, JSON, YAML)
+WIDEST = 100  # characters of one field
+
+
+def choose(parser: argparse.ArgumentParser, default: str = argparse.SUPPRESS) -> None:
+    """The option that says in which form the answer is written; a verb has it too, and none of its own without it."""
+    parser.add_argument("-o", "--output", choices=FORMS, default=default, help="table without it")
+
+
+def write(form: str, answer: Any, table: str) -> None:
+    """``answer`` in a program's form, or ``table``, to stdout."""
+    if form == JSON:
+        text = json.dumps(answer, ensure_ascii=False, indent=2) + "\n"
+    elif form == YAML:
+        text = yaml.safe_dump(answer, allow_unicode=True, sort_keys=False, width=120)
+    else:
+        text = table if table.endswith("\n") else table + "\n"
+    raw(text)
+
+
+def raw(text: str) -> None:
+    """``text`` to stdout, with halves of characters escaped: no stream takes them."""
+    sys.stdout.write(text.encode("utf-8", "backslashreplace").decode())
+    sys.stdout.flush()
+
+
+def say(program: str, text: str) -> None:
+    """One line on stderr."""
+    sys.stderr.write(f"{program}: {plain(' '.join(text.splitlines()))}\n")
+
+
+def rows(head: Sequence[str], listed: Iterable[Sequence[object]]) -> str:
+    """Columns with their names above, as kubectl writes them; "" is shown as "-"."""
+    shown = [list(head), *([_field(value) for value in row] for row in listed)]
+    widths = [max(len(row[at]) for row in shown) for at in range(len(head))]
+    lines = ["   ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in shown]
+    return "\n".join(lines) + "\n"
+
+
+def pairs(listed: Iterable[tuple[str, object]]) -> str:
+    """One line a name: ``Name:  value``."""
+    shown = [(name, _field(value, 10 * WIDEST)) for name, value in listed]
+    width = max((len(name) for name, _ in shown), default=0) + 1
+    return "".join(f"{name + ':':<{width}}  {value}\n" for name, value in shown)
+
+
+def plain(text: str) -> str:
+    """``text`` without what would steer a terminal: names and reasons are other people's."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
+def number(value: float | None) -> str:
+    """A figure with separators and at most three decimals."""
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.3f}".rstrip("0").rstrip(".")
+
+
+def moment(text: str | None) -> str:
+    """``2026-11-22 03:12:05``, in UTC as the server writes it."""
+    return (text or "")[:19].replace("T", " ")
+
+
+def _field(value: object, widest: int = WIDEST) -> str:
+    text = plain(" ".join(str("" if value is None else value).split()))
+    return (f"{text[: widest - 1]}…" if len(text) > widest else text) or "-"

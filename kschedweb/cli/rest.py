@@ -1,0 +1,149 @@
+"""Calls to the site's REST API: the standard library alone, and the token goes to the one address it was given for."""
+
+from __future__ import annotations
+
+import json
+import ssl
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from http.client import HTTPException
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
+from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
+
+from kschedweb import __version__
+from kschedweb.cli.exits import CommandError, Exit
+from kschedweb.cli.settings import Settings
+
+SECONDS = 120.0  # for one call
+PAUSE = 1.0  # seconds between two looks at what a job works out
+PAGE = 500
+LARGEST = 512 * 1024 * 1024
+UNSET = "no server: set KSCHEDWEB_URL and KSCHEDWEB_TOKEN, or write a configuration file (docs/automating.md)"
+LOCAL = ("127.0.0.1", "::1", "localhost")
+INSIDE = (".svc", ".svc.cluster.local")  # names of Services, which a cluster resolves for itself
+FAULTY = (429,)  # the server's state, not the caller's fault
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    text: str
+
+    @property
+    def body(self) -> Any:
+        try:
+            return json.loads(self.text)
+        except ValueError:
+            raise CommandError("the server's answer is not JSON: is it kschedweb?", Exit.UNREACHABLE) from None
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    """Elsewhere nobody may see the token."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+class Server:
+    """The site, as one person's token may see it."""
+
+    def __init__(self, asked: Settings) -> None:
+        parts = urlsplit(asked.server)
+        if not asked.server:
+            raise CommandError(UNSET)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
+            raise CommandError("KSCHEDWEB_URL: must be an address such as https://kschedweb.example.com")
+        if parts.scheme == "http" and parts.hostname not in LOCAL and not parts.hostname.endswith(INSIDE):
+            raise CommandError("KSCHEDWEB_URL: must begin with https://, as the token is sent there", Exit.REFUSED)
+        if not asked.token:
+            raise CommandError("no token: set KSCHEDWEB_TOKEN, or token_file in the configuration file", Exit.REFUSED)
+        if not asked.token.isascii() or not asked.token.isprintable():
+            raise CommandError("KSCHEDWEB_TOKEN: is no token", Exit.REFUSED)
+        self.address = f"{asked.server.rstrip('/')}/api/v1/"
+        self._token = asked.token
+        try:
+            trusted = ssl.create_default_context(cafile=asked.ca_file or None)
+        except OSError as error:
+            raise CommandError(f"KSCHEDWEB_CA_FILE: {asked.ca_file}: {error.strerror or error}") from None
+        self._opener = build_opener(_NoRedirects, HTTPSHandler(context=trusted))
+
+    def get(self, *path: str, **query: object) -> Answer:
+        """``path`` in parts, which are escaped here."""
+        given = {key: value for key, value in query.items() if value not in (None, "")}
+        return self._call("GET", _path(path) + (f"?{urlencode(given)}" if given else ""))
+
+    def post(self, *path: str, body: object = None) -> Answer:
+        return self._call("POST", _path(path), json.dumps(body or {}).encode())
+
+    def listed(self, *path: str, most: int, **query: object) -> list[Any]:
+        """The first ``most`` results, from as many pages as that takes."""
+        return list(self._results(path, most, query))
+
+    def _results(self, path: tuple[str, ...], most: int, query: dict[str, object]) -> Iterator[Any]:
+        cursor = ""
+        while most > 0:
+            page = self.get(*path, limit=min(most, PAGE), cursor=cursor, **query).body
+            yield from page["results"][:most]
+            most -= len(page["results"])
+            following = page["next"]
+            if not following or not page["results"]:
+                return
+            cursor = _cursor(following)
+
+    def _call(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        headers = {
+            "Authorization": f"Bearer {self._token}",
+            "Accept": "application/json",
+            "User-Agent": f"kschedweb/{__version__}",
+            **({"Content-Type": "application/json"} if body is not None else {}),
+        }
+        request = Request(self.address + path, body, headers, method=method)  # noqa: S310  the scheme was checked
+        try:
+            with self._opener.open(request, timeout=SECONDS) as answer:
+                return Answer(answer.status, answer.read(LARGEST).decode("utf-8", "replace"))
+        except HTTPError as error:
+            with error:
+                raise _problem(error.code, error.headers.get("Location", ""), error.read(1024 * 1024)) from None
+        except (URLError, HTTPException, TimeoutError, OSError) as error:
+            reason = getattr(error, "reason", error)
+            raise CommandError(f"{self.address}: cannot be reached: {reason}", Exit.UNREACHABLE) from None
+
+
+def until(look: Callable[[], Any], seconds: float) -> Any:
+    """What ``look`` finds once it finds anything. Raises CommandError after ``seconds``."""
+    end = time.monotonic() + seconds
+    while (found := look()) is None:
+        if time.monotonic() >= end:
+            raise CommandError(f"no answer within {seconds:,.0f} s: wait longer with --wait", Exit.UNREACHABLE)
+        time.sleep(PAUSE)
+    return found
+
+
+def _path(parts: tuple[str, ...]) -> str:
+    return "".join(f"{quote(part, safe='')}/" for part in parts)
+
+
+def _cursor(following: str) -> str:
+    return parse_qs(urlsplit(following).query).get("cursor", [""])[0]
+
+
+def _problem(status: int, elsewhere: str, body: bytes) -> CommandError:
+    """A problem document (RFC 9457) as one line."""
+    kind = Exit.WRONG
+    if status in (401, 403):
+        kind = Exit.REFUSED
+    elif status >= 500 or status in FAULTY or 300 <= status < 400:
+        kind = Exit.UNREACHABLE
+    try:
+        raw = json.loads(body)
+        errors = [one for one in raw.get("errors") or [] if one.get("message")]
+        told = "; ".join(f"{one['path']}: {one['message']}" if one.get("path") else one["message"] for one in errors)
+        text = told or raw.get("detail") or raw.get("title") or ""
+    except (ValueError, AttributeError, TypeError, KeyError):
+        text = ""
+    if 300 <= status < 400:
+        text = f"it sends elsewhere ({elsewhere}), which is not followed"
+    return CommandError(f"the server answered {status}: {text or 'it says no more'}", kind)

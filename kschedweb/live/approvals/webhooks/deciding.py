@@ -1,0 +1,60 @@
+"""What live schedulers decided, told in messages of many decisions: at most one a scheduler, endpoint and look."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+
+from kschedweb.live.approvals.models import Endpoint, Event
+from kschedweb.live.approvals.webhooks import services
+from kschedweb.live.approvals.webhooks.messages import Told
+from kschedweb.live.schedulers.models import LiveDecision, LiveScheduler
+
+LATE = timedelta(seconds=10)  # rows are written within it after the moment they name
+LONGEST = timedelta(hours=1)  # what happened longer ago, while nobody looked, is not told
+MOST = 100  # decisions in a message; of the others it has the number
+FIELDS = ("namespace", "uid", "attempt", "result", "node", "nominated", "message")
+
+
+def decisions_tell(*, now: datetime) -> int:
+    """Queue messages about all decisions since the last look; how many."""
+    return sum(_tell(one, now - LATE) for one in Endpoint.objects.filter(active=True) if Event.DECISIONS in one.events)
+
+
+@transaction.atomic
+def _tell(endpoint: Endpoint, until: datetime) -> int:
+    """One process alone moves the mark from where it stood, and tells of what lies between."""
+    since = endpoint.told_until
+    if not Endpoint.objects.filter(pk=endpoint.pk, told_until=since).update(told_until=until) or since is None:
+        return 0
+    since = max(since, until - LONGEST)
+    queued = 0
+    for scheduler in LiveScheduler.objects.select_related("cluster"):
+        if (data := _between(scheduler, since, until)) is not None:
+            source = f"/clusters/{scheduler.cluster.name}"
+            services.queue(endpoint, Told(Event.DECISIONS, until, data, source, scheduler.scheduler_name))
+            queued += 1
+    return queued
+
+
+def _between(scheduler: LiveScheduler, since: datetime, until: datetime) -> dict[str, Any] | None:
+    found = LiveDecision.objects.filter(scheduler=scheduler, at__gt=since, at__lte=until)
+    counts = Counter(found.order_by().values_list("result", flat=True))
+    if not counts:
+        return None
+    rows = found.order_by("at", "id").values("at", *FIELDS, pod=F("name"))[:MOST]
+    listed = [{**row, "at": row["at"].isoformat()} for row in rows]
+    return {
+        "cluster": scheduler.cluster.name,
+        "scheduler": scheduler.scheduler_name,
+        "since": since.isoformat(),
+        "until": until.isoformat(),
+        "counts": dict(counts),
+        "decisions": listed,
+        "more": counts.total() - len(listed),
+        "links": {"page": f"/live/{scheduler.pk}/", "decisions": f"/api/v1/live/{scheduler.pk}/decisions/"},
+    }

@@ -1,0 +1,102 @@
+"""The wheel, built and installed into a fresh environment without Django, and a whole site for it to talk to."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.engine.studies.gates import PACKED, cluster
+from tests.support.once import made_once
+from tests.support.site import PASSWORD, Site, made_run
+
+NEEDED = ("numpy", "numpy.libs", "yaml", "_yaml")  # all that the wheel may need
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def _install(folder: Path) -> None:
+    options = ["--quiet", "--no-deps", "--disable-pip-version-check"]
+    build = [sys.executable, "-m", "pip", "wheel", *options, "--no-build-isolation", "-w", str(folder), str(ROOT)]
+    subprocess.run(build, check=True, capture_output=True, timeout=300)
+    (wheel,) = folder.glob("*.whl")
+    # Made where it stays: scripts name their interpreter.
+    place = folder.with_suffix("") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / "venv")], check=True, timeout=120)
+    (site,) = (folder / "venv").glob("lib/python*/site-packages")
+    ours = Path(importlib.import_module("numpy").__file__ or "").parents[1]
+    for name in NEEDED:
+        if (ours / name).exists():
+            (site / name).symlink_to(ours / name)
+    into = [sys.executable, "-m", "pip", "--python", str(folder / "venv" / "bin" / "python"), "install"]
+    subprocess.run([*into, *options, "--no-index", str(wheel)], check=True, capture_output=True, timeout=120)
+    for script in (folder / "venv" / "bin").iterdir():
+        if not script.is_symlink() and script.name.startswith(("kschedweb", "kubectl")):
+            script.write_text(script.read_text().replace(str(folder / "venv"), str(place)))
+
+
+@pytest.fixture(scope="session")
+def installed() -> Path:
+    """The folder of the installed commands."""
+    return made_once("wheel", _install) / "venv" / "bin"
+
+
+@pytest.fixture(scope="session")
+def wheel(installed: Path) -> Path:
+    (found,) = installed.parents[1].glob("*.whl")
+    return found
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A cluster's dump and policies, as files."""
+    (tmp_path / "cluster.json").write_text(json.dumps({"kind": "List", "items": cluster()}))
+    (tmp_path / "packed.yaml").write_text(PACKED)
+    (tmp_path / "defaults.yaml").write_text("\n".join(PACKED.splitlines()[:2]) + "\n")
+    return tmp_path
+
+
+def surroundings(installed: Path, home: Path, **more: str) -> dict[str, str]:
+    """Nothing of this process but where programs are: no PYTHONPATH, no setting."""
+    return {"PATH": f"{installed}{os.pathsep}{os.environ['PATH']}", "HOME": str(home), "LC_ALL": "C.UTF-8", **more}
+
+
+@pytest.fixture
+def run(installed: Path, folder: Path) -> Command:
+    """Run one of the installed commands in ``folder``."""
+
+    def call(*words: str, program: str = "kschedweb", **more: str) -> subprocess.CompletedProcess[str]:
+        command = [str(installed / program), *words]
+        environment = surroundings(installed, folder, **more)
+        return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A site as `make run` starts it, with its sandbox, and the admin logged in."""
+    settings = {"KSCHEDWEB_ADMIN_PASSWORD": PASSWORD}
+    with made_run(tmp_path_factory.mktemp("cli-site"), **settings) as made:
+        made.site.login("admin", PASSWORD)
+        yield made.site
+
+
+@pytest.fixture(scope="session")
+def tokens(site: Site) -> Callable[[str], dict[str, str]]:
+    """What the environment says of the site and of a token of a scope."""
+    made: dict[str, dict[str, str]] = {}
+
+    def of(scope: str) -> dict[str, str]:
+        if scope not in made:
+            key = site.ask("POST", "tokens/", {"name": f"cli {scope}", "scope": scope, "days": 1})["key"]
+            made[scope] = {"KSCHEDWEB_URL": site.url, "KSCHEDWEB_TOKEN": key}
+        return made[scope]
+
+    return of

@@ -1,0 +1,207 @@
+"""The command line by the engine alone, on files: installed from its wheel, where there is no Django."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+
+from tests.cli.conftest import Command, surroundings
+from tests.conftest import ROOT
+
+Json = dict[str, Any]
+SHELL = re.findall(r"```sh\n(.*?)```", (ROOT / "docs" / "automating.md").read_text(), re.DOTALL)
+
+
+def test_the_wheel_holds_the_engine_and_the_command_line_alone(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as opened:
+        names = [name for name in opened.namelist() if ".dist-info/" not in name]
+        (metadata,) = (name for name in opened.namelist() if name.endswith("/METADATA"))
+        needed = [line for line in opened.read(metadata).decode().splitlines() if line.startswith("Requires-Dist: ")]
+    assert {name.split("/")[1] for name in names} == {"__init__.py", "build.py", "cli", "engine"}
+    assert sorted(line.split()[1].partition(">")[0].lower() for line in needed) == ["numpy", "pyyaml"]
+
+
+def test_there_is_no_django(installed: Path, folder: Path) -> None:
+    done = subprocess.run(
+        [installed / "python", "-c", "import django"], env=surroundings(installed, folder), capture_output=True
+    )
+    assert done.returncode == 1
+    assert b"No module named 'django'" in done.stderr
+
+
+def test_explain_answers_as_the_engine_does(run: Command, folder: Path) -> None:
+    done = run("explain", "pod/web-1", "--snapshot", "cluster.json", "-o", "json")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    objects = json.loads((folder / "cluster.json").read_text())["items"]
+    pod = next(one for one in objects if one["metadata"]["name"] == "web-1")
+    pending = {**pod, "spec": {key: value for key, value in pod["spec"].items() if key != "nodeName"}}
+    scenario = {"objects": [one for one in objects if one is not pod], "pending": [pending]}
+    engine = subprocess.run(
+        [sys.executable, "-m", "kschedweb.engine", "explain"],
+        cwd=ROOT,
+        input=json.dumps(scenario),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    expected = json.loads(engine.stdout)["pods"][0]
+    assert (found["chosen"], found["total"], found["filters"]) == (
+        expected["chosen"],
+        expected["total"],
+        expected["filters"],
+    )
+    assert found["bound_to"] == "node-0"
+
+
+def test_a_pod_that_fits_nowhere_is_a_no(run: Command, folder: Path) -> None:
+    listed = json.loads((folder / "cluster.json").read_text())["items"]
+    listed[-1]["spec"]["nodeSelector"] = {"disk": "none"}
+    listed[-1]["spec"].pop("nodeName")
+    (folder / "cluster.json").write_text(json.dumps({"kind": "List", "items": listed}))
+    done = run("explain", "default/web-5", "--snapshot", "cluster.json")
+    assert done.returncode == 1
+    assert "NodeAffinity" in done.stdout
+    assert "Node:" in done.stdout
+
+
+def test_a_classic_policy_is_run_by_the_classic_scheduler(run: Command, folder: Path) -> None:
+    policy = {"kind": "Policy", "apiVersion": "v1", "predicates": [{"name": "PodFitsResources"}], "priorities": []}
+    (folder / "classic.json").write_text(json.dumps(policy))
+    done = run("explain", "web-1", "--snapshot", "cluster.json", "--policy", "./classic.json", "-o", "yaml")
+    assert done.returncode == 0, done.stderr
+    assert "kube-scheduler 1.13" in yaml.safe_load(done.stdout)["engine"]
+
+
+def test_the_gate_says_no_by_its_exit_status_and_writes_reports(run: Command, folder: Path) -> None:
+    asked = ["gate", "--policy", "packed.yaml", "--snapshot", "cluster.json", "--max-moved", "0"]
+    done = run(*asked, "--report", "verdict.xml", "--report", "verdict.md")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.splitlines()[0].split() == ["Verdict:", "fail"]
+    assert ElementTree.parse(folder / "verdict.xml").getroot().get("failures") == "1"
+    assert (folder / "verdict.md").read_text().startswith("## ❌")
+    asked[-1] = "any"
+    assert run(*asked).returncode == 0
+
+
+def test_compare_has_every_measure_of_both(run: Command) -> None:
+    done = run("compare", "defaults.yaml", "packed.yaml", "--snapshot", "cluster.json", "-o", "json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["counts"]["moved"] == 4
+    skew = next(one for one in found["measures"] if one["name"] == "skew_cpu_end")
+    assert skew["policy"] > skew["baseline"]
+    table = run("compare", "defaults.yaml", "packed.yaml", "--snapshot", "cluster.json").stdout
+    assert "Moved pods:  4" in table
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["explain", "web-9", "--snapshot", "cluster.json"], "holds no pod default/web-9"),
+        (["explain", "a/b/c", "--snapshot", "cluster.json"], "must be a pod"),
+        (["explain", "web-1", "--snapshot", "nowhere.json"], "nowhere.json: No such file"),
+        (["explain", "web-1", "--snapshot", "packed.yaml"], "holds no pod"),
+        (["explain", "web-1", "--snapshot", "cluster.json", "--policy", "cluster.json"], "config: "),
+        (["explain", "web-1", "--snapshot", "cluster.json", "--release", "0.9"], "must be one of 1.34"),
+        (["gate", "--policy", "packed.yaml", "--snapshot", "cluster.json", "--max-moved", "few"], "--max-moved"),
+        (["gate", "--policy", "packed.yaml", "--snapshot", "cluster.json", "--report", "verdict.doc"], "--report"),
+        (["compare", "packed.yaml", "--snapshot", "cluster.json"], "two policies"),
+        (["clusters"], "KSCHEDWEB_URL"),
+    ],
+)
+def test_wrong_input_is_one_line_and_a_2(run: Command, words: list[str], says: str) -> None:
+    done = run(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("kschedweb: ")
+    assert done.stderr.count("\n") == 1
+    assert says in done.stderr
+
+
+def test_a_token_that_others_can_read_is_refused(run: Command, folder: Path) -> None:
+    file = folder / ".config" / "kschedweb" / "config.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text("server: https://kschedweb.example.com\ntoken: abc\n")
+    file.chmod(0o644)
+    done = run("clusters")
+    assert done.returncode == 3
+    assert "chmod 600" in done.stderr
+    assert "abc" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("address", "status"),
+    [("http://kschedweb.example.com", 3), ("ftp://127.0.0.1", 2), ("http://127.0.0.1:9", 4), ("nonsense", 2)],
+)
+def test_where_the_token_must_not_go_it_does_not(run: Command, address: str, status: int) -> None:
+    assert run("clusters", KSCHEDWEB_URL=address, KSCHEDWEB_TOKEN="ksw_x").returncode == status
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("ga", ["gate"]),
+        ("gate --pl", ["--place"]),
+        ("gate --place ", ["all", "pending"]),
+        ("approvals ", ["approve", "deny", "list"]),
+        ("explain -o y", ["yaml"]),
+        ("gate --policy ", []),
+    ],
+)
+def test_bash_completes(run: Command, installed: Path, folder: Path, words: str, found: list[str]) -> None:
+    """A bash that has read the script is asked as it asks itself after a tab."""
+    if shutil.which("bash") is None:
+        pytest.skip("install bash")
+    (folder / "completion").write_text(run("completion", "bash").stdout)
+    split = ["kschedweb", *words.split(" ")]
+    asking = f"source completion; COMP_WORDS=({' '.join(repr(one) for one in split)}); COMP_CWORD={len(split) - 1}; "
+    asking += '_kschedweb; printf "%s\\n" "${COMPREPLY[@]}"'
+    done = subprocess.run(
+        ["bash", "-c", asking],
+        cwd=folder,
+        env=surroundings(installed, folder),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == found
+
+
+def test_kubectl_is_told_what_completes(run: Command) -> None:
+    assert run("approvals", "a", program="kubectl_complete-ksched").stdout == "approve\n:4\n"
+
+
+def test_as_a_plugin_it_reads_kubectls_context(run: Command, folder: Path) -> None:
+    kubeconfig = {
+        "current-context": "here",
+        "contexts": [{"name": "here", "context": {"cluster": "c", "namespace": "shop", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": "https://10.0.0.1:6443"}}],
+        "users": [{"name": "u", "user": {"exec": {"command": str(folder / "never-run")}}}],
+    }
+    (folder / "kubeconfig").write_text(yaml.safe_dump(kubeconfig))
+    asked = ["explain", "web-1", "--snapshot", "cluster.json"]
+    done = run(*asked, program="kubectl-ksched", KUBECONFIG="kubeconfig")
+    assert done.returncode == 2
+    assert done.stderr == "kubectl ksched: --snapshot cluster.json: holds no pod shop/web-1\n"
+    assert run(*asked, KUBECONFIG="kubeconfig").returncode == 0
+    assert run(*asked, program="kubectl-ksched", KUBECONFIG="none").returncode == 2
+
+
+def test_the_documents_commands_on_files_answer(installed: Path, folder: Path) -> None:
+    (folder / "policy.yaml").write_text((folder / "defaults.yaml").read_text())
+    script = SHELL[0]
+    done = subprocess.run(
+        ["bash", "-ec", script], cwd=folder, env=surroundings(installed, folder), capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Verdict:   pass" in done.stdout

@@ -1,0 +1,113 @@
+"""The GitHub Action and the GitLab template, their steps run as a pipeline runs them, on a repository with a change."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+
+from tests.cli.conftest import surroundings
+from tests.conftest import ROOT
+from tests.engine.studies.gates import PACKED
+
+DEFAULTS = "\n".join(PACKED.splitlines()[:2]) + "\n"
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
+TEMPLATE = yaml.safe_load((ROOT / "deploy" / "ci" / "gitlab.yml").read_text())[".kschedweb-gate"]
+EXAMPLES = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "automating.md").read_text(), re.DOTALL)
+Step = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def repository(folder: Path, installed: Path) -> Path:
+    """Its first commit has kube-scheduler's defaults as the policy in force."""
+    (folder / "scheduling").mkdir()
+    (folder / "scheduling" / "policy.yaml").write_text(DEFAULTS)
+    (folder / "scheduling" / "thresholds.yaml").write_text("maxMoved: 0\n")
+    said = "git init --quiet && git add scheduling && git -c user.name=a -c user.email=a@b.c commit --quiet -m start"
+    subprocess.run(["bash", "-ec", said], cwd=folder, env=surroundings(installed, folder), check=True)
+    return folder
+
+
+def github(given: dict[str, str]) -> tuple[str, dict[str, str]]:
+    """(the script of the step that judges, its variables)."""
+    step = ACTION["runs"]["steps"][1]
+    defaults = {name: one.get("default", "") for name, one in ACTION["inputs"].items()}
+    known = {f"inputs.{name}": value for name, value in (defaults | {"base": "HEAD"} | given).items()}
+    known["github.action_path"] = str(ROOT)
+    variables = {
+        name: re.sub(r"\$\{\{ (\S+) \}\}", lambda found: known[found[1]], value) for name, value in step["env"].items()
+    }
+    return step["run"], variables
+
+
+def gitlab(given: dict[str, str]) -> tuple[str, dict[str, str]]:
+    variables = TEMPLATE["variables"] | {"BASE": "HEAD"} | given
+    return "\n".join(TEMPLATE["script"]), variables
+
+
+def judged(repository: Path, installed: Path, asked: tuple[str, dict[str, str]]) -> subprocess.CompletedProcess[str]:
+    script, variables = asked
+    more = {"GITHUB_STEP_SUMMARY": "summary.md", "GITHUB_OUTPUT": "outputs"} if "SCRIPT" in variables else {}
+    environment = surroundings(installed, repository, **variables, **more)
+    command = ["bash", "-e", "-o", "pipefail", "-c", script]
+    return subprocess.run(command, cwd=repository, env=environment, capture_output=True, text=True, timeout=120)
+
+
+def examples() -> list[tuple[str, dict[str, str]]]:
+    """What the document's examples ask."""
+    workflow, pipeline = (yaml.safe_load(text) for text in EXAMPLES)
+    return [
+        github(workflow["jobs"]["policy"]["steps"][1]["with"]),
+        gitlab(pipeline["policy"]["variables"]),
+    ]
+
+
+@pytest.mark.parametrize("asked", examples(), ids=["github", "gitlab"])
+@pytest.mark.parametrize(("policy", "status"), [(DEFAULTS + "parallelism: 8\n", 0), (PACKED, 1), ("kind: Pod\n", 2)])
+def test_a_change_is_judged(repository: Path, installed: Path, asked: Any, policy: str, status: int) -> None:
+    (repository / "scheduling" / "policy.yaml").write_text(policy)
+    done = judged(repository, installed, asked)
+    assert done.returncode == status, done.stdout + done.stderr
+    summary = repository / "summary.md"
+    if status == 2:
+        assert "--policy scheduling/policy.yaml" in done.stderr
+        assert not (repository / "verdict.md").exists()
+        assert not summary.exists() or "exit status 2" in summary.read_text()
+        return
+    failures = ElementTree.parse(repository / "verdict.xml").getroot().get("failures")
+    assert failures == str(status)
+    assert (repository / "kschedweb-baseline.yaml").read_text() == DEFAULTS
+    if summary.exists():
+        assert summary.read_text() == (repository / "verdict.md").read_text()
+        assert (repository / "outputs").read_text() == f"status={status}\n"
+
+
+def test_a_new_policy_is_held_against_the_defaults(repository: Path, installed: Path) -> None:
+    (repository / "new.yaml").write_text(PACKED)
+    script, variables = examples()[0]
+    done = judged(repository, installed, (script, variables | {"POLICY": "new.yaml"}))
+    assert done.returncode == 1
+    assert "kube-scheduler's defaults" in done.stdout
+
+
+def test_names_never_become_commands(repository: Path, installed: Path) -> None:
+    script, variables = examples()[0]
+    judged(repository, installed, (script, variables | {"POLICY": "$(touch made)", "BASE": "`touch made`"}))
+    assert not (repository / "made").exists()
+    assert "${{" not in script
+
+
+def test_both_have_the_same_lines() -> None:
+    lines = (ROOT / "deploy" / "ci" / "gate.sh").read_text().splitlines()
+    ours = [line for line in lines if not line.startswith("#")]
+    theirs = "\n".join(TEMPLATE["script"]).splitlines()
+    assert theirs[:-1] == ours[: len(theirs) - 1]
+    assert theirs[-1] == ours[-1]
+    assert os.access(ROOT / "deploy" / "ci" / "gate.sh", os.X_OK)

@@ -1,0 +1,173 @@
+"""The installed command line against a whole site, as `make run` starts it, with its sandbox."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cli.conftest import Command, surroundings
+from tests.conftest import ROOT
+from tests.support.processes import wait_until
+from tests.support.sandbox import pod
+from tests.support.site import Site
+
+pytestmark = [pytest.mark.server, pytest.mark.xdist_group("cli")]
+Json = dict[str, Any]
+SHELL = re.findall(r"```sh\n(.*?)```", (ROOT / "docs" / "automating.md").read_text(), re.DOTALL)
+Tokens = Callable[[str], dict[str, str]]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def read(site: Site) -> None:
+    """The sandbox has been read once."""
+    wait_until(lambda: site.ask("GET", "clusters/sandbox/")["taken_at"], 120, "the sandbox has a snapshot", 1)
+
+
+def test_clusters_are_listed(run: Command, tokens: Tokens, site: Site) -> None:
+    done = run("clusters", "-o", "json", **tokens("view"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [one["name"] for one in json.loads(done.stdout)] == ["demo", "sandbox"]
+    head, *rows = run("clusters", **tokens("view")).stdout.splitlines()
+    assert head.split()[0] == "NAME"
+    assert [row.split()[0] for row in rows] == ["demo", "sandbox"]
+    shown = run("clusters", "show", "demo", "-o", "yaml", **tokens("view"))
+    assert yaml.safe_load(shown.stdout)["counts"]["Node"] == 60
+
+
+def test_explain_answers_as_rest_does(run: Command, tokens: Tokens, site: Site) -> None:
+    done = run("explain", "ml/notebook", "--cluster", "demo", "-o", "json", **tokens("view"))
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == site.ask("GET", "clusters/demo/pods/ml/notebook/decision/")
+    table = run("explain", "notebook", "-n", "ml", "--cluster", "demo", **tokens("view")).stdout
+    assert f"Node:    {json.loads(done.stdout)['chosen']}\n" in table
+
+
+def test_of_files_and_of_the_server_the_answer_is_the_same(
+    run: Command, tokens: Tokens, site: Site, folder: Path
+) -> None:
+    """The engine here and the site's decide alike about an imported dump."""
+    dump = (folder / "cluster.json").read_bytes()
+    if "files" not in {one["name"] for one in site.ask("GET", "clusters/")["results"]}:
+        answer = site.rest("POST", "clusters/import/", files={"file": ("cluster.json", dump)}, data={"name": "files"})
+        assert answer.status_code < 300, answer.text
+        wait_until(lambda: site.ask("GET", "clusters/files/")["taken_at"], 60, "it is imported")
+    here = json.loads(run("explain", "web-1", "--snapshot", "cluster.json", "-o", "json").stdout)
+    there = json.loads(run("explain", "web-1", "--cluster", "files", "-o", "json", **tokens("view")).stdout)
+    alike = ("chosen", "total", "filters", "scores", "rejected", "bound_to", "best")
+    assert {key: here.get(key) for key in alike} == {key: there.get(key) for key in alike}
+
+
+def test_kubectls_context_names_the_cluster(run: Command, tokens: Tokens, site: Site, folder: Path) -> None:
+    server = site.ask("GET", "clusters/sandbox/")["server"]
+    found = site.ask("GET", "clusters/sandbox/pods/?limit=1&pending=false&scheduler=default-scheduler")["results"][0]
+    kubeconfig = {
+        "current-context": "mine",
+        "contexts": [{"name": "mine", "context": {"cluster": "sandbox", "namespace": found["namespace"]}}],
+        "clusters": [{"name": "sandbox", "cluster": {"server": server or "https://elsewhere.example.com"}}],
+    }
+    (folder / "kubeconfig").write_text(yaml.safe_dump(kubeconfig))
+    asked = {**tokens("view"), "KUBECONFIG": str(folder / "kubeconfig")}
+    done = run("explain", f"pod/{found['name']}", "-o", "json", program="kubectl-ksched", **asked)
+    assert done.returncode in (0, 1), done.stderr
+    assert json.loads(done.stdout)["pod"] == f"{found['namespace']}/{found['name']}"
+
+
+def test_the_gate_is_asked_of_a_cluster(run: Command, tokens: Tokens, folder: Path) -> None:
+    asked = ["gate", "--policy", "packed.yaml", "--cluster", "demo", "--max-moved"]
+    done = run(*asked, "0", "--report", "verdict.md", **tokens("edit"))
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("Verdict:   fail\n")
+    assert (folder / "verdict.md").read_text().startswith("## ❌")
+    assert run(*asked, "any", "--max-newly-unschedulable", "any", **tokens("edit")).returncode == 0
+    refused = run(*asked, "0", **tokens("view"))
+    assert (refused.returncode, refused.stdout) == (3, "")
+    assert "403" in refused.stderr
+
+
+def test_policies_are_compared_and_runs_are_there(run: Command, tokens: Tokens, site: Site) -> None:
+    done = run("compare", "default", "default", "--cluster", "demo", **tokens("edit"))
+    assert done.returncode == 0, done.stderr
+    assert "Moved pods:  0\n" in done.stdout
+    scenario = next(one for one in site.ask("GET", "scenarios/")["results"] if "demo" in one["name"].lower())
+    played = run("runs", "start", "--scenario", scenario["id"], "--policy", "default", "-o", "json", **tokens("edit"))
+    assert played.returncode == 0, played.stderr
+    made = json.loads(played.stdout)
+    assert (made["state"], bool(made["measures"])) == ("succeeded", True)
+    assert made["id"] in run("runs", **tokens("view")).stdout
+    shown = run("runs", "show", made["id"], **tokens("view"))
+    assert "State:     succeeded\n" in shown.stdout
+    other = next(one["name"] for one in site.ask("GET", "policies/?limit=100")["results"] if one["name"] != "default")
+    asked = ["compare", "default", other, "--scenario", scenario["id"], "-o", "json"]
+    compared = run(*asked, **tokens("edit"))
+    assert compared.returncode == 0, compared.stderr
+    assert len(json.loads(compared.stdout)["runs"]) == 2
+
+
+def test_a_waiting_pod_is_approved_and_another_denied(run: Command, tokens: Tokens, site: Site) -> None:
+    for name in ("cli-yes", "cli-no"):
+        site.ask("POST", "sandbox/objects/", {"text": json.dumps(pod(name, "payments", "guarded"))})
+
+    def waiting() -> list[str]:
+        found = json.loads(run("approvals", "-n", "payments", "-o", "json", **tokens("view")).stdout)
+        return [one["name"] for one in found if one["name"].startswith("cli-")]
+
+    wait_until(lambda: len(waiting()) == 2, 90, "both wait", 1)
+    refused = run("approvals", "approve", "payments/cli-yes", **tokens("view"))
+    assert refused.returncode == 3
+    done = run("approvals", "approve", "payments/cli-yes", "--reason", "fine", "-o", "json", **tokens("approve"))
+    assert done.returncode == 0, done.stderr
+    (vote,) = json.loads(done.stdout)["votes"]
+    assert (vote["verdict"], vote["reason"]) == ("approve", "fine")
+    denied = run("approvals", "deny", "payments/cli-no", "--reason", "not today", **tokens("approve"))
+    assert denied.returncode == 0, denied.stderr
+    assert "denied" in denied.stdout
+    again = run("approvals", "deny", "payments/cli-no", "--reason", "not today", **tokens("approve"))
+    assert again.returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "says"),
+    [
+        (["explain", "ml/none", "--cluster", "demo"], 2, "404"),
+        (["explain", "ml/notebook", "--cluster", "nowhere"], 2, "404"),
+        (["explain", "ml/notebook", "--cluster", "demo", "--policy", "nothing"], 2, "404"),
+        (["explain", "ml/notebook"], 2, "--cluster"),
+        (["runs", "show", "not-an-id"], 2, "404"),
+    ],
+)
+def test_what_the_server_does_not_know_is_told(
+    run: Command, tokens: Tokens, words: list[str], status: int, says: str
+) -> None:
+    done = run(*words, **tokens("view"))
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (status, "", 1)
+    assert says in done.stderr
+
+
+def test_a_wrong_token_is_refused_and_not_repeated(run: Command, site: Site) -> None:
+    done = run("clusters", KSCHEDWEB_URL=site.url, KSCHEDWEB_TOKEN="ksw_wrong")
+    assert done.returncode == 3
+    assert "ksw_wrong" not in done.stderr + done.stdout
+
+
+def test_a_configuration_file_says_it_all(run: Command, tokens: Tokens, folder: Path) -> None:
+    (folder / "token").write_text(tokens("view")["KSCHEDWEB_TOKEN"] + "\n")
+    file = folder / ".config" / "kschedweb" / "config.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text(f"server: {tokens('view')['KSCHEDWEB_URL']}\ntoken_file: ~/token\ncluster: demo\n")
+    # The file's "~" is the person's home.
+    file.write_text(file.read_text().replace("~", str(folder)))
+    done = run("explain", "ml/notebook")
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_documents_commands_are_answered(installed: Path, folder: Path, tokens: Tokens) -> None:
+    environment = surroundings(installed, folder, **tokens("edit"))
+    done = subprocess.run(["bash", "-ec", SHELL[1]], cwd=folder, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

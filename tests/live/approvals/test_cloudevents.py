@@ -1,0 +1,131 @@
+"""Webhooks as CloudEvents, and what they tell of decisions and runs; against a receiver on this machine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from django.utils import timezone
+
+from kschedweb.live.approvals.models import ApprovalRequest, Delivery, Endpoint
+from kschedweb.live.approvals.webhooks import deciding
+from kschedweb.live.approvals.webhooks import services as webhooks
+from kschedweb.playground.runs import services as runs
+from tests.live.approvals.conftest import scheduler_row
+from tests.support import seed_live, seed_runs
+from tests.support.receiver import Receiver, listening, signature
+
+if TYPE_CHECKING:
+    from pytest_django import Settings
+    from rest_framework.test import APIClient
+
+    from kschedweb.accounts.models import User
+
+Json = dict[str, Any]
+
+
+@pytest.fixture
+def receiver(settings: Settings) -> Iterator[Receiver]:
+    settings.CLUSTER_ALLOWLIST, settings.CLUSTER_ALLOW_INSECURE = ["127.0.0.1"], True
+    with listening() as server:
+        yield server
+
+
+@pytest.fixture
+def endpoint(receiver: Receiver, admin: User) -> tuple[Endpoint, str]:
+    return webhooks.endpoint_save(
+        user=admin, name="bus", url=receiver.url, events=list(webhooks.EVENTS), format="cloudevents"
+    )
+
+
+def got(receiver: Receiver) -> list[Json]:
+    """What arrived since the last look, after all that is due was sent."""
+    for pk in webhooks.due(now=timezone.now()):
+        webhooks.delivery_try(pk)
+    found = [json.loads(body) for _, body in receiver.got]
+    receiver.got.clear()
+    return found
+
+
+def test_a_request_is_a_cloud_event_with_the_same_signature(
+    held: Callable[..., ApprovalRequest], receiver: Receiver, endpoint: tuple[Endpoint, str]
+) -> None:
+    row = held()
+    for pk in webhooks.due(now=timezone.now()):
+        webhooks.delivery_try(pk)
+    ((headers, body),) = receiver.got
+    assert headers["content-type"] == "application/cloudevents+json; charset=utf-8"
+    assert headers["webhook-signature"] == signature(endpoint[1], headers, body)
+    said = json.loads(body)
+    assert said["specversion"] == "1.0"
+    assert said["id"] == headers["webhook-id"] == str(Delivery.objects.get().pk)
+    assert (said["type"], said["subject"]) == ("dev.kschedweb.request.opened", row.pod)
+    assert said["source"] == f"/clusters/{row.scheduler.cluster.name}"
+    assert datetime.fromisoformat(said["time"]).tzinfo is not None
+    assert said["data"]["id"] == str(row.pk)
+    # The attributes are what the specification allows: lower-case letters and digits, none of them empty.
+    assert all(name.isalnum() and name.islower() and said[name] for name in said)
+
+
+def test_a_message_stays_what_it_was_when_the_form_is_changed(
+    held: Callable[..., ApprovalRequest], receiver: Receiver, endpoint: tuple[Endpoint, str]
+) -> None:
+    held()
+    Endpoint.objects.update(format="standard")
+    for pk in webhooks.due(now=timezone.now()):
+        webhooks.delivery_try(pk)
+    ((headers, body),) = receiver.got
+    assert (headers["content-type"].split(";")[0], "specversion" in json.loads(body)) == (
+        "application/cloudevents+json",
+        True,
+    )
+
+
+def test_decisions_are_told_in_batches_and_once(
+    receiver: Receiver, endpoint: tuple[Endpoint, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deciding, "MOST", 2)
+    live = scheduler_row()
+    now = timezone.now()
+    assert deciding.decisions_tell(now=now) == 0  # the first look begins here
+    for number in range(3):
+        made = seed_live.decision(live, f"batch-{number}", "bound" if number else "unschedulable")
+        type(made).objects.filter(pk=made.pk).update(at=now + timedelta(seconds=number))
+    later = now + timedelta(seconds=30)
+    assert deciding.decisions_tell(now=later) == 1
+    assert deciding.decisions_tell(now=later) == 0
+    (said,) = [one for one in got(receiver) if one["type"].endswith("decisions.made")]
+    data = said["data"]
+    assert (said["source"], said["subject"]) == (f"/clusters/{live.cluster.name}", live.scheduler_name)
+    assert (data["counts"], data["more"]) == ({"unschedulable": 1, "bound": 2}, 1)
+    assert [one["pod"] for one in data["decisions"]] == ["batch-0", "batch-1"]
+    assert datetime.fromisoformat(data["until"]).astimezone(UTC) == later - deciding.LATE
+    assert deciding.decisions_tell(now=later + timedelta(days=1)) == 0
+
+
+def test_a_run_that_is_done_is_told_once(receiver: Receiver, endpoint: tuple[Endpoint, str], editor: User) -> None:
+    run = runs.run_start(user=editor, revision=seed_runs.scenario(editor), policy="default")
+    runs.run_do(run=run, step=lambda *_: None)
+    (said,) = got(receiver)
+    assert (said["type"], said["subject"]) == ("dev.kschedweb.run.finished", str(run.pk))
+    assert (said["data"]["policy"], said["data"]["seed"]) == (run.label, run.seed)
+    run.refresh_from_db()
+    runs.run_do(run=run, step=lambda *_: None)
+    assert got(receiver) == []
+
+
+def test_the_form_is_chosen_over_rest(api_as: Callable[[str], APIClient], receiver: Receiver) -> None:
+    api = api_as("admin")
+    made = api.post(
+        "/api/v1/webhooks/",
+        {"name": "bus", "url": receiver.url, "events": ["run.finished", "decisions.made"], "format": "cloudevents"},
+        format="json",
+    )
+    assert (made.status_code, made.json()["format"]) == (201, "cloudevents")
+    wrong = api.patch(f"/api/v1/webhooks/{made.json()['id']}/", {"format": "xml"}, format="json")
+    assert (wrong.status_code, wrong.json()["errors"][0]["path"]) == (400, "format")
+    changed = api.patch(f"/api/v1/webhooks/{made.json()['id']}/", {"format": "standard"}, format="json")
+    assert changed.json()["format"] == "standard"
