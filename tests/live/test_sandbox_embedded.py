@@ -50,10 +50,10 @@ def test_webhooks_are_told_of_the_sandboxs_pods(run: MadeRun) -> None:
         site = run.site
         secret = site.ask("POST", "webhooks/", {"name": "chat", "url": receiver.url})["secret"]
         site.ask("POST", "sandbox/objects/", {"text": json.dumps(pod("heard-0", "payments", "guarded"))})
-        wait_until(lambda: told(receiver, "request.opened"), 60, "the receiver hears of the waiting pod")
+        wait_until(lambda: bool(told(receiver, "request.opened")), 60, "the receiver hears of the waiting pod")
         request = waiting(site)["heard-0"]
         site.ask("POST", f"approvals/{request['id']}/approve/", {})
-        wait_until(lambda: told(receiver, "request.decided"), 60, "the receiver hears of the approval")
+        wait_until(lambda: bool(told(receiver, "request.decided")), 60, "the receiver hears of the approval")
         (opened,), (decided,) = told(receiver, "request.opened"), told(receiver, "request.decided")
         assert (opened["node"], opened["state"]) == (request["node"], "waiting")
         assert (decided["node"], decided["state"], decided["decidedBy"]) == (request["node"], "approved", "admin")
