@@ -13,11 +13,11 @@ class FleetConfig(AppConfig):
     name = "kschedweb.fleet"
 
     def ready(self) -> None:
-        from kschedweb.fleet.searches import everywhere
+        from kschedweb.fleet.searches import elsewhere
         from kschedweb.jobs.retention import ANSWERED
 
         navigation.register(Group.CLUSTER, Entry(_("Fleet"), "layers", "fleet", 5, stems=("fleet",)))
-        searching.register(_("In all clusters"), 60, everywhere)
+        searching.register(_("Pods of other clusters"), 60, elsewhere)
         actions.register(
             PaletteAction(_("Compare a policy over many clusters"), "layers", "fleet-trials", "fleet try", place=38),
             PaletteAction(_("Find a pod or node in all clusters"), "search", "fleet-search", "fleet everywhere"),

@@ -1,4 +1,4 @@
-"""What the search finds in all clusters: pods and nodes of which the chosen cluster may know nothing."""
+"""What the search finds in clusters that are not the chosen one."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from kschedweb.fleet import selectors
+from kschedweb.policies.scope import scope_of
 from kschedweb.web.searching import Rows, SearchHit
 
 if TYPE_CHECKING:
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
 FEWEST_LETTERS = 3  # of a word that is looked for in every cluster
 
 
-def everywhere(request: HttpRequest, words: str) -> Sequence[SearchHit]:
-    """Pods of all clusters by their name or "namespace/name"."""
+def elsewhere(request: HttpRequest, words: str) -> Sequence[SearchHit]:
+    """Pods of other clusters than the chosen one by their name or "namespace/name"."""
     if len(words) < FEWEST_LETTERS:
         return []
-    return Rows(selectors.pods_everywhere(words), pod_hit)
+    return Rows(selectors.pods_everywhere(words).exclude(snapshot__cluster=scope_of(request).cluster), pod_hit)
 
 
 def pod_hit(row: PodRow) -> SearchHit:

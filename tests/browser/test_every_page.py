@@ -98,6 +98,7 @@ def demo(live_server: Any, admin: User, settings: Any, sandbox_address: str) -> 
         moves=questions(2, admin, str(snapshot.pk)),
         tried=tried(2, admin, str(snapshot.pk)),
         fleet=seed_fleet.trial(admin, "demo"),
+        sized=sizes_of(snapshot.cluster)[2][0].workload,
         capacity=seed_capacity.question(admin, str(snapshot.pk)),
         evicting=seed_descheduling.question(admin, str(snapshot.pk)),
         autoscaling=seed_autoscaling.question(admin, str(snapshot.pk)),

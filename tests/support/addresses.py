@@ -27,6 +27,7 @@ class Places:
     gate: str = ""
     moves: str = ""
     tried: str = ""
+    sized: str = ""  # a workload whose containers' use is known
     fleet: str = ""  # a policy tried on many clusters
     capacity: str = ""
     evicting: str = ""  # a dry run of the descheduler
@@ -194,6 +195,7 @@ def pages(at: Places) -> dict[str, str]:
     found |= {"gate-verdict": f"/gate/{at.gate}/"} if at.gate else {}
     found |= {"migration-answer": f"/migration/{at.moves}/"} if at.moves else {}
     found |= {"tried": f"/trying/{at.tried}/", "tried:moved": f"/trying/{at.tried}/?what=moved"} if at.tried else {}
+    found |= {"right-sizing-workload": f"/right-sizing/workload/?cluster={c}&workload={at.sized}"} if at.sized else {}
     found |= {"fleet-trial": f"/fleet/trials/{at.fleet}/"} if at.fleet else {}
     found |= {"autoscaling-answer": f"/autoscaling/{at.autoscaling}/"} if at.autoscaling else {}
     found |= {"capacity-answer": f"/capacity/answers/{at.capacity}/"} if at.capacity else {}

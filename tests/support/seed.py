@@ -73,6 +73,26 @@ def imported(name: str, objects: Iterable[Json], user: User) -> str:
     return str(snapshot.pk)
 
 
+def sized(name: str, objects: Iterable[Json]) -> str:
+    """Two hours of what the containers of the bound pods among ``objects`` used in cluster ``name``; one workload."""
+    from django.utils import timezone
+
+    from kschedweb.clusters.models import Cluster
+    from kschedweb.watermarks.containers import book_add
+    from kschedweb.watermarks.inventory import inventory_make
+    from kschedweb.watermarks.models import Resolution
+
+    listed = list(objects)
+    inventory = inventory_make(listed)
+    pods = [raw["metadata"]["name"] for raw in listed if raw["kind"] == "Pod" and raw["spec"].get("nodeName")]
+    last = int(timezone.now().timestamp()) // 300 * 300
+    used = {("default", pod, "main"): {"cpu": 0.02, "memory": 64.0 * 2**20} for pod in pods}
+    rows = [(at, used) for at in range(last - 7200 + 300, last + 1, 300)]
+    found = Cluster.objects.get(name=name)
+    book_add(cluster=found, inventory=inventory, rows=rows, origin="demo", peaks=Resolution.FIVE_MINUTES)
+    return f"default/Pod/{pods[0]}"
+
+
 def priced(name: str) -> None:
     """A price table for the cluster ``name``, in which every node costs the same."""
     from kschedweb.clusters.models import Cluster
@@ -164,7 +184,9 @@ def everything(rows: int, admin: User, sandbox: str = "") -> Places:
     from tests.support.seed_questions import questions as seed_questions
     from tests.support.seed_trying import tried as seed_trying
 
-    snapshot = imported("seeded", cluster(rows, 2 * rows), admin)
+    objects = cluster(rows, 2 * rows)
+    snapshot = imported("seeded", objects, admin)
+    workload = sized("seeded", objects)
     measured("seeded", [f"node-{number:05d}" for number in range(rows)], hours=2)
     priced("seeded")
     for number in range(rows):
@@ -209,6 +231,7 @@ def everything(rows: int, admin: User, sandbox: str = "") -> Places:
         moves=moving,
         tried=changed,
         fleet=seed_fleet(admin, "seeded"),
+        sized=workload,
         capacity=seed_capacity(admin, snapshot),
         evicting=seed_descheduling(admin, snapshot),
         autoscaling=seed_autoscaling(admin, snapshot),

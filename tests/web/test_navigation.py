@@ -18,7 +18,17 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.django_db
 RAIL = {
-    "Cluster": ["Fleet", "Overview", "Pods", "Nodes", "Usage", "Capacity and drain", "Autoscaling", "Cost"],
+    "Cluster": [
+        "Fleet",
+        "Overview",
+        "Pods",
+        "Nodes",
+        "Usage",
+        "Capacity and drain",
+        "Autoscaling",
+        "Cost",
+        "Right-size",
+    ],
     "Policies": ["Policies", "Load-aware scores", "Classic migration", "Releases"],
     "What-if": ["Scenarios", "Comparisons", "Optimise", "CI gate", "Recordings", "Moves"],
     "In production": ["Schedulers", "Approvals", "Shadow", "Extender"],

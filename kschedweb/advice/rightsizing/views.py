@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -39,8 +41,22 @@ HEAD = (
 )  # fmt: skip
 
 
+def _explained(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """Let a page say why it is empty where nothing was collected of the cluster's containers."""
+
+    @wraps(view)
+    def explaining(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        try:
+            return view(request, *args, **kwargs)
+        except selectors.Unknown as error:
+            return render(request, "advice/rightsizing/nothing.html", {"why": error.detail})
+
+    return explaining
+
+
 @require_safe
 @requires(Action.VIEW)
+@_explained
 def sizes(request: HttpRequest) -> HttpResponseBase:
     """What each container requests and should request."""
     cluster = cluster_scope_of(request).cluster
@@ -50,10 +66,7 @@ def sizes(request: HttpRequest) -> HttpResponseBase:
     if not form.is_valid():
         form = SizesForm({})
         form.is_valid()
-    try:
-        known, rates, listed = selectors.sizes_of(cluster, form.method_asked)
-    except selectors.Unknown as error:
-        return render(request, "advice/rightsizing/nothing.html", {"why": error.detail})
+    known, rates, listed = selectors.sizes_of(cluster, form.method_asked)
     found = form.narrowed(listed, request.GET.get("ordering", ""))
     if (wanted := request.GET.get("format")) in FORMATS:
         return export(wanted, f"{cluster.name}-right-sizing", list(HEAD), (_row(one) for one in found))
@@ -92,6 +105,7 @@ def _row(one: Size) -> list[object]:
 
 @require_safe
 @requires(Action.VIEW)
+@_explained
 def workload(request: HttpRequest) -> HttpResponseBase:
     """The containers of a workload: what they used, and how each target came about."""
     cluster, form = _asked(request, SizesForm)
@@ -136,6 +150,7 @@ def _charts(cluster: Cluster, one: Size, end: int, book: Any, row: int | None) -
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
+@_explained
 def apply(request: PageRequest) -> HttpResponseBase:
     """What would become of the chosen workloads, or all: what it saves, and what would have been too little."""
     cluster, form = _asked(request, SizesForm)
