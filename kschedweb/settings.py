@@ -86,6 +86,7 @@ INSTALLED_APPS = [
     "kschedweb.advice.autoscaling",
     "kschedweb.advice.costs",
     "kschedweb.advice.moves",
+    "kschedweb.advice.plans",
     "kschedweb.sandbox",
     "kschedweb.dashboard",
 ]

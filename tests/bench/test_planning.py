@@ -74,7 +74,10 @@ def test_a_plan_in_a_large_cluster(cluster: Snapshot, objective: Objective, repo
 
 def test_as_many_nodes_as_can_be_within_a_deadline(cluster: Snapshot, report: Callable[..., None]) -> None:
     """The search ends where the pages' does; what is told of 5,000 nodes is the best plan so far."""
-    policy, found = configuration({"percentageOfNodesToScore": 100}), list[Plan]()
+    policy, found = (
+        configuration({**profile({"HheWaterLevelBalance": 1}), "percentageOfNodesToScore": 100}),
+        list[Plan](),
+    )
     took = worked(lambda: found.append(plan(cluster, policy, Nodes(), late=until(SEARCH, monotonic))))
     one = found[0]
     assert one.moves

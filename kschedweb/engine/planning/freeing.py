@@ -20,6 +20,7 @@ from kschedweb.engine.state.columns import Floats
 
 LEAST = 1e-6  # moves: a node that is empty already comes first
 FEW = 40  # candidates up to which others are asked anew without one that failed, and it once more beside them
+CONTROL_PLANE = frozenset({"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"})
 Worth = Callable[[str], float]
 
 
@@ -161,7 +162,8 @@ class Freeing:
                 there[pod.node_name] += 1
                 if why:
                     stuck.add(pod.node_name)
-        self.empty = frozenset(name for name, number in there.items() if not number)
+        stuck |= {node.name for node in ground.snapshot.nodes if not CONTROL_PLANE.isdisjoint(node.labels)}
+        self.empty = frozenset(name for name, number in there.items() if not number and name not in stuck)
         self.stuck = frozenset(stuck)
         self._refusals = Refusals()
 
