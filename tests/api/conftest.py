@@ -32,6 +32,7 @@ from tests.support import (
     seed_groups,
     seed_live,
     seed_moves,
+    seed_plans,
     seed_questions,
     seed_recordings,
     seed_runs,
@@ -70,6 +71,7 @@ class Seed:
     tried: str
     capacity: str
     evicting: str
+    planned: str
     autoscaling: str
     decided: tuple[str, str]
     decision: LiveDecision
@@ -156,6 +158,7 @@ def _seeded() -> Seed:
         seed_trying.tried(1, admin, str(snapshot.pk)),
         seed_capacity.question(admin, str(snapshot.pk)),
         seed_descheduling.question(admin, str(snapshot.pk)),
+        seed_plans.question(admin, str(snapshot.pk)),
         seed_autoscaling.question(admin, str(snapshot.pk)),
         seed_questions.questions(admin, str(snapshot.pk)),
         decision,
@@ -188,6 +191,7 @@ def choose(seed: Seed) -> Choose:
         "moves": seed.moves,
         "objects": "Pod",
         "people": "admin",
+        "plans": seed.planned,
         "policies": "default",
         "preview": "default",
         "questions": seed.decided[0],

@@ -160,6 +160,7 @@ def everything(rows: int, admin: User, sandbox: str = "") -> Places:
     from tests.support.seed_descheduling import question as seed_descheduling
     from tests.support.seed_gates import gates as seed_gates
     from tests.support.seed_moves import questions as seed_moves
+    from tests.support.seed_plans import question as seed_plans
     from tests.support.seed_questions import questions as seed_questions
     from tests.support.seed_trying import tried as seed_trying
 
@@ -209,6 +210,7 @@ def everything(rows: int, admin: User, sandbox: str = "") -> Places:
         tried=changed,
         capacity=seed_capacity(admin, snapshot),
         evicting=seed_descheduling(admin, snapshot),
+        planned=seed_plans(admin, snapshot),
         autoscaling=seed_autoscaling(admin, snapshot),
         decided=decided,
         effect=effect,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from django.db import transaction
 
 from kschedweb.advice.plans.models import Question
 from kschedweb.advice.plans.services import question_new
@@ -23,6 +24,7 @@ KIND = "plans.offer"
 SECONDS = 20.0  # that such a job looks for moves
 
 
+@transaction.atomic
 def offer_later(*, snapshot: Snapshot, **_: Any) -> Job | None:
     """Start a job under the default policy, unless there is none, or one for this cluster is still to be done."""
     revision = default_revision()
