@@ -10,21 +10,21 @@ from rest_framework import serializers
 from kschedweb.advice.moves.serializers import StandingSerializer
 from kschedweb.advice.plans import selectors
 from kschedweb.advice.plans.models import Question
-from kschedweb.engine.documents.json_schema import Schemas
-from kschedweb.engine.planning.scenario import DOCUMENT
 from kschedweb.playground.capacity.bases import AboutSerializer
 
 NAMES = serializers.ListField
 Json = dict[str, Any]
 
 
-@extend_schema_field(Schemas().struct(DOCUMENT))
+@extend_schema_field({"type": "object", "additionalProperties": True})
 class ObjectiveField(serializers.JSONField):
     pass
 
 
 class PlanRequestSerializer(AboutSerializer):
-    objective = ObjectiveField(help_text="Exactly one of skew, nodes, money, fragmentation; price and mostMoves.")
+    objective = ObjectiveField(
+        help_text="Exactly one of skew, nodes, money and fragmentation, with price and mostMoves: docs/planner.md."
+    )
 
 
 class PlannedMoveSerializer(serializers.Serializer[Any]):
