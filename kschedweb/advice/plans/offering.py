@@ -46,6 +46,7 @@ def _waiting(snapshot: Snapshot) -> bool:
 def _asked(snapshot: Snapshot) -> dict[str, Any]:
     """The cost of a day where any node has a price, else as many nodes as can be."""
     table = table_of(snapshot.cluster)
-    labels = list(node_rows(snapshot).values_list("labels", flat=True)) if table is not None else []
+    rows = node_rows(snapshot).values_list("labels", flat=True)
+    labels = [one or {} for one in rows] if table is not None else []
     priced = bool(labels) and not np.isnan(Rates.of(table, labels).price).all()
     return {"money": {"hours": 24}} if priced else {"nodes": {}}

@@ -203,7 +203,8 @@ class Freeing:
         failed: dict[str, None] = {}
         late = late or self.ground.late
         self.opened: tuple[str, ...] = ()
-        limit = self.packing.most_freed() if wanted is None else wanted
+        bound = self.packing.most_freed()  # before any node is cordoned
+        limit = bound if wanted is None else wanted
         chosen = self._choose(listed, failed, limit, most)
         while chosen:
             done = self._tried(chosen, late)

@@ -53,7 +53,8 @@ class Skew:
             large = search(Search, POWERS[0])
             large.late = ground.late
             return large.run()
-        mark, state, worth = ground.mark(), columns.state(), {}
+        worth: dict[int, tuple[float, int]] = {}
+        mark, state = ground.mark(), columns.state()
         if not price:
             found = search(Deepening, POWERS[0]).run()
             if found.stop.kind == REACHED:
