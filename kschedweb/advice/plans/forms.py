@@ -90,7 +90,8 @@ class PlanForm(forms.Form):
     def refuse(self, error: ApplicationError) -> None:
         """Show what is wrong of the objective's document at the fields that it is made of."""
         for item in error.errors:
-            item["path"] = field_of(item["path"])
+            said = item["message"]
+            item |= {"path": field_of(item["path"]), "message": f"{said[:1].upper()}{said[1:].rstrip('.')}."}
         add_errors(self, error)
 
 
