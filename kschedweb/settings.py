@@ -93,6 +93,7 @@ INSTALLED_APPS = [
     "kschedweb.advice.costs",
     "kschedweb.advice.moves",
     "kschedweb.advice.rightsizing",
+    "kschedweb.advice.plans",
     "kschedweb.sandbox",
     "kschedweb.dashboard",
     "kschedweb.fleet",

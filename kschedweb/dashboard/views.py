@@ -18,6 +18,7 @@ from django.views.i18n import JavaScriptCatalog
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.advice.costs.selectors import brief
+from kschedweb.advice.plans.selectors import offer_of
 from kschedweb.clusters.filters import NodeFilter, PodFilter
 from kschedweb.clusters.models import NodeRow
 from kschedweb.clusters.selectors import node_rows, pod_rows
@@ -75,6 +76,7 @@ def overview(request: PageRequest) -> HttpResponse:
         "zones": selectors.headroom(scope.snapshot, use),
         "use": use,
         "cost": brief(scope.snapshot, use),
+        "plan": offer_of(scope.snapshot),
         "reasons": reasons,
         "asked": asked,
         "jobs": selectors.recent_jobs(request.user),

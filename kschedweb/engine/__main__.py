@@ -213,7 +213,7 @@ def _plan(_: argparse.Namespace) -> int:
     """Write the plan for each scenario; raises ScenarioError."""
     for number, asked in _lines():
         try:
-            _write(planning.answer(asked))
+            _write(planning.answer(asked, time.monotonic))
         except (PlanningError, ScenarioError) as error:
             raise ScenarioError(f"line {number}: {error}") from None
     return 0

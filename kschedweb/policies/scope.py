@@ -27,6 +27,7 @@ TAKES_PROFILES = frozenset(
         "pod-group",
         "pod-groups",
         "load-aware",
+        "plans",
     }
 )
 

@@ -25,6 +25,7 @@ NOUNS: dict[str, tuple[str, tuple[str, str]]] = {
     "more": (gettext_noop("more"), ngettext_noop("%(number)s more", "%(number)s more")),
     "more devices": (gettext_noop("more devices"), ngettext_noop("%(number)s more device", "%(number)s more devices")),
     "more pods": (gettext_noop("more pods"), ngettext_noop("%(number)s more pod", "%(number)s more pods")),
+    "moves": (gettext_noop("moves"), ngettext_noop("%(number)s move", "%(number)s moves")),
     "nodes": (gettext_noop("nodes"), ngettext_noop("%(number)s node", "%(number)s nodes")),
     "other nodes": (gettext_noop("other nodes"), ngettext_noop("%(number)s other node", "%(number)s other nodes")),
     "pending pods": (gettext_noop("pending pods"), ngettext_noop("%(number)s pending pod", "%(number)s pending pods")),
@@ -40,6 +41,7 @@ NOUNS: dict[str, tuple[str, tuple[str, str]]] = {
     "saved views": (gettext_noop("saved views"), ngettext_noop("%(number)s saved view", "%(number)s saved views")),
     "scenarios": (gettext_noop("scenarios"), ngettext_noop("%(number)s scenario", "%(number)s scenarios")),
     "times": (gettext_noop("times"), ngettext_noop("%(number)s time", "%(number)s times")),
+    "waves": (gettext_noop("waves"), ngettext_noop("%(number)s wave", "%(number)s waves")),
     "workloads": (gettext_noop("workloads"), ngettext_noop("%(number)s workload", "%(number)s workloads")),
 }  # fmt: skip
 

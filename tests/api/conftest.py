@@ -28,10 +28,12 @@ from tests.support import (
     seed_autoscaling,
     seed_capacity,
     seed_descheduling,
+    seed_fleet,
     seed_gates,
     seed_groups,
     seed_live,
     seed_moves,
+    seed_plans,
     seed_questions,
     seed_recordings,
     seed_runs,
@@ -40,7 +42,7 @@ from tests.support import (
 )
 from tests.support.routes import Choose
 from tests.support.sandbox import TOKEN, told
-from tests.support.seed import priced
+from tests.support.seed import priced, sized
 
 if TYPE_CHECKING:
     from pytest_django import Settings
@@ -70,6 +72,8 @@ class Seed:
     tried: str
     capacity: str
     evicting: str
+    planned: str
+    fleet: str
     autoscaling: str
     decided: tuple[str, str]
     decision: LiveDecision
@@ -126,6 +130,7 @@ def _seeded() -> Seed:
     file = ("seed.yaml", yaml.safe_dump_all(objects).encode())
     cluster, snapshot, _ = clusters.cluster_import(user=admin, name="seed", files=[file], limit=2**20, replace=False)
     priced("seed")
+    sized("seed", objects)
     job = Job.objects.create(kind="tests.seed", title="Seed", created_by=admin)
     experiment = Experiment.objects.create(policies=["default"], seeds=[1], setup={}, job=job, created_by=admin)
     scenario = scenarios.seeded(admin, str(snapshot.pk))
@@ -156,6 +161,8 @@ def _seeded() -> Seed:
         seed_trying.tried(1, admin, str(snapshot.pk)),
         seed_capacity.question(admin, str(snapshot.pk)),
         seed_descheduling.question(admin, str(snapshot.pk)),
+        seed_plans.question(admin, str(snapshot.pk)),
+        seed_fleet.trial(admin, "seed"),
         seed_autoscaling.question(admin, str(snapshot.pk)),
         seed_questions.questions(admin, str(snapshot.pk)),
         decision,
@@ -189,6 +196,7 @@ def choose(seed: Seed) -> Choose:
         "objects": "Pod",
         "passkeys": 7,
         "people": "admin",
+        "plans": seed.planned,
         "policies": "default",
         "preview": "default",
         "questions": seed.decided[0],
@@ -199,6 +207,7 @@ def choose(seed: Seed) -> Choose:
         "snapshots": seed.snapshot.pk,
         "sweeps": seed.sweep,
         "tokens": seed.token.pk,
+        "trials": seed.fleet,
         "trying": seed.tried,
         "users": "admin",
         "views": seed.view.pk,

@@ -30,7 +30,7 @@ PUBLIC |= {"provider-begin", "provider-callback", "provider-backchannel"}
 # POSTs that viewers may send. They change nothing: a question whose words are too long for an address.
 QUESTIONS = {
     "autoscaling", "capacity-buffer", "capacity-drain", "capacity-fit", "capacity-gangs", "capacity-nodes",
-    "descheduling", "load-aware-curves",
+    "descheduling", "load-aware-curves", "plans",
     "policies-validate", "policy-convert", "policy-validate", "scenario-validate",
 }  # fmt: skip
 # A viewer makes and revokes tokens of their own, and says how pages look to them.

@@ -78,6 +78,7 @@ def api_schema(seed, one_connection, monkeypatch):
         "capacity": {"id": seed.capacity},
         "autoscaling": {"id": seed.autoscaling},
         "descheduling": {"id": seed.evicting},
+        "plans": {"id": seed.planned},
         "decisions": {"id": seed.decided[0]},
         "jobs": {"id": str(seed.job.pk)},
         "approvals": {"id": str(seed.approval.pk)},

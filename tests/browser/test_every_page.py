@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kschedweb.advice.rightsizing.selectors import sizes_of
 from tests.support import (
     addresses,
     seed_approvals,
@@ -23,6 +24,7 @@ from tests.support import (
     seed_fleet,
     seed_groups,
     seed_live,
+    seed_plans,
     seed_questions,
     seed_recordings,
     seed_runs,
@@ -101,6 +103,7 @@ def demo(live_server: Any, admin: User, settings: Any, sandbox_address: str) -> 
         sized=sizes_of(snapshot.cluster)[2][0].workload,
         capacity=seed_capacity.question(admin, str(snapshot.pk)),
         evicting=seed_descheduling.question(admin, str(snapshot.pk)),
+        planned=seed_plans.question(admin, str(snapshot.pk)),
         autoscaling=seed_autoscaling.question(admin, str(snapshot.pk)),
         decided=decided,
         effect=effect,

@@ -31,6 +31,7 @@ class Places:
     fleet: str = ""  # a policy tried on many clusters
     capacity: str = ""
     evicting: str = ""  # a dry run of the descheduler
+    planned: str = ""  # a plan of moves
     autoscaling: str = ""
     decided: str = ""  # a question about a decision
     effect: str = ""  # one about an edited policy
@@ -101,6 +102,7 @@ def pages(at: Places) -> dict[str, str]:
         "right-sizing-apply": f"/right-sizing/apply/?cluster={c}",
         "capacity-buffer": f"/capacity/buffer/?cluster={c}&zones=on&largest=2",
         "descheduling": f"/descheduling/?cluster={c}&ask=1&rounds=2",
+        "plans": f"/plans/?cluster={c}&objective=skew",
         "scenarios": "/scenarios/",
         "scenario-new": "/scenarios/new/",
         "scenario-import": "/scenarios/import/",
@@ -200,6 +202,7 @@ def pages(at: Places) -> dict[str, str]:
     found |= {"autoscaling-answer": f"/autoscaling/{at.autoscaling}/"} if at.autoscaling else {}
     found |= {"capacity-answer": f"/capacity/answers/{at.capacity}/"} if at.capacity else {}
     found |= {"descheduling-answer": f"/descheduling/dry-runs/{at.evicting}/"} if at.evicting else {}
+    found |= {"plans-answer": f"/plans/{at.planned}/"} if at.planned else {}
     found |= {"decision-answer": f"/decisions/questions/{at.decided}/"} if at.decided else {}
     found |= {"decision-answer:effect": f"/decisions/questions/{at.effect}/"} if at.effect else {}
     found |= {"sweep": f"/sweeps/{at.sweep}/"} if at.sweep else {}
@@ -368,6 +371,7 @@ def _of_rows(at: Places) -> list[tuple[str | int, dict[str, str]]]:
         (at.autoscaling, {"autoscaling-answer": f"{api}/autoscaling/{at.autoscaling}/"}),
         (at.capacity, {"capacity-answer": f"{api}/capacity/answers/{at.capacity}/"}),
         (at.evicting, {"descheduling-answer": f"{api}/descheduling/dry-runs/{at.evicting}/"}),
+        (at.planned, {"plans-answer": f"{api}/plans/{at.planned}/"}),
         (at.decided, {"decision-answer": f"{api}/decisions/questions/{at.decided}/"}),
         (at.sweep, {"sweep": f"{api}/sweeps/{at.sweep}/", "sweep-trials": f"{api}/sweeps/{at.sweep}/trials/"}),
         (at.recording, {"recording": f"{api}/recordings/{at.recording}/"}),

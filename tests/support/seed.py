@@ -77,6 +77,7 @@ def sized(name: str, objects: Iterable[Json]) -> str:
     """Two hours of what the containers of the bound pods among ``objects`` used in cluster ``name``; one workload."""
     from django.utils import timezone
 
+    from kschedweb.advice.rightsizing.selectors import sizes_of
     from kschedweb.clusters.models import Cluster
     from kschedweb.watermarks.containers import book_add
     from kschedweb.watermarks.inventory import inventory_make
@@ -90,7 +91,7 @@ def sized(name: str, objects: Iterable[Json]) -> str:
     rows = [(at, used) for at in range(last - 7200 + 300, last + 1, 300)]
     found = Cluster.objects.get(name=name)
     book_add(cluster=found, inventory=inventory, rows=rows, origin="demo", peaks=Resolution.FIVE_MINUTES)
-    return f"default/Pod/{pods[0]}"
+    return sizes_of(found)[2][0].workload
 
 
 def priced(name: str) -> None:
@@ -181,6 +182,7 @@ def everything(rows: int, admin: User, sandbox: str = "") -> Places:
     from tests.support.seed_fleet import trial as seed_fleet
     from tests.support.seed_gates import gates as seed_gates
     from tests.support.seed_moves import questions as seed_moves
+    from tests.support.seed_plans import question as seed_plans
     from tests.support.seed_questions import questions as seed_questions
     from tests.support.seed_trying import tried as seed_trying
 
@@ -234,6 +236,7 @@ def everything(rows: int, admin: User, sandbox: str = "") -> Places:
         sized=workload,
         capacity=seed_capacity(admin, snapshot),
         evicting=seed_descheduling(admin, snapshot),
+        planned=seed_plans(admin, snapshot),
         autoscaling=seed_autoscaling(admin, snapshot),
         decided=decided,
         effect=effect,

@@ -20,6 +20,7 @@ from django.utils import timezone
 from kschedweb.accounts.models import AuditEntry, ProviderSession
 from kschedweb.advice.autoscaling.models import Question as AutoscalingQuestion
 from kschedweb.advice.moves.models import Question as DeschedulingQuestion
+from kschedweb.advice.plans.models import Question as PlansQuestion
 from kschedweb.celery import app
 from kschedweb.decisions.models import Question as DecisionQuestion
 from kschedweb.fleet.models import FleetTrial
@@ -116,6 +117,11 @@ def descheduling_question(days: float, **fields: Any) -> Model:
     return at(row, created_at=ago(days))
 
 
+def plans_question(days: float, **fields: Any) -> Model:
+    row = PlansQuestion.objects.create(asked={}, about="x", policy="p", **fields)
+    return at(row, created_at=ago(days))
+
+
 def autoscaling_question(days: float, **fields: Any) -> Model:
     row = AutoscalingQuestion.objects.create(about="x", policy="p", **fields)
     return at(row, created_at=ago(days))
@@ -194,6 +200,10 @@ CASES: dict[str, tuple[Callable[[], Model], tuple[Callable[[], Model], ...]]] = 
     "descheduling.Question": (
         lambda: descheduling_question(91, job=job(1)),
         (lambda: descheduling_question(89), lambda: descheduling_question(100, job=job(1, "queued"))),
+    ),
+    "plans.Question": (
+        lambda: plans_question(91, job=job(1)),
+        (lambda: plans_question(89), lambda: plans_question(100, job=job(1, "queued"))),
     ),
     "autoscaling.Question": (
         lambda: autoscaling_question(91, job=job(1)),

@@ -26,9 +26,13 @@ class Deepening(Search):
         for depth in range(first, min(self.most, len(self.columns.pods)) + 1):
             if self._found(depth):
                 return self._ended(Refusals.reached())
-            if self.looks >= LOOKS:
+            if self._enough:
                 break
         return self._ended(Refusals().stop())
+
+    @property
+    def _enough(self) -> bool:
+        return self.looks >= LOOKS or self.ground.late()
 
     def _found(self, depth: int) -> bool:
         """Whether so many more moves reach the objective; they are made then."""
@@ -37,7 +41,7 @@ class Deepening(Search):
         if depth == 0:
             return False
         for row in np.argsort(-self._hopes(), kind="stable").tolist():
-            if self.looks >= LOOKS:
+            if self._enough:
                 return False
             if self.columns.there[row] and self._tried(row, depth):
                 return True

@@ -56,7 +56,8 @@ class _Devices:
         if not has.any():
             raise PlanError(f"no node has {self._name}")
         self.free: Ints = (has - snapshot.amounts(snapshot.requested, self._name)).astype(np.int64)
-        self.open: Mask = (has > 0) & ~snapshot.unschedulable
+        self.has: Mask = has > 0
+        self.open: Mask = self.has & ~snapshot.unschedulable
         self.size = objective.size
 
     def asked(self, pod: Pod) -> int:
@@ -85,9 +86,17 @@ class _Search:
         self.values: list[float] = []
         self.reasons: list[str] = []
         self.refusals = Refusals()
-        free = self.devices.free[self.devices.open]
-        # Where a node holds more than it has, what is free elsewhere can be used up.
-        self._least = int(free.sum()) if free.sum() < objective.size and (free >= 0).all() else 0
+        self._least = self._fewest_fragments()
+
+    def _fewest_fragments(self) -> int:
+        """What stays a fragment whatever is moved: all that is free, where it is too little for one pod.
+
+        Pods that come from a cordoned node, or from one that holds more than it has, may use it up.
+        """
+        devices = self.devices
+        free = devices.free[devices.open]
+        closed = bool((devices.has & ~devices.open).any())
+        return 0 if closed or (free < 0).any() or free.sum() >= devices.size else int(free.sum())
 
     def _bound(self, value: float) -> Bound:
         """A move frees less than a whole pod's devices on its node, and fills up as many elsewhere."""
@@ -102,6 +111,9 @@ class _Search:
         while not self.objective.reached(self.devices.fragments()):
             if len(self.values) >= self.most:
                 stop = Refusals.most(self.most)
+                break
+            if self.ground.late():
+                stop = Refusals.late()
                 break
             if not self._step():
                 if self.ground.wave_begun:

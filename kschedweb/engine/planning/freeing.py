@@ -10,9 +10,9 @@ import numpy as np
 
 from kschedweb.engine.objects.resources import CPU
 from kschedweb.engine.planning.evictable import OF_THE_NODE
-from kschedweb.engine.planning.ground import Ground
+from kschedweb.engine.planning.ground import Ground, Late, never
 from kschedweb.engine.planning.packing import Packing
-from kschedweb.engine.planning.results import BEST, Bound, Found, PlanError, Stop
+from kschedweb.engine.planning.results import BEST, REACHED, TIME, Bound, Found, PlanError, Stop
 from kschedweb.engine.planning.stopping import Refusals
 from kschedweb.engine.pricing.costs import Rates
 from kschedweb.engine.pricing.table import PriceTable
@@ -20,6 +20,7 @@ from kschedweb.engine.state.columns import Floats
 
 LEAST = 1e-6  # moves: a node that is empty already comes first
 FEW = 40  # candidates up to which others are asked anew without one that failed, and it once more beside them
+CONTROL_PLANE = frozenset({"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"})
 Worth = Callable[[str], float]
 
 
@@ -86,9 +87,10 @@ class Money:
         before = cost.of([])
         listed = freeing.listed(lambda name: cost.saved(name) - price * len(freeing.pods[name]))
         freed, stop = freeing.free(listed, None, most)
-        # With commitments a node that goes may save less once others are gone.
-        while freed and (poor := cost.poor(freed, lambda name: price * len(freeing.pods[name]))):
-            freed, stop = freeing.free([name for name in freed if name != poor], None, most)
+        while len(kept := cost.worthwhile(freed, lambda name: price * len(freeing.pods[name]))) < len(freed):
+            late = stop if stop.kind == TIME else None
+            freed, stop = freeing.free(kept, None, most, never)
+            stop = late or stop
         values, reasons = freeing.told(freed, lambda name: -cost.saved(name, freed[: freed.index(name)]), before)
 
         def bound(_: float) -> Bound:
@@ -116,6 +118,12 @@ class _Costs:
     def saved(self, name: str, gone: Collection[str] = ()) -> float:
         """What it saves that this node goes after the nodes ``gone``."""
         return self.of(gone) - self.of([*gone, name])
+
+    def worthwhile(self, freed: list[str], price: Worth) -> list[str]:
+        """Those that are worth their moves: with commitments a node may save less once others are gone."""
+        while freed and (poor := self.poor(freed, price)):
+            freed = [name for name in freed if name != poor]
+        return freed
 
     def poor(self, freed: list[str], price: Worth) -> str:
         """A node that saves less than its moves cost, "" where there is none; the last one first."""
@@ -154,7 +162,8 @@ class Freeing:
                 there[pod.node_name] += 1
                 if why:
                     stuck.add(pod.node_name)
-        self.empty = frozenset(name for name, number in there.items() if not number)
+        stuck |= {node.name for node in ground.snapshot.nodes if not CONTROL_PLANE.isdisjoint(node.labels)}
+        self.empty = frozenset(name for name, number in there.items() if not number and name not in stuck)
         self.stuck = frozenset(stuck)
         self._refusals = Refusals()
 
@@ -182,20 +191,26 @@ class Freeing:
         ]
         return [name for _, _, name in sorted(keyed)]
 
-    def free(self, listed: list[str], wanted: int | None, most: int) -> tuple[list[str], Stop]:
+    def free(
+        self, listed: list[str], wanted: int | None, most: int, late: Late | None = None
+    ) -> tuple[list[str], Stop]:
         """Empty ``wanted`` of the nodes, or as many as can be, with at most so many moves.
 
         All nodes that are to go are cordoned first. Where one cannot be emptied the others are asked anew without it;
         where many nodes could go it stays cordoned instead until the moves are done, and is then ``opened``.
+        So do all others once ``late``, by default the ground's, says so.
         """
         failed: dict[str, None] = {}
+        late = late or self.ground.late
         self.opened: tuple[str, ...] = ()
-        limit = self.packing.most_freed() if wanted is None else wanted
+        bound = self.packing.most_freed()  # before any node is cordoned
+        limit = bound if wanted is None else wanted
         chosen = self._choose(listed, failed, limit, most)
         while chosen:
-            done = self._tried(chosen)
-            if wanted is None and len(listed) > FEW:
-                self.opened = tuple(name for name in chosen if name not in frozenset(done))
+            done = self._tried(chosen, late)
+            if late() or (wanted is None and len(listed) > FEW):
+                there = frozenset(done)
+                self.opened = tuple(name for name in chosen if name not in there)
                 chosen = done
                 break
             if len(done) == len(chosen):
@@ -204,9 +219,10 @@ class Freeing:
             chosen = done if wanted is None else self._choose(listed, failed, limit, most)
         else:
             self._tried([])
-        if wanted is None and len(listed) <= FEW:
-            chosen = self._one_more(chosen, listed, most)
-        return chosen, self._stop(chosen, listed, wanted, most)
+        if wanted is None and len(listed) <= FEW and not late():
+            chosen = self._one_more(chosen, listed, most, late)
+        stop = self._stop(chosen, listed, wanted, most)
+        return chosen, Refusals.late() if late() and stop.kind not in (REACHED, BEST) else stop
 
     def _choose(self, listed: list[str], failed: Collection[str], limit: int, most: int) -> list[str]:
         chosen: list[str] = []
@@ -217,9 +233,11 @@ class Freeing:
                 moves += len(self.pods[name])
         return chosen
 
-    def _one_more(self, chosen: list[str], listed: list[str], most: int) -> list[str]:
+    def _one_more(self, chosen: list[str], listed: list[str], most: int, late: Late) -> list[str]:
         """Try each other node beside those that can go."""
         for name in listed:
+            if late():
+                break
             if name not in chosen and sum(len(self.pods[one]) for one in (*chosen, name)) <= most:
                 wider = sorted([*chosen, name], key=listed.index)
                 if len(self._tried(wider)) == len(wider):
@@ -227,12 +245,12 @@ class Freeing:
         self._tried(chosen)
         return chosen
 
-    def _tried(self, chosen: list[str]) -> list[str]:
-        """Empty these nodes from the beginning; returns those that could be."""
+    def _tried(self, chosen: list[str], late: Late = never) -> list[str]:
+        """Empty these nodes from the beginning, until it is ``late``; returns those that could be."""
         self.ground.rollback(0)
         self.ground.cordon(chosen)
         closed = frozenset(chosen)
-        return [name for name in chosen if self._emptied(name, closed)]
+        return [name for name in chosen if not late() and self._emptied(name, closed)]
 
     def _emptied(self, name: str, closed: Collection[str]) -> bool:
         """Move all pods of the node, or none."""
@@ -268,8 +286,9 @@ class Freeing:
         value = before
         for name in freed:
             number = len(self.pods[name])
+            each = change(name) / number if number else 0.0
             for place in range(number):
-                value += change(name) / number
+                value += each
                 values.append(value)
                 reasons.append(f"empties node {name}: pod {place + 1} of {number}")
         return values, reasons

@@ -24,6 +24,11 @@ from kschedweb.engine.state.snapshot import Snapshot
 
 AGAIN = "-moved"
 Pulse = Callable[[], None]
+Late = Callable[[], bool]
+
+
+def never() -> bool:
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,7 @@ class Ground:
     """``movable`` are the pods that may go, by key; ``stays`` says why others do not.
 
     The first search for a node begins at the position ``start``. ``rules`` say which pods may go. ``pulse`` is called
-    before each try, and what it raises ends the work.
+    before each try, and what it raises ends the work. Once ``late`` says so searches end with what they have.
     """
 
     def __init__(
@@ -63,6 +68,7 @@ class Ground:
         start: int = 0,
         rules: Evictable | None = None,
         pulse: Pulse | None = None,
+        late: Late = never,
     ) -> None:
         self.snapshot = snapshot.copy()
         self.scheduler = Scheduler.of(self.snapshot, configuration, registry)
@@ -70,6 +76,7 @@ class Ground:
         self.budgets = Budgets(self.snapshot.objects)
         self.moved: list[Moved] = []
         self.wave = 1
+        self.late = late
         self._pulse = pulse
         self._undo: list[Callable[[], None]] = []
         self._leaving: list[Pod] = []

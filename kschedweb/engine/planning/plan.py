@@ -11,7 +11,7 @@ from kschedweb.engine.framework.runtime import Factory
 from kschedweb.engine.planning.evictable import Evictable
 from kschedweb.engine.planning.fragments import Fragmentation
 from kschedweb.engine.planning.freeing import Money, Nodes
-from kschedweb.engine.planning.ground import Ground, Moved, Pulse
+from kschedweb.engine.planning.ground import Ground, Late, Moved, Pulse, never
 from kschedweb.engine.planning.results import PRICE, REACHED, Found, Move, Plan, Stop
 from kschedweb.engine.planning.skew import Skew
 from kschedweb.engine.state.snapshot import Snapshot
@@ -31,16 +31,18 @@ def plan(
     registry: Mapping[str, Factory] | None = None,
     rules: Evictable | None = None,
     pulse: Pulse | None = None,
+    late: Late = never,
 ) -> Plan:
     """Which pods of ``snapshot`` to evict so that the scheduler of ``configuration`` puts them where it helps.
 
     ``price`` is what a move costs in units of the objective: no move is made that gains less. There are at most
     ``most`` moves. The scheduler's first search begins at the node at position ``start``. ``registry`` is as for
     Scheduler; ``rules`` remember which pods may go, for whoever plans again and again; ``pulse`` is called before each
-    try, and what it raises ends the work. ``snapshot`` stays as it is.
+    try, and what it raises ends the work. Once ``late`` says so the best plan so far is told, and that it is that.
+    ``snapshot`` stays as it is.
     Raises PlanError where this cannot be planned.
     """
-    ground = Ground(snapshot, configuration, registry, start=start, rules=rules, pulse=pulse)
+    ground = Ground(snapshot, configuration, registry, start=start, rules=rules, pulse=pulse, late=late)
     found = objective.search(ground, MOST if most is None else most, price)
     moved = list(ground.moved)
     ground.rollback(0)

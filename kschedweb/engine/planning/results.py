@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.evictions import eviction, kubectl_line
 
-REACHED, BEST, MOST, PRICE = "reached", "best", "mostMoves", "price"
+REACHED, BEST, MOST, PRICE, TIME = "reached", "best", "mostMoves", "price", "time"
 BUDGET, NO_PLACE, NO_GAIN = "budget", "noPlace", "noGain"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.planning.fragments import Fragmentation
 from kschedweb.engine.planning.freeing import Money, Nodes
+from kschedweb.engine.planning.ground import Late, never
 from kschedweb.engine.planning.plan import Objective, plan
 from kschedweb.engine.planning.results import PlanError, evictions, kubectl
 from kschedweb.engine.planning.skew import Skew
@@ -20,6 +22,7 @@ from kschedweb.engine.pricing.table import PriceTable, TableError
 from kschedweb.engine.scenario import Scenario
 
 HOURS = 24.0
+Clock = Callable[[], float]
 
 
 class PlanningError(ValueError):
@@ -36,6 +39,7 @@ class Wanted:
     fragmentation: Fragmentation | None
     price: float
     most_moves: int | None
+    seconds: float | None
 
     def objective(self, prices: PriceTable | None) -> Objective:
         """Raises PlanningError."""
@@ -108,14 +112,18 @@ DOCUMENT = Struct(
         ),
         Field("price", _NOT_NEGATIVE, "What a move costs, in units of the objective.", 0.0),
         Field("mostMoves", Number(0, 1_000_000, whole=True), "How many moves there may be."),
+        Field("seconds", Number(0, 86_400, above=True), "How long may be searched; then the best plan so far is told."),
     ),
     one_of=(("skew", "nodes", "money", "fragmentation"),),
     make=Wanted,
 )
 
 
-def answer(raw: Json) -> Json:
-    """The plan for a scenario, with its evictions and its lines for kubectl. Raises PlanningError, ScenarioError."""
+def answer(raw: Json, clock: Clock | None = None) -> Json:
+    """The plan for a scenario, with its evictions and its lines for kubectl. Raises PlanningError, ScenarioError.
+
+    ``clock`` gives the time in seconds; without one the search takes as long as it takes.
+    """
     scenario = Scenario.of({key: value for key, value in raw.items() if key not in ("objective", "prices")})
     try:
         wanted = _wanted(raw.get("objective"))
@@ -125,6 +133,7 @@ def answer(raw: Json) -> Json:
             wanted.objective(_prices(raw.get("prices"))),
             price=wanted.price,
             most=wanted.most_moves,
+            late=until(wanted.seconds, clock),
         )
     except (PlanningError, PlanError, CycleError) as error:
         raise PlanningError(f"{scenario.name}: {error}" if scenario.name else str(error)) from None
@@ -135,6 +144,14 @@ def answer(raw: Json) -> Json:
         "kubectl": kubectl(found),
         "engine": scenario.engine,
     }
+
+
+def until(seconds: float | None, clock: Clock | None) -> Late:
+    """Whether so many seconds are over, from now on."""
+    if seconds is None or clock is None:
+        return never
+    end, read = clock() + seconds, clock
+    return lambda: read() > end
 
 
 def _wanted(raw: Any) -> Wanted:

@@ -9,7 +9,7 @@ import numpy as np
 
 from kschedweb.engine.planning.bands import best_band, fewest_moves
 from kschedweb.engine.planning.columns import Columns
-from kschedweb.engine.planning.ground import Ground, Tried
+from kschedweb.engine.planning.ground import Ground, Late, Tried, never
 from kschedweb.engine.planning.results import Bound, Found, Stop
 from kschedweb.engine.planning.stopping import Refusals
 from kschedweb.engine.state.columns import Floats
@@ -33,6 +33,7 @@ class Search:
         self.values: list[float] = []
         self.reasons: list[str] = []
         self.refusals = Refusals()
+        self.late: Late = never
 
     @property
     def reached(self) -> bool:
@@ -43,6 +44,9 @@ class Search:
         while not self.reached:
             if len(self.values) >= self.most:
                 stop = self.refusals.most(self.most)
+                break
+            if self.late():
+                stop = self.refusals.late()
                 break
             if not self._step():
                 if self.ground.wave_begun:

@@ -39,7 +39,8 @@ class Skew:
     def search(self, ground: Ground, most: int, price: float) -> Found:
         """Make the moves on the ground; raises PlanError.
 
-        In small clusters the fewest moves are looked for exactly, within bounds, then by several powers.
+        In small clusters the fewest moves are looked for exactly, within bounds, then by several powers;
+        what is found last is not cut short where it is late.
         """
         if self.resource not in (CPU, MEMORY):
             raise PlanError(f"{self.resource}: real use is known of cpu and memory alone")
@@ -49,19 +50,24 @@ class Skew:
             return kind(ground, columns, self.resource, self.at_most, power, most)
 
         if len(ground.movable) > SMALL:
-            return search(Search, POWERS[0]).run()
-        mark, state, worth = ground.mark(), columns.state(), {}
+            large = search(Search, POWERS[0])
+            large.late = ground.late
+            return large.run()
+        worth: dict[int, tuple[float, int]] = {}
+        mark, state = ground.mark(), columns.state()
         if not price:
             found = search(Deepening, POWERS[0]).run()
             if found.stop.kind == REACHED:
                 return found
         for power in POWERS:
+            if worth and ground.late():
+                break
             ground.rollback(mark)
             columns.restore(state)
             worth[power] = _worth(self, search(Search, power).run(), price)
         ground.rollback(mark)
         columns.restore(state)
-        return search(Search, max(POWERS, key=worth.__getitem__)).run()
+        return search(Search, max(worth, key=worth.__getitem__)).run()
 
 
 def _worth(objective: Skew, found: Found, price: float) -> tuple[float, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kschedweb.engine.planning.ground import Tried
-from kschedweb.engine.planning.results import BUDGET, MOST, NO_GAIN, NO_PLACE, REACHED, Stop
+from kschedweb.engine.planning.results import BUDGET, MOST, NO_GAIN, NO_PLACE, REACHED, TIME, Stop
 
 
 @dataclass(slots=True)
@@ -36,6 +36,10 @@ class Refusals:
     @staticmethod
     def most(number: int) -> Stop:
         return Stop(MOST, f"No more than {number:,} moves were asked for.")
+
+    @staticmethod
+    def late() -> Stop:
+        return Stop(TIME, "The time for the search was up: this is the best plan that was found until then.")
 
     def stop(self) -> Stop:
         """The reason that weighs most, with the others behind it."""

@@ -137,6 +137,13 @@ class NodeChanges(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class PodIsEvicted(Event):
+    """Somebody evicts the pod ``namespace/name``. Nothing happens where it is on no node then."""
+
+    pod: str
+
+
+@dataclass(frozen=True, slots=True)
 class NodeDrains(Event):
     """Somebody cordons the node and evicts its pods."""
 

@@ -22,6 +22,7 @@ from kschedweb.engine.simulation.pods import Pods
 from kschedweb.engine.state.owners import stays_at_drain
 
 TAINTED, TAINT_MANAGER, DRAINED = "a taint", "DeletionByTaintManager", "the node is drained"
+EVICTED, EVICTION_API = "an eviction was asked for", "EvictionByEvictionAPI"
 
 
 class Nodes:
@@ -81,7 +82,7 @@ class Nodes:
         for pod in self.world.pods(name):
             life = self.pods.lives.get(pod.key)
             if life is not None and life.bound is not None and not stays_at_drain(pod):
-                self.pods.evict(life, DRAINED, now, "EvictionByEvictionAPI")
+                self.pods.evict(life, DRAINED, now, EVICTION_API)
 
     def report(self, name: str, statuses: Mapping[str, str], now: float) -> None:
         """The node's conditions have these ``statuses``; but for those that no kubelet reports it is heard of."""

@@ -26,7 +26,7 @@ from kschedweb.engine.simulation.groups import GroupLoop
 from kschedweb.engine.simulation.hopeless import Hopeless
 from kschedweb.engine.simulation.kubelets import Kubelets
 from kschedweb.engine.simulation.life import Life
-from kschedweb.engine.simulation.nodes import Nodes
+from kschedweb.engine.simulation.nodes import EVICTED, EVICTION_API, Nodes
 from kschedweb.engine.simulation.observer import Observer
 from kschedweb.engine.simulation.pods import Pods
 from kschedweb.engine.simulation.result import Pending, Result, Sample
@@ -174,6 +174,11 @@ class Simulation:
         life = self.pods.lives[key]
         self._agenda.add(self.now, lambda now: self.pods.evict(life, reason, now))
 
+    def _evict_pod(self, key: str, now: float) -> None:
+        life = self.pods.lives.get(key)
+        if life is not None and life.bound is not None:
+            self.pods.evict(life, EVICTED, now, EVICTION_API)
+
     def run_until_quiet(self, limit: float) -> Result:
         """Let time pass until nothing more will come of the events, or to ``limit``; see ``run``.
 
@@ -256,6 +261,7 @@ class Simulation:
             happen.PodArrives: self._arrival,
             happen.PodChanges: lambda event: lambda now: self._change_pod(event, now),
             happen.PodLeaves: lambda event: lambda now: self._delete_pod(event, now),
+            happen.PodIsEvicted: lambda event: lambda now: self._evict_pod(event.pod, now),
             happen.ScalerComes: lambda event: lambda now: self.pods.scalers.begin(event.scaler, now),
             happen.WorkloadScales: (
                 lambda event: lambda now: self.pods.scalers.scale(event.workload, event.replicas, now)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _WORDS: dict[type[events.Event], tuple[str, str]] = {
     events.PodLeaves: ("pod is deleted", "pods are deleted"),
     events.PodChanges: ("pod is changed", "pods are changed"),
+    events.PodIsEvicted: ("pod is evicted", "pods are evicted"),
     events.NodeJoins: ("node joins", "nodes join"),
     events.NodeLeaves: ("node leaves", "nodes leave"),
     events.NodeChanges: ("node is changed", "nodes are changed"),

@@ -22,6 +22,7 @@ TITLES = {
     "labelNodes": "Label nodes",
     "resizeNodes": "Resize nodes",
     "setConditions": "Set conditions of nodes",
+    "evictPods": "Evict pods",
     "failZone": "Fail a zone",
     "scaleWorkload": "Scale a workload",
     "addWorkload": "Add a workload",

@@ -219,3 +219,22 @@ def test_a_pulse_can_end_the_work() -> None:
     cluster = snapshot([node("a"), node("b"), pod("p0", "a"), pod("p1", "a")], {"p0": 1.0, "p1": 1.0})
     with pytest.raises(InterruptedError):
         plan(cluster, DEFAULT, Skew(0.0), pulse=stop)
+
+
+def test_pods_of_a_cordoned_node_may_use_up_the_last_fragments() -> None:
+    """Three free devices are too few for a pod of four; one that leaves a cordoned node takes one of them."""
+    closed = node("c", allocatable={"cpu": "8", GPU: "1"}, unschedulable=True)
+    cluster = snapshot([node("a", allocatable={"cpu": "8", GPU: "3"}), closed, pod("p", "c", gpu=1)], {})
+    found = plan(cluster, DEFAULT, Fragmentation(GPU, 4))
+    assert (found.before, found.after) == (3.0, 2.0)
+    assert found.bound.value == 0.0
+
+
+def test_a_search_that_is_late_tells_the_best_plan_so_far() -> None:
+    objects = [node(name, allocatable={"cpu": "8"}) for name in "abc"]
+    cluster = snapshot([*objects, pod("p", "a"), pod("q", "b", cpu="2")], {})
+    looks = iter([False, *[True] * 20])
+    found = plan(cluster, DEFAULT, Nodes(2), late=lambda: next(looks))
+    assert (found.stop.kind, found.after, found.bound.value) == ("time", 1.0, 2.0)
+    assert (found.cordons, found.uncordons) == (("c", "a"), ("a",))
+    assert plan(cluster, DEFAULT, Nodes(2)).reached

@@ -76,6 +76,7 @@ CONDITIONS = Struct(
     ),
     make=_conditions,
 )
+POD = Text(3, 317, r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[a-z0-9]([-a-z0-9.]*[a-z0-9])?", "namespace/name of a pod")
 WHICH = (
     Field("nodes", ListOf(OBJECT_NAME, 1, MOST_NAMES), "Names of nodes."),
     Field("selector", LabelSelector(), "A label selector of nodes."),
@@ -135,6 +136,15 @@ ACTIONS: dict[str, Struct] = {
         parts.SetConditions,
         "Conditions of nodes change; taints follow from them.",
         Field("conditions", CONDITIONS, "The status of each condition that changes.", REQUIRED),
+    ),
+    "evictPods": Struct(
+        "EvictPods",
+        "Pods are evicted; their controllers put others in their places.",
+        (
+            Field("pods", ListOf(POD, 1, MOST_NAMES), "Pods as namespace/name.", REQUIRED),
+            Field("every", Duration(), "The time from one to the next.", 0.0),
+        ),
+        make=parts.EvictPods,
     ),
     "failZone": Struct(
         "FailZone",

@@ -68,6 +68,14 @@ class DrainNodes(Which):
 
 
 @dataclass(frozen=True, slots=True)
+class EvictPods:
+    """Evict pods ("namespace/name") one after the other, ``every`` seconds apart."""
+
+    pods: tuple[str, ...]
+    every: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class CordonNodes(Which):
     pass
 
@@ -225,7 +233,7 @@ class CronWorkload:
 
 OfNodes = RemoveNodes | DrainNodes | CordonNodes | UncordonNodes | TaintNodes | LabelNodes | ResizeNodes | SetConditions
 OfWorkloads = ScaleWorkload | AddWorkload | RemoveWorkload | SetRequests | AutoscaleWorkload | CronWorkload
-Action = OfNodes | AddNodes | FailZone | OfWorkloads
+Action = OfNodes | AddNodes | FailZone | EvictPods | OfWorkloads
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,15 @@ from kschedweb.engine.objects.access import Json, ObjectError, mapping, objects,
 from kschedweb.engine.objects.labels import label_selector
 from kschedweb.engine.objects.node import BETA_ZONE, HOSTNAME, ZONE, Node
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.simulation import NodeChanges, NodeConditions, NodeDrains, NodeFallsSilent, NodeJoins, NodeLeaves
+from kschedweb.engine.simulation import (
+    NodeChanges,
+    NodeConditions,
+    NodeDrains,
+    NodeFallsSilent,
+    NodeJoins,
+    NodeLeaves,
+    PodIsEvicted,
+)
 from kschedweb.engine.simulation.nodes import written
 from kschedweb.engine.state.owners import of_daemon_set
 from kschedweb.engine.studies.document import parts
@@ -41,6 +49,7 @@ class Changes:
             parts.AddNodes: self._add,
             parts.RemoveNodes: self._remove,
             parts.DrainNodes: self._drain,
+            parts.EvictPods: self._evict,
             parts.CordonNodes: lambda action, at: self._cordon(action, at, True),
             parts.UncordonNodes: lambda action, at: self._cordon(action, at, False),
             parts.TaintNodes: self._taint,
@@ -156,6 +165,12 @@ class Changes:
         for name in self._which(action):
             self._write(NodeChanges(at, name, unschedulable=True), told=False)
             self.cluster.events.append(NodeDrains(at, name))
+
+    def _evict(self, action: parts.EvictPods, at: float) -> None:
+        for place, key in enumerate(action.pods):
+            if key not in self.cluster.keys:
+                raise PartError(f"there is no pod {key}", f"pods[{place}]")
+            self.cluster.events.append(PodIsEvicted(at + place * action.every, key))
 
     def _fail(self, action: parts.FailZone, at: float) -> None:
         self.cluster.events += [NodeFallsSilent(at, name) for name in self._in_zone(action.zone)]

@@ -1,0 +1,111 @@
+"""The form of the page Plan moves: an objective, field by field."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+
+from kschedweb.web.pages import add_errors
+from kschedweb.web.translating import gettext_lazy as _
+
+if TYPE_CHECKING:
+    from kschedweb.web.errors import ApplicationError
+
+Json = dict[str, Any]
+SKEW, NODES, MONEY, FRAGMENTS = "skew", "nodes", "money", "fragmentation"
+KEYS = {  # fields of each objective, by the key of its document
+    SKEW: {"atMost": "skew_at_most", "resource": "resource"},
+    NODES: {"atLeast": "at_least"},
+    MONEY: {"hours": "hours"},
+    FRAGMENTS: {"resource": "device", "size": "size", "atMost": "fragments_at_most"},
+}
+LIMITS = {"price": "price", "mostMoves": "most_moves"}
+
+
+class PlanForm(forms.Form):
+    """What is to be reached, and what a move may cost. What is wrong of an objective is told by its document."""
+
+    objective = forms.ChoiceField(
+        label=_("Objective"),
+        choices=[
+            (NODES, _("Free nodes")),
+            (MONEY, _("Save money")),
+            (SKEW, _("Even out real use")),
+            (FRAGMENTS, _("Join fragments of devices")),
+        ],
+        initial=NODES,
+        help_text=_("What the moves are to reach. Fields of the other objectives are not looked at."),
+    )
+    at_least = forms.IntegerField(
+        label=_("Nodes to free"), required=False, help_text=_("As many as can be if empty. For “Free nodes”.")
+    )
+    hours = forms.FloatField(
+        label=_("Hours that the saving counts"), required=False, initial=24, help_text=_("For “Save money”.")
+    )
+    skew_at_most = forms.FloatField(
+        label=_("Skew at most"),
+        required=False,
+        initial=20,
+        help_text=_("Points between the fullest and the emptiest node. For “Even out real use”."),
+    )
+    resource = forms.ChoiceField(
+        label=_("Resource"),
+        required=False,
+        choices=[("cpu", "CPU"), ("memory", _("memory"))],
+        help_text=_("For “Even out real use”."),
+    )
+    device = forms.CharField(
+        label=_("Device"),
+        required=False,
+        max_length=317,
+        initial="nvidia.com/gpu",
+        help_text=_("The resource that pods request. For “Join fragments of devices”."),
+    )
+    size = forms.IntegerField(
+        label=_("Devices that a pod needs"),
+        required=False,
+        initial=4,
+        help_text=_("Free devices on nodes with fewer are fragments. For “Join fragments of devices”."),
+    )
+    fragments_at_most = forms.IntegerField(
+        label=_("Fragments at most"), required=False, initial=0, help_text=_("For “Join fragments of devices”.")
+    )
+    price = forms.FloatField(
+        label=_("Price of a move"),
+        required=False,
+        initial=0,
+        help_text=_("In units of the objective: points, nodes, money or devices. No move is made that gains less."),
+    )
+    most_moves = forms.IntegerField(label=_("Moves at most"), required=False, help_text=_("Any number if empty."))
+
+    @property
+    def asked(self) -> Json:
+        """The objective as a document."""
+        data = self.cleaned_data
+        kind = data["objective"]
+        found = {key: data[name] for key, name in KEYS[kind].items() if data[name] not in (None, "")}
+        return {kind: found, **{key: data[name] for key, name in LIMITS.items() if data[name] is not None}}
+
+    def refuse(self, error: ApplicationError) -> None:
+        """Show what is wrong of the objective's document at the fields that it is made of."""
+        for item in error.errors:
+            said = item["message"]
+            item |= {"path": field_of(item["path"]), "message": f"{said[:1].upper()}{said[1:].rstrip('.')}."}
+        add_errors(self, error)
+
+
+def field_of(path: str) -> str:
+    """The field for ``objective.skew.atMost``, ``objective.money`` or ``objective.price``."""
+    kind, _, key = path.removeprefix("objective.").partition(".")
+    if kind in LIMITS:
+        return LIMITS[kind]
+    return KEYS[kind].get(key, "objective") if kind in KEYS else path
+
+
+def initial_of(asked: Json) -> Json:
+    """The fields with which ``asked`` is asked again."""
+    kind = next((name for name in KEYS if name in asked), NODES)
+    values = asked.get(kind) or {}
+    found = {name: values[key] for key, name in KEYS[kind].items() if key in values}
+    return {"objective": kind, **found, **{name: asked[key] for key, name in LIMITS.items() if key in asked}}

@@ -1,0 +1,85 @@
+"""Reads plans, what the overview says of them, and how their trials went."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.http import Http404
+
+from kschedweb.advice.plans.models import Question, Trial
+from kschedweb.engine.studies.play.successors import last_node, latest
+from kschedweb.jobs import inquiries
+from kschedweb.playground.runs.selectors import outcome, run_list
+from kschedweb.playground.scenarios.selectors import scenario_list
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from kschedweb.accounts.models import User
+    from kschedweb.clusters.models import Snapshot
+    from kschedweb.playground.runs.models import Run
+    from kschedweb.playground.scenarios.models import Scenario
+
+Json = dict[str, Any]
+
+
+def question_get(question_id: UUID | str) -> Question:
+    """One question; raises ``Http404`` if there is none."""
+    related = Question.objects.select_related("job", "created_by", "snapshot__cluster", "revision__policy")
+    found = related.defer("snapshot__content", "snapshot__resource_versions").filter(pk=question_id).first()
+    if found is None:
+        raise Http404("There is no such plan.")
+    return found
+
+
+def answer_of(question: Question) -> Json | None:
+    """The plan; ``None`` if there is none yet."""
+    return None if question.content is None else inquiries.unpacked(question.content)
+
+
+def unanswered(user: User) -> Question | None:
+    """The question of ``user`` whose job is running or queued."""
+    return inquiries.unanswered(Question, user).first()
+
+
+def offer_of(snapshot: Snapshot) -> Question | None:
+    """The plan that the site found for ``snapshot`` by itself, where it frees nodes."""
+    found = Question.objects.defer("content").filter(snapshot=snapshot, offers=True, offer__isnull=False)
+    return found.order_by("-created_at").first()
+
+
+@dataclass(frozen=True)
+class Landed:
+    """How the end of a run compares with the plan. ``others``: (pod, planned node, node, "" for none)."""
+
+    run: Run
+    moves: int = 0
+    others: tuple[tuple[str, str, str], ...] = ()
+    done: bool = False
+
+    @property
+    def equal(self) -> int:
+        return self.moves - len(self.others)
+
+
+def trials(user: User, question: Question, found: Json) -> list[tuple[Scenario, list[Landed]]]:
+    """The scenarios in which the plan is tried, as far as ``user`` may see them, with what their runs came to."""
+    kept = Trial.objects.filter(question=question).values_list("scenario", flat=True)
+    runs = run_list(user).filter(revision__scenario__in=kept)
+    return [
+        (scenario, [landed(run, found) for run in runs if run.revision.scenario_id == scenario.pk])
+        for scenario in scenario_list(user).filter(pk__in=kept)
+    ]
+
+
+def landed(run: Run, found: Json) -> Landed:
+    """Where the pods of a plan are at the end of a run: those that the scheduler put in their places."""
+    if run.ended_at is None:
+        return Landed(run)
+    came = outcome(run)
+    last = latest(came)
+    moves = [move for wave in found["waves"] for move in wave]
+    ends = [(move, last_node(came, last[move["pod"]]) if move["pod"] in last else "") for move in moves]
+    others = tuple((move["pod"], move["to"], node) for move, node in ends if node != move["to"])
+    return Landed(run, len(moves), others, done=True)

@@ -1,0 +1,105 @@
+"""What REST takes and gives about plans of moves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from kschedweb.advice.moves.serializers import StandingSerializer
+from kschedweb.advice.plans import selectors
+from kschedweb.advice.plans.models import Question
+from kschedweb.playground.capacity.bases import AboutSerializer
+
+NAMES = serializers.ListField
+Json = dict[str, Any]
+
+
+@extend_schema_field({"type": "object", "additionalProperties": True})
+class ObjectiveField(serializers.JSONField):
+    pass
+
+
+class PlanRequestSerializer(AboutSerializer):
+    objective = ObjectiveField(
+        help_text="Exactly one of skew, nodes, money and fragmentation, with price and mostMoves: docs/planner.md."
+    )
+
+
+class PlannedMoveSerializer(serializers.Serializer[Any]):
+    pod = serializers.CharField()
+    to = serializers.CharField(help_text="Where the scheduler puts the pod in its place.")
+    reason = serializers.CharField()
+    gain = serializers.FloatField(help_text="In units of the objective.")
+    budget = serializers.CharField(required=False, help_text="The disruption budget that the eviction uses up.")
+
+    def get_fields(self) -> dict[str, Any]:
+        """With ``from``, which is no name in Python."""
+        return {**super().get_fields(), "from": serializers.CharField(help_text="The node that it leaves.")}
+
+
+class PlanBoundSerializer(serializers.Serializer[Any]):
+    moves = serializers.IntegerField(help_text="No plan comes to the same with fewer.")
+    value = serializers.FloatField(allow_null=True, help_text="None brings the objective further; null: not known.")
+
+
+class StopSerializer(serializers.Serializer[Any]):
+    kind = serializers.CharField(help_text="What ended the search; `time`: this is the best plan so far.")
+    text = serializers.CharField()
+
+
+class PlanStandingsSerializer(serializers.Serializer[Any]):
+    before = StandingSerializer()
+    after = StandingSerializer()
+
+
+class PlanSerializer(serializers.Serializer[Any]):
+    answer = serializers.CharField(help_text="In one sentence.")
+    least = serializers.CharField(help_text="The bound, in one sentence.")
+    objective = serializers.CharField()
+    unit = serializers.CharField(help_text="Of `before`, `after`, `target` and gains.")
+    before = serializers.FloatField()
+    after = serializers.FloatField()
+    target = serializers.FloatField(allow_null=True)
+    reached = serializers.BooleanField()
+    moves = serializers.IntegerField()
+    price = serializers.FloatField()
+    cordons = NAMES(child=serializers.CharField(), help_text="Nodes to cordon first.")
+    uncordons = NAMES(child=serializers.CharField(), help_text="Those of them to open again at the end.")
+    waves = NAMES(child=PlannedMoveSerializer(many=True))
+    bound = PlanBoundSerializer()
+    stopped = StopSerializer()
+    stays = serializers.DictField(child=serializers.IntegerField(), help_text="How many pods stay, by why.")
+    freed = serializers.IntegerField(help_text="Nodes that could go, with those that are empty already.")
+    standing = PlanStandingsSerializer()
+    currency = serializers.CharField(help_text="Of costs; '' without prices.")
+    evictions = NAMES(child=serializers.DictField(), help_text="An Eviction of policy/v1 for each move, with its wave.")
+    kubectl = NAMES(child=serializers.CharField(), help_text="The same as lines of a shell.")
+
+
+class PlanQuestionSerializer(serializers.ModelSerializer[Question]):
+    """A plan of moves; `plan` is there once it is worked out."""
+
+    state = serializers.CharField(read_only=True, help_text="As a job's.")
+    created_by = serializers.CharField(source="created_by.username", default="", read_only=True)
+    error = serializers.CharField(source="job.error", default="", read_only=True)
+    asked = ObjectiveField(read_only=True)
+    plan = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Question
+        fields = (
+            "id", "about", "policy", "engine", "asked", "state", "job", "error", "plan", "created_by", "created_at",
+            "ended_at",
+        )  # fmt: skip
+        read_only_fields = fields
+
+    @extend_schema_field(PlanSerializer(allow_null=True))
+    def get_plan(self, question: Question) -> Json | None:
+        return selectors.answer_of(question)
+
+
+class PlanTrialSerializer(serializers.Serializer[Any]):
+    scenario = serializers.UUIDField()
+    run = serializers.UUIDField()

@@ -1,0 +1,126 @@
+"""Answers questions about plans: quick ones at once, others by a job. A person can ask one at a time."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from kschedweb.accounts import audit
+from kschedweb.accounts.models import User
+from kschedweb.advice.plans import objectives
+from kschedweb.advice.plans.answers import work_out
+from kschedweb.advice.plans.models import Question
+from kschedweb.clusters.prices.selectors import table_of
+from kschedweb.clusters.selectors import snapshot_objects
+from kschedweb.decisions import utilisation
+from kschedweb.jobs.inquiries import (
+    AT_ONCE_SECONDS,
+    AT_ONCE_SIZE,
+    NotNow,
+    Step,
+    at_once,
+    connection_released,
+    packed,
+    refuse_second,
+)
+from kschedweb.jobs.services import job_start
+from kschedweb.playground.gate.words import about_snapshot
+from kschedweb.policies.selectors import configuration
+from kschedweb.web.errors import Unprocessable
+
+if TYPE_CHECKING:
+    from kschedweb.clusters.models import Snapshot
+    from kschedweb.policies.models import Revision
+
+Json = dict[str, Any]
+SECONDS = 45.0  # that a job looks for moves; then the best plan so far is told
+KIND = "plans.answer"
+_turn = Lock()
+
+
+def question_ask(*, user: User, snapshot: Snapshot, revision: Revision, asked: Json) -> Question:
+    """The question with its plan, if that is found quickly; else a job works it out.
+
+    Raises Conflict while another question of ``user`` is worked on, and ApplicationError at each field that is wrong.
+    """
+    objectives.read(asked, table_of(snapshot.cluster))
+    refuse_second(Question, user, "plans")
+    try:
+        found = _at_once(snapshot, revision, asked)
+    except NotNow:
+        return _by_job(user, snapshot, revision, asked)
+    made = question_new(user, snapshot, revision, asked)
+    _answered(made, *found)
+    made.save()
+    audit.record(user, "plan.asked", made, made.about)
+    return made
+
+
+def _at_once(snapshot: Snapshot, revision: Revision, asked: Json) -> tuple[Json, str]:
+    if snapshot.size > AT_ONCE_SIZE:
+        raise NotNow
+    with at_once(_turn, AT_ONCE_SECONDS) as step:
+        return _worked_out(snapshot, revision, asked, step, SECONDS)
+
+
+@transaction.atomic
+def _by_job(user: User, snapshot: Snapshot, revision: Revision, asked: Json) -> Question:
+    User.objects.select_for_update().get(pk=user.pk)
+    refuse_second(Question, user, "plans")
+    made = question_new(user, snapshot, revision, asked)
+    made.job = job_start(KIND, title=f"Plan of moves: {made.about}", params={"question": str(made.pk)}, user=user)
+    made.save()
+    audit.record(user, "plan.asked", made, made.about)
+    return made
+
+
+def question_new(user: User | None, snapshot: Snapshot, revision: Revision, asked: Json) -> Question:
+    """A question that is not saved yet."""
+    return Question(
+        asked=asked,
+        snapshot=snapshot,
+        about=about_snapshot(snapshot),
+        revision=revision,
+        policy=f"{revision.policy.name}, revision {revision.number}",
+        created_by=user,
+    )
+
+
+def question_answer(*, question: Question, step: Step, seconds: float = SECONDS) -> Json:
+    """Find and store the plan, unless there is one already; ``step`` gets the progress."""
+    if question.content is None:
+        snapshot, revision = question.snapshot, question.revision
+        if snapshot is None or revision is None:
+            raise Unprocessable("The snapshot or the policy was deleted before there was a plan.")
+        step("Reading the cluster", 0, 0)
+        _answered(question, *_worked_out(snapshot, revision, question.asked, step, seconds))
+        told = ("sentence", "engine", "content", "offer", "ended_at")
+        values = {name: getattr(question, name) for name in told}
+        Question.objects.filter(pk=question.pk, ended_at=None).update(**values)
+        question.refresh_from_db(fields=list(told))
+    return {"plan": str(question.pk), "answer": question.sentence}
+
+
+def _answered(question: Question, found: Json, engine: str) -> None:
+    question.sentence, question.engine = found["answer"], engine
+    question.content, question.ended_at = packed(found), timezone.now()
+    question.offer = offer_in(found) if question.offers else None
+
+
+def offer_in(found: Json) -> Json | None:
+    """What the overview says: how many nodes could go, and what that saves a day."""
+    if not found["freed"]:
+        return None
+    if found["objective"] == "money":
+        return {"nodes": found["freed"], "saves": found["before"] - found["after"], "unit": found["currency"]}
+    return {"nodes": found["freed"], "saves": 24.0 * found["freed"], "unit": ""}
+
+
+def _worked_out(snapshot: Snapshot, revision: Revision, asked: Json, step: Step, seconds: float) -> tuple[Json, str]:
+    rules, table = configuration(revision, snapshot.cluster.server_version), table_of(snapshot.cluster)
+    engine = utilisation.applied(rules.release.seen(snapshot_objects(snapshot)), snapshot)
+    connection_released()
+    return work_out(engine, rules, asked, table, step, seconds), rules.release.engine

@@ -1,0 +1,83 @@
+"""A plan as a scenario: the snapshot, with the plan's evictions in their waves, so that a run shows where pods land."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+
+from kschedweb.accounts import audit
+from kschedweb.advice.plans.models import Trial
+from kschedweb.advice.plans.selectors import answer_of
+from kschedweb.clusters.prices.selectors import prices_part
+from kschedweb.engine.documents.marked import as_yaml
+from kschedweb.playground.runs.services import run_start
+from kschedweb.playground.scenarios.selectors import revision_get
+from kschedweb.playground.scenarios.services import InvalidDocument, name_free, scenario_create
+from kschedweb.web.errors import Conflict, Unprocessable
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+    from kschedweb.advice.plans.models import Question
+    from kschedweb.playground.runs.models import Run
+    from kschedweb.playground.scenarios.models import Scenario
+
+Json = dict[str, Any]
+BEGIN, BETWEEN = 10.0, 120.0  # seconds: the first wave; from the end of one wave to the next
+EVERY = 0.01  # seconds from one eviction to the next: the pod in its place has its node by then
+
+
+@transaction.atomic
+def plan_try(*, question: Question, user: User) -> Run:
+    """Make a scenario of the plan and run it under the plan's policy.
+
+    Raises Conflict where there is no plan yet, or no move in it, and Unprocessable where its snapshot
+    or policy is gone.
+    """
+    found = answer_of(question)
+    if found is None or not found["waves"]:
+        raise Conflict("There is nothing to try: the plan moves no pod.")
+    if question.snapshot is None or question.revision is None:
+        raise Unprocessable("The snapshot or the policy of the plan was deleted in the meantime.")
+    scenario = _made(question, found, user)
+    Trial.objects.create(question=question, scenario=scenario)
+    audit.record(user, "plan.tried", question, scenario.name)
+    label = f"{question.revision.policy.name}@{question.revision.number}"
+    return run_start(user=user, revision=revision_get(scenario), policy=label)
+
+
+def _made(question: Question, found: Json, user: User) -> Scenario:
+    """With the figures of use where there are any."""
+    assert question.snapshot is not None
+    name = name_free(f"Plan for {question.snapshot.cluster.name}", user)
+    for use in ({"use": {"from": "watermarks"}}, {}):
+        with suppress(InvalidDocument), transaction.atomic():
+            return scenario_create(text=_text(question, found, name, use), author=user)
+    return scenario_create(text=_text(question, found, name, {}), author=user)
+
+
+def _text(question: Question, found: Json, name: str, use: Json) -> str:
+    assert question.snapshot is not None
+    document = {
+        "apiVersion": "kschedweb/v1",
+        "kind": "Scenario",
+        "name": name,
+        "description": found["answer"],
+        "base": {"snapshot": str(question.snapshot.pk)},
+        "changes": changes(found),
+        **use,
+        "run": {"place": "arrivals"},
+        **prices_part(question.snapshot.pk),
+    }
+    return as_yaml(document)
+
+
+def changes(found: Json) -> list[Json]:
+    """Nodes are cordoned, then pods are evicted wave by wave, each long enough after the last one."""
+    listed: list[Json] = [{"cordonNodes": {"nodes": found["cordons"]}}] if found["cordons"] else []
+    at = BEGIN
+    for wave in found["waves"]:
+        listed.append({"at": at, "evictPods": {"pods": [move["pod"] for move in wave], "every": EVERY}})
+        at = round(at + len(wave) * EVERY + BETWEEN, 2)
+    return listed + ([{"at": at, "uncordonNodes": {"nodes": found["uncordons"]}}] if found["uncordons"] else [])

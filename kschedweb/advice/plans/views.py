@@ -1,0 +1,136 @@
+"""The page Plan moves: an objective, and the plan for it, read, exported and tried in a scenario."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.roles import Action, may_change
+from kschedweb.advice.plans import answers, objectives, selectors, services, trying, words
+from kschedweb.advice.plans.forms import PlanForm, initial_of
+from kschedweb.jobs.models import ENDED
+from kschedweb.policies.scope import scope_of
+from kschedweb.policies.selectors import profiles_only
+from kschedweb.web.errors import ApplicationError, Conflict
+from kschedweb.web.exports import export
+from kschedweb.web.pages import done
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.http.response import HttpResponseBase
+
+    from kschedweb.accounts.typing import PageRequest
+    from kschedweb.advice.plans.models import Question
+
+PAGE = "advice/plans/plans.html"
+PAGE_SIZE = 100  # moves
+Json = dict[str, Any]
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.VIEW)
+def plans(request: PageRequest) -> HttpResponseBase:
+    """The form; a POST leads to the plan, or to how far it is."""
+    scope = scope_of(request)
+    snapshot = scope.snapshot_asked()
+    if snapshot is None:
+        return render(request, "dashboard/nothing.html", {"noun": "plans of moves"})
+    if scope.revision is None:
+        raise Http404("There is no such policy or revision.")
+    revision = profiles_only(scope.revision)
+    kept = {name: request.GET[name] for name in ("policy", "revision", "snapshot") if request.GET.get(name)}
+    context: Json = {"kept": urlencode({"cluster": snapshot.cluster.name, **kept})}
+    context["policy"] = f"{revision.policy.name}, revision {revision.number}"
+    if request.method != "POST":
+        said = {name: request.GET[name] for name in PlanForm.base_fields if request.GET.get(name)}
+        return render(request, PAGE, {**context, "form": PlanForm(initial=said)})
+    form = context["form"] = PlanForm(request.POST)
+    if not form.is_valid():
+        return render(request, PAGE, context, status=400)
+    try:
+        made = services.question_ask(user=request.user, snapshot=snapshot, revision=revision, asked=form.asked)
+    except ApplicationError as error:
+        form.refuse(error)
+        context["running"] = selectors.unanswered(request.user) if isinstance(error, Conflict) else None
+        return render(request, PAGE, context, status=error.status)
+    return redirect("plans-answer", made.pk)
+
+
+@require_safe
+@requires(Action.VIEW)
+def answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
+    """A plan, its files (?format=), or how far it is."""
+    question = selectors.question_get(question_id)
+    found = selectors.answer_of(question)
+    if found is None:
+        return _waiting(request, question)
+    name = question.snapshot.cluster.name if question.snapshot else "cluster"
+    if file := request.GET.get("format", ""):
+        return _file(file, name, found)
+    context = {
+        "question": question,
+        "found": found,
+        "gains": words.gains(found),
+        "wanted": objectives.words(question.asked),
+        "page": Paginator(list(answers.rows(found)), PAGE_SIZE).get_page(request.GET.get("page")),
+        "trials": selectors.trials(request.user, question, found),
+        "again": _again(question),
+        "may_try": bool(found["moves"]) and question.snapshot is not None and question.revision is not None,
+    }
+    response = render(request, "advice/plans/plan.html", context)
+    if request.htmx:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+@require_POST
+@requires(Action.EDIT)
+def tried(request: PageRequest, question_id: UUID) -> HttpResponse:
+    """Make a scenario of the plan, and run it."""
+    question = selectors.question_get(question_id)
+    done(
+        request,
+        lambda: trying.plan_try(question=question, user=request.user),
+        "A scenario of the plan was made, and it runs under the plan's policy.",
+    )
+    return redirect(f"{reverse('plans-answer', args=[question.pk])}#tried")
+
+
+def _again(question: Question) -> str:
+    """The form with what was asked."""
+    name = {"cluster": question.snapshot.cluster.name} if question.snapshot else {}
+    return f"{reverse('plans')}?{urlencode({**name, **initial_of(question.asked)})}"
+
+
+def _waiting(request: PageRequest, question: Question) -> HttpResponse:
+    job = question.job
+    ended = job is None or job.state in ENDED
+    context: Json = {"question": question, "wanted": objectives.words(question.asked), "job": job, "ended": ended}
+    context |= {"again": _again(question), "address": reverse("plans-answer", args=[question.pk]), "unit": "tries"}
+    context["may_cancel"] = job is not None and may_change(request.user, job)
+    part = request.htmx and not ended
+    return render(request, "parts/waits.html" if part else "advice/plans/waiting.html", context)
+
+
+def _file(form: str, name: str, found: Json) -> HttpResponseBase:
+    if form == "csv":
+        return export(form, f"{name}-plan", answers.HEAD, answers.cells(found))
+    if form == "kubectl":
+        response = HttpResponse(answers.script(found), content_type="text/x-shellscript; charset=utf-8")
+        file = f"{name}-plan.sh"
+    elif form == "evictions":
+        response, file = JsonResponse(found["evictions"], safe=False), f"{name}-evictions.json"
+    elif form == "json":
+        response, file = JsonResponse(found), f"{name}-plan.json"
+    else:
+        raise Http404("There is no file of this kind: json, evictions, csv or kubectl.")
+    response["Content-Disposition"] = f'attachment; filename="{file}"'
+    return response

@@ -1,0 +1,22 @@
+"""The demo cluster, stored, and nothing known of it yet."""
+
+from __future__ import annotations
+
+import pytest
+
+from kschedweb.advice.plans import services
+from tests.decisions.conftest import demo, demo_objects, no_cluster, policy, revision, stored, stored_demo
+
+__all__ = ["demo", "demo_objects", "no_cluster", "policy", "revision", "stored", "stored_demo"]
+
+
+@pytest.fixture(autouse=True)
+def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine makes no job of a quick question."""
+    monkeypatch.setattr(services, "AT_ONCE_SECONDS", 600.0)
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every question takes longer than a request may."""
+    monkeypatch.setattr(services, "AT_ONCE_SECONDS", -1.0)

@@ -1,0 +1,242 @@
+"""Plans on the page and over REST: shown, exported, tried in a scenario, offered on Overview, and refused in words."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kschedweb.accounts.models import User
+from kschedweb.advice.plans import offering, selectors, services, tasks, trying
+from kschedweb.advice.plans.models import Question
+from kschedweb.clusters.models import Snapshot
+from kschedweb.clusters.prices.services import prices_save
+from kschedweb.clusters.services import demo_load
+from kschedweb.jobs.models import Job
+from kschedweb.playground.runs import tasks as runs
+from kschedweb.playground.scenarios.models import Scenario
+from kschedweb.policies.models import Revision
+from tests.support.html import elements, html_of
+
+pytestmark = pytest.mark.django_db
+
+API = "/api/v1/plans/"
+PRICES = """\
+apiVersion: kschedweb/v1
+kind: PriceTable
+currency: EUR
+prices:
+- labels: {kubernetes.io/os: linux}
+  price: 0.5
+"""
+
+
+def send(client: Any, **asked: object) -> Any:
+    return client.post("/plans/?cluster=demo", {"objective": "nodes", "at_least": "5", **asked})
+
+
+def planned(client: Any, **asked: object) -> tuple[Any, dict[str, Any]]:
+    """The page of a plan, and the plan."""
+    sent = send(client, **asked)
+    assert sent.status_code == 302, sent.context["form"].errors
+    page = client.get(sent.url)
+    return page, page.context["found"]
+
+
+def test_the_form_keeps_what_an_address_says(client_as: Callable[..., Any], demo: Snapshot, no_cluster: None) -> None:
+    assert client_as("viewer").get("/plans/").status_code == 200
+
+
+def test_a_plan_is_told_with_its_bound_and_what_it_changes(client_as: Callable[..., Any], demo: Snapshot) -> None:
+    page, found = planned(client_as("viewer"))
+    assert (found["reached"], found["after"] >= 5) == (True, True)
+    assert found["moves"] >= found["bound"]["moves"] > 0
+    assert found["least"] in html_of(page)
+    assert f"this plan has {found['moves']:,}" in found["least"]
+    gains = {what: (before, after) for what, _, before, after in page.context["gains"]}
+    before, after = gains["Nodes with work"]
+    assert before - after == found["after"] - found["before"]
+    assert gains["Nodes with work take"] == (24.0 * before, 24.0 * after), "no prices: node-hours"
+    assert len(elements(page, "tr[data-wave]")) == min(found["moves"], 100)
+
+
+def test_files_of_a_plan(client_as: Callable[..., Any], demo: Snapshot) -> None:
+    client = client_as("viewer")
+    page, found = planned(client)
+    address = page.wsgi_request.path
+    assert json.loads(client.get(f"{address}?format=json").content) == found
+    evictions = json.loads(client.get(f"{address}?format=evictions").content)
+    assert [one["kind"] for one in evictions] == ["Eviction"] * found["moves"]
+    lines = b"".join(client.get(f"{address}?format=csv").streaming_content).decode().splitlines()
+    assert lines[0] == "wave,pod,from,to,reason,gain,budget"
+    assert len(lines) == 1 + found["moves"]
+    script = client.get(f"{address}?format=kubectl").content.decode()
+    assert subprocess.run(["sh", "-n"], input=script, text=True, check=True).returncode == 0
+    assert script.count("/eviction -f -") == found["moves"]
+    assert client.get(f"{address}?format=exe").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("asked", "field"),
+    [
+        ({"objective": "skew", "skew_at_most": "-1"}, "skew_at_most"),
+        ({"objective": "skew", "skew_at_most": ""}, "skew_at_most"),
+        ({"objective": "money"}, "objective"),
+        ({"objective": "nodes", "at_least": "0"}, "at_least"),
+        ({"objective": "nodes", "price": "-2"}, "price"),
+        ({"objective": "nodes", "most_moves": "-2"}, "most_moves"),
+        ({"objective": "nodes", "price": "many"}, "price"),
+        ({"objective": "fragmentation", "device": "none.example.com/x", "size": "2"}, "objective"),
+        ({"objective": "fragmentation", "device": "", "size": "2"}, "device"),
+        ({"objective": "peace"}, "objective"),
+    ],
+    ids=str,
+)
+def test_bad_input_is_told_beside_its_field(
+    client_as: Callable[..., Any], demo: Snapshot, asked: dict[str, str], field: str
+) -> None:
+    page = send(client_as("viewer"), **asked)
+    assert page.status_code == 400
+    assert list(page.context["form"].errors) == [field]
+    assert page.context["form"].data["objective"] == asked["objective"], "nothing is lost"
+    assert not Question.objects.filter(offers=False).exists()
+
+
+def test_a_slow_plan_is_worked_out_by_a_job(client_as: Callable[..., Any], demo: Snapshot, slow: None) -> None:
+    client = client_as("viewer")
+    sent = send(client)
+    question = Question.objects.get(offers=False)
+    assert sent.url == f"/plans/{question.pk}/"
+    assert client.get(sent.url).context["ended"] is False
+    assert send(client, at_least="6").status_code == 409
+    tasks.answer(str(question.job_id))
+    page = client.get(sent.url)
+    assert page.context["found"]["reached"]
+    assert "objective=nodes&at_least=5" in page.context["again"]
+
+
+class TestTrying:
+    @pytest.fixture
+    def question(self, demo: Snapshot, editor: User, revision: Revision) -> Question:
+        return services.question_ask(user=editor, snapshot=demo, revision=revision, asked={"nodes": {"atLeast": 5}})
+
+    def test_a_run_of_the_scenario_lands_pods_where_the_plan_says(
+        self, client_as: Callable[..., Any], question: Question, editor: User
+    ) -> None:
+        client = client_as("editor")
+        assert client.post(f"/plans/{question.pk}/try/").url == f"/plans/{question.pk}/#tried"
+        found = selectors.answer_of(question)
+        assert found is not None
+        ((scenario, (waiting,)),) = selectors.trials(editor, question, found)
+        assert (waiting.done, scenario.name) == (False, "Plan for demo")
+        runs.run(str(waiting.run.job_id))
+        ((_, (landed,)),) = selectors.trials(editor, question, found)
+        assert landed.done
+        assert landed.moves == found["moves"]
+        assert landed.others == ()
+        page = client.get(f"/plans/{question.pk}/")
+        assert elements(page, "[data-landed]"), html_of(page)[:20_000]
+        assert f"all {found['moves']} pods land where the plan says" in html_of(page)
+
+    def test_where_a_pod_lands_elsewhere_is_told(self, question: Question, editor: User) -> None:
+        run = trying.plan_try(question=question, user=editor)
+        runs.run(str(run.job_id))
+        found = selectors.answer_of(question)
+        assert found is not None
+        move = found["waves"][0][0]
+        real, move["to"] = move["to"], "elsewhere"
+        run.refresh_from_db()
+        assert selectors.landed(run, found).others == ((move["pod"], "elsewhere", real),)
+
+    def test_viewers_make_no_scenario_and_an_empty_plan_none_either(
+        self, client_as: Callable[..., Any], question: Question, editor: User
+    ) -> None:
+        assert client_as("viewer").post(f"/plans/{question.pk}/try/").status_code == 403
+        assert question.snapshot is not None
+        assert question.revision is not None
+        idle = services.question_ask(
+            user=editor, snapshot=question.snapshot, revision=question.revision, asked={"nodes": {}, "mostMoves": 0}
+        )
+        assert client_as("editor").post(f"/plans/{idle.pk}/try/").status_code == 302
+        assert not Scenario.objects.exists()
+
+
+class TestOffer:
+    def test_overview_says_which_nodes_could_go_once_a_job_found_it(
+        self, client_as: Callable[..., Any], editor: User, policy: Any
+    ) -> None:
+        snapshot = demo_load(user=editor).snapshots.get()
+        question = Question.objects.get(offers=True)
+        client = client_as("viewer")
+        assert not elements(client.get("/?cluster=demo"), "[data-plan]"), "never worked out in a request"
+        assert offering.offer_later(snapshot=snapshot) is None, "one at a time for a cluster"
+        tasks.offer(str(question.job_id))
+        question.refresh_from_db()
+        assert question.asked == {"nodes": {}}
+        assert question.offer is not None
+        assert question.offer["saves"] == 24.0 * question.offer["nodes"]
+        page = html_of(client.get("/?cluster=demo"))
+        assert f"{question.offer['nodes']} nodes could go" in page
+        assert "node-hours a day" in page
+        assert f'href="/plans/{question.pk}/"' in page
+
+    def test_with_prices_it_is_money(self, client_as: Callable[..., Any], demo: Snapshot, policy: Any) -> None:
+        Question.objects.all().delete()
+        prices_save(user=None, cluster=demo.cluster, text=PRICES, expected=0)
+        assert offering.offer_later(snapshot=demo) is not None
+        question = Question.objects.get()
+        assert question.asked == {"money": {"hours": 24}}
+        tasks.offer(str(question.job_id))
+        question.refresh_from_db()
+        assert question.offer is not None
+        assert (question.offer["saves"] > 0, question.offer["unit"]) == (True, "EUR")
+        assert "EUR a day" in html_of(client_as("viewer").get("/?cluster=demo"))
+
+    def test_nothing_is_said_where_no_node_could_go(self, demo: Snapshot, policy: Any) -> None:
+        found = {"freed": 0, "objective": "nodes", "before": 0, "after": 0}
+        assert services.offer_in(found) is None
+        assert selectors.offer_of(demo) is None
+
+
+class TestRest:
+    def test_a_plan_and_its_trial(self, api_as: Callable[..., Any], demo: Snapshot) -> None:
+        asked = {"cluster": "demo", "objective": {"nodes": {"atLeast": 5}, "mostMoves": 50}}
+        told = api_as("editor").post(API, asked, format="json")
+        assert told.status_code == 200
+        assert told.data["plan"]["reached"]
+        assert told.data["asked"] == asked["objective"]
+        trial = api_as("editor").post(f"{API}{told.data['id']}/try/", format="json")
+        assert trial.status_code == 202
+        assert str(Scenario.objects.get().pk) == str(trial.data["scenario"])
+
+    def test_a_job_answers_what_takes_long(self, api_as: Callable[..., Any], demo: Snapshot, slow: None) -> None:
+        api = api_as("viewer")
+        told = api.post(API, {"cluster": "demo", "objective": {"nodes": {"atLeast": 5}}}, format="json")
+        assert told.status_code == 202
+        assert api.get(told["Location"]).data["plan"] is None
+        tasks.answer(str(Job.objects.get(kind=services.KIND).pk))
+        answered = api.get(told["Location"]).data
+        assert (answered["state"], answered["plan"]["reached"]) == ("succeeded", True)
+
+    @pytest.mark.parametrize(
+        ("objective", "path"),
+        [
+            ({"skew": {"atMost": -1}}, "objective.skew.atMost"),
+            ({"skew": {"atMost": 1}, "nodes": {}}, "objective"),
+            ({}, "objective"),
+            ("fewer", "objective"),
+            ({"money": {}}, "objective.money"),
+            ({"nodes": {}, "price": -1}, "objective.price"),
+            ({"fragmentation": {"resource": "none.example.com/x", "size": 2}}, "objective.fragmentation"),
+        ],
+        ids=str,
+    )
+    def test_errors_name_their_place(
+        self, api_as: Callable[..., Any], demo: Snapshot, objective: object, path: str
+    ) -> None:
+        refused = api_as("viewer").post(API, {"cluster": "demo", "objective": objective}, format="json")
+        assert refused.status_code == 400
+        assert refused.data["errors"][0]["path"] == path
