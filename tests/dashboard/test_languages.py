@@ -33,14 +33,14 @@ OWN = re.compile(
       | ^(Autoscaling|Job|Moves|token|view|Scenario|person|Record|Capacity|Effect|Decision|Drain|Run|Compare|Sweep)\b
       | ^(Pending|Question)\b
       | ^Production\ pods\ are | ^denied\ by | ^The\ policy\ that\ pages
-      | \(request\.\w+$ | ^request\.opened | ^[\w.-]+/[\w.-]+
+      | \((request|decisions|run)\.\w+$ | ^request\.opened | ^[\w.-]+/[\w.-]+
       | would\ fit\ now$ | ^Profiles\ \( | ^Classic\ \( | ^crane-scheduler\ \(
     """,
     re.VERBOSE,
 )
 
 CAMEL = re.compile(r"\w*[a-z][A-Z]\w*")  # names of plugins
-DATA = frozenset({"admin", "approver", "default", "age", "File"})
+DATA = frozenset({"admin", "approver", "default", "age", "File", "Node"})  # "Node" begins names of plugins
 
 
 def in_language(client: Client, address: str, language: str) -> str:

@@ -74,7 +74,10 @@ def imported(name: str, objects: Iterable[Json], user: User) -> str:
 
 
 def sized(name: str, objects: Iterable[Json]) -> str:
-    """Two hours of what the containers of the bound pods among ``objects`` used in cluster ``name``; one workload."""
+    """Two hours of what containers of the bound pods among ``objects`` used in cluster ``name``; a workload of them.
+
+    It is "" where no pod has an owner.
+    """
     from django.utils import timezone
 
     from kschedweb.advice.rightsizing.selectors import sizes_of
@@ -91,7 +94,7 @@ def sized(name: str, objects: Iterable[Json]) -> str:
     rows = [(at, used) for at in range(last - 7200 + 300, last + 1, 300)]
     found = Cluster.objects.get(name=name)
     book_add(cluster=found, inventory=inventory, rows=rows, origin="demo", peaks=Resolution.FIVE_MINUTES)
-    return sizes_of(found)[2][0].workload
+    return next((one.workload for one in sizes_of(found)[2]), "")
 
 
 def priced(name: str) -> None:
@@ -186,7 +189,10 @@ def everything(rows: int, admin: User, sandbox: str = "") -> Places:
     from tests.support.seed_questions import questions as seed_questions
     from tests.support.seed_trying import tried as seed_trying
 
-    objects = cluster(rows, 2 * rows)
+    owned = pod("owned-7f9c-1", bound_to="node-00000")
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "owned-7f9c", "uid": "owned", "controller": True}
+    owned["metadata"]["ownerReferences"] = [owner]
+    objects = [*cluster(rows, 2 * rows), owned]
     snapshot = imported("seeded", objects, admin)
     workload = sized("seeded", objects)
     measured("seeded", [f"node-{number:05d}" for number in range(rows)], hours=2)

@@ -30,7 +30,7 @@ RAIL = {
         "Right-size",
     ],
     "Policies": ["Policies", "Load-aware scores", "Classic migration", "Releases"],
-    "What-if": ["Scenarios", "Comparisons", "Optimise", "CI gate", "Recordings", "Moves"],
+    "What-if": ["Scenarios", "Comparisons", "Optimise", "CI gate", "Recordings", "Moves", "Plan moves"],
     "In production": ["Schedulers", "Approvals", "Shadow", "Extender"],
     "Admin": ["Clusters", "People", "Tokens", "Audit", "Jobs"],
 }

@@ -20,6 +20,7 @@ from kschedweb.web.errors import ApplicationError, NotFound
 
 if TYPE_CHECKING:
     from kschedweb.accounts.typing import ApiRequest
+    from kschedweb.clusters.models import Cluster
 
 
 class SizeAmountSerializer(serializers.Serializer[Any]):
@@ -95,6 +96,15 @@ class FileOfSizesSerializer(serializers.Serializer[Any]):
 
 
 AMOUNT = ("requested", "target", "lower", "upper", "limit", "new_limit", "saved")
+
+
+def _cluster(request: ApiRequest) -> Cluster:
+    name = request.query_params.get("cluster", "")
+    if not name:
+        raise ApplicationError.at("cluster", "Name a cluster: ?cluster=…")
+    return cluster_get(name)
+
+
 CLUSTER = OpenApiParameter("cluster", str, required=True, description="The name of a cluster.")
 METHOD = OpenApiParameter(
     "method", str, enum=METHODS, default=VPA, description="As the vertical pod autoscaler, or a plain percentile."
@@ -121,7 +131,7 @@ class SizesView(APIView):
     )
     def get(self, request: ApiRequest) -> Response:
         """What each container of a cluster's workloads requests and should request; what saves most comes first."""
-        cluster = cluster_get(request.query_params.get("cluster", ""))
+        cluster = _cluster(request)
         form = read(SizesForm, request.query_params)
         ordering = request.query_params.get("ordering", "-hour")
         if ordering not in ORDERINGS:
@@ -190,7 +200,7 @@ class FileOfSizesView(APIView):
     )
     def get(self, request: ApiRequest) -> Response:
         """The recommendations as lines for kubectl, as patches, or as VerticalPodAutoscalers. Nothing is applied."""
-        cluster = cluster_get(request.query_params.get("cluster", ""))
+        cluster = _cluster(request)
         form = read(ExportForm, request.query_params)
         _, _, listed = selectors.sizes_of(cluster, form.method_asked)
         kind, mode = form.file
