@@ -60,7 +60,14 @@ KEPT = {
 }
 WITH_ANOTHER = {
     *("approvals.Vote", "experiments.Run", "recordings.Chunk", "runs.Difference", "scheduling.LiveColumns"),
-    *("clusters.UploadPiece", "decisions.PendingOutcomes", "fleet.Standing", "flight.Stretch", "sweeps.Trial"),
+    *(
+        "clusters.UploadPiece",
+        "decisions.PendingOutcomes",
+        "fleet.Standing",
+        "flight.Stretch",
+        "plans.Trial",
+        "sweeps.Trial",
+    ),
     "watermarks.ContainerBook",
 }
 
