@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -46,9 +46,6 @@ ACTIVE = 300.0  # seconds for which figures count, inclusive
 INTERVAL = "30s"
 
 
-Shares = TypeVar("Shares", float, Floats)  # of one node, or of all
-
-
 @dataclass(frozen=True, slots=True)
 class Model:
     """How loads are combined, and what pods are expected to use: the plugin's arguments, each within its range."""
@@ -61,11 +58,11 @@ class Model:
     risk_factor: float
     best_effort: tuple[float, float]  # milli-CPU, bytes
 
-    def load(self, cpu: Shares, memory: Shares) -> Shares:
+    def load(self, cpu: Floats, memory: Floats) -> Floats:
         """The load of nodes that use these shares of their CPU and memory; 0 if all weights are 0."""
         weights = self.cpu_weight + self.memory_weight
         if weights == 0:
-            return cpu * 0.0
+            return np.zeros_like(cpu)
         return (cpu * float(self.cpu_weight) + memory * float(self.memory_weight)) / float(weights)
 
     def score(self, cpu: Floats, memory: Floats, usage_weight: int = 1) -> Floats:
@@ -110,14 +107,16 @@ class Shadow:
     memory: float = 0.0
 
     @property
-    def loads(self) -> tuple[float, float]:
-        """Shares of CPU and memory in use with the pods added so far."""
-        return share(self.used[0], self.cpu, self.capacity[0]), share(self.used[1], self.memory, self.capacity[1])
+    def loads(self) -> tuple[Floats, Floats]:
+        """Shares of CPU and memory in use with the pods added so far. Shape [1] each."""
+        parts = zip(self.used, (self.cpu, self.memory), self.capacity, strict=True)
+        cpu, memory = (composite(*(np.array([float(part)]) for part in row)) for row in parts)
+        return cpu, memory
 
     @property
     def factor(self) -> float:
         """The factor on the next pod's estimate, which depends on the load with the pods before it."""
-        return self.model.factor(self.model.load(*self.loads))
+        return self.model.factor(float(self.model.load(*self.loads)[0]))
 
     def add(self, pod: Pod) -> tuple[float, float]:
         """Add a pod; returns what it is expected to use."""
@@ -243,11 +242,6 @@ class VolcanoUsage:
                 return math.inf
             time = pod.started if phase == "Running" else math.nan
         return math.nextafter(time + self.interval, -math.inf) if math.isfinite(time) else time
-
-
-def share(used: float, shadow: float, capacity: float) -> float:
-    """``composite`` of one node."""
-    return min(max((used / 100.0 * capacity + shadow) / capacity, 0.0), 1.0) if capacity > 0 else 0.0
 
 
 def composite(used: Floats, shadow: Floats, capacity: Floats) -> Floats:
