@@ -18,6 +18,7 @@ from django.views.i18n import JavaScriptCatalog
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.advice.costs.selectors import brief
+from kschedweb.advice.plans.offering import offer_later
 from kschedweb.advice.plans.selectors import offer_of
 from kschedweb.clusters.filters import NodeFilter, PodFilter
 from kschedweb.clusters.models import NodeRow
@@ -70,13 +71,16 @@ def overview(request: PageRequest) -> HttpResponse:
     if scope.snapshot is None:
         return render(request, "dashboard/overview.html", {})
     use = _use(scope)
+    plan = offer_of(scope.snapshot)
+    if plan is None and scope.at is None:
+        offer_later(snapshot=scope.snapshot)
     reasons, asked = selectors.pending_reasons(scope.revision, scope.snapshot, LIST_SECONDS, decisions.LISTED_AT_ONCE)
     context = {
         "counts": selectors.counts(scope.snapshot),
         "zones": selectors.headroom(scope.snapshot, use),
         "use": use,
         "cost": brief(scope.snapshot, use),
-        "plan": offer_of(scope.snapshot),
+        "plan": plan,
         "reasons": reasons,
         "asked": asked,
         "jobs": selectors.recent_jobs(request.user),

@@ -41,9 +41,10 @@ def test_from_overview_to_a_plan_tried_in_a_scenario_and_exported(
 ) -> None:
     monkeypatch.setattr(services, "AT_ONCE_SECONDS", 600.0)
     demo_load(user=admin)
-    tasks.offer(str(Question.objects.get().job_id))
     page = page_as("editor")
     page.goto("/?cluster=demo")
+    tasks.offer(str(Question.objects.get().job_id))
+    page.reload()
     line = page.locator("[data-plan] a")
     expect(line).to_contain_text("nodes could go, saving")
     shot(page, "plan-overview")

@@ -31,7 +31,7 @@ OWN = re.compile(
     r"""
       ^kschedweb\ \d | (^|:\ )\d+/\d+\ nodes\ are\ available | ^(\d+\ )?Insufficient\  | ^preemption:\ | ^Preemption\ is
       | ^(Autoscaling|Job|Moves|token|view|Scenario|person|Record|Capacity|Effect|Decision|Drain|Run|Compare|Sweep)\b
-      | ^(Pending|Question)\b
+      | ^(Pending|Question)\b | ^Plan\ of\ moves:
       | ^Production\ pods\ are | ^denied\ by | ^The\ policy\ that\ pages
       | \((request|decisions|run)\.\w+$ | ^request\.opened | ^[\w.-]+/[\w.-]+
       | would\ fit\ now$ | ^Profiles\ \( | ^Classic\ \( | ^crane-scheduler\ \(

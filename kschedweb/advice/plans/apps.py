@@ -14,11 +14,8 @@ class PlansConfig(AppConfig):
     label = "plans"
 
     def ready(self) -> None:
-        from kschedweb.advice.plans.offering import offer_later
-        from kschedweb.clusters.signals import snapshot_stored
         from kschedweb.jobs.retention import ANSWERED
 
-        snapshot_stored.connect(offer_later, dispatch_uid="work out which nodes could go")
         page = Entry(_("Plan moves"), "arrow-right-left", "plans", 61, family=frozenset({"plans-answer"}))
         navigation.register(Group.WHAT_IF, page)
         navigation.choosing((Choice.CLUSTER, Choice.POLICY, Choice.SNAPSHOT), "plans")

@@ -24,7 +24,7 @@ class Question(Inquiry):
     engine = models.CharField(max_length=20_000, blank=True)  # the version that answered, with all gates
     sentence = models.TextField(blank=True)
     content = models.BinaryField(null=True)  # JSON, compressed
-    offers = models.BooleanField(default=False)  # asked by the site when the snapshot arrived
+    offers = models.BooleanField(default=False)  # asked by the site for the overview
     # Of those: {"nodes", "saves", "unit"}, what the overview says; null where there is nothing to say.
     offer = models.JSONField(null=True)
 

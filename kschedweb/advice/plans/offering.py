@@ -1,4 +1,4 @@
-"""Works out which nodes could go when a snapshot arrives, for the overview; never in a request."""
+"""Works out which nodes could go, once somebody looks at the overview of a snapshot; never in a request."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ SECONDS = 20.0  # that such a job looks for moves
 
 
 @transaction.atomic
-def offer_later(*, snapshot: Snapshot, **_: Any) -> Job | None:
+def offer_later(*, snapshot: Snapshot) -> Job | None:
     """Start a job under the default policy, unless there is none, or one for this cluster is still to be done."""
     revision = default_revision()
     if revision is None or not snapshot.counts.get("Node") or _waiting(snapshot):
         return None
     made = question_new(None, snapshot, revision, {})
     made.asked, made.offers = _asked(snapshot), True
-    title = f"Nodes of {snapshot.cluster.name} that could go"
+    title = f"Plan of moves: nodes of {snapshot.cluster.name} that could go"
     made.job = job_start(KIND, title=title, params={"question": str(made.pk)}, user=None)
     made.save()
     return made.job

@@ -44,9 +44,8 @@ def unanswered(user: User) -> Question | None:
 
 
 def offer_of(snapshot: Snapshot) -> Question | None:
-    """The plan that the site found for ``snapshot`` by itself, where it frees nodes."""
-    found = Question.objects.defer("content").filter(snapshot=snapshot, offers=True, offer__isnull=False)
-    return found.order_by("-created_at").first()
+    """What the site asked about ``snapshot`` by itself; its ``offer`` is ``None`` until, or where, no node could go."""
+    return Question.objects.defer("content").filter(snapshot=snapshot, offers=True).order_by("-created_at").first()
 
 
 @dataclass(frozen=True)

@@ -169,9 +169,9 @@ class TestOffer:
         self, client_as: Callable[..., Any], editor: User, policy: Any
     ) -> None:
         snapshot = demo_load(user=editor).snapshots.get()
-        question = Question.objects.get(offers=True)
         client = client_as("viewer")
         assert not elements(client.get("/?cluster=demo"), "[data-plan]"), "never worked out in a request"
+        question = Question.objects.get(offers=True)
         assert offering.offer_later(snapshot=snapshot) is None, "one at a time for a cluster"
         tasks.offer(str(question.job_id))
         question.refresh_from_db()
