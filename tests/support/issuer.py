@@ -30,8 +30,13 @@ class Issuer:
 
     def __init__(self, port: int) -> None:
         self.url = f"http://127.0.0.1:{port}"
+        self.reset()
+
+    def reset(self) -> None:
+        """What it was when it started, with new keys."""
         self.published = rsa.generate_private_key(65537, 2048)
-        self.key, self.kid, self.algorithm = self.published, "first", "RS256"
+        self.key: rsa.RSAPrivateKey | str = self.published
+        self.kid, self.algorithm = "first", "RS256"
         self.claims: dict[str, Any] = {}
         self.groups: Any = ["engineers"]
         self.challenges: dict[str, str] = {}  # code -> the challenge that it was asked for with
@@ -72,7 +77,7 @@ class Issuer:
         now = int(time.time())
         right = {"iss": self.url, "aud": CLIENT, "sub": "s-1", "iat": now, "exp": now + 300, "sid": "session-1"}
         payload = {name: value for name, value in (right | claims).items() if value is not None}
-        return jwt.encode(payload, self.key, self.algorithm, headers={"kid": self.kid})  # type: ignore[arg-type]
+        return jwt.encode(payload, self.key, self.algorithm, headers={"kid": self.kid})
 
     def identity_token(self, **claims: Any) -> str:
         person = {"preferred_username": "erin", "email": "erin@example.org", "groups": self.groups}
