@@ -11,6 +11,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -95,15 +96,15 @@ def hour(number: int) -> Iterator[tuple[float, str, str]]:
     for one in range(born):
         at, name = number * 3600 + 3600 * one / born, number * born + one
         for step, later in enumerate((0.0, 0.05, 0.5, 3.0)):
-            due.append((at + later, "CHANGED", lambda now, version, n=name, s=step: pod(n, now, version, s)))  # type: ignore[misc]
+            due.append((at + later, "CHANGED", partial(pod, name, step=step)))
         if name >= born:
             ends = name - born
-            due.append((at, "CHANGED", lambda now, version, n=ends: pod(n, now, version, 4)))  # type: ignore[misc]
-            due.append((at + 1.0, "DELETED", lambda now, version, n=ends: pod(n, now, version, 4)))  # type: ignore[misc]
+            due.append((at, "CHANGED", partial(pod, ends, step=4)))
+            due.append((at + 1.0, "DELETED", partial(pod, ends, step=4)))
     for one in range(NODES):
         for beat in range(int(3600 / HEARTBEAT)):
             at = number * 3600 + beat * HEARTBEAT + HEARTBEAT * one / NODES
-            due.append((at, "CHANGED", lambda now, version, n=one: node(n, now, version)))  # type: ignore[misc]
+            due.append((at, "CHANGED", partial(node, one)))
     for version, (at, event, make) in enumerate(sorted(due, key=lambda one: one[0])):
         yield BEGAN + at, event, json.dumps(make(BEGAN + at, version))
 

@@ -17,6 +17,7 @@ import yaml
 
 from tests.cli.conftest import Command, surroundings
 from tests.conftest import ROOT
+from tests.support.needs import missing
 
 Json = dict[str, Any]
 SHELL = re.findall(r"```sh\n(.*?)```", (ROOT / "docs" / "automating.md").read_text(), re.DOTALL)
@@ -161,7 +162,7 @@ def test_where_the_token_must_not_go_it_does_not(run: Command, address: str, sta
 def test_bash_completes(run: Command, installed: Path, folder: Path, words: str, found: list[str]) -> None:
     """A bash that has read the script is asked as it asks itself after a tab."""
     if shutil.which("bash") is None:
-        pytest.skip("install bash")
+        missing("install bash")
     (folder / "completion").write_text(run("completion", "bash").stdout)
     split = ["kschedweb", *words.split(" ")]
     asking = f"source completion; COMP_WORDS=({' '.join(repr(one) for one in split)}); COMP_CWORD={len(split) - 1}; "
