@@ -12,7 +12,7 @@ from django.contrib.auth.validators import UnicodeUsernameValidator
 
 from kschedweb.accounts.lockout import turn
 from kschedweb.accounts.models import Density
-from kschedweb.accounts.roles import Action, Role, may
+from kschedweb.accounts.roles import Action, Role
 from kschedweb.accounts.services import MAX_TOKEN_DAYS
 from kschedweb.accounts.signin.local import password_allowed
 from kschedweb.web.moments import zone_names
@@ -91,7 +91,7 @@ class TokenForm(forms.Form):
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         scope = self.fields["scope"]
         assert isinstance(scope, forms.ChoiceField)
-        scope.choices = [(value, label) for value, label in Action.choices if may(user.role, value)]
+        scope.choices = [(value, label) for value, label in Action.choices if user.may(value)]
 
 
 class PersonForm(forms.Form):

@@ -196,6 +196,7 @@ class RawFile(parsers.BaseParser):
 
 class ClusterImport(APIView):
     action_required = Action.EDIT
+    of_site = True
     parser_classes = (parsers.MultiPartParser, RawFile)
 
     @extend_schema(
@@ -261,6 +262,7 @@ class ClusterImport(APIView):
 
 class ClusterDetail(APIView):
     action_required = {"GET": Action.VIEW, "PATCH": Action.EDIT, "DELETE": Action.ADMINISTER}
+    of_site = False
 
     @extend_schema(responses=ClusterSerializer)
     def get(self, request: ApiRequest, name: str) -> Response:
@@ -295,6 +297,7 @@ class ClusterRefresh(IdempotencyMixin, APIView):
 
 class ClusterCredentials(APIView):
     action_required = Action.ADMINISTER
+    of_site = False
 
     @extend_schema(request=CredentialsSerializer, responses={204: None})
     def put(self, request: ApiRequest, name: str) -> Response:

@@ -72,7 +72,7 @@ def connect(request: PageRequest) -> HttpResponse:
     return render(request, "clusters/cluster_connect.html", context, status=400 if form.errors else 200)
 
 
-@requires(Action.EDIT)
+@requires(Action.EDIT, site=True)
 def import_files(request: PageRequest) -> HttpResponse:
     again = {"name": request.GET.get("name", ""), "replace": True} if "name" in request.GET else None
     form = ImportForm(*_sent(request), initial=again)
@@ -164,7 +164,7 @@ def schedule(request: PageRequest, name: str) -> HttpResponse:
     return redirect("cluster", name)
 
 
-@requires(Action.ADMINISTER)
+@requires(Action.ADMINISTER, site=False)
 def delete(request: PageRequest, name: str) -> HttpResponse:
     """Delete a cluster after the user has entered its name: this cannot be undone."""
     found = selectors.cluster_get(name)
@@ -182,7 +182,7 @@ def delete(request: PageRequest, name: str) -> HttpResponse:
 
 @never_cache
 @sensitive_post_parameters()
-@requires(Action.ADMINISTER)
+@requires(Action.ADMINISTER, site=False)
 def credentials(request: PageRequest, name: str) -> HttpResponse:
     """Replace the stored credentials after a test of the new ones."""
     found = selectors.cluster_get(name)
@@ -201,7 +201,7 @@ def credentials(request: PageRequest, name: str) -> HttpResponse:
 
 
 @require_POST
-@requires(Action.EDIT)
+@requires(Action.EDIT, site=True)
 def demo(request: PageRequest) -> HttpResponse:
     found = services.demo_load(user=request.user)
     return redirect("cluster", found.name)

@@ -170,6 +170,7 @@ class StepSerializer(serializers.Serializer[Any]):
 
 class LiveList(IdempotencyMixin, generics.ListAPIView[LiveScheduler]):
     action_required = {"GET": Action.VIEW, "POST": Action.ADMINISTER}
+    of_site = False
     serializer_class = LiveSerializer
     queryset = LiveScheduler.objects.none()
 
@@ -192,6 +193,7 @@ class LiveList(IdempotencyMixin, generics.ListAPIView[LiveScheduler]):
 
 class LiveDetail(APIView):
     action_required = {"GET": Action.VIEW, "PATCH": Action.ADMINISTER, "DELETE": Action.ADMINISTER}
+    of_site = False
 
     @extend_schema(responses=LiveDetailSerializer)
     def get(self, request: ApiRequest, id: UUID) -> Response:
@@ -218,6 +220,7 @@ class LiveDetail(APIView):
 @method_decorator(heavy, name="dispatch")
 class LiveRollOut(IdempotencyMixin, APIView):
     action_required = Action.ADMINISTER
+    of_site = False
 
     @extend_schema(
         parameters=[AskedSerializer], responses={200: RollOutReviewSerializer, 202: DecisionQuestionSerializer}
@@ -256,6 +259,7 @@ class LiveRollOut(IdempotencyMixin, APIView):
 
 class LiveMode(IdempotencyMixin, APIView):
     action_required = Action.ADMINISTER
+    of_site = False
 
     @extend_schema(request=ModeSerializer, responses=LiveSerializer)
     def post(self, request: ApiRequest, id: UUID) -> Response:
