@@ -148,10 +148,10 @@ class ChangeSerializer(serializers.ModelSerializer[LiveScheduler]):
 class CreateSerializer(ChangeSerializer):
     """A new live scheduler in a connected cluster. Without a revision it runs the newest one of now."""
 
-    cluster = NameField(queryset=Cluster.objects.all())
+    cluster = NameField(queryset=Cluster.objects)
     scheduler_name = serializers.CharField(max_length=63, help_text=services.NAME_HELP)
     mode = serializers.ChoiceField(choices=Mode.choices, default=Mode.OFF)
-    policy = NameField(queryset=Policy.objects.all())
+    policy = NameField(queryset=Policy.objects)
     revision = serializers.IntegerField(min_value=1, max_value=LARGEST, required=False, allow_null=True)
 
     class Meta(ChangeSerializer.Meta):
