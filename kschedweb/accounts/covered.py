@@ -38,7 +38,7 @@ class Covered(models.Manager[Row]):
         self.by, self.own, self.rule = by, own, rule
 
     def get_queryset(self) -> CoveredQuerySet[Row]:
-        rows = CoveredQuerySet[Row](self.model, using=self._db, hints=self._hints)
+        rows = CoveredQuerySet[Row](self.model, using=self._db, hints=self._hints)  # type: ignore[attr-defined]
         reach = current()
         return rows if reach is None else rows.within(reach)
 

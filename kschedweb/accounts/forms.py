@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from django import forms
@@ -98,6 +99,31 @@ class PersonForm(forms.Form):
     username = forms.CharField(max_length=150, validators=[UnicodeUsernameValidator()])
     email = forms.EmailField(required=False)
     role = forms.ChoiceField(choices=Role.choices, initial=Role.VIEWER)
+
+
+class GrantForm(forms.Form):
+    """Who is granted which role, and where."""
+
+    user = forms.CharField(
+        label=_("Person"), max_length=150, required=False, help_text=_("A person, or a group below.")
+    )
+    group = forms.CharField(
+        label=_("Group"),
+        max_length=191,
+        required=False,
+        help_text=_("As the identity provider or the proxy names it; * stands for anything."),
+    )
+    role = forms.ChoiceField(label=_("Role"), choices=[one for one in Role.choices if one[0] != Role.NONE])
+    cluster = forms.ChoiceField(label=_("Cluster"), required=False)
+    label = forms.CharField(
+        label=_("Or clusters with the label"), max_length=127, required=False, help_text=_("Such as env=prod.")
+    )
+
+    def __init__(self, *args: Any, clusters: Iterable[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        choice = self.fields["cluster"]
+        assert isinstance(choice, forms.ChoiceField)
+        choice.choices = [("", _("All clusters")), *((name, name) for name in sorted(clusters))]
 
 
 class RoleForm(forms.Form):

@@ -116,7 +116,7 @@ class Grant(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, null=True, on_delete=models.CASCADE, related_name="+")
     group = models.CharField(max_length=191, blank=True, default="")  # where ``*`` stands for anything
-    role = models.CharField(max_length=16, choices=[one for one in Role.choices if one[0] != Role.NONE])
+    role = models.CharField(max_length=16, choices=Role.choices)  # but none
     scope = models.CharField(max_length=16, choices=Scope.choices)
     cluster = models.UUIDField(null=True, db_index=True)
     label = models.CharField(max_length=127, blank=True, default="")  # "key=value"

@@ -19,10 +19,10 @@ from kschedweb.accounts.roles import Action
 from kschedweb.clusters import selectors, services
 from kschedweb.clusters.connecting.sources import in_cluster_available
 from kschedweb.clusters.flight.selectors import recorder_of
-from kschedweb.clusters.forms import ConnectForm, CredentialsForm, ImportForm, ScheduleForm
+from kschedweb.clusters.forms import ConnectForm, CredentialsForm, ImportForm, LabelsForm, ScheduleForm
 from kschedweb.clusters.importing import uploads
 from kschedweb.clusters.kinds import KINDS
-from kschedweb.clusters.refreshing import refresh_schedule
+from kschedweb.clusters.refreshing import cluster_label, refresh_schedule
 from kschedweb.clusters.services import CONNECTED, STORED
 from kschedweb.engine.releases import minor, upgrade
 from kschedweb.web.errors import ApplicationError
@@ -105,12 +105,16 @@ def cluster(request: PageRequest, name: str) -> HttpResponse:
     return _cluster(request, selectors.cluster_get(name))
 
 
-def _cluster(request: PageRequest, found: Cluster, form: ScheduleForm | None = None) -> HttpResponse:
+def _cluster(
+    request: PageRequest, found: Cluster, form: ScheduleForm | None = None, labels: LabelsForm | None = None
+) -> HttpResponse:
     snapshot = selectors.snapshot_current(found)
     counts = dict(snapshot.counts) if snapshot else {}
     context = {
         "cluster": found,
         "schedule": form or ScheduleForm(initial={"refresh_minutes": found.refresh_minutes}),
+        "labels": labels or LabelsForm(initial={"labels": ", ".join(f"{k}={v}" for k, v in found.labels.items())}),
+        "may_label": request.user.everywhere(Action.ADMINISTER),
         "snapshot": snapshot,
         "snapshots": list(selectors.snapshot_list(found)),
         "counts": counts,
@@ -126,7 +130,7 @@ def _cluster(request: PageRequest, found: Cluster, form: ScheduleForm | None = N
         "flight_on": recorder_of(found).on,
         **(_upgrade(found) if snapshot else {}),
     }
-    return render(request, "clusters/cluster_detail.html", context, status=400 if form else 200)
+    return render(request, "clusters/cluster_detail.html", context, status=400 if form or labels else 200)
 
 
 def _upgrade(found: Cluster) -> dict[str, Any]:
@@ -162,6 +166,20 @@ def schedule(request: PageRequest, name: str) -> HttpResponse:
     said = f"{name} is read every {minutes} min from now on." if minutes else f"{name} is read when you refresh it."
     messages.success(request, said)
     return redirect("cluster", name)
+
+
+@require_POST
+@requires(Action.ADMINISTER)
+def labels(request: PageRequest, name: str) -> HttpResponse:
+    """The labels of a cluster: who may give grants decides about them."""
+    found, form = selectors.cluster_get(name), LabelsForm(request.POST)
+    try:
+        if form.is_valid():
+            cluster_label(user=request.user, cluster=found, labels=form.cleaned_data["labels"])
+            return redirect("cluster", name)
+    except ApplicationError as error:
+        add_errors(form, error)
+    return _cluster(request, found, labels=form)
 
 
 @requires(Action.ADMINISTER, site=False)

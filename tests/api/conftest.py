@@ -10,6 +10,7 @@ import yaml
 from django.test import override_settings
 
 from kschedweb.accounts import services as accounts
+from kschedweb.accounts.grants import grant_give
 from kschedweb.accounts.models import Token, User
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters import services as clusters
@@ -81,6 +82,7 @@ class Seed:
     webhook: Endpoint
     webhook_secret: str
     view: SavedView
+    grant: object
     mark: str = ""  # what the names of cluster, nodes and pods begin with
 
 
@@ -173,6 +175,7 @@ def made(mark: str = "") -> Seed:
         webhook,
         secret,
         SavedView.objects.create(user=admin, table="pods", name="seed"),
+        grant_give(actor=admin, user="admin", role="viewer", cluster=name).pk,
         mark,
     )
 
@@ -192,6 +195,7 @@ def choose(seed: Seed) -> Choose:
         "experiments": seed.experiment.pk,
         "files": "nodes.csv",
         "gate": seed.gate,
+        "grants": seed.grant,
         "jobs": seed.job.pk,
         "lists": "pods",
         "live": seed.decision.scheduler_id,

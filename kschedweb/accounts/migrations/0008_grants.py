@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
                 ('group', models.CharField(blank=True, default='', max_length=191)),
-                ('role', models.CharField(choices=[('viewer', 'Viewer'), ('editor', 'Editor'), ('approver', 'Approver'), ('admin', 'Admin')], max_length=16)),
+                ('role', models.CharField(choices=[('viewer', 'Viewer'), ('editor', 'Editor'), ('approver', 'Approver'), ('admin', 'Admin'), ('none', 'By grants alone')], max_length=16)),
                 ('scope', models.CharField(choices=[('all', 'All clusters'), ('cluster', 'One cluster'), ('label', 'Clusters with a label')], max_length=16)),
                 ('cluster', models.UUIDField(db_index=True, null=True)),
                 ('label', models.CharField(blank=True, default='', max_length=127)),

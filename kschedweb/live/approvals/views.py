@@ -157,6 +157,7 @@ def _say(request: PageRequest, pods: list[str], verdict: str) -> None:
 @requires(Action.APPROVE)
 def reopen(request: PageRequest, request_id: UUID) -> HttpResponse:
     """Have people asked anew about what was denied."""
+    selectors.request_get(request_id)
     done(
         request,
         lambda: services.request_reopen(user=request.user, request_id=request_id),
