@@ -16,7 +16,7 @@ from kschedweb.accounts import grants as granting
 from kschedweb.accounts import selectors, services
 from kschedweb.accounts.audit import FIELDS
 from kschedweb.accounts.filters import AuditFilter, UserFilter
-from kschedweb.accounts.models import AuditEntry, Grant, Scope, Token, User
+from kschedweb.accounts.models import AuditEntry, Grant, Token, User
 from kschedweb.accounts.roles import Action, Role
 
 if TYPE_CHECKING:
@@ -269,7 +269,12 @@ class GrantSerializer(serializers.ModelSerializer[Grant]):
         read_only_fields = fields
 
     def get_cluster(self, grant: Grant) -> str:
-        return granting.where_of(grant) if grant.scope == Scope.CLUSTER else ""
+        if grant.cluster is None:
+            return ""
+        if "clusters" not in self.context:
+            self.context["clusters"] = granting.cluster_names()  # once for all rows
+        found: dict[UUID, str] = self.context["clusters"]
+        return found.get(grant.cluster, "")
 
 
 class NewGrantSerializer(serializers.Serializer[None]):

@@ -11,12 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 from uuid import UUID
-
-if TYPE_CHECKING:
-    from kschedweb.accounts.models import User
-    from kschedweb.accounts.roles import Action
 
 
 @dataclass(frozen=True)
@@ -26,6 +22,12 @@ class Reach:
     user: int
     clusters: frozenset[UUID]
     names: frozenset[str]
+
+
+class Looker(Protocol):
+    """Somebody with grants."""
+
+    def reach(self, action: str) -> Reach | None: ...
 
 
 Look = Callable[[], "Reach | None"]
@@ -38,7 +40,7 @@ def current() -> Reach | None:
     return ask() if ask is not None else None
 
 
-def look(user: User, action: Action) -> None:
+def look(user: Looker, action: str) -> None:
     """From here to the end of the request ``user`` looks, at what their grants allow ``action`` for."""
     _looking.set(lambda: user.reach(action))
 

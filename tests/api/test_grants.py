@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from copy import copy
@@ -223,7 +224,8 @@ def wrong(call: Call, answer: Any) -> str:
         return f"{answer.status_code} names {leaks} in {sorted(said)[:3]}"
     if call.about and answer.status_code < 400 and "?" not in call.address:
         return f"{answer.status_code}"
-    hidden = answer.status_code in (404, 405) or b"Your role does not allow you to " in answer.content
+    refused = re.search(r"Your role does not allow you to |The scope of this token does not allow", text)
+    hidden = answer.status_code in (404, 405) or refused
     if call.about and call.method == "get" and "?" not in call.address and not hidden:
         return f"{answer.status_code}, not 404"
     return ""

@@ -46,6 +46,7 @@ class Places:
     live_decision: str = ""
     approval: str = ""
     webhook: str = ""
+    grant: str = ""
     view: str = ""  # of a list
     sandbox: str = ""  # "namespace/name" of a pod in the site's sandbox
     user: str = "admin"
@@ -377,6 +378,7 @@ def _of_rows(at: Places) -> list[tuple[str | int, dict[str, str]]]:
         (at.decided, {"decision-answer": f"{api}/decisions/questions/{at.decided}/"}),
         (at.sweep, {"sweep": f"{api}/sweeps/{at.sweep}/", "sweep-trials": f"{api}/sweeps/{at.sweep}/trials/"}),
         (at.recording, {"recording": f"{api}/recordings/{at.recording}/"}),
+        (at.grant, {"grant": f"{api}/grants/{at.grant}/"}),
         (at.webhook, {"webhook": f"{webhook}/", "webhook-deliveries": f"{webhook}/deliveries/"}),
         (at.experiment, {"experiment": f"{api}/experiments/{at.experiment}/"}),
         (at.live, of_live),
