@@ -117,6 +117,7 @@ MIDDLEWARE = [
     "kschedweb.accounts.sessions.SessionMiddleware",
     "kschedweb.accounts.signin.following.ProviderMiddleware",
     "kschedweb.accounts.signin.header.HeaderMiddleware",
+    "kschedweb.accounts.looking.ReachMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "kschedweb.web.moments.ZoneMiddleware",
     "kschedweb.web.languages.LanguageMiddleware",

@@ -12,13 +12,16 @@ from rest_framework import generics, serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from kschedweb.accounts import grants as granting
 from kschedweb.accounts import selectors, services
 from kschedweb.accounts.audit import FIELDS
 from kschedweb.accounts.filters import AuditFilter, UserFilter
-from kschedweb.accounts.models import AuditEntry, Token, User
+from kschedweb.accounts.models import AuditEntry, Grant, Token, User
 from kschedweb.accounts.roles import Action, Role
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from django.db.models import QuerySet
     from rest_framework.request import Request
 
@@ -253,6 +256,68 @@ class Display(APIView):
         return Response(DisplaySerializer(services.user_display(user=request.user, **asked.validated_data)).data)
 
 
+class GrantSerializer(serializers.ModelSerializer[Grant]):
+    """A role for a person or a group: in a cluster, in those with a label, or in all where both are empty."""
+
+    user = serializers.SlugRelatedField[User]("username", read_only=True, allow_null=True)
+    cluster = serializers.SerializerMethodField(help_text="Its name; empty where the grant names no cluster.")
+    created_by = serializers.CharField(source="created_by.username", default=None, allow_null=True, read_only=True)
+
+    class Meta:
+        model = Grant
+        fields = ("id", "user", "group", "role", "scope", "cluster", "label", "created_by", "created_at")
+        read_only_fields = fields
+
+    def get_cluster(self, grant: Grant) -> str:
+        if grant.cluster is None:
+            return ""
+        if "clusters" not in self.context:
+            self.context["clusters"] = granting.cluster_names()  # once for all rows
+        found: dict[UUID, str] = self.context["clusters"]
+        return found.get(grant.cluster, "")
+
+
+class NewGrantSerializer(serializers.Serializer[None]):
+    user = serializers.CharField(required=False, default="", allow_blank=True, max_length=150)
+    group = serializers.CharField(required=False, default="", allow_blank=True, max_length=191)
+    role = serializers.ChoiceField(choices=Role.choices, help_text="Any but `none`.")
+    cluster = serializers.CharField(required=False, default="", allow_blank=True, max_length=63)
+    label = serializers.CharField(  # type: ignore[assignment]
+        required=False, default="", allow_blank=True, max_length=127
+    )
+
+
+class GrantList(generics.ListAPIView[Grant]):
+    """Who has which role in which clusters."""
+
+    action_required = Action.ADMINISTER
+    serializer_class = GrantSerializer
+    queryset = selectors.grant_list()
+
+    @extend_schema(request=NewGrantSerializer, responses={201: GrantSerializer})
+    def post(self, request: ApiRequest) -> Response:
+        """Grant a role to a `user` or a `group`: in a `cluster`, in those with a `label`, or else in all."""
+        asked = NewGrantSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        made = granting.grant_give(actor=request.user, **asked.validated_data)
+        return Response(GrantSerializer(made).data, status=201)
+
+
+class GrantDetail(APIView):
+    action_required = Action.ADMINISTER
+
+    @extend_schema(responses=GrantSerializer)
+    def get(self, request: ApiRequest, id: UUID) -> Response:
+        """One grant."""
+        return Response(GrantSerializer(selectors.grant_get(id)).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: ApiRequest, id: UUID) -> Response:
+        """Take a grant back."""
+        granting.grant_take(actor=request.user, grant=selectors.grant_get(id))
+        return Response(status=204)
+
+
 class AuditSerializer(serializers.ModelSerializer[AuditEntry]):
     details = serializers.DictField(read_only=True)
 
@@ -280,5 +345,7 @@ urlpatterns = [
     path("users/<str:username>/tokens/", UserTokenList.as_view(), name="user-tokens"),
     path("users/<str:username>/tokens/<int:id>/", UserTokenDetail.as_view(), name="user-token"),
     path("display/", Display.as_view(), name="display"),
+    path("grants/", GrantList.as_view(), name="grants"),
+    path("grants/<uuid:id>/", GrantDetail.as_view(), name="grant"),
     path("audit/", AuditList.as_view(), name="audit"),
 ]

@@ -34,6 +34,7 @@ class AccountsConfig(AppConfig):
         navigation.register(
             Group.ADMIN,
             Entry(_("People"), "users", "people", 20, frozenset({"person-tokens"}), action=Action.ADMINISTER),
+            Entry(_("Grants"), "lock", "grants", 25, action=Action.ADMINISTER),
             Entry(_("Tokens"), "key-round", "tokens", 30),
             Entry(_("Audit"), "scroll-text", "audit", 40, action=Action.ADMINISTER),
         )

@@ -39,6 +39,7 @@ KINDS = {
     "fleet": "Many clusters",
     "flight-recorder": "Flight recorder",
     "gate": "Gate",
+    "grant": "Grants",
     "job": "Jobs",
     "live": "Live schedulers",
     "login": "Logins",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from django import forms
@@ -12,7 +13,7 @@ from django.contrib.auth.validators import UnicodeUsernameValidator
 
 from kschedweb.accounts.lockout import turn
 from kschedweb.accounts.models import Density
-from kschedweb.accounts.roles import Action, Role, may
+from kschedweb.accounts.roles import Action, Role
 from kschedweb.accounts.services import MAX_TOKEN_DAYS
 from kschedweb.accounts.signin.local import password_allowed
 from kschedweb.web.moments import zone_names
@@ -91,13 +92,38 @@ class TokenForm(forms.Form):
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         scope = self.fields["scope"]
         assert isinstance(scope, forms.ChoiceField)
-        scope.choices = [(value, label) for value, label in Action.choices if may(user.role, value)]
+        scope.choices = [(value, label) for value, label in Action.choices if user.may(value)]
 
 
 class PersonForm(forms.Form):
     username = forms.CharField(max_length=150, validators=[UnicodeUsernameValidator()])
     email = forms.EmailField(required=False)
     role = forms.ChoiceField(choices=Role.choices, initial=Role.VIEWER)
+
+
+class GrantForm(forms.Form):
+    """Who is granted which role, and where."""
+
+    user = forms.CharField(
+        label=_("Person"), max_length=150, required=False, help_text=_("A person, or a group below.")
+    )
+    group = forms.CharField(
+        label=_("Group"),
+        max_length=191,
+        required=False,
+        help_text=_("As the identity provider or the proxy names it; * stands for anything."),
+    )
+    role = forms.ChoiceField(label=_("Role"), choices=[one for one in Role.choices if one[0] != Role.NONE])
+    cluster = forms.ChoiceField(label=_("Cluster"), required=False)
+    label = forms.CharField(
+        label=_("Or clusters with the label"), max_length=127, required=False, help_text=_("Such as env=prod.")
+    )
+
+    def __init__(self, *args: Any, clusters: Iterable[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        choice = self.fields["cluster"]
+        assert isinstance(choice, forms.ChoiceField)
+        choice.choices = [("", _("All clusters")), *((name, name) for name in sorted(clusters))]
 
 
 class RoleForm(forms.Form):

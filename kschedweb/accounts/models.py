@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import uuid
+from uuid import UUID
+
 from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.db.models import F
 from django.db.models.functions import Upper
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
+from django.utils.functional import cached_property
 
-from kschedweb.accounts.roles import Action, Role, scope_allows
+from kschedweb.accounts.grounds import Ground, grounds
+from kschedweb.accounts.reach import Reach, everything
+from kschedweb.accounts.roles import RANKS, Action, Role, may, scope_allows
+from kschedweb.accounts.signin.rules import Rule
 from kschedweb.web.translating import gettext_lazy as _
 
 
@@ -22,7 +29,7 @@ class Density(models.TextChoices):
 
 
 class User(AbstractUser):
-    """A person; the role says what they may do (see roles.py)."""
+    """A person; the role says what they may do in all clusters (see roles.py), grants what in some of them besides."""
 
     role = models.CharField(max_length=16, choices=Role.choices, default=Role.VIEWER)
     must_change_password = models.BooleanField(default=False)  # it is a temporary one that an admin has seen
@@ -44,10 +51,92 @@ class User(AbstractUser):
         """The groups that the person's identity provider named when it was last asked."""
         return frozenset(self.provider_groups or ())
 
+    @cached_property
+    def grants(self) -> list[Grant]:
+        """What they were granted, and their groups were."""
+        found = Grant.objects.filter(models.Q(user=self.pk) | ~models.Q(group=""))
+        return [one for one in found if one.user_id == self.pk or Rule(one.group, one.role).fits(self.group_names)]
+
+    @cached_property
+    def _reaches(self) -> dict[str, Reach | None]:
+        return {}
+
+    def reach(self, action: str) -> Reach | None:
+        """The clusters for which they may do ``action``; ``None``: for all, and whatever belongs to none."""
+        if may(self.role, action):
+            return None
+        if action not in self._reaches:
+            self._reaches[action] = self._reach([one for one in self.grants if may(one.role, action)])
+        return self._reaches[action]
+
+    def _reach(self, grants: list[Grant]) -> Reach | None:
+        if any(one.scope == Scope.ALL for one in grants):
+            return None
+        with everything():
+            found = [ground for ground in grounds() if any(one.covers(ground) for one in grants)] if grants else []
+        return Reach(self.pk, frozenset(one.id for one in found), frozenset(one.name for one in found))
+
+    def may(self, action: str) -> bool:
+        """Whether they may do ``action`` somewhere."""
+        return may(self.role, action) or any(may(one.role, action) for one in self.grants)
+
+    def everywhere(self, action: str) -> bool:
+        """Whether they may do ``action`` in all clusters, and so to what belongs to the whole site."""
+        return self.reach(action) is None
+
+    def role_in(self, cluster: UUID) -> str:
+        """Of their roles in ``cluster`` the one that allows most."""
+        held = {self.role}
+        if self.role != Role.ADMIN and self.grants:
+            with everything():
+                ground = next((one for one in grounds() if one.id == cluster), None)
+            held |= {one.role for one in self.grants if ground and one.covers(ground)}
+        return max(held, key=RANKS.index)
+
     def _get_session_auth_hash(self, secret: str | None = None) -> str:
         """Django's hash of the password, with the epoch in it: a change of either ends every other session."""
         salt = "kschedweb.accounts.models.User.session"
         return salted_hmac(salt, f"{self.session_epoch}:{self.password}", secret=secret, algorithm="sha256").hexdigest()
+
+
+class Scope(models.TextChoices):
+    """What a grant covers."""
+
+    ALL = "all", _("All clusters")
+    CLUSTER = "cluster", _("One cluster")
+    LABEL = "label", _("Clusters with a label")
+
+
+class Grant(models.Model):
+    """A role for a person, or for a group that an identity provider names, in all clusters or in some of them.
+
+    Clusters stand above people in the house: a cluster is named by its id (grounds.py).
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.ForeignKey(User, null=True, on_delete=models.CASCADE, related_name="+")
+    group = models.CharField(max_length=191, blank=True, default="")  # where ``*`` stands for anything
+    role = models.CharField(max_length=16, choices=Role.choices)  # but none
+    scope = models.CharField(max_length=16, choices=Scope.choices)
+    cluster = models.UUIDField(null=True, db_index=True)
+    label = models.CharField(max_length=127, blank=True, default="")  # "key=value"
+    created_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("user__username", "group", "created_at", "id")
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(user__isnull=True) ^ models.Q(group=""), name="grant_to_person_or_group"
+            )
+        ]
+
+    def covers(self, ground: Ground) -> bool:
+        """Whether it is a grant for the cluster ``ground``."""
+        if self.scope == Scope.CLUSTER:
+            return self.cluster == ground.id
+        key, _, value = self.label.partition("=")
+        return self.scope == Scope.ALL or ground.labels.get(key) == value
 
 
 class Token(models.Model):

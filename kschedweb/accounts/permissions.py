@@ -15,9 +15,9 @@ from django_htmx.http import trigger_client_event
 from rest_framework.exceptions import PermissionDenied as RestPermissionDenied
 from rest_framework.permissions import BasePermission
 
-from kschedweb.accounts import tokens
+from kschedweb.accounts import reach, tokens
 from kschedweb.accounts.factors import required as factors
-from kschedweb.accounts.roles import Action, Made, may, may_change
+from kschedweb.accounts.roles import Action, Made, may_change
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -32,9 +32,15 @@ View = Callable[..., "HttpResponseBase"]
 
 
 def requires(
-    action: Action, *, with_temporary_password: bool = False, without_second_factor: bool = False
+    action: Action,
+    *,
+    with_temporary_password: bool = False,
+    without_second_factor: bool = False,
+    site: bool | None = None,
 ) -> Callable[[View], View]:
-    """Decorate a page: log in first, then 403 unless the person's role allows ``action``.
+    """Decorate a page: log in first, then 403 unless the person's role, or a grant, allows ``action``.
+
+    What belongs to the whole ``site`` asks for the role in all clusters, as administering does where nothing is said.
 
     Who still has a temporary password is sent to change it, except from pages ``with_temporary_password``; then whose
     role needs a second factor, and who has shown none, to add one, except from pages ``without_second_factor``.
@@ -52,14 +58,28 @@ def requires(
                 return _elsewhere(request, 403, _to_password(request), "Your password is temporary.", "Choose your own")
             if not (with_temporary_password or without_second_factor) and factors.missing(request, user):
                 return _elsewhere(request, 403, reverse("mfa_index"), "Your role needs a second factor.", "Add one")
-            if not may(user.role, action):
-                raise PermissionDenied(f"Your role does not allow you to {action.label}.")
+            demand(user, action, site)
             return view(request, *args, **kwargs)
 
         guarded.action_required = action  # type: ignore[attr-defined]
         return guarded
 
     return decorate
+
+
+def demand(user: User, action: Action, site: bool | None = None, refusal: str = "") -> None:
+    """Raise PermissionDenied unless ``user`` may do ``action`` somewhere; for what is of the whole ``site`` everywhere.
+
+    From here on the request finds only what lies in clusters where they may: the rest is not there.
+    """
+    if not _allowed(user, action, site):
+        raise PermissionDenied(refusal or f"Your role does not allow you to {action.label}.")
+    reach.look(user, action)
+
+
+def _allowed(user: User, action: Action, site: bool | None) -> bool:
+    whole = action == Action.ADMINISTER if site is None else site
+    return user.everywhere(action) if whole and action != Action.VIEW else user.may(action)
 
 
 def owned(user: User, row: Row, what: str, verb: str = "change") -> Row:
@@ -96,7 +116,8 @@ def _elsewhere(request: HttpRequest, status: int, address: str, detail: str, act
 def action_of(view: Any, method: str | None) -> Action:
     """What ``method`` on an API view asks for: its ``action_required`` (one, or a dict by method).
 
-    Where the view says nothing, reading asks for VIEW and writing for EDIT.
+    Where the view says nothing, reading asks for VIEW and writing for EDIT. With ``of_site`` it says whether writing
+    needs the role in all clusters.
     """
     required = getattr(view, "action_required", None)
     reading = method in ("GET", "HEAD", "OPTIONS")
@@ -117,11 +138,13 @@ class RolePermission(BasePermission):
         if request.auth is None and factors.missing(request._request, user):
             raise RestPermissionDenied("Your role needs a second factor: log in and add one first.")
         required = action_of(view, request.method)
+        allowed = _allowed(user, required, getattr(view, "of_site", None))
         token: Any = request.auth
-        if token is not None and not (token.allows(required) and may(user.role, required)):
+        if token is not None and not (token.allows(required) and allowed):
             tokens.denied(token, f"scope {token.scope}, role {user.role}, asked to {required}")
         if token is not None and not token.allows(required):
             raise RestPermissionDenied(f"The scope of this token does not allow to {required.label}.")
-        if not may(user.role, required):
+        if not allowed:
             raise RestPermissionDenied(f"Your role does not allow you to {required.label}.")
+        reach.look(user, required)
         return True

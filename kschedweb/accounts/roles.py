@@ -17,10 +17,13 @@ class Made(Protocol):
 
 
 class Person(Protocol):
-    """Somebody who has a role."""
+    """Somebody who has a role, and grants."""
 
     pk: Any
-    role: Any
+
+    def may(self, action: str) -> bool: ...
+
+    def everywhere(self, action: str) -> bool: ...
 
 
 class Action(models.TextChoices):
@@ -37,6 +40,7 @@ class Role(models.TextChoices):
     EDITOR = "editor", _("Editor")
     APPROVER = "approver", _("Approver")
     ADMIN = "admin", _("Admin")
+    NONE = "none", _("By grants alone")
 
 
 ALLOWED: dict[str, frozenset[str]] = {
@@ -44,7 +48,10 @@ ALLOWED: dict[str, frozenset[str]] = {
     Role.EDITOR: frozenset({Action.VIEW, Action.EDIT}),
     Role.APPROVER: frozenset({Action.VIEW, Action.APPROVE}),
     Role.ADMIN: frozenset(Action.values),
+    Role.NONE: frozenset(),
 }
+# From the least to the most, where one role has to be named for somebody who has several in a cluster.
+RANKS = (Role.NONE, Role.VIEWER, Role.EDITOR, Role.APPROVER, Role.ADMIN)
 
 
 # What a token's scope covers: reading always, and what it is named after.
@@ -69,4 +76,4 @@ def may(role: str, action: str) -> bool:
 def may_change(user: Person, row: Made) -> bool:
     """Whether ``user`` may change what somebody made: whoever did, as long as they may edit, and admins."""
     mine = row.created_by_id is not None and row.created_by_id == user.pk
-    return may(user.role, Action.ADMINISTER) or (mine and may(user.role, Action.EDIT))
+    return user.everywhere(Action.ADMINISTER) or (mine and user.may(Action.EDIT))

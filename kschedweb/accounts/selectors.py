@@ -8,9 +8,11 @@ from allauth.mfa.models import Authenticator
 from django.db.models import Exists, OuterRef
 from django.http import Http404
 
-from kschedweb.accounts.models import AuditEntry, Token, User
+from kschedweb.accounts.models import AuditEntry, Grant, Token, User
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from django.db.models import QuerySet
 
 
@@ -38,6 +40,18 @@ def token_get(user: User, token_id: int) -> Token:
     if token is None:
         raise Http404("There is no such token.")
     return token
+
+
+def grant_list() -> QuerySet[Grant]:
+    """Every grant, by who has it."""
+    return Grant.objects.select_related("user", "created_by")
+
+
+def grant_get(grant_id: UUID) -> Grant:
+    grant = grant_list().filter(pk=grant_id).first()
+    if grant is None:
+        raise Http404("There is no such grant.")
+    return grant
 
 
 def audit_list() -> QuerySet[AuditEntry]:

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from kschedweb.accounts import audit, tokens
 from kschedweb.accounts.models import Density, Token, User
-from kschedweb.accounts.roles import Role, may
+from kschedweb.accounts.roles import Role
 from kschedweb.web.errors import ApplicationError, Conflict
 from kschedweb.web.languages import known
 from kschedweb.web.moments import zone_names
@@ -191,7 +191,7 @@ def admin_ensure(*, username: str, password: str = "") -> tuple[User | None, str
 @transaction.atomic
 def token_create(*, user: User, name: str, scope: Action | str, days: int) -> tuple[Token, str]:
     """A token for ``user``'s programs and its key, which is shown once and not kept."""
-    if not may(user.role, scope):
+    if not user.may(scope):
         message = "Your role does not allow this scope."
         raise ApplicationError.at("scope", message)
     if not 1 <= days <= MAX_TOKEN_DAYS:

@@ -14,7 +14,7 @@ from django.contrib.auth.signals import user_logged_in
 from django.dispatch import receiver
 
 from kschedweb.accounts import audit
-from kschedweb.accounts.roles import Action, may
+from kschedweb.accounts.roles import Action
 from kschedweb.accounts.signin.local import password_allowed
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ NOTED_EVERY = 60  # seconds, so that reading does not become writing
 
 def limits(user: User) -> tuple[int, int]:
     """Seconds after the login, and seconds without activity (0: any), after which a session of ``user`` is over."""
-    if may(user.role, Action.ADMINISTER):
+    if user.may(Action.ADMINISTER):
         return settings.ADMIN_SESSION_HOURS * 3600, settings.ADMIN_SESSION_IDLE_MINUTES * 60
     return settings.SESSION_HOURS * 3600, settings.SESSION_IDLE_MINUTES * 60
 

@@ -35,5 +35,7 @@ urlpatterns = [
     path("people/<str:username>/tokens/<int:token_id>/revoke/", views.person_token_revoke, name="person-token-revoke"),
     path("people/<str:username>/factors/remove/", views.person_factors_remove, name="person-factors-remove"),
     path("people/<str:username>/password/", views.person_password, name="person-password"),
+    path("grants/", views.grants, name="grants"),
+    path("grants/<uuid:grant_id>/take/", views.grant_take, name="grant-take"),
     path("audit/", views.audit, name="audit"),
 ]

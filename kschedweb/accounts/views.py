@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+from uuid import UUID
 
 from allauth.account.internal.flows.login import perform_password_login
 from allauth.account.models import Login
@@ -28,10 +29,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
+from kschedweb.accounts import grants as granting
 from kschedweb.accounts import selectors, services
 from kschedweb.accounts.filters import AuditFilter, UserFilter
 from kschedweb.accounts.forgotten import MailForm, RenewForm
-from kschedweb.accounts.forms import DisplayForm, LoginForm, PasswordForm, PersonForm, RoleForm, TokenForm
+from kschedweb.accounts.forms import DisplayForm, GrantForm, LoginForm, PasswordForm, PersonForm, RoleForm, TokenForm
 from kschedweb.accounts.lockout import count_mail
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
@@ -280,6 +282,32 @@ def person_active(request: PageRequest, username: str) -> HttpResponse:
     else:
         messages.success(request, f"{user.username} can {'log in again' if user.is_active else 'no longer log in'}.")
     return redirect("people")
+
+
+@requires(Action.ADMINISTER)
+def grants(request: PageRequest) -> HttpResponse:
+    """Who has which role in which clusters; a POST grants one more."""
+    names = granting.cluster_names()
+    form = GrantForm(request.POST or None, clusters=names.values())
+    if request.method == "POST" and form.is_valid():
+        try:
+            granting.grant_give(actor=request.user, **form.cleaned_data)
+        except ApplicationError as error:
+            add_errors(form, error)
+        else:
+            messages.success(request, gettext("Granted. It counts from the next page on."))
+            return redirect("grants")
+    given = [(one, names.get(one.cluster, "") if one.cluster else "") for one in selectors.grant_list()]
+    context = {"form": form, "given": given}
+    return render(request, "accounts/grants.html", context, status=400 if form.errors else 200)
+
+
+@require_POST
+@requires(Action.ADMINISTER)
+def grant_take(request: PageRequest, grant_id: UUID) -> HttpResponse:
+    granting.grant_take(actor=request.user, grant=selectors.grant_get(grant_id))
+    messages.success(request, gettext("Taken back. It counts no more from the next page on."))
+    return redirect("grants")
 
 
 @require_safe

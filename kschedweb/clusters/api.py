@@ -19,7 +19,7 @@ from kschedweb.clusters.asked import AT, SNAPSHOT
 from kschedweb.clusters.filters import NodeFilter, PodFilter
 from kschedweb.clusters.importing import uploads
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
-from kschedweb.clusters.refreshing import MOST_MINUTES, refresh_schedule
+from kschedweb.clusters.refreshing import MOST_MINUTES, cluster_label, refresh_schedule
 from kschedweb.engine.releases import nearest
 from kschedweb.jobs.api import JobSerializer
 from kschedweb.web.errors import ApplicationError, TooLarge
@@ -56,6 +56,7 @@ class ClusterSerializer(serializers.ModelSerializer[Cluster]):
     created_by = serializers.CharField(source="created_by.username", default=None, allow_null=True, read_only=True)
     taken_at = serializers.DateTimeField(read_only=True, allow_null=True, default=None)
     counts = serializers.SerializerMethodField()
+    labels = serializers.DictField(child=serializers.CharField(), read_only=True)
     release = serializers.SerializerMethodField(
         help_text="The release of kube-scheduler that answers for it where a policy names none; empty if unknown."
     )
@@ -76,6 +77,7 @@ class ClusterSerializer(serializers.ModelSerializer[Cluster]):
             "refreshed_at",
             "refresh_error",
             "refresh_minutes",
+            "labels",
             "taken_at",
             "counts",
         )
@@ -196,6 +198,7 @@ class RawFile(parsers.BaseParser):
 
 class ClusterImport(APIView):
     action_required = Action.EDIT
+    of_site = True
     parser_classes = (parsers.MultiPartParser, RawFile)
 
     @extend_schema(
@@ -261,6 +264,7 @@ class ClusterImport(APIView):
 
 class ClusterDetail(APIView):
     action_required = {"GET": Action.VIEW, "PATCH": Action.EDIT, "DELETE": Action.ADMINISTER}
+    of_site = False
 
     @extend_schema(responses=ClusterSerializer)
     def get(self, request: ApiRequest, name: str) -> Response:
@@ -282,6 +286,23 @@ class ClusterDetail(APIView):
         return Response(status=204)
 
 
+class LabelsSerializer(serializers.Serializer[Any]):
+    """Labels of a cluster, by which grants name many."""
+
+    labels = serializers.DictField(child=serializers.CharField(allow_blank=True))
+
+
+class ClusterLabels(APIView):
+    action_required = Action.ADMINISTER
+
+    @extend_schema(request=LabelsSerializer, responses=ClusterSerializer)
+    def put(self, request: ApiRequest, name: str) -> Response:
+        """Give a cluster these labels in place of those it has; grants name clusters by them."""
+        given = validated(LabelsSerializer, request.data)
+        found = cluster_label(user=request.user, cluster=selectors.cluster_get(name), labels=given["labels"])
+        return Response(ClusterSerializer(found).data)
+
+
 class ClusterRefresh(IdempotencyMixin, APIView):
     action_required = Action.EDIT
 
@@ -295,6 +316,7 @@ class ClusterRefresh(IdempotencyMixin, APIView):
 
 class ClusterCredentials(APIView):
     action_required = Action.ADMINISTER
+    of_site = False
 
     @extend_schema(request=CredentialsSerializer, responses={204: None})
     def put(self, request: ApiRequest, name: str) -> Response:
@@ -358,6 +380,7 @@ urlpatterns = [
     path("clusters/import/", ClusterImport.as_view(), name="cluster-import"),
     path("clusters/<slug:name>/", ClusterDetail.as_view(), name="cluster"),
     path("clusters/<slug:name>/refresh/", ClusterRefresh.as_view(), name="cluster-refresh"),
+    path("clusters/<slug:name>/labels/", ClusterLabels.as_view(), name="cluster-labels"),
     path("clusters/<slug:name>/credentials/", ClusterCredentials.as_view(), name="cluster-credentials"),
     path("clusters/<slug:name>/snapshots/", SnapshotList.as_view(), name="snapshots"),
     path("clusters/<slug:name>/snapshots/<uuid:id>/", SnapshotDetail.as_view(), name="snapshot"),

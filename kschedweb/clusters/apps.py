@@ -2,6 +2,7 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
+from kschedweb.accounts import grounds
 from kschedweb.web import actions, doctor, health, navigation, retention, searching
 from kschedweb.web.actions import PaletteAction
 from kschedweb.web.navigation import Entry, Group
@@ -17,6 +18,7 @@ class ClustersConfig(AppConfig):
         from kschedweb.clusters.examining import allowlists_examine, keys_examine
         from kschedweb.clusters.importing.uploads import uploads_forget
         from kschedweb.clusters.searches import clusters
+        from kschedweb.clusters.selectors import cluster_grounds
 
         refuse_what_cannot_work()
         navigation.register(Group.ADMIN, Entry(_("Clusters"), "boxes", "clusters", 10, stems=("cluster",)))
@@ -27,6 +29,7 @@ class ClustersConfig(AppConfig):
             PaletteAction(_("Import a cluster"), "upload", "cluster-import", "files yaml json", action="edit"),
         )
         searching.register(_("Clusters"), 20, clusters)
+        grounds.register(cluster_grounds)
         doctor.register("keys", keys_examine)
         doctor.register("allowlists", allowlists_examine)
         health.register("credentials", credentials_check)

@@ -12,6 +12,7 @@ from kschedweb.clusters.importing.uploads import pieces
 from kschedweb.clusters.models import Source
 from kschedweb.clusters.refreshing import MOST_MINUTES
 from kschedweb.clusters.services import NAME
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.clusters.importing.uploads import Files
@@ -169,6 +170,26 @@ class ImportForm(forms.Form):
             yield file.name or "file", pieces(file)
         if self.cleaned_data["text"].strip():
             yield "text", pieces(BytesIO(self.cleaned_data["text"].encode(errors="surrogatepass")))
+
+
+class LabelsForm(forms.Form):
+    """What the cluster is called by grants that are for many."""
+
+    labels = forms.CharField(
+        label=_("Labels"),
+        max_length=2600,
+        required=False,
+        help_text=_("key=value, with commas between."),
+    )
+
+    def clean_labels(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for one in filter(None, (part.strip() for part in self.cleaned_data["labels"].split(","))):
+            key, equals, value = one.partition("=")
+            if not equals:
+                raise forms.ValidationError(_("Write key=value, such as env=prod."))
+            found[key] = value
+        return found
 
 
 class ScheduleForm(forms.Form):

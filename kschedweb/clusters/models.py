@@ -7,6 +7,7 @@ import uuid
 from django.conf import settings
 from django.db import models
 
+from kschedweb.accounts.covered import Covered
 from kschedweb.jobs.models import Job
 
 
@@ -34,7 +35,10 @@ class Cluster(models.Model):
     refreshed_at = models.DateTimeField(null=True)
     refresh_error = models.CharField(max_length=500, blank=True)
     refresh_asked_at = models.DateTimeField(null=True)
+    labels = models.JSONField(default=dict, db_default={})  # {"env": "prod"}, by which grants name many clusters
     refresh_minutes = models.PositiveSmallIntegerField(default=0, db_default=0)  # between two readings; 0: by hand
+
+    objects = Covered(rule=lambda reach: models.Q(pk__in=reach.clusters))
 
     class Meta:
         ordering = ("name",)
@@ -66,6 +70,8 @@ class Sealed(SealedRow):
 
     cluster = models.OneToOneField(Cluster, primary_key=True, on_delete=models.CASCADE, related_name="%(class)s")
 
+    objects = Covered("cluster")
+
     class Meta:
         abstract = True
 
@@ -96,6 +102,8 @@ class Snapshot(models.Model):
     problems = models.JSONField(default=list)  # [{"object": "Pod default/x", "reason": "…"}]
     resource_versions = models.JSONField(default=dict)  # starting points of the watches of a refresh
 
+    objects = Covered("cluster")
+
     class Meta:
         ordering = ("-taken_at", "-id")
 
@@ -112,6 +120,8 @@ class Upload(models.Model):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
+    objects = Covered("cluster", own=True)
+
 
 class UploadPiece(models.Model):
     """A chunk of a file; all chunks in order are the files."""
@@ -121,6 +131,8 @@ class UploadPiece(models.Model):
     place = models.PositiveIntegerField()  # index of its file
     file = models.CharField(max_length=255)
     content = models.BinaryField()  # zlib
+
+    objects = Covered("upload")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["upload", "number"], name="piece_number_once_an_upload")]
@@ -149,6 +161,8 @@ class NodeRow(models.Model):
     extended = models.JSONField(default=dict)  # {"nvidia.com/gpu": [requested, allocatable]}
     labels = models.JSONField(null=True)  # null in snapshots of before this was kept
 
+    objects = Covered("snapshot")
+
     class Meta:
         ordering = ("name", "id")
         constraints = [models.UniqueConstraint(fields=["snapshot", "name"], name="node_once_a_snapshot")]
@@ -175,6 +189,8 @@ class PodRow(models.Model):
     created_at = models.DateTimeField(null=True)
     # Message of the PodScheduled condition from the cluster's own scheduler, or "".
     message = models.TextField(blank=True)
+
+    objects = Covered("snapshot")
 
     class Meta:
         ordering = ("-pending", "namespace", "name", "id")

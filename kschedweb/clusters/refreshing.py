@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from django.db import transaction
@@ -10,6 +11,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from kschedweb.accounts import audit
+from kschedweb.accounts.grants import MOST_LABELS, label_read
 from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.services import CONNECTED, refresh_start
 from kschedweb.jobs.models import UNFINISHED, Job
@@ -48,6 +50,19 @@ def refresh_schedule(*, user: User | None, cluster: Cluster, minutes: int) -> Cl
     cluster.refresh_minutes = minutes
     cluster.save(update_fields=["refresh_minutes"])
     audit.record(user, "cluster.scheduled", cluster, cluster.name, minutes=minutes)
+    return cluster
+
+
+@transaction.atomic
+def cluster_label(*, user: User | None, cluster: Cluster, labels: Mapping[str, str]) -> Cluster:
+    """Give ``cluster`` these labels in place of those it has; grants name clusters by them."""
+    if len(labels) > MOST_LABELS:
+        raise ApplicationError.at("labels", f"A cluster has at most {MOST_LABELS} labels.")
+    for key, value in labels.items():
+        label_read(f"{key}={value}", "labels")
+    cluster.labels = dict(labels)
+    cluster.save(update_fields=["labels"])
+    audit.record(user, "cluster.labelled", cluster, cluster.name, labels=cluster.labels)
     return cluster
 
 

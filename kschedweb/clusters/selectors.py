@@ -1,4 +1,4 @@
-"""Reads clusters and snapshots. Everyone who is signed in sees all clusters."""
+"""Reads clusters and snapshots: those within the grants of whose request it is (accounts/reach.py)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,18 @@ from uuid import UUID
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import Http404
 
+from kschedweb.accounts.grounds import Ground
 from kschedweb.clusters import storage
 from kschedweb.clusters.flight.asof import moment_read, snapshot_at, written
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
 from kschedweb.engine.releases import minor, nearest
 from kschedweb.jobs.models import UNFINISHED, Job
 from kschedweb.web.moments import read
+
+
+def cluster_grounds() -> list[Ground]:
+    """What grants know of each cluster."""
+    return [Ground(*row) for row in Cluster.objects.values_list("pk", "name", "labels")]
 
 
 def cluster_list() -> QuerySet[Cluster]:

@@ -10,6 +10,7 @@ urlpatterns = [
     path("clusters/<slug:name>/", views.cluster, name="cluster"),
     path("clusters/<slug:name>/refresh/", views.refresh, name="cluster-refresh"),
     path("clusters/<slug:name>/schedule/", views.schedule, name="cluster-schedule"),
+    path("clusters/<slug:name>/labels/", views.labels, name="cluster-labels"),
     path("clusters/<slug:name>/credentials/", views.credentials, name="cluster-credentials"),
     path("clusters/<slug:name>/delete/", views.delete, name="cluster-delete"),
 ]

@@ -19,10 +19,10 @@ from kschedweb.accounts.roles import Action
 from kschedweb.clusters import selectors, services
 from kschedweb.clusters.connecting.sources import in_cluster_available
 from kschedweb.clusters.flight.selectors import recorder_of
-from kschedweb.clusters.forms import ConnectForm, CredentialsForm, ImportForm, ScheduleForm
+from kschedweb.clusters.forms import ConnectForm, CredentialsForm, ImportForm, LabelsForm, ScheduleForm
 from kschedweb.clusters.importing import uploads
 from kschedweb.clusters.kinds import KINDS
-from kschedweb.clusters.refreshing import refresh_schedule
+from kschedweb.clusters.refreshing import cluster_label, refresh_schedule
 from kschedweb.clusters.services import CONNECTED, STORED
 from kschedweb.engine.releases import minor, upgrade
 from kschedweb.web.errors import ApplicationError
@@ -72,7 +72,7 @@ def connect(request: PageRequest) -> HttpResponse:
     return render(request, "clusters/cluster_connect.html", context, status=400 if form.errors else 200)
 
 
-@requires(Action.EDIT)
+@requires(Action.EDIT, site=True)
 def import_files(request: PageRequest) -> HttpResponse:
     again = {"name": request.GET.get("name", ""), "replace": True} if "name" in request.GET else None
     form = ImportForm(*_sent(request), initial=again)
@@ -105,12 +105,16 @@ def cluster(request: PageRequest, name: str) -> HttpResponse:
     return _cluster(request, selectors.cluster_get(name))
 
 
-def _cluster(request: PageRequest, found: Cluster, form: ScheduleForm | None = None) -> HttpResponse:
+def _cluster(
+    request: PageRequest, found: Cluster, form: ScheduleForm | None = None, labels: LabelsForm | None = None
+) -> HttpResponse:
     snapshot = selectors.snapshot_current(found)
     counts = dict(snapshot.counts) if snapshot else {}
     context = {
         "cluster": found,
         "schedule": form or ScheduleForm(initial={"refresh_minutes": found.refresh_minutes}),
+        "labels": labels or LabelsForm(initial={"labels": ", ".join(f"{k}={v}" for k, v in found.labels.items())}),
+        "may_label": request.user.everywhere(Action.ADMINISTER),
         "snapshot": snapshot,
         "snapshots": list(selectors.snapshot_list(found)),
         "counts": counts,
@@ -126,7 +130,7 @@ def _cluster(request: PageRequest, found: Cluster, form: ScheduleForm | None = N
         "flight_on": recorder_of(found).on,
         **(_upgrade(found) if snapshot else {}),
     }
-    return render(request, "clusters/cluster_detail.html", context, status=400 if form else 200)
+    return render(request, "clusters/cluster_detail.html", context, status=400 if form or labels else 200)
 
 
 def _upgrade(found: Cluster) -> dict[str, Any]:
@@ -164,7 +168,21 @@ def schedule(request: PageRequest, name: str) -> HttpResponse:
     return redirect("cluster", name)
 
 
+@require_POST
 @requires(Action.ADMINISTER)
+def labels(request: PageRequest, name: str) -> HttpResponse:
+    """The labels of a cluster: who may give grants decides about them."""
+    found, form = selectors.cluster_get(name), LabelsForm(request.POST)
+    try:
+        if form.is_valid():
+            cluster_label(user=request.user, cluster=found, labels=form.cleaned_data["labels"])
+            return redirect("cluster", name)
+    except ApplicationError as error:
+        add_errors(form, error)
+    return _cluster(request, found, labels=form)
+
+
+@requires(Action.ADMINISTER, site=False)
 def delete(request: PageRequest, name: str) -> HttpResponse:
     """Delete a cluster after the user has entered its name: this cannot be undone."""
     found = selectors.cluster_get(name)
@@ -182,7 +200,7 @@ def delete(request: PageRequest, name: str) -> HttpResponse:
 
 @never_cache
 @sensitive_post_parameters()
-@requires(Action.ADMINISTER)
+@requires(Action.ADMINISTER, site=False)
 def credentials(request: PageRequest, name: str) -> HttpResponse:
     """Replace the stored credentials after a test of the new ones."""
     found = selectors.cluster_get(name)
@@ -201,7 +219,7 @@ def credentials(request: PageRequest, name: str) -> HttpResponse:
 
 
 @require_POST
-@requires(Action.EDIT)
+@requires(Action.EDIT, site=True)
 def demo(request: PageRequest) -> HttpResponse:
     found = services.demo_load(user=request.user)
     return redirect("cluster", found.name)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import get_language
 
-from kschedweb.accounts.roles import Action, may
+from kschedweb.accounts.roles import Action
 from kschedweb.build import product
 from kschedweb.dashboard.bar import choosers
 from kschedweb.engine.releases import RELEASES
@@ -27,9 +26,16 @@ THEMES = ("system", "light", "dark")
 def frame(request: HttpRequest) -> dict[str, object]:
     """Adds the scope, the theme, the pages of the rail, what runs and waits, and what the bar lets one choose."""
     scope = scope_of(request)
-    user = getattr(request, "user", None)
+    user: Any = getattr(request, "user", None)
     role = getattr(user, "role", "")
-    allowed = partial(may, role)
+
+    def allowed(action: str) -> bool:
+        return bool(role) and (user.everywhere(action) if action == Action.ADMINISTER else user.may(action))
+
+    def may(action: str) -> bool:
+        """Whether ``action`` is theirs in the cluster that the page is about; without one, in all of them."""
+        reach = user.reach(action) if role else None
+        return bool(role) and (reach is None or bool(scope.cluster and scope.cluster.pk in reach.clusters))
 
     def pages(group: navigation.Group) -> list[dict[str, Any]]:
         return navigation.entries(group, allowed, scope.page, scope.query)
@@ -46,7 +52,7 @@ def frame(request: HttpRequest) -> dict[str, object]:
         "language": get_language(),
         "languages": settings.LANGUAGES,
         "product": product(", ".join(RELEASES)) if role else "",
-        "may_edit": may(role, Action.EDIT),
-        "may_administer": may(role, Action.ADMINISTER),
+        "may_edit": SimpleLazyObject(lambda: may(Action.EDIT)),
+        "may_administer": SimpleLazyObject(lambda: may(Action.ADMINISTER)),
         "sandbox_here": bool(settings.SANDBOX_SERVER),
     }

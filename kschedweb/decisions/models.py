@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 
+from kschedweb.accounts.covered import Covered
 from kschedweb.clusters.models import Snapshot
 from kschedweb.jobs.models import Inquiry
 from kschedweb.policies.models import Revision
@@ -39,6 +40,8 @@ class Question(Inquiry):
     content = models.BinaryField(null=True)  # JSON, compressed
     columns = models.BinaryField(null=True)  # of decisions: kept/columns.py reads it
 
+    objects = Covered("snapshot", own=True)
+
     @property
     def subject(self) -> str:
         """The pod ("namespace/name") or the group that it is about, else ""."""
@@ -53,6 +56,8 @@ class PendingOutcomes(models.Model):
     figures = models.CharField(max_length=64)  # the version of the figures of use that were in force
     asked = models.PositiveIntegerField()  # pods
     content = models.BinaryField()  # pending/outcomes.py reads it
+
+    objects = Covered("snapshot")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["snapshot", "revision"], name="outcomes_once_a_revision")]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from django.db import models
 
+from kschedweb.accounts.covered import Covered
+from kschedweb.accounts.reach import Reach
 from kschedweb.clusters.models import Snapshot
 from kschedweb.jobs.models import Inquiry
 from kschedweb.policies.models import Revision
@@ -14,6 +16,14 @@ class Standing(models.Model):
 
     snapshot = models.OneToOneField(Snapshot, primary_key=True, on_delete=models.CASCADE, related_name="standing")
     values = models.JSONField()
+
+    objects = Covered("snapshot")
+
+
+def _own_within(reach: Reach) -> models.Q:
+    """What the person tried, where all its clusters are within it."""
+    own = FleetTrial._base_manager.filter(created_by=reach.user).values_list("pk", "clusters")
+    return models.Q(pk__in=[pk for pk, names in own if reach.names.issuperset(names)])
 
 
 class FleetTrial(Inquiry):
@@ -29,3 +39,5 @@ class FleetTrial(Inquiry):
     instead = models.CharField(max_length=120)
     clusters = models.JSONField(default=list)  # their names
     answers = models.JSONField(default=list)
+
+    objects = Covered(rule=_own_within)

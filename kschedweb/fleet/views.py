@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db import transaction
 from django.shortcuts import redirect, render
@@ -13,8 +12,8 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_safe
 
-from kschedweb.accounts.permissions import requires
-from kschedweb.accounts.roles import Action, may, may_change
+from kschedweb.accounts.permissions import demand, requires
+from kschedweb.accounts.roles import Action, may_change
 from kschedweb.fleet import selectors, services, standings, tasks
 from kschedweb.fleet.filters import ORDERINGS, FleetFilter
 from kschedweb.fleet.forms import TrialForm
@@ -94,18 +93,17 @@ def search(request: PageRequest) -> HttpResponse:
 @announced
 def trials(request: PageRequest) -> HttpResponse:
     """The question to many clusters, and what was asked before."""
+    if request.method == "POST":
+        demand(request.user, Action.EDIT, refusal=gettext("An editor may try a policy on many clusters."))
     names = [one.name for one in selectors.chosen(())]
     asked: dict[str, Any] = {name: request.GET[name] for name in ("policy", "instead") if name in request.GET}
     asked |= {"clusters": chosen} if (chosen := request.GET.getlist("clusters")) else {}
     form = TrialForm(names, request.POST or None, asked)
-    if request.method == "POST":
-        if not may(request.user.role, Action.EDIT):
-            raise PermissionDenied(gettext("An editor may try a policy on many clusters."))
-        if form.is_valid():
-            try:
-                return redirect("fleet-trial", services.trial_start(user=request.user, asked=form.question).pk)
-            except ApplicationError as error:
-                add_errors(form, error)
+    if request.method == "POST" and form.is_valid():
+        try:
+            return redirect("fleet-trial", services.trial_start(user=request.user, asked=form.question).pk)
+        except ApplicationError as error:
+            add_errors(form, error)
     context = {"form": form, "names": names, "page": numbered_page(request, selectors.trial_list())}
     return render(request, "fleet/trials.html", context, status=400 if form.errors else 200)
 

@@ -20,6 +20,7 @@ from kschedweb.web.rest import IdempotencyMixin
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from django.db.models import QuerySet
     from rest_framework.request import Request
 
     from kschedweb.accounts.typing import ApiRequest
@@ -74,7 +75,9 @@ class JobList(generics.ListAPIView[Job]):
     action_required = Action.VIEW
     serializer_class = JobSerializer
     filterset_class = JobFilter
-    queryset = selectors.job_list()
+
+    def get_queryset(self) -> QuerySet[Job]:
+        return selectors.job_list()
 
     def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         page = self.paginate_queryset(self.filter_queryset(self.get_queryset())) or ()

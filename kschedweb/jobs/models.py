@@ -7,6 +7,8 @@ import uuid
 from django.conf import settings
 from django.db import models
 
+from kschedweb.accounts.covered import Covered
+from kschedweb.accounts.reach import Reach
 from kschedweb.web.idempotency import IdempotencyKey  # noqa: F401  a table of this app
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -21,6 +23,13 @@ class State(models.TextChoices):
 
 ENDED = frozenset({State.SUCCEEDED, State.FAILED, State.CANCELLED})
 UNFINISHED = frozenset(State) - ENDED  # what an index finds, where it finds not what has not ended
+
+
+def _within(reach: Reach) -> models.Q:
+    """Jobs about a cluster within it, and what the person started that names none."""
+    clusters = [str(one) for one in reach.clusters]
+    own = models.Q(created_by=reach.user, params__cluster__isnull=True)
+    return models.Q(params__cluster__in=clusters) | own
 
 
 class Job(models.Model):
@@ -53,6 +62,8 @@ class Job(models.Model):
     undelivered = models.BooleanField(default=False, db_default=False)  # the broker was away when it was to get it
 
     place: int | None = None  # in the turn, where somebody worked it out: see selectors.with_places
+
+    objects = Covered(rule=_within)
 
     class Meta:
         ordering = ("-created_at", "-id")

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db.models import Count, Q
 from django.http import Http404
 
-from kschedweb.accounts.roles import Action, may
+from kschedweb.accounts.roles import Action
 from kschedweb.jobs.models import UNFINISHED, Job, State
 from kschedweb.jobs.turns import places
 
@@ -37,12 +37,12 @@ def job_get(job_id: UUID | str) -> Job:
 
 def titled(user: User) -> Q:
     """The condition under which ``user`` may read what a job is about."""
-    return Q() if may(user.role, Action.ADMINISTER) else Q(private=False) | Q(created_by=user)
+    return Q() if user.everywhere(Action.ADMINISTER) else Q(private=False) | Q(created_by=user)
 
 
 def shown(user: User, job: Job) -> Job:
     """``job``, not to be saved, without what ``user`` may not read of it."""
-    if job.private and job.created_by_id != user.pk and not may(user.role, Action.ADMINISTER):
+    if job.private and job.created_by_id != user.pk and not user.everywhere(Action.ADMINISTER):
         job.title, job.step, job.error, job.result = PRIVATE, "", "", {}
     return job
 

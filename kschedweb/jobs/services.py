@@ -14,6 +14,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from kschedweb.accounts import audit
+from kschedweb.accounts.reach import everything
 from kschedweb.celery import app
 from kschedweb.jobs.models import Job, State
 from kschedweb.jobs.turns import Turn, in_turn
@@ -108,6 +109,7 @@ def job_send(job: Job) -> None:
         Job.objects.filter(pk=job.pk).update(sent_at=timezone.now(), undelivered=False)
 
 
+@everything()
 def jobs_wake() -> None:
     """Wake a worker if a job may begin; call it whenever a job ends."""
     turn = next(in_turn(), None)
@@ -115,6 +117,7 @@ def jobs_wake() -> None:
         job_send(Job.objects.get(pk=turn.job))
 
 
+@everything()
 def job_take() -> Job | None:
     """Claim the job whose turn it is; ``None`` where none is queued whose person may have another one running."""
     known = [name for name, task in app.tasks.items() if hasattr(task, "restartable")]  # not those of a newer release

@@ -17,6 +17,7 @@ from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
 from django.db import close_old_connections, connection
 
+from kschedweb.accounts.reach import everything
 from kschedweb.celery import app
 from kschedweb.jobs import processes, services
 from kschedweb.jobs.child import out_of_memory
@@ -182,6 +183,7 @@ def job_task(
 
     def decorate(function: JobFunction) -> Any:
         @wraps(function)
+        @everything()
         def run(self: Any, job_id: str) -> None:
             directly = self.request.called_directly
             job = services.job_claim(job_id) if directly or apart else services.job_take()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from django.conf import settings
 from django.db.models import Count, Max, Q
 
+from kschedweb.accounts.reach import everything
 from kschedweb.jobs.models import Job, State
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def _figures(people: set[int | None]) -> dict[int | None, tuple[int, datetime]]:
     return {row["created_by_id"]: (row["running"], row["served"] or NEVER) for row in found}
 
 
+@everything()
 def places() -> dict[UUID, int]:
     """Each queued job's place: 1 is taken next."""
     return {turn.job: place for place, turn in enumerate(in_turn(), 1)}

@@ -179,6 +179,7 @@ class PolicyList(IdempotencyMixin, generics.ListAPIView[Policy]):
     """The policies by name."""
 
     action_required = {"GET": Action.VIEW, "POST": Action.EDIT}
+    of_site = True
     serializer_class = PolicySerializer
     filterset_class = PolicyFilter
     queryset = selectors.policy_list().select_related("created_by")
@@ -206,6 +207,7 @@ class PolicyList(IdempotencyMixin, generics.ListAPIView[Policy]):
 
 class PolicyDetail(APIView):
     action_required = {"GET": Action.VIEW, "PATCH": Action.EDIT, "DELETE": Action.EDIT}
+    of_site = True
 
     @extend_schema(responses=PolicySerializer)
     def get(self, request: ApiRequest, name: str) -> Response:
@@ -231,6 +233,7 @@ class RevisionList(IdempotencyMixin, generics.ListAPIView[Revision]):
     """The revisions of a policy, newest first, without their documents."""
 
     action_required = {"GET": Action.VIEW, "POST": Action.EDIT}
+    of_site = True
     serializer_class = RevisionSerializer
     filter_backends = ()
     queryset = Revision.objects.none()
@@ -285,6 +288,7 @@ class RevisionDocument(APIView):
 
 class RevisionRestore(IdempotencyMixin, APIView):
     action_required = Action.EDIT
+    of_site = True
 
     @extend_schema(request=None, parameters=[IF_MATCH], responses=saved_as(RevisionDetailSerializer))
     def post(self, request: ApiRequest, name: str, number: int) -> Response:

@@ -10,6 +10,7 @@ from django.db import transaction
 from django.db.models import ProtectedError
 
 from kschedweb.accounts import audit
+from kschedweb.accounts.roles import Action
 from kschedweb.engine import config
 from kschedweb.engine.documents.marked import kept
 from kschedweb.policies.dialect import Dialect
@@ -79,6 +80,12 @@ def content_checked(
     return found._replace(v1=as_v1(made), version=made.version) if made else found
 
 
+def _of_site(author: User | None) -> None:
+    """Refuse those who may edit in some clusters only: a policy is of use, and of harm, in all of them."""
+    if author is not None and not author.everywhere(Action.EDIT):
+        raise ApplicationError("Policies belong to all clusters: to change one asks for a role in all.", status=403)
+
+
 @transaction.atomic
 def policy_create(
     *,
@@ -96,6 +103,7 @@ def policy_create(
 
     ``source`` names where the document was read, if it was not passed in.
     """
+    _of_site(author)
     if not NAME.fullmatch(name) or name in RESERVED:
         problem: FieldProblem = {"path": "name", "message": NAME_HELP}
         if name in RESERVED:
@@ -133,6 +141,7 @@ def revision_save(
     ``process`` is kept if it is ``None``. ``expected`` is the number of the edited revision; raises
     ``PreconditionFailed`` if it is not the newest.
     """
+    _of_site(author)
     newest = revisions.newest_locked(policy, Revision.objects.filter(policy_id=policy.pk), expected)
     content = content_checked(document, newest.process if process is None else process, policy)
     revision = _next(newest, content, comment, author)
@@ -145,6 +154,7 @@ def revision_save(
 @transaction.atomic
 def revision_restore(*, policy: Policy, number: int, author: User | None, expected: int) -> Revision:
     """Save a new revision with the document of revision ``number``."""
+    _of_site(author)
     newest = revisions.newest_locked(policy, Revision.objects.filter(policy_id=policy.pk), expected)
     old = policy.revisions.filter(number=number).first()
     if old is None:
@@ -185,6 +195,7 @@ def _followed(saved: Revision, content: Content) -> Revision:
 @transaction.atomic
 def policy_describe(*, policy: Policy, description: str, author: User | None) -> Policy:
     """Set the description, which is the only field of a policy without revisions."""
+    _of_site(author)
     if policy.description != description:
         policy.description = description
         policy.save(update_fields=["description"])
@@ -195,6 +206,7 @@ def policy_describe(*, policy: Policy, description: str, author: User | None) ->
 @transaction.atomic
 def policy_delete(*, policy: Policy, author: User | None) -> None:
     """Delete ``policy`` with all its revisions; raises ``Conflict`` for the policy `default` and for one in use."""
+    _of_site(author)
     if policy.name == DEFAULT_POLICY:
         raise Conflict("The policy “default” cannot be deleted: pages fall back on it.")
     audit.record(author, "policy.deleted", policy, policy.name, revisions=policy.revisions.count())

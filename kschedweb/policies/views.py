@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
 from kschedweb.accounts.permissions import requires
-from kschedweb.accounts.roles import Action, may
+from kschedweb.accounts.roles import Action
 from kschedweb.engine.documents.marked import normalised
 from kschedweb.engine.releases import ReleaseError, minor, upgrade
 from kschedweb.policies import selectors, services
@@ -61,7 +61,7 @@ def policies(request: PageRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@requires(Action.EDIT)
+@requires(Action.EDIT, site=True)
 def policy_new(request: PageRequest) -> HttpResponse:
     if request.method != "POST":
         form = PolicyCreateForm(initial={"copy_of": request.GET.get("copy") or selectors.DEFAULT_POLICY})
@@ -114,7 +114,7 @@ def policy(request: PageRequest, name: str) -> HttpResponseBase:
     return _editor_page(request, found, revision, shown, History(shown.process_fields))
 
 
-@requires(Action.EDIT)
+@requires(Action.EDIT, site=True)
 def _edited(request: PageRequest, name: str) -> HttpResponse:
     found = selectors.policy_get(name)
     newest = selectors.revision_get(found)
@@ -137,7 +137,7 @@ def _edited(request: PageRequest, name: str) -> HttpResponse:
 
 
 @require_POST
-@requires(Action.EDIT)
+@requires(Action.EDIT, site=True)
 def policy_preview(request: PageRequest, name: str) -> HttpResponse:
     """Parts of the editor after a change of form or YAML, for htmx."""
     found = selectors.policy_get(name)
@@ -166,7 +166,7 @@ def policy_revisions(request: PageRequest, name: str) -> HttpResponse:
 
 
 @require_POST
-@requires(Action.EDIT)
+@requires(Action.EDIT, site=True)
 def policy_restore(request: PageRequest, name: str, number: int) -> HttpResponse:
     found = selectors.policy_get(name)
 
@@ -215,7 +215,7 @@ def policy_download(request: PageRequest, name: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@requires(Action.EDIT)
+@requires(Action.EDIT, site=True)
 def policy_delete(request: PageRequest, name: str) -> HttpResponse:
     found = selectors.policy_get(name)
     if request.method != "POST":
@@ -344,5 +344,5 @@ def _editor_address(request: PageRequest, policy: Policy, shown: EditorState[Any
 
 def _about(request: PageRequest, policy: Policy) -> dict[str, Any]:
     """The common context of all pages of a policy."""
-    may_change = may(request.user.role, Action.EDIT)
+    may_change = request.user.everywhere(Action.EDIT)
     return {"policy": policy, "kept": policy, "kind": "policy", "key": policy.name, "may_change": may_change}

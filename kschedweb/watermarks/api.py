@@ -150,6 +150,7 @@ def _told(cluster: Cluster) -> dict[str, Any]:
 
 class SourceDetail(APIView):
     action_required = {"GET": Action.VIEW, "PUT": Action.ADMINISTER}
+    of_site = False
 
     @extend_schema(responses=SourceSerializer)
     def get(self, request: ApiRequest, name: str) -> Response:
@@ -169,6 +170,7 @@ class SourceDetail(APIView):
 
 class SourceTest(APIView):
     action_required = Action.ADMINISTER
+    of_site = False
 
     @extend_schema(request=SourceSettingsSerializer, responses=ReportSerializer)
     def post(self, request: ApiRequest, name: str) -> Response:

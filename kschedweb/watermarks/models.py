@@ -16,6 +16,7 @@ from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
+from kschedweb.accounts.covered import Covered
 from kschedweb.clusters.models import Cluster, Sealed
 from kschedweb.engine.state.watermarks.crane import DEFAULT_TIME_ZONE
 from kschedweb.web.translating import gettext_lazy as _
@@ -73,6 +74,8 @@ class WatermarkSource(models.Model):
     error = models.CharField(max_length=1000, blank=True)  # error of the last run, or ""
     report = models.JSONField(default=dict)  # collection.py: Report.as_json of the last run
 
+    objects = Covered("cluster")
+
     class Meta:
         ordering = ("cluster",)
 
@@ -91,6 +94,8 @@ class Members(models.Model):
     kind = models.CharField(max_length=12)  # figures.py: node | workload | container
     names = models.BinaryField()  # storage.py: node names, or "namespace/Kind/name" of workloads
 
+    objects = Covered("cluster")
+
 
 class Series(models.Model):
     """One figure of one cluster."""
@@ -99,6 +104,8 @@ class Series(models.Model):
     kind = models.CharField(max_length=12)
     resource = models.CharField(max_length=8)
     statistic = models.CharField(max_length=8)
+
+    objects = Covered("cluster")
 
     class Meta:
         constraints = [
@@ -126,6 +133,8 @@ class Sample(models.Model):
     origin = models.CharField(max_length=16)  # SourceKind, or "demo"
     values = models.BinaryField()  # storage.py: float32 per member, NaN for missing values
 
+    objects = Covered("series")
+
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["series", "resolution", "at"], name="watermark_sample_once_a_time")
@@ -139,6 +148,8 @@ class ContainerBook(models.Model):
     updated = models.BigIntegerField()  # seconds of the epoch: the time of the newest samples
     content = models.BinaryField()  # engine.rightsizing.book: Book.packed
     requested = models.BinaryField()  # containers.py: Requested of each container, zlib over JSON
+
+    objects = Covered("cluster")
 
 
 class Annotating(models.Model):
@@ -159,6 +170,8 @@ class Annotating(models.Model):
     error = models.CharField(max_length=500, blank=True)  # why the last run could not begin
     # {"patched", "unchanged", "gone", "left", "failures": objects, "failed": [{"object", "reason"}]}
     outcome = models.JSONField(default=dict)
+
+    objects = Covered("cluster")
 
     @property
     def writes(self) -> bool:

@@ -46,7 +46,7 @@ def source(request: PageRequest) -> HttpResponse:
 @never_cache
 @sensitive_post_parameters()
 @require_POST
-@requires(Action.ADMINISTER)
+@requires(Action.ADMINISTER, site=False)
 def change(request: PageRequest, cluster: str) -> HttpResponse:
     """Fill in a preset, test the settings, or save them."""
     found = cluster_get(cluster)

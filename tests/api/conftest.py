@@ -10,6 +10,7 @@ import yaml
 from django.test import override_settings
 
 from kschedweb.accounts import services as accounts
+from kschedweb.accounts.grants import grant_give
 from kschedweb.accounts.models import Token, User
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters import services as clusters
@@ -81,6 +82,8 @@ class Seed:
     webhook: Endpoint
     webhook_secret: str
     view: SavedView
+    grant: object
+    mark: str = ""  # what the names of cluster, nodes and pods begin with
 
 
 def node(name: str, **spec: Any) -> dict[str, Any]:
@@ -106,7 +109,7 @@ def seeded(rows_of_module: Callable[[], AbstractContextManager[None]], sandbox_a
     at_work = {"SANDBOX_SERVER": sandbox_address, "SANDBOX_TOKEN": TOKEN}
     with rows_of_module(), override_settings(CLUSTER_ALLOWLIST=WEBHOOK_HOSTS, **at_work):
         clusters.sandbox_connect()
-        return _seeded()
+        return made()
 
 
 @pytest.fixture
@@ -116,21 +119,23 @@ def seed(seeded: Seed, db: None, settings: Settings, sandbox_address: str) -> Se
     return seeded
 
 
-def _seeded() -> Seed:
+def made(mark: str = "") -> Seed:
+    """A row of everything, for an admin."""
     admin = person("admin")
     token, key = accounts.token_create(user=admin, name="seed", scope=Action.ADMINISTER, days=1)
     objects = [
-        node("a"),
-        node("b", unschedulable=True),
-        pod("bound", "1", "a"),
-        pod("pending", "100"),
+        node(f"{mark}a"),
+        node(f"{mark}b", unschedulable=True),
+        pod(f"{mark}bound", "1", f"{mark}a"),
+        pod(f"{mark}pending", "100"),
         seed_groups.group("gang", 1),
-        pod("fits", "2", group="gang"),
+        pod(f"{mark}fits", "2", group="gang"),
     ]
+    name = f"{mark}seed"
     file = ("seed.yaml", yaml.safe_dump_all(objects).encode())
-    cluster, snapshot, _ = clusters.cluster_import(user=admin, name="seed", files=[file], limit=2**20, replace=False)
-    priced("seed")
-    sized("seed", objects)
+    cluster, snapshot, _ = clusters.cluster_import(user=admin, name=name, files=[file], limit=2**20, replace=False)
+    priced(name)
+    sized(name, objects)
     job = Job.objects.create(kind="tests.seed", title="Seed", created_by=admin)
     experiment = Experiment.objects.create(policies=["default"], seeds=[1], setup={}, job=job, created_by=admin)
     scenario = scenarios.seeded(admin, str(snapshot.pk))
@@ -162,7 +167,7 @@ def _seeded() -> Seed:
         seed_capacity.question(admin, str(snapshot.pk)),
         seed_descheduling.question(admin, str(snapshot.pk)),
         seed_plans.question(admin, str(snapshot.pk)),
-        seed_fleet.trial(admin, "seed"),
+        seed_fleet.trial(admin, name),
         seed_autoscaling.question(admin, str(snapshot.pk)),
         seed_questions.questions(admin, str(snapshot.pk)),
         decision,
@@ -170,6 +175,8 @@ def _seeded() -> Seed:
         webhook,
         secret,
         SavedView.objects.create(user=admin, table="pods", name="seed"),
+        grant_give(actor=admin, user="admin", role="viewer", cluster=name).pk,
+        mark,
     )
 
 
@@ -188,6 +195,7 @@ def choose(seed: Seed) -> Choose:
         "experiments": seed.experiment.pk,
         "files": "nodes.csv",
         "gate": seed.gate,
+        "grants": seed.grant,
         "jobs": seed.job.pk,
         "lists": "pods",
         "live": seed.decision.scheduler_id,
@@ -214,11 +222,11 @@ def choose(seed: Seed) -> Choose:
         "webhooks": seed.webhook.pk,
     }
     named: dict[str, object] = {
-        "name": "seed",
-        "cluster": "seed",
+        "name": seed.cluster.name,
+        "cluster": seed.cluster.name,
         "namespace": "default",
-        "pod": "pending",
-        "node": "a",
+        "pod": f"{seed.mark}pending",
+        "node": f"{seed.mark}a",
         "group": "gang",
     }
 

@@ -87,6 +87,7 @@ def api_schema(seed, one_connection, monkeypatch):
         "lists": {"name": "pods"},
         "views": {"id": seed.view},
         "webhooks": {"id": str(seed.webhook.pk)},
+        "grants": {"id": str(seed.grant)},
         "tokens": {"id": seed.token.pk},
         "users": {"username": "admin"},
         "sandbox": {"kind": "Node", "namespace": "-", "name": "general-a-1"},

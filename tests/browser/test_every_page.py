@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kschedweb.accounts.grants import grant_give
 from kschedweb.advice.rightsizing.selectors import sizes_of
 from tests.support import (
     addresses,
@@ -113,6 +114,7 @@ def demo(live_server: Any, admin: User, settings: Any, sandbox_address: str) -> 
         live_decision=decision,
         approval=approval,
         webhook=webhook,
+        grant=str(grant_give(actor=admin, group="platform-*", role="editor", label="env=prod").pk),
         sandbox="default/seed",
     )
 

@@ -46,6 +46,7 @@ class Places:
     live_decision: str = ""
     approval: str = ""
     webhook: str = ""
+    grant: str = ""
     view: str = ""  # of a list
     sandbox: str = ""  # "namespace/name" of a pod in the site's sandbox
     user: str = "admin"
@@ -136,6 +137,7 @@ def pages(at: Places) -> dict[str, str]:
         "tokens": "/tokens/",
         "people": "/people/",
         "person-tokens": f"/people/{at.user}/tokens/",
+        "grants": "/grants/",
         "audit": "/audit/",
         "settings": "/settings/",
         "views": "/views/",
@@ -292,6 +294,7 @@ def resources(at: Places) -> dict[str, str]:
         "users": "/api/v1/users/",
         "user": f"/api/v1/users/{at.user}/",
         "user-tokens": f"/api/v1/users/{at.user}/tokens/",
+        "grants": "/api/v1/grants/",
         "audit": "/api/v1/audit/",
         "display": "/api/v1/display/",
         "lists": "/api/v1/lists/",
@@ -375,6 +378,7 @@ def _of_rows(at: Places) -> list[tuple[str | int, dict[str, str]]]:
         (at.decided, {"decision-answer": f"{api}/decisions/questions/{at.decided}/"}),
         (at.sweep, {"sweep": f"{api}/sweeps/{at.sweep}/", "sweep-trials": f"{api}/sweeps/{at.sweep}/trials/"}),
         (at.recording, {"recording": f"{api}/recordings/{at.recording}/"}),
+        (at.grant, {"grant": f"{api}/grants/{at.grant}/"}),
         (at.webhook, {"webhook": f"{webhook}/", "webhook-deliveries": f"{webhook}/deliveries/"}),
         (at.experiment, {"experiment": f"{api}/experiments/{at.experiment}/"}),
         (at.live, of_live),

@@ -172,6 +172,7 @@ def experimented(user: User) -> str:
 def everything(rows: int, admin: User, sandbox: str = "") -> Places:
     """About ``rows`` rows of everything that has a list: clusters, nodes, pods, policies, revisions, people, …"""
     from kschedweb.accounts import services as accounts
+    from kschedweb.accounts.grants import grant_give
     from kschedweb.accounts.models import User
     from kschedweb.jobs.models import Job, State
     from kschedweb.lists.models import SavedView
@@ -204,6 +205,7 @@ def everything(rows: int, admin: User, sandbox: str = "") -> Places:
         policies.policy_create(name=f"policy-{number}", document=POLICY.format(number + 1), author=author)
         Job.objects.create(kind="seeded", title=f"Job {number}", state=State.SUCCEEDED, created_by=author)
         token, _ = accounts.token_create(user=admin, name=f"token {number}", scope="view", days=1)
+        grant = grant_give(actor=admin, user=author.username, role="editor", cluster="seeded")
         view = SavedView.objects.create(user=admin, table="pods", name=f"view {number}", hidden=["age"])
     rushed = seed_runs.everything(rows, admin)
     swept = seed_sweeps.everything(rows, admin)
@@ -255,6 +257,7 @@ def everything(rows: int, admin: User, sandbox: str = "") -> Places:
         live_decision=live_decision,
         approval=approval,
         webhook=webhook,
+        grant=str(grant.pk),
         sandbox=sandbox,
         user=admin.username,
     )

@@ -32,7 +32,7 @@ RAIL = {
     "Policies": ["Policies", "Load-aware scores", "Classic migration", "Releases"],
     "What-if": ["Scenarios", "Comparisons", "Optimise", "CI gate", "Recordings", "Moves", "Plan moves"],
     "In production": ["Schedulers", "Approvals", "Shadow", "Extender"],
-    "Admin": ["Clusters", "People", "Tokens", "Audit", "Jobs"],
+    "Admin": ["Clusters", "People", "Grants", "Tokens", "Audit", "Jobs"],
 }
 
 

@@ -30,7 +30,11 @@ SHOWN = "second_factor"  # in the session: the key of the person who showed one
 
 def missing(request: HttpRequest, user: User) -> bool:
     """Whether ``user``, who logged in with a password, has a role that needs a second factor, and showed none."""
-    if user.role not in settings.SECOND_FACTOR_ROLES or not user.has_usable_password():
+    if not (settings.SECOND_FACTOR_ROLES and user.has_usable_password()):
+        return False
+    if user.role not in settings.SECOND_FACTOR_ROLES and not any(
+        one.role in settings.SECOND_FACTOR_ROLES for one in user.grants
+    ):
         return False
     if not any(
         done.get("method") == "password" for done in request.session.get(AUTHENTICATION_METHODS_SESSION_KEY, ())

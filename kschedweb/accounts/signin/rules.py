@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-ROLES = ("viewer", "editor", "approver", "admin")  # of roles.py, which settings cannot import
+ROLES = ("viewer", "editor", "approver", "admin", "none")  # of roles.py, which settings cannot import
 REFUSED = "refused"
 
 

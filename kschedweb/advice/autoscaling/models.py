@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 
+from kschedweb.accounts.covered import Covered
 from kschedweb.clusters.models import Snapshot
 from kschedweb.jobs.models import Inquiry
 from kschedweb.policies.models import Revision
@@ -23,3 +24,5 @@ class Question(Inquiry):
     pool = models.CharField(max_length=253, blank=True, db_default="")  # of which nodes without a NodePool count
     sentence = models.TextField(blank=True)
     content = models.BinaryField(null=True)  # selectors.answer_of reads it
+
+    objects = Covered("snapshot", own=True)

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
 from kschedweb.accounts.permissions import requires
-from kschedweb.accounts.roles import Action, may
+from kschedweb.accounts.roles import Action
 from kschedweb.advice.costs import billing, charts, editor, selectors, words
 from kschedweb.advice.costs.examples import examples
 from kschedweb.advice.costs.forms import ExpectedForm, uploaded
@@ -188,7 +188,7 @@ def _context(request: PageRequest, cluster: Cluster, sheet: PriceSheet, shown: P
         "sheet": sheet,
         "editor": shown,
         "expected": sheet.version,
-        "may_change": may(request.user.role, Action.EDIT),
+        "may_change": request.user.may(Action.EDIT),
         "lacking": lacking,
         "without": sum(one.count for one in lacking),
         "nodes": len(nodes_of(snapshot).names) if snapshot else 0,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 
+from kschedweb.accounts.covered import Covered
 from kschedweb.clusters.models import Snapshot
 from kschedweb.jobs.models import Inquiry
 from kschedweb.playground.scenarios.models import Scenario
@@ -28,12 +29,16 @@ class Question(Inquiry):
     # Of those: {"nodes", "saves", "unit"}, what the overview says; null where there is nothing to say.
     offer = models.JSONField(null=True)
 
+    objects = Covered("snapshot", own=True)
+
 
 class Trial(models.Model):
     """A scenario in which a plan is tried."""
 
     question = models.ForeignKey(Question, on_delete=models.CASCADE, related_name="trials")
     scenario = models.OneToOneField(Scenario, on_delete=models.CASCADE, related_name="+")
+
+    objects = Covered("question")
 
     class Meta:
         ordering = ("-id",)

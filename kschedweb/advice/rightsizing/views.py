@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from kschedweb.accounts.permissions import requires
-from kschedweb.accounts.roles import Action, may
+from kschedweb.accounts.roles import Action
 from kschedweb.advice.rightsizing import charts, exporting, scenarios, selectors, sizing, words
 from kschedweb.advice.rightsizing.forms import ExportForm, SizesForm, read
 from kschedweb.clusters.scope import cluster_scope_of
@@ -176,7 +176,7 @@ def apply(request: PageRequest) -> HttpResponseBase:
         "left": len(short[MOST_PAST:]),
         "throttled": sum(one.throttled for one in pasts),
         "kills": sum(one.kills for one in pasts),
-        "may_make": may(request.user.role, Action.EDIT),
+        "may_make": request.user.may(Action.EDIT),
         "modes": exporting.MODES,
         "shared": urlencode({"cluster": cluster.name, "method": form.method_asked}),
         "query": request.GET.urlencode(),

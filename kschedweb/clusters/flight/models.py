@@ -6,6 +6,7 @@ import uuid
 
 from django.db import models
 
+from kschedweb.accounts.covered import Covered
 from kschedweb.clusters.models import Cluster
 
 DAYS, LIMIT_MIB = 7, 4096  # what a new recorder keeps at most
@@ -22,6 +23,8 @@ class FlightRecorder(models.Model):
     held_until = models.DateTimeField(null=True)
     problem = models.CharField(max_length=500, blank=True, default="")  # why nothing is recorded now
 
+    objects = Covered("cluster")
+
 
 class Stretch(models.Model):
     """A time in which everything was seen. Between two stretches is a gap; ``reason`` says why there is one before it.
@@ -35,6 +38,8 @@ class Stretch(models.Model):
     until = models.BigIntegerField()
     reason = models.CharField(max_length=500, blank=True)
     missing = models.JSONField(default=list)  # kinds that could not be read
+
+    objects = Covered("cluster")
 
     class Meta:
         ordering = ("began", "id")
@@ -50,6 +55,8 @@ class Segment(models.Model):
     began = models.BigIntegerField()  # of its first line
     content = models.BinaryField()  # zlib of lines
     stored = models.PositiveBigIntegerField()  # bytes of content
+
+    objects = Covered("stretch")
 
     class Meta:
         ordering = ("number",)

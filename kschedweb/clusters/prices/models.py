@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 
+from kschedweb.accounts.covered import Covered
 from kschedweb.clusters.models import Cluster
 
 
@@ -19,3 +20,5 @@ class PriceSheet(models.Model):
     version = models.PositiveIntegerField(default=0)
     changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     changed_at = models.DateTimeField(null=True)
+
+    objects = Covered("cluster")

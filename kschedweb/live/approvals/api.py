@@ -20,6 +20,8 @@ from kschedweb.web.rest import IdempotencyMixin, validated
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from django.db.models import QuerySet
+
     from kschedweb.accounts.typing import ApiRequest
 
 
@@ -142,7 +144,9 @@ class ApprovalList(generics.ListAPIView[ApprovalRequest]):
     action_required = Action.VIEW
     serializer_class = ApprovalSerializer
     filterset_class = RequestFilter
-    queryset = selectors.request_list()
+
+    def get_queryset(self) -> QuerySet[ApprovalRequest]:
+        return selectors.request_list()
 
 
 class ApprovalDetail(APIView):

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from kschedweb.accounts.covered import Covered
 from kschedweb.accounts.roles import Role
 from kschedweb.clusters.models import SealedRow
 from kschedweb.live.schedulers.models import LiveScheduler
@@ -61,6 +62,8 @@ class ApprovalRequest(models.Model):
     reopened_at = models.DateTimeField(null=True)  # the denial was lifted: somebody wants to be asked again
     reopened_by = models.CharField(max_length=150, default="", db_default="")
 
+    objects = Covered("scheduler")
+
     class Meta:
         ordering = ("expires_at", "id")
         constraints = [
@@ -100,6 +103,8 @@ class Vote(models.Model):
     verdict = models.CharField(max_length=16, choices=VoteVerdict.choices)
     reason = models.TextField(blank=True)
     at = models.DateTimeField()
+
+    objects = Covered("request")
 
     class Meta:
         ordering = ("at", "id")
@@ -181,6 +186,8 @@ class Delivery(models.Model):
     error = models.CharField(max_length=300, blank=True)  # of the last try
     created_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
+
+    objects = Covered("request")
 
     class Meta:
         ordering = ("-created_at", "-id")

@@ -15,7 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb.accounts.permissions import requires
-from kschedweb.accounts.roles import Action, may
+from kschedweb.accounts.roles import Action
 from kschedweb.live.approvals import selectors, services
 from kschedweb.live.approvals.filters import RequestFilter
 from kschedweb.live.approvals.models import State, VoteVerdict
@@ -73,7 +73,7 @@ def _inbox(
         "error": error,
         "reason": reason,
         "ticked": ticked,
-        "may_approve": may(request.user.role, Action.APPROVE),
+        "may_approve": request.user.may(Action.APPROVE),
     }
     context |= _pane(request, open_row) if open_row else {}
     return render(request, "live/approvals/inbox.html", context, status=400 if error else 200)
@@ -97,7 +97,7 @@ def approval(request: PageRequest, request_id: UUID) -> HttpResponse:
     """One request as a page; to HTMX the pane of the inbox."""
     services.requests_expire(request_id=request_id)
     row = selectors.request_get(request_id)
-    context = _pane(request, row) | {"may_approve": may(request.user.role, Action.APPROVE)}
+    context = _pane(request, row) | {"may_approve": request.user.may(Action.APPROVE)}
     return render(request, "live/approvals/pane.html" if request.htmx else "live/approvals/detail.html", context)
 
 
@@ -157,6 +157,7 @@ def _say(request: PageRequest, pods: list[str], verdict: str) -> None:
 @requires(Action.APPROVE)
 def reopen(request: PageRequest, request_id: UUID) -> HttpResponse:
     """Have people asked anew about what was denied."""
+    selectors.request_get(request_id)
     done(
         request,
         lambda: services.request_reopen(user=request.user, request_id=request_id),

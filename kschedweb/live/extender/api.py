@@ -75,6 +75,7 @@ class SecretSerializer(serializers.Serializer[Any]):
 
 class EndpointView(APIView):
     action_required = Action.ADMINISTER
+    of_site = False
 
     @extend_schema(operation_id="live_extender", responses=EndpointAnswerSerializer)
     def get(self, request: Request, live_id: UUID) -> Response:
@@ -97,6 +98,7 @@ class EndpointView(APIView):
 
 class SecretView(APIView):
     action_required = Action.ADMINISTER
+    of_site = False
 
     @extend_schema(operation_id="live_extender_secret", request=None, responses={201: SecretSerializer})
     def post(self, request: ApiRequest, live_id: UUID) -> Response:

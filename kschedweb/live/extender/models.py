@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
+from kschedweb.accounts.covered import Covered
 from kschedweb.live.schedulers.models import LiveScheduler
 
 
@@ -30,3 +31,5 @@ class Endpoint(models.Model):
     )
     ignorable = models.BooleanField(default=True)  # pods are scheduled without it where it does not answer
     authority = models.TextField(blank=True)  # the PEM certificate that signed the site's own, "" for a public one
+
+    objects = Covered("scheduler")

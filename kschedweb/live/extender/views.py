@@ -33,7 +33,7 @@ def everything(request: PageRequest) -> HttpResponse:
     return render(request, "live/extender/list.html", {"extenders": selectors.extenders(live_list())})
 
 
-@requires(Action.ADMINISTER)
+@requires(Action.ADMINISTER, site=False)
 def extender(request: PageRequest, live_id: UUID) -> HttpResponse:
     """The configuration to paste, and the settings that it follows from."""
     live = live_get(live_id)
@@ -54,7 +54,7 @@ def extender(request: PageRequest, live_id: UUID) -> HttpResponse:
 
 
 @require_POST
-@requires(Action.ADMINISTER)
+@requires(Action.ADMINISTER, site=False)
 def secret(request: PageRequest, live_id: UUID) -> HttpResponse:
     """Create a secret and show it, this once."""
     live = live_get(live_id)

@@ -148,10 +148,10 @@ class ChangeSerializer(serializers.ModelSerializer[LiveScheduler]):
 class CreateSerializer(ChangeSerializer):
     """A new live scheduler in a connected cluster. Without a revision it runs the newest one of now."""
 
-    cluster = NameField(queryset=Cluster.objects.all())
+    cluster = NameField(queryset=Cluster.objects)
     scheduler_name = serializers.CharField(max_length=63, help_text=services.NAME_HELP)
     mode = serializers.ChoiceField(choices=Mode.choices, default=Mode.OFF)
-    policy = NameField(queryset=Policy.objects.all())
+    policy = NameField(queryset=Policy.objects)
     revision = serializers.IntegerField(min_value=1, max_value=LARGEST, required=False, allow_null=True)
 
     class Meta(ChangeSerializer.Meta):
@@ -170,6 +170,7 @@ class StepSerializer(serializers.Serializer[Any]):
 
 class LiveList(IdempotencyMixin, generics.ListAPIView[LiveScheduler]):
     action_required = {"GET": Action.VIEW, "POST": Action.ADMINISTER}
+    of_site = False
     serializer_class = LiveSerializer
     queryset = LiveScheduler.objects.none()
 
@@ -192,6 +193,7 @@ class LiveList(IdempotencyMixin, generics.ListAPIView[LiveScheduler]):
 
 class LiveDetail(APIView):
     action_required = {"GET": Action.VIEW, "PATCH": Action.ADMINISTER, "DELETE": Action.ADMINISTER}
+    of_site = False
 
     @extend_schema(responses=LiveDetailSerializer)
     def get(self, request: ApiRequest, id: UUID) -> Response:
@@ -218,6 +220,7 @@ class LiveDetail(APIView):
 @method_decorator(heavy, name="dispatch")
 class LiveRollOut(IdempotencyMixin, APIView):
     action_required = Action.ADMINISTER
+    of_site = False
 
     @extend_schema(
         parameters=[AskedSerializer], responses={200: RollOutReviewSerializer, 202: DecisionQuestionSerializer}
@@ -256,6 +259,7 @@ class LiveRollOut(IdempotencyMixin, APIView):
 
 class LiveMode(IdempotencyMixin, APIView):
     action_required = Action.ADMINISTER
+    of_site = False
 
     @extend_schema(request=ModeSerializer, responses=LiveSerializer)
     def post(self, request: ApiRequest, id: UUID) -> Response:

@@ -123,7 +123,7 @@ class NewLiveForm(RevisionForm, LiveForm):
     """A new live scheduler."""
 
     cluster = forms.ModelChoiceField(
-        Cluster.objects.filter(source__in=CONNECTED).order_by("name"),
+        Cluster.objects.none(),
         label="Cluster",
         to_field_name="name",
         empty_label="Choose one",
@@ -141,6 +141,12 @@ class NewLiveForm(RevisionForm, LiveForm):
         widget=forms.RadioSelect,
     )
     field_order = ("cluster", "scheduler_name", "mode", "policy", "revision", "lock", "lease_namespace", "lease_name")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        choice = self.fields["cluster"]
+        assert isinstance(choice, forms.ModelChoiceField)
+        choice.queryset = Cluster.objects.filter(source__in=CONNECTED).order_by("name")
 
 
 class ModeForm(forms.Form):

@@ -16,6 +16,7 @@ from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
+from kschedweb.accounts.covered import Covered
 from kschedweb.clusters.models import Cluster
 from kschedweb.policies.models import Policy, Revision
 
@@ -92,6 +93,8 @@ class LiveScheduler(models.Model):
 
     newest: int  # number of the policy's newest revision, where selectors.live_list read it
 
+    objects = Covered("cluster")
+
     class Meta:
         ordering = ("cluster__name", "scheduler_name")
         constraints = [
@@ -136,6 +139,8 @@ class Candidate(models.Model):
     error = models.CharField(max_length=500, blank=True)  # the last one
     error_at = models.DateTimeField(null=True)
 
+    objects = Covered("scheduler")
+
     class Meta:
         ordering = ("-leading", "started_at")
         constraints = [models.UniqueConstraint(fields=["scheduler", "identity"], name="candidate_once_a_scheduler")]
@@ -170,6 +175,8 @@ class LiveDecision(models.Model):
     engine = models.CharField(max_length=20_000, blank=True, default="", db_default="")
     has_columns = models.BooleanField(default=False)
 
+    objects = Covered("scheduler")
+
     class Meta:
         ordering = ("-at", "-id")
         indexes = [
@@ -200,3 +207,5 @@ class LiveColumns(models.Model):
 
     decision = models.OneToOneField(LiveDecision, primary_key=True, on_delete=models.CASCADE, related_name="columns")
     content = models.BinaryField()  # columns.py: an Explanation
+
+    objects = Covered("decision")

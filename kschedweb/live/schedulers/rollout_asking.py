@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from django.http import Http404
 from django.urls import reverse
 
-from kschedweb.accounts.roles import Action, may
+from kschedweb.accounts.roles import Action
 from kschedweb.clusters.selectors import snapshot_current
 from kschedweb.decisions import services as decisions
 from kschedweb.decisions.inquiring.answering import about
@@ -59,5 +59,5 @@ def moves_answer(question: Question, step: Step) -> Answer:
 
 def readable(user: User, question: Question) -> None:
     """Raise Http404 for those who may not roll anything out."""
-    if not may(user.role, Action.ADMINISTER):
+    if not user.may(Action.ADMINISTER):
         raise Http404("There is no such question.")

@@ -14,7 +14,7 @@ LARGEST = 2**31 - 1
 
 
 class AskedSerializer(serializers.Serializer[Any]):
-    policy = NameField(queryset=Policy.objects.all(), required=False, help_text="Left out: the policy at work.")
+    policy = NameField(queryset=Policy.objects, required=False, help_text="Left out: the policy at work.")
     revision = serializers.IntegerField(
         min_value=1, max_value=LARGEST, required=False, help_text="Left out: the newest one."
     )
@@ -24,7 +24,7 @@ class AskedSerializer(serializers.Serializer[Any]):
 class LiveRevisionSerializer(serializers.Serializer[Any]):
     """A revision of a policy."""
 
-    policy = NameField(queryset=Policy.objects.all())
+    policy = NameField(queryset=Policy.objects)
     revision = serializers.IntegerField(min_value=1, max_value=LARGEST)
 
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import Http404
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -14,8 +13,8 @@ from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from kschedweb.accounts.permissions import requires
-from kschedweb.accounts.roles import Action, may
+from kschedweb.accounts.permissions import demand, requires
+from kschedweb.accounts.roles import Action
 from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.services import CONNECTED
 from kschedweb.decisions.inquiring.views import progress
@@ -75,7 +74,7 @@ def live(request: PageRequest) -> HttpResponse:
     return render(request, template, context)
 
 
-@requires(Action.ADMINISTER)
+@requires(Action.ADMINISTER, site=False)
 def new(request: PageRequest) -> HttpResponse:
     form = NewLiveForm(request.POST or None, initial={"cluster": request.GET.get("cluster", ""), "policy": "default"})
     status = 200
@@ -208,7 +207,7 @@ def _moment(request: HttpRequest) -> datetime | None:
     return found if found is not None and found.tzinfo else None
 
 
-@requires(Action.ADMINISTER)
+@requires(Action.ADMINISTER, site=False)
 def change(request: PageRequest, live_id: UUID) -> HttpResponse:
     found = selectors.live_get(live_id)
     form = LiveForm(request.POST or None, initial=LiveForm.values(found))
@@ -228,7 +227,7 @@ def change(request: PageRequest, live_id: UUID) -> HttpResponse:
 
 
 @heavy
-@requires(Action.ADMINISTER)
+@requires(Action.ADMINISTER, site=False)
 def rollout(request: PageRequest, live_id: UUID) -> HttpResponse:
     """What another revision would change; a POST has it rolled out, unless another one is at work by then."""
     found = selectors.live_get(live_id)
@@ -266,7 +265,7 @@ def _documents(seen: Review) -> dict[str, Any]:
     return {"old_title": old, "new_title": new, **line_diff(seen.before.document, seen.after.document, old, new)}
 
 
-@requires(Action.ADMINISTER)
+@requires(Action.ADMINISTER, site=False)
 def mode(request: PageRequest, live_id: UUID) -> HttpResponse:
     """Says what a mode does before it is switched to."""
     found = selectors.live_get(live_id)
@@ -296,6 +295,8 @@ def mode(request: PageRequest, live_id: UUID) -> HttpResponse:
 @requires(Action.VIEW)
 def setup(request: PageRequest, live_id: UUID) -> HttpResponse:
     """What the cluster has to allow for a mode, as manifests; a POST asks the cluster what of it is missing."""
+    if request.method == "POST":
+        demand(request.user, Action.EDIT)
     found = selectors.live_get(live_id)
     form = NeedsForm(request.POST or request.GET or None)
     usual = found.mode if found.mode != Mode.OFF else Mode.SCHEDULING
@@ -307,8 +308,6 @@ def setup(request: PageRequest, live_id: UUID) -> HttpResponse:
         "manifest": manifest_text(access.needs_of(found, asked)),
     }
     if request.method == "POST":
-        if not may(request.user.role, Action.EDIT):
-            raise PermissionDenied(f"Your role does not allow you to {Action.EDIT.label}.")
         try:
             context |= {"checked": True, "missing": access.missing(found, asked)}
         except ApplicationError as error:
@@ -349,7 +348,7 @@ def _do(request: PageRequest, found: LiveScheduler, what: str) -> str:
     raise Http404("There is no such command.")
 
 
-@requires(Action.ADMINISTER)
+@requires(Action.ADMINISTER, site=False)
 def delete(request: PageRequest, live_id: UUID) -> HttpResponse:
     """Asks for the name first: its decisions do not come back."""
     found = selectors.live_get(live_id)

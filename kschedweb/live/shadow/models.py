@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 
+from kschedweb.accounts.covered import Covered
 from kschedweb.engine.cycle.judgement import Agreement
 from kschedweb.live.schedulers.models import LiveScheduler
 from kschedweb.policies.models import Revision
@@ -45,6 +46,8 @@ class ShadowVerdict(models.Model):
     # The version of kschedweb and the kube-scheduler it judged as, with all gates; "": nobody noted it.
     engine = models.CharField(max_length=20_000, blank=True, default="", db_default="")
     revision = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")
+
+    objects = Covered("scheduler")
 
     class Meta:
         ordering = ("-at", "-id")

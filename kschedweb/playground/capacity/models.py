@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 
+from kschedweb.accounts.covered import Covered
 from kschedweb.clusters.models import Snapshot
 from kschedweb.jobs.models import Inquiry
 from kschedweb.policies.models import Revision
@@ -32,3 +33,5 @@ class Question(Inquiry):
     engine = models.CharField(max_length=20_000, blank=True, db_default="")  # the version that answered, with all gates
     sentence = models.TextField(blank=True)
     content = models.BinaryField(null=True)  # answers.py reads it
+
+    objects = Covered("snapshot", own=True)

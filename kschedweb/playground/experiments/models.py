@@ -7,6 +7,7 @@ import uuid
 from django.conf import settings
 from django.db import models
 
+from kschedweb.accounts.covered import Covered
 from kschedweb.jobs.models import Job
 
 
@@ -19,6 +20,8 @@ class Recording(models.Model):
     samples = models.PositiveIntegerField()
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = Covered(own=True)
 
     class Meta:
         ordering = ("name",)
@@ -36,6 +39,8 @@ class Experiment(models.Model):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
+    objects = Covered(own=True)
+
     class Meta:
         ordering = ("-created_at", "-id")
 
@@ -51,6 +56,8 @@ class Run(models.Model):
     nodes = models.PositiveIntegerField()
     levels = models.BinaryField()
     engine = models.CharField(max_length=20_000, blank=True, db_default="")  # the version that ran it, with all gates
+
+    objects = Covered("experiment")
 
     class Meta:
         ordering = ("pk",)

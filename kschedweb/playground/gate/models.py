@@ -6,6 +6,7 @@ from functools import cached_property
 
 from django.db import models
 
+from kschedweb.accounts.covered import Covered
 from kschedweb.clusters.models import Snapshot
 from kschedweb.engine.studies.gate.gate import Policy, titles
 from kschedweb.jobs.models import Inquiry
@@ -36,6 +37,8 @@ class Gate(Inquiry):
     thresholds = models.JSONField(default=dict)  # as engine.studies.gate.thresholds reads them
     passed = models.BooleanField(null=True)
     verdict = models.JSONField(null=True)  # engine.studies.gate.gate.GateVerdict as plain data
+
+    objects = Covered("snapshot", "revision", own=True)
 
     @property
     def policy_title(self) -> str:

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 from uuid import UUID
 
-from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
-from kschedweb.accounts.permissions import requires
-from kschedweb.accounts.roles import Action, may, may_change
+from kschedweb.accounts.permissions import demand, requires
+from kschedweb.accounts.roles import Action, may_change
 from kschedweb.decisions.selectors import revision_named
 from kschedweb.engine.releases import ReleaseError
 from kschedweb.engine.studies.gate import gate as engine
@@ -49,6 +48,8 @@ FILES = {
 @announced
 def gate(request: PageRequest) -> HttpResponse:
     """The question as a form, a command and a REST call; a POST judges, or redirects to the question's address."""
+    if request.method == "POST" and request.POST.get("do") != "show":
+        demand(request.user, Action.EDIT, refusal="Only editors can try a policy. The command below needs no account.")
     scope = scope_of(request)
     form = GateForm(
         request.user,
@@ -61,11 +62,8 @@ def gate(request: PageRequest) -> HttpResponse:
     valid = form.is_valid()
     if request.method == "POST" and request.POST.get("do") == "show":
         return redirect(f"{reverse('gate')}?{urlencode(form.data)}")
-    if request.method == "POST":
-        if not may(request.user.role, Action.EDIT):
-            raise PermissionDenied("Only editors can try a policy. The command below needs no account.")
-        if valid and (made := _tried(request, form)):
-            return redirect("gate-verdict", made.pk)
+    if request.method == "POST" and valid and (made := _tried(request, form)):
+        return redirect("gate-verdict", made.pk)
     context: dict[str, Any] = {"form": form}
     if valid:
         context |= _pasted(request, form)

@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 from uuid import UUID
 
-from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
-from kschedweb.accounts.permissions import requires
-from kschedweb.accounts.roles import Action, may, may_change
+from kschedweb.accounts.permissions import demand, requires
+from kschedweb.accounts.roles import Action, may_change
 from kschedweb.jobs.models import ENDED
 from kschedweb.playground.migration import listing, selectors, services, words
 from kschedweb.playground.migration.filters import QuestionFilter
@@ -39,13 +38,12 @@ PAGE_SIZE, PODS = 20, 50
 @announced
 def migration(request: PageRequest) -> HttpResponse:
     """The form and earlier questions; a POST asks."""
+    if request.method == "POST":
+        demand(request.user, Action.EDIT, refusal="An editor may ask which pods would move.")
     form = MovesForm(request.POST if request.method == "POST" else request.GET, snapshot=scope_of(request).snapshot)
     missing = next((name for name in ("snapshot", "classic") if not form.fields[name].choices), "")  # type: ignore[attr-defined]
-    if request.method == "POST":
-        if not may(request.user.role, Action.EDIT):
-            raise PermissionDenied("An editor may ask which pods would move.")
-        if form.is_valid() and (made := _asked(request, form)):
-            return redirect("migration-answer", made.pk)
+    if request.method == "POST" and form.is_valid() and (made := _asked(request, form)):
+        return redirect("migration-answer", made.pk)
     filters = QuestionFilter(request.GET, queryset=selectors.question_list().defer("content"))
     context = {
         "form": form,

@@ -28,6 +28,7 @@ from kschedweb.web.rest import IdempotencyMixin, NameField, accepted, validated
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from django.db.models import QuerySet
     from django.http import StreamingHttpResponse
 
     from kschedweb.accounts.typing import ApiRequest
@@ -69,7 +70,7 @@ class ClusterRecordingSerializer(serializers.ModelSerializer[Recording]):
 class RecordingStartSerializer(serializers.Serializer[Any]):
     """Which cluster, and for how many seconds."""
 
-    cluster = NameField(queryset=Cluster.objects.all())
+    cluster = NameField(queryset=Cluster.objects)
     seconds = serializers.IntegerField(min_value=LEAST, max_value=MOST)
 
 
@@ -91,7 +92,9 @@ class RecordingList(IdempotencyMixin, generics.ListAPIView[Recording]):
     action_required = {"GET": Action.VIEW, "POST": Action.EDIT}
     serializer_class = ClusterRecordingSerializer
     filterset_class = RecordingFilter
-    queryset = selectors.recording_list()
+
+    def get_queryset(self) -> QuerySet[Recording]:
+        return selectors.recording_list()
 
     @extend_schema(request=RecordingStartSerializer, responses={202: ClusterRecordingSerializer})
     def post(self, request: ApiRequest) -> Response:
@@ -157,7 +160,7 @@ class RecordingFile(IdempotencyMixin, APIView):
 class MomentScenarioSerializer(serializers.Serializer[Any]):
     """As of when, and what the scenario is called; "": after the cluster and the time."""
 
-    cluster = NameField(queryset=Cluster.objects.all())
+    cluster = NameField(queryset=Cluster.objects)
     at = serializers.DateTimeField()
     name = serializers.CharField(required=False, default="", allow_blank=True, max_length=NAME_LIMIT)
 
@@ -165,7 +168,7 @@ class MomentScenarioSerializer(serializers.Serializer[Any]):
 class RangeSerializer(serializers.Serializer[Any]):
     """The range of a cluster's flight recorder; at most a day."""
 
-    cluster = NameField(queryset=Cluster.objects.all())
+    cluster = NameField(queryset=Cluster.objects)
     since = serializers.DateTimeField()
     until = serializers.DateTimeField()
 

@@ -7,6 +7,7 @@ import uuid
 from django.conf import settings
 from django.db import models
 
+from kschedweb.accounts.covered import Covered
 from kschedweb.clusters.models import Cluster
 from kschedweb.jobs.models import ENDED, Job
 
@@ -27,6 +28,8 @@ class Recording(models.Model):
     job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="+")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = Covered("cluster")
 
     class Meta:
         ordering = ("-created_at", "-id")
@@ -63,6 +66,8 @@ class Chunk(models.Model):
     recording = models.ForeignKey(Recording, on_delete=models.CASCADE, related_name="chunks")
     number = models.PositiveIntegerField()  # from 0
     content = models.BinaryField()  # gzipped text in UTF-8; concatenated chunks are a gzip file
+
+    objects = Covered("recording")
 
     class Meta:
         ordering = ("number",)

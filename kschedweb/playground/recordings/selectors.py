@@ -52,4 +52,4 @@ def connected() -> QuerySet[Cluster]:
 def scenarios(user: User) -> QuerySet[Scenario]:
     """The scenarios to which ``user`` may copy a recording, by name."""
     own = Scenario.objects.filter(built_in=False)
-    return own if user.role == "admin" else own.filter(created_by=user)
+    return own if user.everywhere("administer") else own.filter(created_by=user)

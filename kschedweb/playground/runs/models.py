@@ -7,6 +7,7 @@ import uuid
 from django.conf import settings
 from django.db import models
 
+from kschedweb.accounts.covered import Covered
 from kschedweb.jobs.models import Job
 from kschedweb.playground.scenarios.models import ScenarioRevision
 from kschedweb.policies.models import Revision
@@ -20,6 +21,8 @@ class Comparison(models.Model):
     revision = models.ForeignKey(ScenarioRevision, on_delete=models.PROTECT, related_name="comparisons")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = Covered("revision")
 
     class Meta:
         ordering = ("-created_at", "-id")
@@ -52,6 +55,8 @@ class Run(models.Model):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
+    objects = Covered("revision")
+
     class Meta:
         ordering = ("-created_at", "position", "seed", "id")
         constraints = [
@@ -74,3 +79,5 @@ class Difference(models.Model):
     job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="+")
     content = models.BinaryField(null=True)  # gzipped JSON: selectors.difference reads it
     counts = models.JSONField(default=dict)  # moved, newly unscheduled, newly scheduled; moved by plugin
+
+    objects = Covered("run")

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb.accounts.permissions import owned, requires
-from kschedweb.accounts.roles import Action, may, may_change
+from kschedweb.accounts.roles import Action, may_change
 from kschedweb.decisions.inquiring.views import kept_decision
 from kschedweb.decisions.models import Question
 from kschedweb.decisions.shown import cell, decided
@@ -121,7 +121,7 @@ def run(request: PageRequest, run_id: UUID) -> HttpResponseBase:
         "may_delete": found.comparison_id is None and selectors.finished(found) and may_change(request.user, found),
     }
     if found.ended_at is None:
-        context["may_again"] = context["ended"] and may(request.user.role, Action.EDIT)
+        context["may_again"] = context["ended"] and request.user.may(Action.EDIT)
         return render(request, "playground/runs/run.html", context)
     outcome = selectors.outcome(found)
     look = LookForm(request.GET, nodes.shows(outcome), outcome.end)

@@ -9,7 +9,9 @@ from django.conf import settings
 from django.db import models
 from django.utils.functional import cached_property
 
-from kschedweb.accounts.roles import Role
+from kschedweb.accounts.covered import Covered, rows_within
+from kschedweb.accounts.reach import Reach
+from kschedweb.accounts.roles import Action
 from kschedweb.clusters.models import Snapshot
 from kschedweb.engine.documents.marked import parse
 
@@ -17,6 +19,16 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
 NAME_LIMIT = 100
+
+
+def _within(reach: Reach) -> models.Q:
+    """Scenarios that come with the site; else none of whose revisions starts from a cluster beyond it, and which start
+    from one within it or were made by the person.
+    """
+    based = ScenarioRevision._base_manager.exclude(snapshot=None)
+    inside = models.Q(snapshot__in=rows_within(Snapshot, reach))
+    theirs = models.Q(pk__in=based.filter(inside).values("scenario")) | models.Q(created_by=reach.user)
+    return models.Q(built_in=True) | (theirs & ~models.Q(pk__in=based.exclude(inside).values("scenario")))
 
 
 class Scenario(models.Model):
@@ -36,6 +48,8 @@ class Scenario(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     newest: int  # number of the newest revision, set by selectors.scenario_list
+
+    objects = Covered(rule=_within)
 
     class Meta:
         ordering = ("name", "id")
@@ -64,6 +78,8 @@ class ScenarioRevision(models.Model):
     snapshot = models.ForeignKey(Snapshot, null=True, on_delete=models.PROTECT, related_name="+")
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = Covered("scenario")
 
     class Meta:
         ordering = ("-number",)
@@ -104,6 +120,8 @@ class ScenarioFile(models.Model):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
+    objects = Covered("scenario")
+
     class Meta:
         ordering = ("name",)
         constraints = [models.UniqueConstraint(fields=["scenario", "name"], name="scenario_file_name_once")]
@@ -116,7 +134,7 @@ class ScenarioFile(models.Model):
 
 def readable(user: User, scenario: str = "") -> models.Q:
     """The condition on rows that ``user`` may read; ``scenario`` is the lookup to the scenario, "" for scenarios."""
-    if user.role == Role.ADMIN:
+    if user.everywhere(Action.ADMINISTER):
         return models.Q()
     before = f"{scenario}__" if scenario else ""
     open_to_all = models.Q(**{f"{before}shared": True}) | models.Q(**{f"{before}built_in": True})

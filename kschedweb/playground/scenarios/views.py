@@ -14,7 +14,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
 from kschedweb.accounts.permissions import requires
-from kschedweb.accounts.roles import Action, may, may_change
+from kschedweb.accounts.roles import Action, may_change
 from kschedweb.engine.studies.document.schema import json_schema
 from kschedweb.playground.scenarios import editor, selectors, services, transfer, uploads
 from kschedweb.playground.scenarios.download import export_response
@@ -347,7 +347,7 @@ def _about(request: PageRequest, found: Scenario) -> dict[str, Any]:
         "kept": found,
         "kind": "scenario",
         "key": found.pk,
-        "may_copy": may(request.user.role, Action.EDIT),
+        "may_copy": request.user.may(Action.EDIT),
         "may_change": may_change(request.user, found) and not found.built_in,
         "explained": ready_of(found.pk) is not None,
     }

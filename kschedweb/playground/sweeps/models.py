@@ -7,6 +7,7 @@ import uuid
 from django.conf import settings
 from django.db import models
 
+from kschedweb.accounts.covered import Covered
 from kschedweb.jobs.models import Job
 from kschedweb.playground.scenarios.models import ScenarioRevision
 from kschedweb.policies.models import Revision
@@ -54,6 +55,8 @@ class Sweep(models.Model):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
+    objects = Covered("revision")
+
     class Meta:
         ordering = ("-created_at", "-id")
 
@@ -80,6 +83,8 @@ class Trial(models.Model):
     error = models.TextField(blank=True)
     seconds = models.FloatField(null=True)  # duration
     ended_at = models.DateTimeField(null=True)
+
+    objects = Covered("sweep")
 
     class Meta:
         ordering = ("number",)

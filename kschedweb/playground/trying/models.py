@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 
+from kschedweb.accounts.covered import Covered
 from kschedweb.clusters.models import Snapshot
 from kschedweb.jobs.models import Inquiry
 from kschedweb.playground.scenarios.models import ScenarioRevision
@@ -32,3 +33,5 @@ class TriedChange(Inquiry):
     pod = models.CharField(max_length=320, blank=True)  # of which it is told, "namespace/name"
     sentence = models.TextField(blank=True)
     content = models.BinaryField(null=True)  # selectors.answer_of reads it
+
+    objects = Covered("snapshot", "revision", own=True)

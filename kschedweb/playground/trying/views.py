@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from kschedweb.accounts.permissions import requires
-from kschedweb.accounts.roles import Action, may, may_change
+from kschedweb.accounts.permissions import demand, requires
+from kschedweb.accounts.roles import Action, may_change
 from kschedweb.decisions.selectors import revision_named
 from kschedweb.jobs.models import ENDED
 from kschedweb.playground.runs.selectors import revision_asked as scenario_asked
@@ -57,13 +56,13 @@ NO_EDITOR = "An editor may try a policy change."
 @requires(Action.VIEW)
 def trying(request: PageRequest) -> HttpResponse:
     """The door: a POST tries a change, or redraws the editor after one of its buttons."""
+    if request.method == "POST":
+        demand(request.user, Action.EDIT, refusal=NO_EDITOR)
     asked = Asked.of(request)
     if asked is None:
         return render(request, "dashboard/nothing.html", {"noun": "cluster"})
     if request.method != "POST":
         return _door(request, asked)
-    if not may(request.user.role, Action.EDIT):
-        raise PermissionDenied(NO_EDITOR)
     edited = worked_on(request, asked.base) if "document" in request.POST else None
     told = _forms(asked, request.POST)
     try:
@@ -95,6 +94,9 @@ def preview(request: PageRequest, name: str) -> HttpResponse:
 @requires(Action.VIEW)
 def tried(request: PageRequest, tried_id: UUID) -> HttpResponseBase:
     """What a change does, or how far its job is; a POST saves it, has it judged, or runs it over time."""
+    if request.method == "POST":
+        saves = request.POST.get("do") == "save"  # in the policies of the whole site
+        demand(request.user, Action.EDIT, site=saves, refusal=NO_EDITOR)
     found = selectors.tried_get(request.user, tried_id)
     answer = selectors.answer_of(found)
     if answer is None:
@@ -212,8 +214,6 @@ def _next_forms(request: PageRequest, found: TriedChange, data: Any = None) -> d
 
 def _done(request: PageRequest, found: TriedChange, answer: dict[str, Any]) -> HttpResponseBase:
     """Save the change, have it judged, or run it over time; the page again where its form has errors."""
-    if not may(request.user.role, Action.EDIT):
-        raise PermissionDenied(NO_EDITOR)
     do, told = request.POST.get("do", ""), _next_forms(request, found, request.POST)
     form, status = told.get(do), 422
     if form is not None and form.is_valid():

@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_safe
 
 from kschedweb.accounts.permissions import requires
-from kschedweb.accounts.roles import Action, may
+from kschedweb.accounts.roles import Action
 from kschedweb.engine.releases.classic.describing import DESCRIBED
 from kschedweb.policies import selectors
 from kschedweb.policies.conversion import selectors as conversion
@@ -38,7 +38,7 @@ def policy_profile(request: PageRequest, name: str) -> HttpResponseBase:
     return _page(request, revision, ProfileForm(initial={"name": f"{name[:55]}-profile"}))
 
 
-@requires(Action.EDIT)
+@requires(Action.EDIT, site=True)
 def _kept(request: PageRequest, revision: Revision) -> HttpResponse:
     form = ProfileForm(request.POST)
     status = 422
@@ -76,7 +76,7 @@ def _page(request: PageRequest, revision: Revision, form: ProfileForm, status: i
     context = {
         "policy": revision.policy,
         "revision": revision,
-        "may_change": may(request.user.role, Action.EDIT),
+        "may_change": request.user.everywhere(Action.EDIT),
         "made": made,
         "described": DESCRIBED,
         "document": conversion.document(revision, made),

@@ -89,6 +89,7 @@ class AnnotatingSerializer(serializers.ModelSerializer[Annotating]):
 
 class AnnotationsView(APIView):
     action_required = {"GET": Action.VIEW, "PATCH": Action.ADMINISTER}
+    of_site = False
 
     @extend_schema(responses=AnnotatingSerializer)
     def get(self, request: ApiRequest, name: str) -> Response:
@@ -109,6 +110,7 @@ class AnnotationsView(APIView):
 
 class AnnotationsWrite(IdempotencyMixin, APIView):
     action_required = Action.ADMINISTER
+    of_site = False
 
     @extend_schema(request=None, responses={202: JobSerializer})
     def post(self, request: ApiRequest, name: str) -> Response:

@@ -41,7 +41,7 @@ def annotations_page(request: PageRequest) -> HttpResponse:
 
 
 @require_POST
-@requires(Action.ADMINISTER)
+@requires(Action.ADMINISTER, site=False)
 def change(request: PageRequest, cluster: str) -> HttpResponse:
     """Save what is written."""
     found = cluster_get(cluster)
@@ -87,6 +87,6 @@ def _save(request: PageRequest, cluster: Cluster, form: AnnotatingForm) -> HttpR
 
 
 @require_POST
-@requires(Action.ADMINISTER)
+@requires(Action.ADMINISTER, site=False)
 def write(request: PageRequest, cluster: str) -> HttpResponse:
     return redirect("job", services.write_start(user=request.user, cluster=cluster_get(cluster)).pk)
