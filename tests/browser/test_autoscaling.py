@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -17,9 +18,9 @@ from kschedweb.playground.scenarios.ready import all_ready
 from kschedweb.playground.scenarios.services import scenario_create
 from kschedweb.policies.services import policy_create
 from tests.browser.test_every_page import OVERFLOW
-from tests.support import seed_runs
+from tests.support import seed_recordings, seed_runs
 from tests.support.seed import imported
-from tests.support.seed_karpenter import DOCUMENT
+from tests.support.seed_karpenter import DOCUMENT, karpenter
 
 pytestmark = pytest.mark.django_db(transaction=True)
 BURST = next(one.text for one in all_ready() if one.key == "burst-karpenter").replace("until: 2h", "until: 24h")
@@ -78,6 +79,52 @@ def test_a_nodepool_is_changed_and_compared_over_a_day(
     expect(page.locator("main")).to_contain_text("Cost of nodes")
     expect(page.locator("main")).to_contain_text("Evictions an hour")
     axe(page)
+
+
+def test_a_nodepool_is_changed_in_the_form_and_a_recorded_day_compared(
+    page_as: Callable[..., Any], axe: Callable[[Any], None], editor: User
+) -> None:
+    imported("demo", demo.cluster(), editor)
+    karpenter(editor)
+    recording = seed_recordings.recording(editor, hours=24)
+    page = page_as("editor")
+    page.goto("/autoscaling/?cluster=demo&nodepools=nodepools@1&pool=general")
+    page.get_by_role("link", name="Change NodePools and compare over a day").click()
+    expect(page.locator("h1")).to_contain_text("nodepools, revision 1")
+    page.locator("#id_day").select_option(f"recording:{recording.pk}")
+    expect(page.get_by_label("Count recorded nodes as of NodePool")).to_have_value("general")
+    page.get_by_label("consolidationPolicy").select_option("WhenEmpty")
+    expect(page.locator("#policy-effective")).to_contain_text("WhenEmpty")
+    axe(page)
+    page.get_by_role("button", name="Compare before and after").click()
+    expect(page).to_have_url(re.compile("/comparisons/"))
+    seed_runs.work_off()
+    page.reload()
+    for name in ("nodes", "cost", "evictions"):
+        expect(page.locator(f"[data-scaled={name}] td")).to_have_count(2)
+    before, after = (float(one) for one in page.locator("[data-scaled=nodes] td").all_inner_texts())
+    assert before < after, "nodes whose pods fit elsewhere stay"
+    axe(page)
+    assert page.evaluate(OVERFLOW) <= 0
+
+
+def test_a_problem_in_a_nodepool_stands_at_its_field_and_the_day_stays_chosen(
+    page_as: Callable[..., Any], editor: User
+) -> None:
+    karpenter(editor)
+    recording = seed_recordings.recording(editor)
+    page = page_as("editor", width=390, dark=True)
+    page.goto("/policies/nodepools/")
+    page.get_by_label("consolidateAfter").fill("soon")
+    page.get_by_role("button", name="Compare over a day").click()
+    expect(page.get_by_label("consolidateAfter")).to_have_value("soon")
+    page.locator("#id_day").select_option(f"recording:{recording.pk}")
+    page.get_by_role("button", name="Compare before and after").click()
+    expect(page.get_by_role("alert").first).to_contain_text("Nothing was started.")
+    expect(page.get_by_label("consolidateAfter")).to_have_value("soon")
+    expect(page.get_by_label("consolidateAfter").locator("xpath=..")).to_contain_text("consolidateAfter")
+    expect(page.locator("#id_day")).to_have_value(f"recording:{recording.pk}")
+    assert page.evaluate(OVERFLOW) <= 0
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1440, False), (390, True)])

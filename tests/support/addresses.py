@@ -92,6 +92,7 @@ def pages(at: Places) -> dict[str, str]:
         "usage-annotations": f"/usage/annotations/?cluster={c}",
         "load-aware": f"/load-aware/?cluster={c}&policy={p}",
         "autoscaling": f"/autoscaling/?cluster={c}&pool=default",
+        "autoscaling-change": "/autoscaling/change/",
         "capacity-fit": f"/capacity/?cluster={c}&cpu=500m&memory=1Gi",
         "capacity-gangs": f"/capacity/gangs/?cluster={c}&cpu=500m&memory=1Gi&pods=8",
         "capacity-nodes": f"/capacity/nodes/?cluster={c}&ask=1&pending=on&node_cpu=16&node_memory=64Gi",

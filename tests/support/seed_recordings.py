@@ -28,7 +28,7 @@ def started(user: User | None, of: Cluster | None = None, seconds: int = 3600) -
     return services.recording_start(user=user, cluster=of or cluster(), seconds=seconds)
 
 
-def recording(user: User | None, of: Cluster | None = None, pods: int = PODS) -> Recording:
+def recording(user: User | None, of: Cluster | None = None, pods: int = PODS, hours: float = 1) -> Recording:
     """One that is done: two nodes and a pod, then ``pods``, one a minute, of which every other one went again."""
     from kschedweb.engine.studies.traces.ledger import Ledger
     from kschedweb.jobs import services as jobs
@@ -51,7 +51,9 @@ def recording(user: User | None, of: Cluster | None = None, pods: int = PODS) ->
             lines += ledger.removed(pod(number, came), came + 31)
     for line in lines:
         writer.add(line)
-    writer.keep(BEGAN + timedelta(hours=1), nodes=ledger.nodes, pods=ledger.pods, notes=["storageclasses: missing."])
+    writer.keep(
+        BEGAN + timedelta(hours=hours), nodes=ledger.nodes, pods=ledger.pods, notes=["storageclasses: missing."]
+    )
     jobs.job_succeed(job, {"recording": str(made.pk)})
     return Recording.objects.select_related("cluster", "job").get(pk=made.pk)
 

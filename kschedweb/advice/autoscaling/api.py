@@ -12,12 +12,15 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.advice.autoscaling import selectors, services, words
+from kschedweb.advice.autoscaling import days, selectors, services, words
 from kschedweb.advice.autoscaling.models import Question
 from kschedweb.advice.autoscaling.services import Asked
 from kschedweb.decisions.selectors import snapshot_asked
 from kschedweb.jobs.inquiries import NotNow
+from kschedweb.playground.runs.selectors import comparison_get
+from kschedweb.playground.runs.serializers import ComparisonDetailSerializer
 from kschedweb.policies.karpenter import selectors as karpenters
+from kschedweb.policies.selectors import DEFAULT_POLICY
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.rest import IdempotencyMixin, accepted, validated
 
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from kschedweb.accounts.typing import ApiRequest
+    from kschedweb.policies.models import Revision
 
 Json = dict[str, Any]
 
@@ -179,6 +183,14 @@ class AutoscalingQuestionSerializer(serializers.ModelSerializer[Question]):
         return None if found is None else dict(AutoscalingSerializer(found).data)
 
 
+def _policy_asked(named: str) -> Revision | None:
+    """The NodePools that are asked, ``None`` for the ready ones."""
+    try:
+        return karpenters.revision_named(named) if named else None
+    except Http404:
+        raise ApplicationError.at("policy", f"There is no policy {named}.") from None
+
+
 class AutoscalingView(IdempotencyMixin, APIView):
     """What Karpenter would do."""
 
@@ -196,11 +208,7 @@ class AutoscalingView(IdempotencyMixin, APIView):
         """
         data = validated(AutoscalingRequestSerializer, request.data)
         snapshot = snapshot_asked(data["cluster"], str(data.get("snapshot") or ""))
-        try:
-            revision = karpenters.revision_named(data["policy"]) if data["policy"] else None
-        except Http404:
-            raise ApplicationError.at("policy", f"There is no policy {data['policy']}.") from None
-        asked = Asked(snapshot, revision, data["pool"])
+        asked = Asked(snapshot, _policy_asked(data["policy"]), data["pool"])
         try:
             found = services.answer_at_once(asked=asked)
         except NotNow:
@@ -210,6 +218,65 @@ class AutoscalingView(IdempotencyMixin, APIView):
             answer["Retry-After"] = "2"
             return answer
         return Response(AutoscalingSerializer(found).data)
+
+
+class ChangeRequestSerializer(serializers.Serializer[Any]):
+    """Changed NodePools, and the day that is played with them: a `scenario` or a `recording`."""
+
+    policy = serializers.CharField(
+        max_length=80,
+        required=False,
+        default="",
+        allow_blank=True,
+        help_text="The NodePools before the change, `name` or `name@revision`. Without one: the ready ones.",
+    )
+    document = serializers.CharField(help_text="The changed NodePools: a document of kind Karpenter, as YAML or JSON.")
+    scenario = serializers.UUIDField(required=False)
+    recording = serializers.UUIDField(required=False)
+    scheduler = serializers.CharField(
+        max_length=80, required=False, default=DEFAULT_POLICY, help_text="The scheduler's policy, before and after."
+    )
+    pool = serializers.CharField(
+        max_length=253,
+        required=False,
+        default="",
+        allow_blank=True,
+        help_text="For a recording: the NodePool of which nodes without one count.",
+    )
+
+    def validate(self, attrs: Json) -> Json:
+        if ("scenario" in attrs) == ("recording" in attrs):
+            raise serializers.ValidationError({"scenario": "Name a scenario or a recording, and not both."})
+        return attrs
+
+
+class ChangeView(IdempotencyMixin, APIView):
+    """Other NodePools over a day."""
+
+    action_required = Action.EDIT
+
+    @extend_schema(
+        operation_id="autoscaling_change",
+        request=ChangeRequestSerializer,
+        responses={202: ComparisonDetailSerializer},
+    )
+    def post(self, request: ApiRequest) -> Response:
+        """Play a day under NodePools as they were and as they are changed; follow the comparison until it has ended.
+
+        The changed NodePools are kept with the comparison alone.
+        """
+        data = validated(ChangeRequestSerializer, request.data)
+        kind = days.SCENARIO if "scenario" in data else days.RECORDING
+        made = days.change_compare(
+            user=request.user,
+            base=_policy_asked(data["policy"]),
+            document=data["document"],
+            day=days.Day(kind, str(data[kind]), data["pool"]),
+            policy=data["scheduler"],
+            path=kind,
+        )
+        body = ComparisonDetailSerializer(comparison_get(request.user, made.pk)).data
+        return accepted(request, body, "api:comparison", made.pk)
 
 
 class AnswerView(APIView):
@@ -225,5 +292,6 @@ class AnswerView(APIView):
 
 urlpatterns = [
     path("autoscaling/", AutoscalingView.as_view(), name="autoscaling"),
+    path("autoscaling/change/", ChangeView.as_view(), name="autoscaling-change"),
     path("autoscaling/<uuid:id>/", AnswerView.as_view(), name="autoscaling-answer"),
 ]

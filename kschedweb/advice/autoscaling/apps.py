@@ -15,7 +15,8 @@ class AutoscalingConfig(AppConfig):
         from kschedweb.jobs.retention import ANSWERED
 
         navigation.register(
-            Group.CLUSTER, Entry("Autoscaling", "server", "autoscaling", 60, frozenset({"autoscaling-answer"}))
+            Group.CLUSTER,
+            Entry("Autoscaling", "server", "autoscaling", 60, frozenset({"autoscaling-answer", "autoscaling-change"})),
         )
         navigation.choosing((Choice.CLUSTER, Choice.SNAPSHOT), "autoscaling", "autoscaling-answer")
         actions.register(

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 
-from kschedweb.advice.autoscaling import words
+from kschedweb.advice.autoscaling import days, words
+from kschedweb.decisions.selectors import policy_choices
 from kschedweb.policies.karpenter import selectors as karpenters
+from kschedweb.policies.selectors import DEFAULT_POLICY
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
 
 ORDERS = {
     "": "as they would go",
@@ -38,6 +43,34 @@ class AskForm(forms.Form):
         asked = self.data.get("nodepools") or ""
         older = [] if not asked or asked in dict(known) else [(asked, asked)]
         field.choices = [("", words.READY_LABEL.capitalize()), *known, *older]
+
+
+class DayForm(forms.Form):
+    """What is played before and after a change, and with what."""
+
+    day = forms.ChoiceField(
+        label="Day", help_text="A recording of a cluster, or a scenario. It is played twice, for as long as it lasts."
+    )
+    scheduler = forms.ChoiceField(label="Scheduler's policy", help_text="The same before and after.")
+    pool = forms.CharField(
+        max_length=253,
+        required=False,
+        label="Count recorded nodes as of NodePool",
+        help_text="For a recording: nodes of no NodePool count as of this one, so that they may go. A scenario says "
+        "this itself.",
+    )
+
+    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        policies = policy_choices()
+        self.fields["day"].choices = days.choices(user)  # type: ignore[attr-defined]
+        self.fields["scheduler"].choices = policies  # type: ignore[attr-defined]
+        usual = (name for name, _ in policies if name.startswith(f"{DEFAULT_POLICY}@"))
+        self.fields["scheduler"].initial = next(usual, None)
+
+    @property
+    def chosen(self) -> days.Day:
+        return days.Day.named(self.cleaned_data["day"], self.cleaned_data["pool"])
 
 
 class NodesForm(forms.Form):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -218,19 +219,38 @@ def _sums(lists: Iterable[Amounts]) -> Amounts:
     return total
 
 
+Group = list[tuple[int, PodView]]
+
+
 class LabelGroups:
-    """Pods in a fixed order, grouped by namespace and labels: a selector is asked once of each group."""
+    """Pods in a fixed order, grouped by namespace and labels.
+
+    A selector is asked once of each group; one that asks for a label, of the groups with that label alone.
+    """
 
     def __init__(self, pods: Iterable[PodView]) -> None:
-        self._groups: dict[Hashable, list[tuple[int, PodView]]] = {}
+        self._groups: dict[Hashable, Group] = {}
+        self._labelled: dict[tuple[str, str], list[Group]] = defaultdict(list)
         for number, pod in enumerate(pods):
             key = pod.namespace, frozenset(pod.pod.labels.items())
-            self._groups.setdefault(key, []).append((number, pod))
+            group = self._groups.get(key)
+            if group is None:
+                group = self._groups[key] = []
+                for label in pod.pod.labels.items():
+                    self._labelled[label].append(group)
+            group.append((number, pod))
+
+    def _about(self, selector: Selector) -> Iterable[Group]:
+        """Groups among which are all that ``selector`` matches."""
+        sought = selector.equalities
+        if not sought:
+            return self._groups.values()
+        return min((self._labelled.get(label, []) for label in sought), key=len)
 
     def selected(self, selector: Selector, namespaces: Collection[str] | None = None) -> list[PodView]:
         """The pods that ``selector`` matches, in ``namespaces`` where those are given, in their order."""
-        found: list[tuple[int, PodView]] = []
-        for group in self._groups.values():
+        found: Group = []
+        for group in self._about(selector):
             first = group[0][1]
             if (namespaces is None or first.namespace in namespaces) and selector.matches(first.pod.labels):
                 found += group

@@ -112,7 +112,7 @@ class PodTable:
         pod = self.pods[slot]
         node, group, terms = self._columns[:, slot].tolist()
         assert pod is not None
-        self._free(slot, len(self.pods) - 1 - int((self.node[::-1] == node).argmax()))
+        self._free(slot, int(np.flatnonzero(self.node == node)[-1]))
         self._remember(PodDelta(group, terms, node, -1))
         if len(self.pods) > 2 * len(self.slots) + MANY:
             self._compact()

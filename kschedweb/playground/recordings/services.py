@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import UTC
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
@@ -73,8 +73,13 @@ def recording_delete(*, user: User | None, recording: Recording) -> None:
 
 
 @transaction.atomic
-def scenario_make(*, user: User, recording: Recording, name: str = "") -> Scenario:
-    """Make a scenario that replays ``recording`` in an empty cluster; initial pods stay on their nodes."""
+def scenario_make(
+    *, user: User, recording: Recording, name: str = "", autoscaler: dict[str, Any] | None = None
+) -> Scenario:
+    """Make a scenario that replays ``recording`` in an empty cluster; initial pods stay on their nodes.
+
+    ``autoscaler`` is what the document says under that key.
+    """
     upload = _upload(recording)
     assert recording.began_at is not None
     began = recording.began_at.astimezone(UTC)
@@ -88,6 +93,7 @@ def scenario_make(*, user: User, recording: Recording, name: str = "") -> Scenar
         "base": {"empty": True},
         "arrivals": [{"trace": {"file": upload.name, "format": FileKind.RECORDS.value}}],
         "run": {"place": "pending", "until": lasted},
+        **({"autoscaler": autoscaler} if autoscaler else {}),
     }
     comment = f"Made of a recording of {cluster}"
     made = scenarios.scenario_create(text=as_yaml(document), author=user, comment=comment, files=[upload])

@@ -60,7 +60,7 @@ class RunPolicy:
     autoscaler: str = ""
 
 
-def _entry(named: str, path: str) -> RunPolicy:
+def run_policy(named: str, path: str) -> RunPolicy:
     """The saved policy ``name`` or ``name@revision``, perhaps with "+" and one of kind Karpenter.
 
     Raises ApplicationError if the engine does not accept it.
@@ -119,7 +119,7 @@ def run_start(
         checked = _checked(document, process, label or "The policy", "document")
         entry = RunPolicy(label or "not saved", checked, process, None)
     else:
-        entry = _entry(policy, "policy")
+        entry = run_policy(policy, "policy")
     run = _run(user, revision, entry, seeds_checked([seed])[0])
     audit.record(user, "run.started", run, f"{revision.scenario.name} under {entry.label}")
     return run
@@ -139,7 +139,7 @@ def comparison_start(
     The first policy is the reference. If nothing in the scenario is random, only the first seed is run, because all
     others give the same run.
     """
-    found = (_entry(one, "policies") if isinstance(one, str) else one for one in policies)
+    found = (run_policy(one, "policies") if isinstance(one, str) else one for one in policies)
     entries = list({entry.label: entry for entry in found}.values())
     if not FEWEST_POLICIES <= len(entries) <= MOST_POLICIES:
         raise ApplicationError.at("policies", f"Choose from {FEWEST_POLICIES} to {MOST_POLICIES} different policies.")

@@ -61,7 +61,8 @@ SPEC = {
     },
 }
 REQUIREMENTS = {
-    "description": "Which nodes it may launch: a list of key, operator and values, and perhaps minValues.",
+    "description": "Which nodes it may launch: a list of key, operator and values, and perhaps minValues. For spot "
+    "nodes: - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}.",
 }
 DEFAULTS = {
     "weight": 0,

@@ -21,7 +21,7 @@ from kschedweb.engine.rebalancing.loading import load_policy
 from kschedweb.engine.rebalancing.pods import PENDING, PodView, view
 from kschedweb.engine.rebalancing.scenario import Described
 from kschedweb.engine.state.snapshot import Snapshot
-from kschedweb.engine.studies.moves.standing import Standing, at_work, standing
+from kschedweb.engine.studies.moves.standing import Standing, at_work, standing_of
 from kschedweb.engine.studies.moves.use import Use, workload
 
 LANDS, RETURNS, UNFIT, GONE = "lands", "returns", "unfit", "gone"  # what becomes of an evicted pod
@@ -132,7 +132,8 @@ class Ground:
         self._check("Running the descheduler", 0, 0)
         sizes = self._sizes()
         allowed = {one.key: one.budget.allowed for one in self._described.budgets}
-        before, busy = standing(self.snapshot, self.use, self.rates), at_work(self.snapshot)
+        busy = at_work(self.snapshot)
+        before = standing_of(self.snapshot, self.use, self.rates, busy)
         cycle = run_cycle(policy, self._cluster(), now, metrics)
         self.snapshot.now = now
         landings, whole = self._land(cycle.evicted, now)
@@ -145,7 +146,7 @@ class Ground:
             cycle=cycle,
             landings=tuple(landings),
             before=before,
-            after=standing(self.snapshot, self.use, self.rates),
+            after=standing_of(self.snapshot, self.use, self.rates, after),
             emptied=tuple(name for name, old, new in zip(names, busy, after, strict=True) if old and not new),
             filled=tuple(name for name, old, new in zip(names, busy, after, strict=True) if new and not old),
             budgets=tuple(Budget(name, allowed[name], left) for name, left in sorted(cycle.left.items())),

@@ -42,7 +42,11 @@ class Standing:
 
 def standing(snapshot: Snapshot, use: Use, rates: Rates) -> Standing:
     """How the cluster stands now."""
-    busy = at_work(snapshot)
+    return standing_of(snapshot, use, rates, at_work(snapshot))
+
+
+def standing_of(snapshot: Snapshot, use: Use, rates: Rates, busy: Mask) -> Standing:
+    """How the cluster stands now, of which the nodes ``busy`` have pods at work."""
     requests = {name: Spread.of(requested(snapshot, name)) for name in RESOURCES}
     used = {name: Spread.of(levels) for name, levels in use.levels.items()}
     return Standing(_known(requests), _known(used), int(busy.sum()), rates.now(busy))
@@ -58,12 +62,11 @@ def requested(snapshot: Snapshot, resource: str) -> Floats:
 
 def at_work(snapshot: Snapshot) -> Mask:
     """Which nodes have pods that a drain would move. Shape [nodes]."""
-    found = np.zeros(len(snapshot), dtype=np.bool_)
-    for slot in snapshot.pods.slots.values():
-        pod = snapshot.pods.pods[slot]
-        if pod is not None and not found[snapshot.pods.node[slot]] and not stays_at_drain(pod):
-            found[snapshot.pods.node[slot]] = True
-    return found
+    found: set[int] = set()
+    for pod, node in zip(snapshot.pods.pods, snapshot.pods.node.tolist(), strict=True):
+        if pod is not None and node not in found and not stays_at_drain(pod):
+            found.add(node)
+    return np.isin(np.arange(len(snapshot)), list(found))
 
 
 def _known(spreads: dict[str, Spread | None]) -> dict[str, Spread]:

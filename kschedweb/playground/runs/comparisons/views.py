@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from kschedweb.accounts.permissions import owned, requires
 from kschedweb.accounts.roles import Action, may_change
 from kschedweb.playground.runs import measures, selectors, services
-from kschedweb.playground.runs.comparisons import chance, comparing, listing, moved
+from kschedweb.playground.runs.comparisons import autoscaled, chance, comparing, listing, moved
 from kschedweb.playground.runs.comparisons import charts as comparison_charts
 from kschedweb.playground.runs.family_charts import ChartedRun, family_charts
 from kschedweb.playground.runs.forms import ComparisonForm, LookForm
@@ -111,6 +111,7 @@ def comparison(request: PageRequest, comparison_id: UUID) -> HttpResponseBase:
         "lines": lines,
         "measured": comparing.grouped(lines),
         "same": [line for line in lines if not line.differs],
+        "scaled": autoscaled.rows(sides),
         "sentence": comparing.sentence(sides, lines, listed.first_count, listed.pods),
         "form": _sentence(request, found, sides),
         "seeds_said": chance.advice(chance.drawn(found.revision.document), sides[0].total if sides else 0),

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import pytest
+
+from kschedweb.engine.objects.labels import Requirement, Selector
+from kschedweb.engine.rebalancing.pods import LabelGroups, view
+from tests.engine.rebalancing.building import Json, pod
+
+IN_A, WEB = Requirement("zone", "In", ("a",)), Requirement("app", "In", ("web",))
+
+
+def labelled(number: int) -> Json:
+    raw = pod(f"pod-{number}", "n1")
+    raw["metadata"]["labels"] = {"app": ("web", "db", "cache")[number % 3]} | (
+        {"zone": "ab"[number % 2]} if number % 5 else {}
+    )
+    raw["metadata"]["namespace"] = ("default", "other")[number % 4 == 0]
+    return raw
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        Selector(),
+        Selector(nothing=True),
+        Selector((WEB,)),
+        Selector((WEB, IN_A)),
+        Selector((Requirement("app", "In", ("gone",)),)),
+        Selector((Requirement("app", "In", ("web", "db")),)),
+        Selector((Requirement("zone", "DoesNotExist"), WEB)),
+        Selector((Requirement("zone", "Exists"),)),
+        Selector((Requirement("app", "In", ("web",)), Requirement("app", "NotIn", ("web",)))),
+    ],
+)
+@pytest.mark.parametrize("namespaces", [None, {"default"}])
+def test_a_selector_finds_in_order_what_it_matches_pod_by_pod(selector: Selector, namespaces: set[str] | None) -> None:
+    pods = [view(labelled(number), {}) for number in range(30)]
+    expected = [
+        one for one in pods if (namespaces is None or one.namespace in namespaces) and selector.matches(one.pod.labels)
+    ]
+    assert LabelGroups(pods).selected(selector, namespaces) == expected
