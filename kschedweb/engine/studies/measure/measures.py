@@ -101,7 +101,7 @@ def _leaving(outcome: Outcome) -> Iterator[Measure]:
         evicted,
         PODS,
         LOWER,
-        "Pods evicted by a drain or a taint, or because their node was removed.",
+        "Pods evicted by a drain, a taint or the descheduler, or because their node was removed.",
     )
     yield Measure(
         "failed",
