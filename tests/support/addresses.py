@@ -31,6 +31,7 @@ class Places:
     fleet: str = ""  # a policy tried on many clusters
     capacity: str = ""
     evicting: str = ""  # a dry run of the descheduler
+    descheduled: str = ""  # a run with a descheduler
     planned: str = ""  # a plan of moves
     autoscaling: str = ""
     decided: str = ""  # a question about a decision
@@ -204,6 +205,7 @@ def pages(at: Places) -> dict[str, str]:
     found |= {"fleet-trial": f"/fleet/trials/{at.fleet}/"} if at.fleet else {}
     found |= {"autoscaling-answer": f"/autoscaling/{at.autoscaling}/"} if at.autoscaling else {}
     found |= {"capacity-answer": f"/capacity/answers/{at.capacity}/"} if at.capacity else {}
+    found |= {"run:descheduled": f"/runs/{at.descheduled}/"} if at.descheduled else {}
     found |= {"descheduling-answer": f"/descheduling/dry-runs/{at.evicting}/"} if at.evicting else {}
     found |= {"plans-answer": f"/plans/{at.planned}/"} if at.planned else {}
     found |= {"decision-answer": f"/decisions/questions/{at.decided}/"} if at.decided else {}
@@ -332,6 +334,8 @@ def _of_rows(at: Places) -> list[tuple[str | int, dict[str, str]]]:
         "run-moves": f"{run}/moves/",
         "run-samples": f"{run}/samples/",
         "run-deeds": f"{run}/deeds/",
+        "run-descheduler": f"{run}/descheduler/",
+        "run-evictions": f"{run}/evictions/",
         "run-scalings": f"{run}/scalings/",
         "run-map": f"{run}/map/",
         "run-map-frames": f"{run}/map/frames/?show=state",

@@ -182,6 +182,7 @@ def everything(rows: int, admin: User, sandbox: str = "") -> Places:
     from tests.support.scenarios import seeded as seed_scenarios
     from tests.support.seed_autoscaling import question as seed_autoscaling
     from tests.support.seed_capacity import question as seed_capacity
+    from tests.support.seed_descheduled import run as seed_descheduled
     from tests.support.seed_descheduling import question as seed_descheduling
     from tests.support.seed_fleet import trial as seed_fleet
     from tests.support.seed_gates import gates as seed_gates
@@ -244,6 +245,7 @@ def everything(rows: int, admin: User, sandbox: str = "") -> Places:
         sized=workload,
         capacity=seed_capacity(admin, snapshot),
         evicting=seed_descheduling(admin, snapshot),
+        descheduled=seed_descheduled(admin),
         planned=seed_plans(admin, snapshot),
         autoscaling=seed_autoscaling(admin, snapshot),
         decided=decided,

@@ -14,7 +14,8 @@ from kschedweb.engine.documents.marked import DocumentError, parse
 from kschedweb.playground.recordings import selectors as recordings
 from kschedweb.playground.recordings.services import scenario_make
 from kschedweb.playground.runs import selectors as runs
-from kschedweb.playground.runs.services import comparison_start, run_policy
+from kschedweb.playground.runs.entries import entry_named
+from kschedweb.playground.runs.services import comparison_start
 from kschedweb.policies.dialect import Kind
 from kschedweb.policies.karpenter.dialect import OfKarpenter
 from kschedweb.policies.karpenter.selectors import karpenter_read
@@ -88,7 +89,7 @@ def change_compare(
     changed = karpenter_read(content.document)
     if _same(before, content.document):
         raise Unprocessable.at("document", SAME)
-    scheduler = run_policy(policy, "scheduler")
+    scheduler = entry_named(policy, "scheduler")
     sides = [
         replace(scheduler, label=f"{scheduler.label}+{label}", autoscaler=text)
         for label, text in ((name, before), (f"{name} changed", content.document))

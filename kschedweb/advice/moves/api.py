@@ -10,12 +10,13 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.advice.moves import selectors, services
+from kschedweb.advice.moves import selectors, services, trying
 from kschedweb.advice.moves.questions import Asked, of_document, of_revision, starting
 from kschedweb.advice.moves.serializers import (
     DeschedulingQuestionSerializer,
     DeschedulingRequestSerializer,
     DeschedulingSerializer,
+    MovesTrialSerializer,
 )
 from kschedweb.decisions.selectors import profiles_asked, snapshot_asked
 from kschedweb.jobs.inquiries import NotNow
@@ -70,6 +71,27 @@ class MovesAnswerView(APIView):
         return Response(DeschedulingQuestionSerializer(selectors.question_get(id)).data)
 
 
+class MovesTryView(IdempotencyMixin, APIView):
+    """The descheduler in a scenario."""
+
+    action_required = Action.EDIT
+
+    @extend_schema(
+        operation_id="descheduling_try", request=DeschedulingRequestSerializer, responses={202: MovesTrialSerializer}
+    )
+    def post(self, request: ApiRequest) -> Response:
+        """Make a scenario of the snapshot with this descheduler every so many minutes, and run it under the policy."""
+        data = validated(DeschedulingRequestSerializer, request.data)
+        run = trying.moves_try(
+            user=request.user,
+            snapshot=snapshot_asked(data["cluster"], str(data.get("snapshot") or "")),
+            revision=profiles_asked(data["policy"], str(data.get("revision") or "")),
+            asked=_asked(data),
+        )
+        told = MovesTrialSerializer({"scenario": run.revision.scenario_id, "run": run.pk}).data
+        return accepted(request, told, "api:run", run.pk)
+
+
 def _asked(data: dict[str, Any]) -> Asked:
     rounds, every = data["rounds"], 60.0 * data["minutes"]
     if data["document"] and data["descheduler"]:
@@ -84,5 +106,6 @@ def _asked(data: dict[str, Any]) -> Asked:
 
 urlpatterns = [
     path("descheduling/", MovesView.as_view(), name="descheduling"),
+    path("descheduling/try/", MovesTryView.as_view(), name="descheduling-try"),
     path("descheduling/dry-runs/<uuid:id>/", MovesAnswerView.as_view(), name="descheduling-answer"),
 ]

@@ -35,6 +35,13 @@ class DeschedulingRequestSerializer(AboutSerializer):
     )
 
 
+class MovesTrialSerializer(serializers.Serializer[Any]):
+    """The scenario that was made, and its run."""
+
+    scenario = serializers.UUIDField()
+    run = serializers.UUIDField()
+
+
 class LandingSerializer(serializers.Serializer[Any]):
     """What becomes of one evicted pod."""
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from kschedweb.accounts.permissions import requires
-from kschedweb.accounts.roles import Action, may_change
-from kschedweb.advice.moves import answers, selectors, services, words
+from kschedweb.accounts.roles import Action, may, may_change
+from kschedweb.advice.moves import answers, selectors, services, trying, words
 from kschedweb.advice.moves.forms import MovesForm
+from kschedweb.advice.moves.questions import Asked
 from kschedweb.jobs.inquiries import NotNow
 from kschedweb.jobs.models import ENDED
 from kschedweb.policies.scope import scope_of
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from django.http.response import HttpResponseBase
 
     from kschedweb.accounts.typing import PageRequest
+    from kschedweb.clusters.models import Snapshot
+    from kschedweb.policies.models import Revision
 
 PAGE = "advice/moves/moves.html"
 PAGE_SIZE = 50
@@ -66,6 +70,35 @@ def moves(request: PageRequest) -> HttpResponseBase:
         context["running"] = selectors.unanswered(request.user) if isinstance(error, Conflict) else None
         return render(request, PAGE, context, status=error.status)
     return _shown(request, found, snapshot.cluster.name, {**context, "later": found is None})
+
+
+@require_POST
+@requires(Action.EDIT)
+def tried(request: PageRequest) -> HttpResponse:
+    """Make a scenario of the snapshot with the descheduler that the form names, and run it."""
+    scope = scope_of(request)
+    snapshot, form = scope.snapshot_asked(), MovesForm(request.POST)
+    if snapshot is None or scope.revision is None:
+        raise Http404("There is no such cluster, policy or revision.")
+    if not form.is_valid():
+        raise ApplicationError("; ".join(str(said) for errors in form.errors.values() for said in errors))
+    return _run(request, snapshot, profiles_only(scope.revision), form.asked())
+
+
+@require_POST
+@requires(Action.EDIT)
+def answer_tried(request: PageRequest, question_id: UUID) -> HttpResponse:
+    """The same with what a job was asked."""
+    question = selectors.question_get(question_id)
+    if question.snapshot is None or question.revision is None:
+        raise Conflict("The snapshot or the policy was deleted in the meantime.")
+    return _run(request, question.snapshot, question.revision, Asked(**question.asked))
+
+
+def _run(request: PageRequest, snapshot: Snapshot, revision: Revision, asked: Asked) -> HttpResponse:
+    made = trying.moves_try(user=request.user, snapshot=snapshot, revision=revision, asked=asked)
+    messages.success(request, f"The scenario “{made.revision.scenario.name}” was made, and this is its run.")
+    return redirect("run", made.pk)
 
 
 def _sought(about: Json) -> Json | None:
@@ -128,6 +161,8 @@ def _shown(request: PageRequest, found: Json | None, name: str, context: Json) -
         "gains": words.gains(found),
         "plugins": words.by_plugin(found),
         "plugin": plugin,
+        "may_try": may(request.user.role, Action.EDIT),
+        "tried": {name: request.GET[name] for name in MovesForm.base_fields if request.GET.get(name)},
         "page": Paginator(landings, PAGE_SIZE).get_page(request.GET.get("page")),
     }
     response = render(request, PAGE, context)

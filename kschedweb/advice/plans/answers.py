@@ -12,8 +12,8 @@ from kschedweb.engine.planning.plan import plan
 from kschedweb.engine.planning.results import Plan, PlanError, evictions, kubectl
 from kschedweb.engine.planning.scenario import until
 from kschedweb.engine.pricing.costs import Rates
+from kschedweb.engine.rebalancing.use import Use
 from kschedweb.engine.studies.moves.standing import Standing, standing
-from kschedweb.engine.studies.moves.use import Use
 from kschedweb.web.errors import ApplicationError
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
@@ -10,11 +9,9 @@ from django.db import transaction
 from kschedweb.accounts import audit
 from kschedweb.advice.plans.models import Trial
 from kschedweb.advice.plans.selectors import answer_of
-from kschedweb.clusters.prices.selectors import prices_part
-from kschedweb.engine.documents.marked import as_yaml
 from kschedweb.playground.runs.services import run_start
+from kschedweb.playground.scenarios.onsnapshot import scenario_on
 from kschedweb.playground.scenarios.selectors import revision_get
-from kschedweb.playground.scenarios.services import InvalidDocument, name_free, scenario_create
 from kschedweb.web.errors import Conflict, Unprocessable
 
 if TYPE_CHECKING:
@@ -48,29 +45,12 @@ def plan_try(*, question: Question, user: User) -> Run:
 
 
 def _made(question: Question, found: Json, user: User) -> Scenario:
-    """With the figures of use where there are any."""
     assert question.snapshot is not None
-    name = name_free(f"Plan for {question.snapshot.cluster.name}", user)
-    for use in ({"use": {"from": "watermarks"}}, {}):
-        with suppress(InvalidDocument), transaction.atomic():
-            return scenario_create(text=_text(question, found, name, use), author=user)
-    return scenario_create(text=_text(question, found, name, {}), author=user)
-
-
-def _text(question: Question, found: Json, name: str, use: Json) -> str:
-    assert question.snapshot is not None
-    document = {
-        "apiVersion": "kschedweb/v1",
-        "kind": "Scenario",
-        "name": name,
-        "description": found["answer"],
-        "base": {"snapshot": str(question.snapshot.pk)},
-        "changes": changes(found),
-        **use,
-        "run": {"place": "arrivals"},
-        **prices_part(question.snapshot.pk),
-    }
-    return as_yaml(document)
+    cluster = question.snapshot.cluster.name
+    parts = {"changes": changes(found), "run": {"place": "arrivals"}}
+    return scenario_on(
+        question.snapshot, name=f"Plan for {cluster}", description=found["answer"], parts=parts, author=user
+    )
 
 
 def changes(found: Json) -> list[Json]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
@@ -27,7 +28,7 @@ from kschedweb.engine.objects.quantity import read_list
 from kschedweb.engine.objects.resources import CPU, MEMORY, Amounts, Container, Counting, PodResources
 
 FOREVER = 9223372036  # seconds: the longest duration there is, which is the age of what has no date
-SUCCEEDED, FAILED, PENDING = "Succeeded", "Failed", "Pending"
+SUCCEEDED, FAILED, PENDING, RUNNING = "Succeeded", "Failed", "Pending", "Running"
 BEST_EFFORT, BURSTABLE, GUARANTEED = "BestEffort", "Burstable", "Guaranteed"
 EVICT = "descheduler.alpha.kubernetes.io/evict"
 PREFER_NO_EVICTION = "descheduler.alpha.kubernetes.io/prefer-no-eviction"
@@ -156,6 +157,27 @@ def view(raw: Json, known: dict[int, Asked], pod: Pod | None = None) -> PodView:
     if pod.template not in known:
         known[pod.template] = Asked(mapping(raw, "spec"))
     return PodView(pod, known[pod.template])
+
+
+def renewed(raw: Json, node: str, created: float, started: float) -> Json:
+    """The pod as the API server shows it once it runs on ``node`` ("": waits); times are seconds of the epoch."""
+    metadata = {**mapping(raw, "metadata"), "creationTimestamp": _written(created)}
+    metadata.pop("deletionTimestamp", None)
+    spec, old = {**mapping(raw, "spec"), "nodeName": node}, mapping(raw, "status")
+    kept = {name: old[name] for name in ("qosClass",) if name in old}
+    if not node:
+        return {**raw, "metadata": metadata, "spec": spec, "status": {**kept, "phase": PENDING}}
+    since = _written(started)
+    ready: list[dict[str, Any]] = [
+        {"type": name, "status": "True", "lastTransitionTime": since} for name in ("PodScheduled", "Ready")
+    ]
+    # Containers run from the start: their restarts and ends are their predecessors'.
+    status = {**kept, "phase": RUNNING, "startTime": since, "conditions": ready}
+    return {**raw, "metadata": metadata, "spec": spec, "status": status}
+
+
+def _written(time: float) -> str:
+    return datetime.fromtimestamp(time, UTC).isoformat().replace("+00:00", "Z")
 
 
 def _states(status: Json, key: str) -> tuple[ContainerState, ...]:

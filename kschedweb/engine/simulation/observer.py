@@ -43,6 +43,26 @@ class Deed:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class DescheduledPod:
+    """A pod that a plugin of one of the descheduler's profiles evicts."""
+
+    life: Life
+    plugin: str
+    profile: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeschedulerRound:
+    """A cycle of the descheduler, counted from 1. ``refused`` evictions did not happen; ``said`` is why plugins did
+    nothing, "" for nothing said."""
+
+    number: int
+    evicted: tuple[DescheduledPod, ...]
+    refused: int
+    said: str
+
+
 class Observer:
     """Hears of everything as it happens, and does nothing with it; times are seconds.
 
@@ -108,6 +128,9 @@ class Observer:
 
     def autoscaled(self, deed: Deed, now: float) -> None:
         """An autoscaler asked for a node, or deleted one."""
+
+    def descheduled(self, cycle: DeschedulerRound, now: float) -> None:
+        """The descheduler went through the cluster; what it evicts is told of on its own after this."""
 
     def measured(self, watermarks: Watermarks, now: float) -> None:
         """What is really used was measured."""

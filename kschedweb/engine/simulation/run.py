@@ -22,6 +22,7 @@ from kschedweb.engine.simulation import events as happen
 from kschedweb.engine.simulation.admitting import QuotaGate
 from kschedweb.engine.simulation.agenda import Agenda
 from kschedweb.engine.simulation.autoscaling.hands import AutoscalerSetup, Hands
+from kschedweb.engine.simulation.descheduling import DeschedulerSetup, Descheduling
 from kschedweb.engine.simulation.groups import GroupLoop
 from kschedweb.engine.simulation.hopeless import Hopeless
 from kschedweb.engine.simulation.kubelets import Kubelets
@@ -88,9 +89,9 @@ class Simulation:
     Pods among the objects that have a node run for ever; those without arrive at time 0. ``registry`` and
     ``extenders`` are as for Scheduler. ``use`` knows what pods really use, and gives the snapshot its watermarks;
     without it these stay as ``watermarks`` or the nodes' annotations have them. ``observer`` is told of all that
-    happens. The ``autoscaler`` lets nodes come and go. Where it is to be ``quick`` tries that are known to come to
-    nothing are not made, and the result does not list what was rejected, and of groups only what differs from the last
-    try; all else is the same.
+    happens. The ``autoscaler`` lets nodes come and go, the ``descheduler`` evicts pods. Where it is to be ``quick``
+    tries that are known to come to nothing are not made, and the result does not list what was rejected, and of groups
+    only what differs from the last try; all else is the same.
     """
 
     def __init__(
@@ -106,6 +107,7 @@ class Simulation:
         watermarks: Watermarks | None = None,
         observer: Observer | None = None,
         autoscaler: AutoscalerSetup | None = None,
+        descheduler: DeschedulerSetup | None = None,
         quick: bool = False,
     ) -> None:
         self.settings = settings or Settings()
@@ -130,7 +132,7 @@ class Simulation:
         hopeless = Hopeless(scheduler, self.queue) if quick and registry is None else None
         loop_of = GroupLoop if configuration.release.groups else SchedulingLoop
         self.loop = loop_of(scheduler, self.pods, self.settings.cycle, hopeless)
-        self._limit = 0.0
+        self._limit = self._last_event = 0.0
         controlled = self.settings.controllers
         comparing = configuration.release.on("TaintTolerationComparisonOperators")
         self.nodes = Nodes(self.pods, self.settings.lifecycle if controlled else None)
@@ -154,6 +156,7 @@ class Simulation:
         self._autoscaled = autoscaler is not None
         if autoscaler is not None:
             autoscaler.begin(Hands(configuration, self.pods, self.nodes, self._join, self._leave, self._created))
+        self.descheduling = None if descheduler is None else Descheduling(descheduler, self.pods, self._agenda)
 
     def _created(self, raw: Json, now: float) -> None:
         """A controller creates a pod."""
@@ -183,9 +186,11 @@ class Simulation:
         """Let time pass until nothing more will come of the events, or to ``limit``; see ``run``.
 
         Pods may wait still that fit nowhere. Where a node is in trouble, or tries end in errors, ten minutes without a
-        change count as the end.
+        change count as the end. A descheduler is waited for, twenty of its rounds after the last event at most.
         """
         self._limit = limit
+        if self.descheduling is not None:
+            self.descheduling.after = self._last_event
         state, since = self._state(), self.now
         while (time := self._next_time()) is not None and time <= limit and not self._quiet(since):
             self._step(time)
@@ -209,6 +214,8 @@ class Simulation:
     def _quiet(self, since: float) -> bool:
         """Whether nothing will happen any more by itself; the last change was at ``since``."""
         if self._agenda.due or self.pods.eviction.next_due() is not None:
+            return False
+        if self.descheduling is not None and not self.descheduling.at_rest(since):
             return False
         watched = self._metered or self.pods.scalers or self._autoscaled
         at_rest = self.nodes.at_rest and not (self.queue.ready or len(self.queue.backoff) or watched)
@@ -287,6 +294,7 @@ class Simulation:
         for event in sorted(listed, key=lambda one: one.time):
             if event.time < 0:
                 raise SimulationError(f"{type(event).__name__} at {event.time:g} s: is before the beginning")
+            self._last_event = event.time
             self._agenda.add(event.time, self._guarded(event, handlers[type(event)](event)))
 
     @staticmethod

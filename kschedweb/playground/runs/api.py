@@ -19,6 +19,7 @@ from kschedweb.decisions.models import Question
 from kschedweb.playground.runs import deciding, podtable, selectors, services
 from kschedweb.playground.runs.comparisons import moved
 from kschedweb.playground.runs.deeds import DeedList
+from kschedweb.playground.runs.descheduling import EvictionList, told
 from kschedweb.playground.runs.models import Comparison, Run
 from kschedweb.playground.runs.podtable import MoveList, PodList
 from kschedweb.playground.runs.reports.report import comparison_report, run_report
@@ -33,7 +34,9 @@ from kschedweb.playground.runs.serializers import (
     MovedSerializer,
     RunDecisionSerializer,
     RunDeedSerializer,
+    RunDeschedulerSerializer,
     RunDetailSerializer,
+    RunEvictionSerializer,
     RunMoveSerializer,
     RunPodSerializer,
     RunSampleSerializer,
@@ -192,6 +195,24 @@ class RunDeeds(_OfRun):
         return DeedList(self.outcome())
 
 
+class RunEvictions(_OfRun):
+    """What the descheduler evicted, in order."""
+
+    serializer_class = RunEvictionSerializer
+
+    def get_queryset(self) -> Any:
+        return EvictionList(self.outcome())
+
+
+class RunDescheduler(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(operation_id="run_descheduler", responses=RunDeschedulerSerializer)
+    def get(self, request: ApiRequest, id: UUID) -> Response:
+        """The rounds of the descheduler, and the policies that undo one another. 409 until the run is done."""
+        return Response(told(selectors.outcome(selectors.run_get(request.user, id))))
+
+
 class RunSamples(_OfRun):
     """How things stood, at even distances of time."""
 
@@ -344,6 +365,8 @@ urlpatterns = [
     path("runs/<uuid:id>/moves/", RunMoves.as_view(), name="run-moves"),
     path("runs/<uuid:id>/report/", RunReport.as_view(), name="run-report"),
     path("runs/<uuid:id>/deeds/", RunDeeds.as_view(), name="run-deeds"),
+    path("runs/<uuid:id>/descheduler/", RunDescheduler.as_view(), name="run-descheduler"),
+    path("runs/<uuid:id>/evictions/", RunEvictions.as_view(), name="run-evictions"),
     path("runs/<uuid:id>/scalings/", RunScalings.as_view(), name="run-scalings"),
     path("runs/<uuid:id>/samples/", RunSamples.as_view(), name="run-samples"),
     path("comparisons/", ComparisonList.as_view(), name="comparisons"),

@@ -40,8 +40,8 @@ FAMILIES = (
         "Preemptions, evictions and budgets",
         ("preemptions", "evictions", "disruptions", "budgets_"),
         "A preempted pod makes room for one of higher priority. An evicted pod loses its node to a drain, to a taint "
-        "that it does not tolerate, or with the node. A PodDisruptionBudget says how many pods of an application may "
-        "be down at once: a disruption beyond it takes one more. Fewer are better.",
+        "that it does not tolerate, to the descheduler, or with the node. A PodDisruptionBudget says how many pods of "
+        "an application may be down at once: a disruption beyond it takes one more. Fewer are better.",
     ),
     Family(
         "requests",

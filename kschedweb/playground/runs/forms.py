@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.http import QueryDict
 
 from kschedweb.decisions.selectors import policy_choices
+from kschedweb.engine.studies.document.parts import EVERY
 from kschedweb.playground.runs import selectors
+from kschedweb.playground.runs.entries import INTERVAL, WITHOUT
 from kschedweb.playground.runs.services import FEWEST_POLICIES, LARGEST_SEED, MOST_POLICIES, MOST_SEEDS
+from kschedweb.policies.dialect import Kind
 from kschedweb.policies.karpenter import selectors as karpenters
 from kschedweb.policies.selectors import DEFAULT_POLICY
 
@@ -43,15 +47,40 @@ class _OnScenario(forms.Form):
         return self.revisions[self.cleaned_data["scenario"]]
 
 
+USUAL_EVERY, LONGEST_EVERY = int(EVERY // 60), 24 * 60  # minutes
 NODEPOOLS = (
     "A policy of kind Karpenter brings and takes nodes, in place of the scenario's own autoscaler. A node joins as "
     "long after it was asked for as the scenario says, or a minute."
 )
 
 
-class RunForm(_OnScenario):
+DESCHEDULERS = (
+    "A policy that holds a DeschedulerPolicy evicts pods while the scenario is played, in place of the scenario's own "
+    "descheduler."
+)
+
+
+class _Descheduled(forms.Form):
+    """How often the descheduler that was chosen goes through the cluster."""
+
+    every = forms.IntegerField(
+        label="Minutes between its rounds",
+        required=False,
+        min_value=1,
+        max_value=LONGEST_EVERY,
+        initial=USUAL_EVERY,
+    )
+
+    def said(self, chosen: str) -> str:
+        """The descheduler as the services take it."""
+        minutes = self.cleaned_data.get("every") or USUAL_EVERY
+        return chosen if chosen in ("", WITHOUT) or minutes == USUAL_EVERY else f"{chosen}{INTERVAL}{minutes}m"
+
+
+class RunForm(_OnScenario, _Descheduled):
     policy = forms.ChoiceField(label="Policy")
     nodepools = forms.ChoiceField(label="NodePools", required=False, help_text=NODEPOOLS)
+    descheduler = forms.ChoiceField(label="Descheduler", required=False, help_text=DESCHEDULERS)
     seed = forms.IntegerField(
         label="Seed",
         min_value=0,
@@ -66,14 +95,36 @@ class RunForm(_OnScenario):
         self.fields["policy"].choices = policy_choices()  # type: ignore[attr-defined]
         own = [("", "As the scenario says"), *karpenters.choices()]
         self.fields["nodepools"].choices = own  # type: ignore[attr-defined]
+        self.fields["descheduler"].choices = [("", "As the scenario says"), *_deschedulers()]  # type: ignore[attr-defined]
+        self.order_fields(["scenario", "policy", "nodepools", "descheduler", "every", "seed"])
 
     @property
     def chosen(self) -> str:
-        """The policy, with the NodePools that were chosen."""
-        return "+".join(filter(None, (self.cleaned_data["policy"], self.cleaned_data["nodepools"])))
+        """The policy, with the NodePools and the descheduler that were chosen."""
+        found = self.cleaned_data
+        return "+".join(filter(None, (found["policy"], found["nodepools"], self.said(found["descheduler"]))))
 
 
-class ComparisonForm(_OnScenario):
+def _deschedulers() -> list[tuple[str, str]]:
+    return [*policy_choices([Kind.DESCHEDULER]), (WITHOUT, "None")]
+
+
+def asked_again(label: str) -> dict[str, Any]:
+    """What a form of a run begins with to run what has this label, such as default@1+trim@2 every 10m."""
+    policy, *others = label.split("+")
+    found: dict[str, Any] = {"policy": policy}
+    deschedulers, pools = dict(_deschedulers()), dict(karpenters.choices())
+    for other in others:
+        name, _, every = other.partition(INTERVAL)
+        if name in deschedulers:
+            minutes = every.removesuffix("m")
+            found |= {"descheduler": name} | ({"every": int(minutes)} if minutes.isdecimal() else {})
+        elif name in pools:
+            found["nodepools"] = name
+    return found
+
+
+class ComparisonForm(_OnScenario, _Descheduled):
     """The sentence at the top of a comparison."""
 
     reference = forms.ChoiceField(label="Reference", help_text="The policy that the others are compared with.")
@@ -87,6 +138,12 @@ class ComparisonForm(_OnScenario):
         label="NodePools",
         required=False,
         help_text=f"{NODEPOOLS} Each policy is run with each of them.",
+        widget=forms.CheckboxSelectMultiple,
+    )
+    deschedulers = forms.MultipleChoiceField(
+        label="Deschedulers",
+        required=False,
+        help_text=f"{DESCHEDULERS} Each policy is run with each of them; None is without one.",
         widget=forms.CheckboxSelectMultiple,
     )
     seeds = forms.CharField(
@@ -105,10 +162,12 @@ class ComparisonForm(_OnScenario):
             if given and given not in dict(choices):
                 choices.append((given, given.replace("@", ", revision ")))
         self.fields["nodepools"].choices = karpenters.choices()  # type: ignore[attr-defined]
+        self.fields["deschedulers"].choices = _deschedulers()  # type: ignore[attr-defined]
         usual = (name for name, _ in choices if name.startswith(f"{DEFAULT_POLICY}@"))
         self.fields["reference"].initial = next(usual, None)
         self.fields["reference"].choices = choices  # type: ignore[attr-defined]
         self.fields["policies"].choices = choices  # type: ignore[attr-defined]
+        self.order_fields(["scenario", "reference", "policies", "nodepools", "deschedulers", "every", "seeds"])
 
     def _posted(self, name: str) -> list[str]:
         """What was chosen; with NodePools it is no policy alone, and the service says whether there are both."""
@@ -124,13 +183,15 @@ class ComparisonForm(_OnScenario):
     def chosen(self) -> list[str]:
         """The policies, the reference first."""
         policies = dict.fromkeys([self.cleaned_data["reference"], *self.cleaned_data["policies"]])
-        nodepools = self.cleaned_data["nodepools"]
-        return [f"{policy}+{one}" for policy in policies for one in nodepools] if nodepools else list(policies)
+        others = self.cleaned_data["nodepools"] or [""], map(self.said, self.cleaned_data["deschedulers"] or [""])
+        return ["+".join(filter(None, one)) for one in product(policies, *others)]
 
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or self.cleaned_data
-        if "policies" in data and not data["policies"] and len(data.get("nodepools") or ()) < FEWEST_POLICIES:
-            self.add_error("policies", "Choose a policy to compare with the reference, or two of the NodePools.")
+        others = [len(data.get(name) or ()) for name in ("nodepools", "deschedulers")]
+        if "policies" in data and not data["policies"] and max(others) < FEWEST_POLICIES:
+            said = "Choose a policy to compare with the reference, or two of the NodePools or of the deschedulers."
+            self.add_error("policies", said)
         return data
 
 

@@ -42,6 +42,8 @@ class Run(models.Model):
     process = models.JSONField(default=dict, db_default={})
     # A document of kind Karpenter in place of the scenario's autoscaler; "" for that one.
     autoscaler = models.TextField(blank=True, db_default="")
+    # A DeschedulerPolicy in place of the scenario's: document, every, name; empty for none, null for the scenario's.
+    descheduler = models.JSONField(null=True)
     seed = models.PositiveIntegerField()
     job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="+")
     engine = models.CharField(max_length=20_000, blank=True)  # the version that ran it, with all gates

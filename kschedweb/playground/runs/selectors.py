@@ -15,13 +15,15 @@ from django.http import Http404
 from kschedweb.decisions.case import AnyCase, case_of
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.releases import load
+from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.play.deciding import Decided, decide
 from kschedweb.engine.studies.play.outcome import Outcome
 from kschedweb.engine.studies.play.rewind import Rewinds, knows
 from kschedweb.engine.studies.prepare.nodes import told_otherwise
-from kschedweb.engine.studies.prepare.prepared import autoscaled
+from kschedweb.engine.studies.prepare.prepared import autoscaled, descheduled
 from kschedweb.jobs.inquiries import deadline
 from kschedweb.jobs.models import ENDED
+from kschedweb.playground.runs.entries import descheduler_of
 from kschedweb.playground.runs.models import Comparison, Difference, Run
 from kschedweb.playground.scenarios.models import ScenarioRevision, readable
 from kschedweb.playground.scenarios.selectors import newest_revisions, prepared, revision_get, scenario_get
@@ -47,7 +49,7 @@ PATIENCE = 1.0  # seconds that somebody looks at nothing; what takes longer show
 _outcomes: LRU[Outcome] = LRU(16)
 _differences: LRU[list[dict[str, Any]]] = LRU(16)  # by run id, which is never used again
 _rewinds: LRU[Rewinds] = LRU(4)  # 30 MB each where 8,000 pods come to 1,500 nodes
-_autoscaled: LRU[Prepared] = LRU(4)
+_own: LRU[Prepared] = LRU(4)
 _decisions: LRU[tuple[AnyCase, Decided]] = LRU(16)
 LARGE = ("outcome", "configuration", "groups", "revision__text")
 
@@ -165,18 +167,30 @@ def configuration(run: Run) -> Configuration:
 
 
 def played(run: Run) -> Prepared:
-    """The scenario of a run as the engine plays it, with the run's own autoscaler. Raises Unprocessable."""
-    scenario = prepared(run.revision, run.seed)
-    if not run.autoscaler:
-        return scenario
-    key = run.revision.scenario_id, run.revision.number, run.seed, run.autoscaler
+    """The scenario of a run as the engine plays it, with the run's own autoscaler and descheduler.
 
-    def with_own() -> Prepared:
+    Raises Unprocessable.
+    """
+    scenario = prepared(run.revision, run.seed)
+    if not run.autoscaler and run.descheduler is None:
+        return scenario
+    own = run.autoscaler, json.dumps(run.descheduler)
+    key = run.revision.scenario_id, run.revision.number, run.seed, *own
+    return _own.get(key, lambda: _with_own(scenario, run))
+
+
+def _with_own(scenario: Prepared, run: Run) -> Prepared:
+    if run.autoscaler:
         document = check(run.revision.text).document
         karpenter = karpenter_read(run.autoscaler)
-        return autoscaled(scenario, told_otherwise(document.autoscaler if document else None, karpenter))
-
-    return _autoscaled.get(key, with_own)
+        scenario = autoscaled(scenario, told_otherwise(document.autoscaler if document else None, karpenter))
+    if run.descheduler is None:
+        return scenario
+    try:
+        return descheduled(scenario, descheduler_of(run.descheduler))
+    except DocumentError as refused:
+        said = "; ".join(one.text for one in refused.problems[:3])
+        raise Unprocessable(f"The descheduler would not start with {run.descheduler['name']}: {said}") from None
 
 
 def decided(run: Run, pod: str, attempt: int, step: Step | None = None) -> tuple[AnyCase, Decided]:
@@ -234,5 +248,5 @@ def forget() -> None:
     _outcomes.clear()
     _differences.clear()
     _rewinds.clear()
-    _autoscaled.clear()
+    _own.clear()
     _decisions.clear()

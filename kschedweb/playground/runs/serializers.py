@@ -11,6 +11,8 @@ from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED
 from kschedweb.engine.studies.measure.groups import GROUPS, lead
 from kschedweb.playground.runs import podtable, selectors
 from kschedweb.playground.runs.comparisons import comparing, moved
+from kschedweb.playground.runs.descheduling import FATES
+from kschedweb.playground.runs.entries import NAMED
 from kschedweb.playground.runs.measures import kept
 from kschedweb.playground.runs.models import Comparison, Run
 from kschedweb.playground.runs.services import FEWEST_POLICIES, LARGEST_SEED, MOST_POLICIES, MOST_SEEDS
@@ -102,7 +104,7 @@ class RunStartSerializer(AskedSerializer):
         default="",
         allow_blank=True,
         max_length=160,
-        help_text="As `name` or `name@revision`, perhaps with `+` and one of kind Karpenter.",
+        help_text=NAMED,
     )
     document = serializers.CharField(
         required=False,
@@ -245,8 +247,7 @@ class ComparisonStartSerializer(AskedSerializer):
         child=serializers.CharField(max_length=160),
         min_length=FEWEST_POLICIES,
         max_length=MOST_POLICIES,
-        help_text="As `name` or `name@revision`; with `+` and one of kind Karpenter, that takes the place of the "
-        "scenario's autoscaler.",
+        help_text=NAMED,
     )
     seeds = SeedsField(max_length=MOST_SEEDS)
     title = serializers.CharField(required=False, default="", allow_blank=True, max_length=200)
@@ -314,6 +315,54 @@ class RunDeedSerializer(serializers.Serializer[Any]):
     what = serializers.ChoiceField(choices=(LAUNCHED, REMOVED))
     node = serializers.CharField()
     text = serializers.CharField(help_text="As what it was asked for, or why it was deleted.")
+
+
+class RunEvictionSerializer(serializers.Serializer[Any]):
+    """A pod that the descheduler evicted, and what became of the one in its place."""
+
+    time = serializers.FloatField(help_text="Seconds in the simulation.")
+    round = serializers.IntegerField(help_text="From 1.")
+    pod = serializers.CharField()
+    workload = serializers.CharField(help_text="As `namespace/Kind/name`; the pod itself without a controller.")
+    node = serializers.CharField(allow_blank=True, help_text="From where; `` for a pod that waited.")
+    plugin = serializers.CharField()
+    profile = serializers.CharField(allow_blank=True)
+    fate = serializers.ChoiceField(
+        choices=list(FATES),
+        help_text="`lands` on another node, `returns` to the one that it left, `unfit`: gets no node, `gone`: nobody "
+        "makes another one.",
+    )
+    target = serializers.CharField(allow_blank=True, help_text="The node of the one in its place.")
+
+
+class RunRoundSerializer(serializers.Serializer[Any]):
+    """A round of the descheduler."""
+
+    round = serializers.IntegerField(help_text="From 1.")
+    time = serializers.FloatField(help_text="Seconds in the simulation.")
+    evicted = serializers.IntegerField()
+    refused = serializers.IntegerField(help_text="Evictions that a limit or a budget refused.")
+    said = serializers.CharField(allow_blank=True, help_text="Why plugins did nothing.")
+
+
+class RunFightSerializer(serializers.Serializer[Any]):
+    """Pods that one plugin of the descheduler evicts again and again."""
+
+    plugin = serializers.CharField()
+    scorer = serializers.CharField(
+        allow_blank=True, help_text="The score plugin that brings them back; `` where they fit on no other node."
+    )
+    pods = serializers.ListField(child=serializers.CharField())
+    workloads = serializers.ListField(child=serializers.CharField())
+    times = serializers.IntegerField(help_text="How often the most evicted of them was evicted.")
+    sentence = serializers.CharField()
+
+
+class RunDeschedulerSerializer(serializers.Serializer[Any]):
+    """What the descheduler did in a run; empty without one."""
+
+    rounds = RunRoundSerializer(many=True)
+    fights = RunFightSerializer(many=True)
 
 
 class RunSampleSerializer(serializers.Serializer[Any]):

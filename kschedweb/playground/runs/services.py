@@ -5,17 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
-from django.http import Http404
 from django.utils import timezone
 
 from kschedweb.accounts import audit
-from kschedweb.decisions.selectors import revision_named
-from kschedweb.engine.releases import load
 from kschedweb.engine.simulation import SimulationError
 from kschedweb.engine.studies.compare.comparison import compare
 from kschedweb.engine.studies.measure.measures import measure
@@ -27,70 +24,22 @@ from kschedweb.live.approvals.webhooks import services as webhooks
 from kschedweb.live.approvals.webhooks.messages import Told
 from kschedweb.playground.runs import selectors
 from kschedweb.playground.runs.comparisons import chance
+from kschedweb.playground.runs.entries import RunPolicy, accepted, entry_named
 from kschedweb.playground.runs.maps import nodes
 from kschedweb.playground.runs.models import Comparison, Difference, Run
 from kschedweb.policies.files import with_files
-from kschedweb.policies.karpenter import selectors as karpenters
 from kschedweb.policies.kinds import check_either, process_of_text
-from kschedweb.policies.validation import release_of_record, settled
-from kschedweb.web.errors import ApplicationError, Conflict, NotFound, Unprocessable
+from kschedweb.policies.validation import settled
+from kschedweb.web.errors import ApplicationError, Conflict, Unprocessable
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from kschedweb.accounts.models import User
     from kschedweb.playground.scenarios.models import ScenarioRevision
-    from kschedweb.policies.models import Revision
 
 FEWEST_POLICIES, MOST_POLICIES, MOST_SEEDS, LARGEST_SEED = 2, 8, 10, 2**31 - 1
 Step = Callable[[str, int, int], None]
-
-
-@dataclass(frozen=True)
-class RunPolicy:
-    """A policy to run: its label, its document, its process, and its revision (``None``: not saved).
-
-    ``autoscaler`` is a document of kind Karpenter in place of the scenario's autoscaler, "" for that one.
-    """
-
-    label: str
-    document: str
-    process: Mapping[str, Any]
-    revision: Revision | None
-    autoscaler: str = ""
-
-
-def run_policy(named: str, path: str) -> RunPolicy:
-    """The saved policy ``name`` or ``name@revision``, perhaps with "+" and one of kind Karpenter.
-
-    Raises ApplicationError if the engine does not accept it.
-    """
-    scheduling, plus, karpenter = named.partition("+")
-    entry = _scheduling(scheduling, path)
-    if not plus:
-        return entry
-    try:
-        nodes = karpenters.revision_named(karpenter, path)
-    except Http404:
-        raise ApplicationError.at(path, f"There is no policy {karpenter[:120]}.") from None
-    karpenters.karpenter_of(nodes)
-    return replace(entry, label=f"{entry.label}+{nodes.policy.name}@{nodes.number}", autoscaler=nodes.document)
-
-
-def _scheduling(named: str, path: str) -> RunPolicy:
-    try:
-        revision = revision_named(named, path)
-    except (Http404, NotFound):
-        raise ApplicationError.at(path, f"There is no policy {named[:120]}.") from None
-    label, process = f"{revision.policy.name}@{revision.number}", revision.policy.dialect.settled(revision.process)
-    return RunPolicy(label, _checked(revision.document, process, label, path), process, revision)
-
-
-def _checked(document: str, process: Mapping[str, Any], label: str, path: str) -> str:
-    found = load(document, release_of_record(process))
-    if found.configuration is None:
-        raise ApplicationError.at(path, f"{label}: {'; '.join(found.errors[:3])}")
-    return document
 
 
 def seeds_checked(seeds: Sequence[int], most: int = MOST_SEEDS) -> list[int]:
@@ -116,10 +65,10 @@ def run_start(
         if check_either(document).secrets:
             raise ApplicationError.at("document", "The policy contains a private key or a token: leave it out.")
         process = process_of_text(document) or settled(with_files(document, {}))
-        checked = _checked(document, process, label or "The policy", "document")
+        checked = accepted(document, process, label or "The policy", "document")
         entry = RunPolicy(label or "not saved", checked, process, None)
     else:
-        entry = run_policy(policy, "policy")
+        entry = entry_named(policy, "policy")
     run = _run(user, revision, entry, seeds_checked([seed])[0])
     audit.record(user, "run.started", run, f"{revision.scenario.name} under {entry.label}")
     return run
@@ -139,7 +88,7 @@ def comparison_start(
     The first policy is the reference. If nothing in the scenario is random, only the first seed is run, because all
     others give the same run.
     """
-    found = (run_policy(one, "policies") if isinstance(one, str) else one for one in policies)
+    found = (entry_named(one, "policies") if isinstance(one, str) else one for one in policies)
     entries = list({entry.label: entry for entry in found}.values())
     if not FEWEST_POLICIES <= len(entries) <= MOST_POLICIES:
         raise ApplicationError.at("policies", f"Choose from {FEWEST_POLICIES} to {MOST_POLICIES} different policies.")
@@ -172,6 +121,7 @@ def _run(
         configuration=entry.document,
         process=dict(entry.process),
         autoscaler=entry.autoscaler,
+        descheduler=entry.descheduler,
         seed=seed,
         created_by=user,
     )

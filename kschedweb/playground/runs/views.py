@@ -18,6 +18,7 @@ from kschedweb.playground.runs import (
     charts,
     deciding,
     deeds,
+    descheduling,
     measures,
     podtable,
     samples,
@@ -30,7 +31,7 @@ from kschedweb.playground.runs.comparisons import (
 )
 from kschedweb.playground.runs.deeds import DeedList
 from kschedweb.playground.runs.family_charts import ChartedRun, family_charts
-from kschedweb.playground.runs.forms import LookForm, RunForm
+from kschedweb.playground.runs.forms import LookForm, RunForm, asked_again
 from kschedweb.playground.runs.links import carried
 from kschedweb.playground.runs.maps import (
     frames,
@@ -51,7 +52,7 @@ from kschedweb.web.nodemap.nodemap import PODS
 from kschedweb.web.pages import add_errors, done, part
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from uuid import UUID
 
     from django.http import HttpRequest, HttpResponse
@@ -84,7 +85,7 @@ def runs(request: PageRequest) -> HttpResponse:
 @requires(Action.EDIT)
 def new(request: PageRequest) -> HttpResponse:
     revision = asked_revision(request)
-    initial = {"scenario": str(revision.pk) if revision else "", "policy": request.GET.get("policy", "")}
+    initial = {"scenario": str(revision.pk) if revision else "", **asked_again(request.GET.get("policy", ""))}
     form = RunForm(request.user, request.POST or None, revision=revision, initial=initial)
     status = 200
     if request.method == "POST":
@@ -195,25 +196,39 @@ def _listed(request: HttpRequest, outcome: Outcome, pods: PodList) -> dict[str, 
         "autoscaled": outcome.prices.size > 0,
         "deeds": DeedList(outcome)[:EVENTS_SHOWN],
         "deeds_count": len(outcome.deeds),
+        **(_descheduled(outcome) if outcome.rounds else {}),
         **carried(request, "at", "show", "by", "group", "focus", "find", "speed"),
     }
 
 
+def _descheduled(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "rounds_count": len(outcome.rounds),
+        "fights": descheduling.fight_list(outcome),
+        "evictions": descheduling.EvictionList(outcome)[:EVENTS_SHOWN],
+        "evictions_count": len(outcome.evictions),
+        "refused": sum(refused for _, _, refused, _ in outcome.rounds),
+        "said": outcome.rounds[-1][-1],
+    }
+
+
 def _export(form: str, of: str, found: Run, outcome: Outcome, pods: PodList) -> HttpResponseBase:
-    if of == "moves":
-        return export(form, f"run-{found.pk}-moves", podtable.MOVE_HEAD, (row.cells() for row in MoveList(outcome)))
+    lists: dict[str, tuple[Sequence[str], Iterable[Any]]] = {
+        "moves": (podtable.MOVE_HEAD, MoveList(outcome)),
+        "scalings": (scaling.HEAD, scaling.ScalingList(outcome)),
+        "deeds": (deeds.HEAD, DeedList(outcome)),
+        "evictions": (descheduling.HEAD, descheduling.EvictionList(outcome)),
+        "rounds": (descheduling.ROUND_HEAD, descheduling.RoundList(outcome)),
+        "pods": (podtable.HEAD, pods),
+    }
     if of == "samples":
-        return export(
-            form, f"run-{found.pk}-samples", samples.HEAD, (list(row.values()) for row in SampleList(outcome))
-        )
-    if of == "scalings":
-        rows = (row.cells() for row in scaling.ScalingList(outcome))
-        return export(form, f"run-{found.pk}-scalings", scaling.HEAD, rows)
-    if of == "deeds":
-        return export(form, f"run-{found.pk}-deeds", deeds.HEAD, (row.cells() for row in DeedList(outcome)))
+        rows = (list(row.values()) for row in SampleList(outcome))
+        return export(form, f"run-{found.pk}-samples", samples.HEAD, rows)
     if of == "measures":
         return export(form, f"run-{found.pk}-measures", measures.HEAD, measures.rows(found))
-    return export(form, f"run-{found.pk}-pods", podtable.HEAD, (row.cells() for row in pods))
+    name = of if of in lists else "pods"
+    head, listed = lists[name]
+    return export(form, f"run-{found.pk}-{name}", head, (row.cells() for row in listed))
 
 
 @require_safe

@@ -27,7 +27,8 @@ from kschedweb.celery import app
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.releases import load
 from kschedweb.engine.simulation import SimulationError
-from kschedweb.engine.studies.measure.measures import Measure, measure
+from kschedweb.engine.studies.measure.measured import Measure
+from kschedweb.engine.studies.measure.measures import measure
 from kschedweb.engine.studies.measure.objectives import moved, places
 from kschedweb.engine.studies.play.run import run as simulate
 from kschedweb.jobs import services as jobs

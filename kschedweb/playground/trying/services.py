@@ -21,7 +21,8 @@ from kschedweb.jobs.inquiries import AT_ONCE_SIZE, NotNow, at_once, packed, refu
 from kschedweb.jobs.services import job_start
 from kschedweb.playground.gate.services import AT_ONCE, GateRequest, gate_ask, refusals
 from kschedweb.playground.gate.words import about_scenario, about_snapshot
-from kschedweb.playground.runs.services import RunPolicy, comparison_start
+from kschedweb.playground.runs.entries import RunPolicy
+from kschedweb.playground.runs.services import comparison_start
 from kschedweb.playground.scenarios import selectors as scenarios
 from kschedweb.playground.trying import words
 from kschedweb.playground.trying.changes import Content

@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from kschedweb.engine.documents.marked import Document, DocumentError, MarkedProblem, parse
-from kschedweb.engine.plugins.dynamic.policyfile import load_policy_file
+from kschedweb.engine.plugins.dynamic.policyfile import PolicyFile, load_policy_file
+from kschedweb.policies.checked import CheckedDocument, marked, of_line
 from kschedweb.policies.dialect import Kind
-from kschedweb.policies.validation import LINE, steps, written
-
-if TYPE_CHECKING:
-    from kschedweb.engine.plugins.dynamic.policyfile import PolicyFile
-    from kschedweb.web.errors import FieldProblem
+from kschedweb.policies.validation import steps, written
 
 
 @dataclass(frozen=True)
-class CraneChecked:
+class CraneChecked(CheckedDocument[PolicyFile]):
     """A text with the engine's findings."""
 
     kind: ClassVar[Kind] = Kind.CRANE
-    notes: ClassVar[list[FieldProblem]] = []
-    secrets: ClassVar[list[MarkedProblem]] = []
-    conversion: ClassVar[None] = None
-
-    text: str
-    document: Document | None
-    loaded: PolicyFile | None = None
-    errors: list[MarkedProblem] = field(default_factory=list)
-    warnings: list[MarkedProblem] = field(default_factory=list)
 
     @property
     def valid(self) -> bool:
@@ -64,9 +52,4 @@ def check_crane(text: str) -> CraneChecked:
 
 
 def _placed(path: str, message: str, document: Document) -> MarkedProblem:
-    named = LINE.search(message)
-    if not path and named:
-        return MarkedProblem(message, line=max(int(named[1]), 1))
-    keys = steps(path)
-    line, column, end = document.place(keys)
-    return MarkedProblem(message, written(keys), line, column, end, keys)
+    return of_line(path, message) or marked(written(steps(path)), message, document)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kschedweb.engine.config.types import encode
@@ -12,35 +12,21 @@ from kschedweb.engine.rebalancing.document import API_VERSION, GROUP, LIMITS
 from kschedweb.engine.rebalancing.handle import BALANCE, DESCHEDULE
 from kschedweb.engine.rebalancing.loading import Policy, PolicyRefused
 from kschedweb.engine.rebalancing.plugins import PLUGINS
+from kschedweb.policies.checked import CheckedDocument, marked, of_line
 from kschedweb.policies.dialect import Kind
-from kschedweb.policies.validation import LINE, steps_of
 
 if TYPE_CHECKING:
     from kschedweb.engine.validation.fields import Problem
-    from kschedweb.web.errors import FieldProblem
 
 OTHER = "Write {wanted}: the descheduler 0.36.0 reads no other version. Older policies list strategies, not profiles."
 NOTHING_RUNS = "No profile enables a plugin at deschedule or balance, so no pod is ever evicted."
 
 
 @dataclass(frozen=True)
-class DeschedulerChecked:
+class DeschedulerChecked(CheckedDocument[Policy]):
     """A text with the engine's findings; ``loaded`` has the defaults."""
 
     kind: ClassVar[Kind] = Kind.DESCHEDULER
-    notes: ClassVar[list[FieldProblem]] = []
-    secrets: ClassVar[list[MarkedProblem]] = []
-    conversion: ClassVar[None] = None
-
-    text: str
-    document: Document | None
-    loaded: Policy | None = None
-    errors: list[MarkedProblem] = field(default_factory=list)
-    warnings: list[MarkedProblem] = field(default_factory=list)
-
-    @property
-    def valid(self) -> bool:
-        return self.loaded is not None
 
     @property
     def runs(self) -> dict[str, Any]:
@@ -79,22 +65,13 @@ def _other_version(document: Document) -> MarkedProblem | None:
     version = data.get("apiVersion") if isinstance(data, dict) else None
     if not isinstance(version, str) or version == API_VERSION or not version.startswith(f"{GROUP}/"):
         return None
-    return _marked("apiVersion", f"{version} is not read. {OTHER.format(wanted=API_VERSION)}", document)
+    return marked("apiVersion", f"{version} is not read. {OTHER.format(wanted=API_VERSION)}", document)
 
 
 def _warnings(loaded: Policy, document: Document) -> list[MarkedProblem]:
     enabled = [name for one in loaded.profiles or () for point in (DESCHEDULE, BALANCE) for name in one.enabled(point)]
-    return [] if enabled else [_marked("profiles", NOTHING_RUNS, document)]
+    return [] if enabled else [marked("profiles", NOTHING_RUNS, document)]
 
 
 def _placed(problem: Problem, document: Document) -> MarkedProblem:
-    named = LINE.search(problem.text)
-    if not problem.path and named:
-        return MarkedProblem(problem.text, line=max(int(named[1]), 1))
-    return _marked(problem.path or "kind", problem.text, document)
-
-
-def _marked(path: str, said: str, document: Document) -> MarkedProblem:
-    keys = steps_of(path)
-    line, column, end = document.place(keys)
-    return MarkedProblem(said, path, line, column, end, keys)
+    return of_line(problem.path, problem.text) or marked(problem.path or "kind", problem.text, document)

@@ -76,6 +76,11 @@ class Field:
             return any(item.differs for item in self.fields)
         return bool(self.value) and self.value != self.default
 
+    @property
+    def troubled(self) -> bool:
+        """Whether anything is wrong in it."""
+        return any(one.problems for one in self.walk())
+
     def walk(self) -> list[Field]:
         """This field and all below it."""
         below = [*self.fields, *(cell for row in self.rows for cell in row)]

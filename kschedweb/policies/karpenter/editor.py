@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from kschedweb.engine.autoscaling.cluster.world import Objects
@@ -12,12 +10,10 @@ from kschedweb.engine.autoscaling.document import MOST_POOLS, Karpenter
 from kschedweb.engine.autoscaling.offers.nodepools import MOST_WEIGHT, POLICIES
 from kschedweb.engine.autoscaling.provisioning.explaining import explain_pools
 from kschedweb.engine.autoscaling.provisioning.ground import Ground
-from kschedweb.engine.documents.marked import DocumentError, MarkedProblem, Path, normalised, parse
-from kschedweb.policies.dialect import EditorState
+from kschedweb.engine.documents.marked import MarkedProblem, Path
 from kschedweb.policies.editing import arguments
-from kschedweb.policies.editing.arguments import ABSENT, Field
-from kschedweb.policies.editing.editor import state
-from kschedweb.policies.editing.edits import rewrite
+from kschedweb.policies.editing.arguments import ABSENT, Field, Posted
+from kschedweb.policies.editing.documents import DocumentEditor, DocumentForm, at, changed, put
 from kschedweb.policies.editing.plain import place
 from kschedweb.policies.editing.switches import as_dict, as_list
 from kschedweb.policies.karpenter.validation import KarpenterChecked, check_karpenter
@@ -89,19 +85,8 @@ class Launches:
 
 
 @dataclass
-class KarpenterEditor(EditorState[KarpenterChecked, Karpenter]):
-    """The editor; ``base`` is the document from which the form was filled, ``fields`` has a group for each NodePool."""
-
-    document: str
-    base: str
-    checked: KarpenterChecked
-    fields: list[Field]
-    process: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def problems(self) -> list[MarkedProblem]:
-        """The problems in the order of lines."""
-        return sorted(self.checked.errors, key=lambda problem: (problem.line, problem.column))
+class KarpenterEditor(DocumentEditor[KarpenterChecked, Karpenter]):
+    """The editor; ``fields`` has a group for each NodePool."""
 
     @property
     def runs(self) -> Karpenter | None:
@@ -115,54 +100,20 @@ class KarpenterEditor(EditorState[KarpenterChecked, Karpenter]):
         told = explain_pools(Ground(self.runs.world(Objects(), 0.0)))
         return [Launches(one["nodePool"], one["weight"], one["instanceTypes"], one.get("why", "")) for one in told]
 
-    @property
-    def state(self) -> dict[str, Any]:
-        return state(self.document, self.problems, self.checked.warnings)
 
-
-def opened(document: str) -> KarpenterEditor:
-    """The editor for a saved document."""
-    checked = check_karpenter(document)
-    data = checked.document.data if checked.document else {}
-    return KarpenterEditor(document, document, checked, _fields(data, checked.errors))
-
-
-def posted(posted: Mapping[str, str]) -> KarpenterEditor:
-    """The editor for posted fields and YAML: what differs from the form's base is written into the YAML."""
-    document = normalised(posted.get("document", ""))
-    base = normalised(posted.get("base", document))
-    try:
-        return opened(_applied(document, base, posted) if "base" in posted else document)
-    except DocumentError:
-        return _unreadable(document, base, posted)
-
-
-def _applied(document: str, base: str, posted: Mapping[str, str]) -> str:
-    """``document`` with the changes of the form. Raises DocumentError if one of the two is not YAML."""
-    data, shown = as_dict(parse(document).data), as_dict(parse(base).data)
-    target, before = deepcopy(data), _pools(shown)
+def _write(target: dict[str, Any], shown: dict[str, Any], posted: Posted) -> None:
+    before = _pools(shown)
     for number, pool in enumerate(_pools(target)):
         if number >= len(before):
             break
         for name, _, schema, path, _ in PARTS:
-            old = arguments.shown_value(schema, _at(before[number], path))
-            new = arguments.read(schema, f"pool.{number}.{name}", posted)
-            _put(pool, path, arguments.overlay(old, new, _at(pool, path)))
-    return document if target == data else rewrite(document, target)
+            value = changed(schema, f"pool.{number}.{name}", at(before[number], path), at(pool, path), posted)
+            put(pool, path, value)
 
 
-def _unreadable(document: str, base: str, posted: Mapping[str, str]) -> KarpenterEditor:
-    """The editor for text that is no YAML; the form keeps its fields until they can be written into one that is."""
-    try:
-        data = parse(_applied(base, base, posted) if "base" in posted else base).data
-    except DocumentError:
-        base, data = "", {}
-    return KarpenterEditor(document, base, check_karpenter(document), _fields(data, []))
-
-
-def _fields(data: Any, problems: list[MarkedProblem]) -> list[Field]:
+def _fields(data: dict[str, Any], problems: list[MarkedProblem]) -> list[Field]:
     """A group for each NodePool, with ``problems`` at their fields."""
-    groups = [_group(number, pool) for number, pool in enumerate(_pools(as_dict(data)))]
+    groups = [_group(number, pool) for number, pool in enumerate(_pools(data))]
     place(problems, (one for group in groups for one in group.walk()))
     return groups
 
@@ -171,8 +122,8 @@ def _group(number: int, pool: dict[str, Any]) -> Field:
     name = as_dict(pool.get("metadata")).get("name") or f"{number + 1}"
     group = Field("group", f"pool.{number}", f"NodePool {name}", path=("nodePools", number))
     for part, label, schema, path, default in PARTS:
-        at = ("nodePools", number, *path)
-        made = arguments.form_field(schema, f"pool.{number}.{part}", label, _at(pool, path), default, at)
+        place_of = ("nodePools", number, *path)
+        made = arguments.form_field(schema, f"pool.{number}.{part}", label, at(pool, path), default, place_of)
         group.fields += made.fields if part == "spec" else [made]
     return group
 
@@ -181,21 +132,5 @@ def _pools(data: dict[str, Any]) -> list[dict[str, Any]]:
     return [one for one in as_list(data.get("nodePools")) if isinstance(one, dict)][:MOST_POOLS]
 
 
-def _at(pool: Any, path: Path) -> Any:
-    for step in path:
-        if not isinstance(pool, dict) or step not in pool:
-            return ABSENT
-        pool = pool[step]
-    return pool
-
-
-def _put(pool: dict[str, Any], path: Path, value: Any) -> None:
-    """Set ``value`` at ``path``; what is absent is taken away where it stands."""
-    if value is ABSENT:
-        parent = _at(pool, path[:-1]) if path[:-1] else pool
-        if isinstance(parent, dict):
-            parent.pop(str(path[-1]), None)
-        return
-    for step in path[:-1]:
-        pool = pool.setdefault(str(step), {})
-    pool[str(path[-1])] = value
+FORM: DocumentForm[KarpenterChecked, KarpenterEditor] = DocumentForm(KarpenterEditor, check_karpenter, _fields, _write)
+opened, posted = FORM.opened, FORM.posted

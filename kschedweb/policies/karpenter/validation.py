@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kschedweb.engine.autoscaling.document import Karpenter, KarpenterError, read
 from kschedweb.engine.documents.marked import Document, DocumentError, MarkedProblem, parse
+from kschedweb.policies.checked import CheckedDocument, marked
 from kschedweb.policies.dialect import Kind
-from kschedweb.policies.validation import steps_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kschedweb.engine.documents.leaves import DocumentProblem
-    from kschedweb.web.errors import FieldProblem
 
 INVENTED = (
     "The prices of the ready instance types are invented: give a list of your own for amounts that mean something."
@@ -22,23 +21,10 @@ INVENTED = (
 
 
 @dataclass(frozen=True)
-class KarpenterChecked:
+class KarpenterChecked(CheckedDocument[Karpenter]):
     """A text with the engine's findings."""
 
     kind: ClassVar[Kind] = Kind.KARPENTER
-    notes: ClassVar[list[FieldProblem]] = []
-    secrets: ClassVar[list[MarkedProblem]] = []
-    conversion: ClassVar[None] = None
-
-    text: str
-    document: Document | None
-    loaded: Karpenter | None = None
-    errors: list[MarkedProblem] = field(default_factory=list)
-    warnings: list[MarkedProblem] = field(default_factory=list)
-
-    @property
-    def valid(self) -> bool:
-        return self.loaded is not None
 
     @property
     def runs(self) -> dict[str, Any]:
@@ -64,18 +50,12 @@ def check_karpenter(text: str) -> KarpenterChecked:
         return KarpenterChecked(text, document, errors=_placed(error.problems, document))
     warnings = _placed(loaded.warnings(), document)
     if loaded.ready:
-        warnings.append(_marked("instanceTypes", INVENTED, document))
+        warnings.append(marked("instanceTypes", INVENTED, document))
     return KarpenterChecked(text, document, loaded, warnings=warnings)
 
 
 def _placed(problems: Iterable[DocumentProblem], document: Document) -> list[MarkedProblem]:
-    return [_marked(one.path, str(one), document) for one in problems]
-
-
-def _marked(path: str, said: str, document: Document) -> MarkedProblem:
-    keys = steps_of(path)
-    line, column, end = document.place(keys)
-    return MarkedProblem(said, path, line, column, end, keys)
+    return [marked(one.path, str(one), document) for one in problems]
 
 
 def _pool(raw: dict[str, Any]) -> dict[str, Any]:

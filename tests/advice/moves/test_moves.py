@@ -15,7 +15,10 @@ from kschedweb.accounts.models import User
 from kschedweb.advice.moves import tasks
 from kschedweb.advice.moves.models import Question
 from kschedweb.clusters.models import Snapshot
+from kschedweb.playground.runs.models import Run
+from kschedweb.playground.runs.selectors import outcome
 from kschedweb.policies import services as policies
+from tests.support import seed_descheduling, seed_runs
 from tests.support.html import elements, html_of
 
 pytestmark = pytest.mark.django_db
@@ -162,3 +165,49 @@ class TestRest:
         tasks.answer(str(Question.objects.get().job_id))
         answered = api.get(told["Location"]).data
         assert (answered["state"], answered["moves"]["evicted"] > 0) == ("succeeded", True)
+
+
+def trying(page: Any) -> list[str]:
+    """The addresses of the forms that try what is shown in a scenario."""
+    return [one["action"] for one in elements(page, "form[action]") if "/try/" in one["action"]]
+
+
+class TestTrying:
+    def test_the_page_makes_a_scenario_with_the_descheduler_and_runs_it(
+        self, client_as: Callable[..., Any], demo: Snapshot, spare: str
+    ) -> None:
+        client = client_as("editor")
+        page = ask(client, ask="1", descheduler=f"{spare}@1", rounds=3, minutes=7)
+        [address] = trying(page)
+        sent = client.post(address, page.context["tried"])
+        run = Run.objects.get(pk=sent.url.split("/")[2])
+        document = run.revision.document
+        assert document["base"] == {"snapshot": str(demo.pk)}
+        assert (document["descheduler"]["every"], document["descheduler"]["name"]) == (420, "spare, revision 1")
+        assert document["run"] == {"place": "pending", "until": 3 * 420 + 60}
+        seed_runs.work_off()
+        run.refresh_from_db()
+        evicted = next(one["value"] for one in run.summary if one["name"] == "evictions_descheduler")
+        assert evicted >= page.context["found"]["evicted"] > 0
+        assert len(outcome(run).rounds) == 3
+
+    def test_what_a_job_answered_is_tried_too(self, client_as: Callable[..., Any], demo: Snapshot, admin: User) -> None:
+        question = seed_descheduling.question(admin, str(demo.pk))
+        sent = client_as("editor").post(f"/descheduling/dry-runs/{question}/try/")
+        assert Run.objects.get(pk=sent.url.split("/")[2]).revision.document["descheduler"]["every"] == 300
+
+    def test_over_rest(self, api_as: Callable[..., Any], demo: Snapshot, spare: str) -> None:
+        asked = {"cluster": "demo", "policy": "default", "document": SPARE, "minutes": 10}
+        told = api_as("editor").post(f"{API}try/", asked, format="json")
+        assert told.status_code == 202
+        run = Run.objects.get(pk=told.json()["run"])
+        assert str(run.revision.scenario_id) == told.json()["scenario"]
+        assert run.revision.document["descheduler"]["every"] == 600
+
+    def test_a_viewer_may_not(
+        self, client_as: Callable[..., Any], api_as: Callable[..., Any], demo: Snapshot, spare: str
+    ) -> None:
+        assert client_as("viewer").post("/descheduling/try/?cluster=demo", {"ask": "1"}).status_code == 403
+        asked = {"cluster": "demo", "policy": "default"}
+        assert api_as("viewer").post(f"{API}try/", asked, format="json").status_code == 403
+        assert not trying(ask(client_as("viewer"), ask="1", descheduler=f"{spare}@1"))

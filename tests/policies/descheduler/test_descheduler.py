@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kschedweb.decisions.selectors import policy_choices
+from kschedweb.engine.rebalancing.plugins import PLUGINS
 from kschedweb.policies import services
 from kschedweb.policies.descheduler import editor
 from kschedweb.policies.descheduler.validation import check_descheduler
@@ -40,6 +41,9 @@ profiles:
       balance:
         enabled: [HighNodeUtilization]
 """
+
+
+CPU = "HighNodeUtilization.args.thresholds.cpu"
 
 
 def test_it_is_known_by_its_kind_and_read_without_an_error() -> None:
@@ -80,7 +84,8 @@ def test_a_policy_that_evicts_nothing_is_warned_of() -> None:
 
 
 def posted(shown: editor.DeschedulerEditor, **changes: str) -> dict[str, str]:
-    sent = {one.name: one.value for one in shown.fields} | changes
+    every = [inner for one in shown.fields for inner in one.walk()]
+    sent = {one.name: one.value for one in every if one.kind not in ("group", "table")} | changes
     return {"document": shown.document, "base": shown.base, **sent}
 
 
@@ -94,6 +99,88 @@ def test_the_form_edits_limits_and_leaves_the_rest_of_the_text() -> None:
     wrong = editor.posted(posted(shown, maxNoOfPodsToEvictTotal="many"))
     assert [one.path for one in wrong.problems] == ["maxNoOfPodsToEvictTotal"]
     assert editor.posted({"document": "a: [", "base": POLICY}).problems
+
+
+def test_a_plugin_is_switched_on_with_its_arguments_and_another_one_off() -> None:
+    shown = editor.opened(POLICY)
+    changes = {
+        "profile.0.PodLifeTime.runs": "true",
+        "profile.0.PodLifeTime.args.maxPodLifeTimeSeconds": "86400",
+        "profile.0.PodLifeTime.args.states": "Running\nPending",
+        "profile.0.HighNodeUtilization.runs": "",
+        "profile.0.DefaultEvictor.args.nodeFit": "false",
+        "profile.0.DefaultEvictor.args.labelSelector": "matchLabels: {app: web}",
+        "profile.0.DefaultEvictor.args.podProtections.extraEnabled": "PodsWithPVC",
+        "profile.0.name": "young",
+    }
+    edited = editor.posted(posted(shown, **changes))
+    assert not edited.problems
+    assert "# a cycle" in edited.document
+    assert [(one.profile, one.plugin) for one in edited.running] == [
+        ("young", "DefaultEvictor"),
+        ("young", "PodLifeTime"),
+    ]
+    assert edited.runs is not None
+    [profile] = edited.runs.profiles or []
+    assert profile.args["PodLifeTime"]["maxPodLifeTimeSeconds"] == 86400
+    assert profile.args["PodLifeTime"]["states"] == ["Running", "Pending"]
+    assert profile.args["DefaultEvictor"]["labelSelector"]["matchLabels"] == {"app": "web"}
+    assert profile.args["DefaultEvictor"]["podProtections"]["extraEnabled"] == ["PodsWithPVC"]
+    assert profile.args["HighNodeUtilization"]["thresholds"] == {"cpu": 30}, "the arguments of what is off are kept"
+
+
+def test_a_plugin_without_arguments_runs_once_it_is_switched_on() -> None:
+    shown = editor.opened(POLICY)
+    edited = editor.posted(posted(shown, **{"profile.0.RemoveDuplicates.runs": "true"}))
+    assert not edited.problems
+    assert [one.plugin for one in edited.running][1:] == ["HighNodeUtilization", "RemoveDuplicates"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "at", "said"),
+    [
+        (
+            "HighNodeUtilization.args.thresholds.cpu",
+            "130",
+            "HighNodeUtilization",
+            "cpu threshold not in [0, 100] range",
+        ),
+        (
+            "HighNodeUtilization.args.thresholds.cpu",
+            "much",
+            "HighNodeUtilization.args.thresholds.cpu",
+            "cannot unmarshal",
+        ),
+        ("DefaultEvictor.args.minReplicas", "-1", "DefaultEvictor.args.minReplicas", "cannot unmarshal number -1"),
+        ("DefaultEvictor.args.noEvictionPolicy", "Never", "DefaultEvictor", "noEvictionPolicy accepts only"),
+    ],
+)
+def test_an_error_stands_beside_its_field_in_the_words_of_the_descheduler(
+    name: str, value: str, at: str, said: str
+) -> None:
+    shown = editor.opened(POLICY)
+    edited = editor.posted(posted(shown, **{f"profile.0.{name}": value}))
+    told = {one.name: one.problems[0].message for top in edited.fields for one in top.walk() if one.problems}
+    assert list(told) == [f"profile.0.{at}"]
+    assert said in told[f"profile.0.{at}"]
+
+
+def test_fields_are_kept_while_the_yaml_cannot_be_read_and_yaml_wins_where_no_field_changed() -> None:
+    shown = editor.opened(POLICY)
+    cpu = f"profile.0.{CPU}"
+    broken = editor.posted(posted(shown, **{cpu: "44"}) | {"document": "a: ["})
+    assert broken.problems
+    assert {one.name: one.value for top in broken.fields for one in top.walk()}[cpu] == "44"
+    both = editor.posted(posted(shown, **{cpu: "44"}) | {"document": POLICY.replace("50 # a", "51 # a")})
+    assert "51 # a cycle" in both.document
+    assert "cpu: 44" in both.document
+
+
+def test_every_argument_of_every_plugin_is_a_field() -> None:
+    names = {one.name for top in editor.opened(POLICY).fields for one in top.walk()}
+    for plugin, spec in PLUGINS.items():
+        for one in spec.args.fields:
+            assert (f"profile.0.{plugin}.args.{one.name}" in names) == (one.name not in ("kind", "apiVersion"))
 
 
 def test_what_runs_is_told_with_its_arguments() -> None:

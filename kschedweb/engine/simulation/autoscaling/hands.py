@@ -141,13 +141,18 @@ class LiveBudget:
 
     def allowed(self, lives: Iterable[Life]) -> int:
         """How many of its pods may be evicted now."""
+        healthy, wanted = self.counts(lives)
+        return max(healthy - wanted, 0)
+
+    def counts(self, lives: Iterable[Life]) -> tuple[int, int]:
+        """How many of its pods are healthy, and how many should be."""
         meant = [life for life in lives if life.leaves is None and self.means(life.pod)]
         healthy = sum(life.bound is not None for life in meant)
         if self.most is not None:
             wanted = len(meant) - _share(self.most, len(meant))
         else:
             wanted = _share(self.least, len(meant)) if self.least is not None else 0
-        return max(healthy - max(wanted, 0), 0)
+        return healthy, max(wanted, 0)
 
 
 def _share(said: object, of: int) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 
 from kschedweb.engine.studies.compare.significance import spread
 from kschedweb.engine.studies.measure.groups import rank
-from kschedweb.engine.studies.measure.measures import HIGHER, LOWER, NODE_HOURS, PERCENT, POINTS, SECONDS
+from kschedweb.engine.studies.measure.measured import HIGHER, LOWER, NODE_HOURS, PERCENT, POINTS, SECONDS
 
 ROUNDING = 1e-9
 # The least differences that say anything, by unit: an amount, and a share of the larger value. Of what is counted at

@@ -22,6 +22,7 @@ from kschedweb.engine.pricing import table
 from kschedweb.engine.studies.document import parts, workloads
 from kschedweb.engine.studies.document.actions import CHANGE, FILE, LABEL_VALUES, NAME
 from kschedweb.engine.studies.document.autoscalers import AUTOSCALER
+from kschedweb.engine.studies.document.deschedulers import DESCHEDULER
 from kschedweb.engine.studies.document.limits import MOST_CHANGES, MOST_OBJECTS, MOST_SHAPES
 
 VERSION, KIND = "kschedweb/v1", "Scenario"
@@ -266,6 +267,7 @@ DOCUMENT = Struct(
             parts.RunOf(),
         ),
         Field("autoscaler", AUTOSCALER, "Who lets nodes come and go; nobody where it is left out."),
+        Field("descheduler", DESCHEDULER, "Who evicts pods every so often; nobody where it is left out."),
         Field("prices", table.PART, "What nodes cost: a PriceTable, so that the cost of a run is measured."),
     ),
     make=_document,

@@ -15,6 +15,7 @@ from kschedweb.engine.simulation.autoscaling.groups import LEAST_WASTE, NodeGrou
 ALL, PENDING, ARRIVALS = "all", "pending", "arrivals"
 NONE, WATERMARKS, HISTORY, TRACE = "none", "watermarks", "history", "trace"
 DAY = 86400.0
+EVERY = 300.0  # seconds from one round of the descheduler to the next: its own default
 PRESSURES = ("MemoryPressure", "DiskPressure", "PIDPressure")
 
 
@@ -424,6 +425,15 @@ AutoscalerOf = KarpenterOf | GroupsOf
 
 
 @dataclass(frozen=True, slots=True)
+class DeschedulerOf:
+    """The descheduler goes through the cluster by a DeschedulerPolicy; ``name`` is what that is called, "" for none."""
+
+    policy: Json
+    every: float = EVERY
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     name: str
     description: str = ""
@@ -434,4 +444,5 @@ class Document:
     use: UseOf = field(default_factory=UseOf)
     run: RunOf = field(default_factory=RunOf)
     autoscaler: AutoscalerOf | None = None
+    descheduler: DeschedulerOf | None = None
     prices: PriceTable | None = None

@@ -13,7 +13,7 @@ from kschedweb.engine.studies.compare.comparison import NEVER_TRIED, Comparison,
 from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.gate.thresholds import Amount, Limits, Thresholds
 from kschedweb.engine.studies.measure.groups import group_of
-from kschedweb.engine.studies.measure.measures import HIGHER, LOWER, PERCENT, PODS, POINTS, Measure, Measures
+from kschedweb.engine.studies.measure.measured import HIGHER, LOWER, PERCENT, PODS, POINTS, Measure, Measures
 from kschedweb.engine.studies.play.outcome import Outcome
 from kschedweb.engine.studies.play.successors import last_node, latest
 

@@ -3,64 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED
 from kschedweb.engine.studies.measure import overtime
+from kschedweb.engine.studies.measure.descheduling import again
 from kschedweb.engine.studies.measure.fragmentation import fragmentation
 from kschedweb.engine.studies.measure.groups import rank
+from kschedweb.engine.studies.measure.measured import (
+    HIGHER,
+    LOWER,
+    MONEY,
+    NEITHER,
+    NODE_HOURS,
+    NODES,
+    PERCENT,
+    PODS,
+    PODS_AN_HOUR,
+    POINTS,
+    SECONDS,
+    Measure,
+    Measures,
+)
 from kschedweb.engine.studies.measure.occupancy import HOUR, empty_nodes, node_cost, node_hours
 from kschedweb.engine.studies.measure.paid import paid
 from kschedweb.engine.studies.play.outcome import Kind, Outcome
 
-LOWER, HIGHER, NEITHER = "lower", "higher", ""
-PODS, NODES, SECONDS, POINTS, PERCENT, NODE_HOURS = "pods", "nodes", "s", "points", "%", "node-hours"
-MONEY, PODS_AN_HOUR = "money", "pods an hour"
 WORDS = {CPU: "CPU", MEMORY: "memory"}
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """A measure; ``value`` is ``None`` if there is nothing to measure, ``direction`` is what is better, "" for neither.
-
-    ``unit`` "points" are percentage points.
-    """
-
-    name: str
-    label: str
-    value: float | None
-    unit: str
-    direction: str
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
-class Measures:
-    """The measures of a run, the most important group first."""
-
-    listed: tuple[Measure, ...]
-
-    def __iter__(self) -> Iterator[Measure]:
-        return iter(self.listed)
-
-    def __getitem__(self, name: str) -> Measure:
-        for one in self.listed:
-            if one.name == name:
-                return one
-        raise KeyError(name)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data by name, in order."""
-        return {one.name: {key: value for key, value in asdict(one).items() if key != "name"} for one in self.listed}
-
-    @classmethod
-    def of(cls, plain: dict[str, dict[str, Any]]) -> Measures:
-        """The reverse of ``to_dict``."""
-        return cls(tuple(Measure(name=name, **rest) for name, rest in plain.items()))
 
 
 def measure(outcome: Outcome) -> Measures:
@@ -72,6 +44,7 @@ def measure(outcome: Outcome) -> Measures:
         *_scheduling(outcome),
         *_waiting(outcome),
         *_leaving(outcome),
+        *_descheduling(outcome),
         *_scaling(outcome),
         *_costs(outcome),
         *_nodes(outcome),
@@ -128,7 +101,7 @@ def _leaving(outcome: Outcome) -> Iterator[Measure]:
         evicted,
         PODS,
         LOWER,
-        "Pods evicted by a drain or a taint, or because their node was removed.",
+        "Pods evicted by a drain, a taint or the descheduler, or because their node was removed.",
     )
     yield Measure(
         "failed",
@@ -166,6 +139,27 @@ def _leaving(outcome: Outcome) -> Iterator[Measure]:
             LOWER,
             "PodDisruptionBudgets with more pods down at once than they allow.",
         )
+
+
+def _descheduling(outcome: Outcome) -> Iterator[Measure]:
+    if not outcome.rounds:
+        return
+    yield Measure(
+        "evictions_descheduler",
+        "Evictions by the descheduler",
+        float(len(outcome.evictions)),
+        PODS,
+        LOWER,
+        "Pods that a plugin of the descheduler evicted.",
+    )
+    yield Measure(
+        "evictions_again",
+        "Evictions again",
+        float(again(outcome)),
+        PODS,
+        LOWER,
+        "Those of them of pods that the descheduler had evicted before: two policies that undo one another.",
+    )
 
 
 def _scaling(outcome: Outcome) -> Iterator[Measure]:

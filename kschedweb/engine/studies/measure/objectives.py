@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.studies.measure.groups import rank
-from kschedweb.engine.studies.measure.measures import HIGHER, LOWER, NEITHER, PODS, WORDS, Measure
+from kschedweb.engine.studies.measure.measured import HIGHER, LOWER, NEITHER, PODS, Measure
+from kschedweb.engine.studies.measure.measures import WORDS
 from kschedweb.engine.studies.play.outcome import Outcome
 from kschedweb.engine.studies.play.successors import last_node, latest
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Set
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Any
 
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.cycle.cycle import Scheduler
-from kschedweb.engine.objects.access import Json, mapping
+from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.pricing.costs import Rates
 from kschedweb.engine.pricing.table import PriceTable
@@ -18,11 +16,11 @@ from kschedweb.engine.rebalancing.cluster import Cluster
 from kschedweb.engine.rebalancing.cycle import CycleResult, run_cycle
 from kschedweb.engine.rebalancing.evicting import Eviction
 from kschedweb.engine.rebalancing.loading import load_policy
-from kschedweb.engine.rebalancing.pods import PENDING, PodView, view
+from kschedweb.engine.rebalancing.pods import PodView, renewed, view
 from kschedweb.engine.rebalancing.scenario import Described
+from kschedweb.engine.rebalancing.use import Use, workload
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.studies.moves.standing import Standing, at_work, standing_of
-from kschedweb.engine.studies.moves.use import Use, workload
 
 LANDS, RETURNS, UNFIT, GONE = "lands", "returns", "unfit", "gone"  # what becomes of an evicted pod
 NO_CONTROLLER = "No controller makes another pod in its place."
@@ -227,24 +225,7 @@ class Ground:
         return found.node, found.message
 
     def _view(self, pod: Pod, node: str, now: float) -> PodView:
-        return view(_renewed(pod.raw, node, now), self._described.asked)
-
-
-def _renewed(raw: Json, node: str, now: float) -> Json:
-    """The replacement of a pod as the API server shows it once it runs on ``node`` ("": waits)."""
-    since = datetime.fromtimestamp(now, UTC).isoformat().replace("+00:00", "Z")
-    metadata = {**mapping(raw, "metadata"), "creationTimestamp": since}
-    metadata.pop("deletionTimestamp", None)
-    spec, old = {**mapping(raw, "spec"), "nodeName": node}, mapping(raw, "status")
-    kept = {name: old[name] for name in ("qosClass",) if name in old}
-    if not node:
-        return {**raw, "metadata": metadata, "spec": spec, "status": {**kept, "phase": PENDING}}
-    ready: list[dict[str, Any]] = [
-        {"type": name, "status": "True", "lastTransitionTime": since} for name in ("PodScheduled", "Ready")
-    ]
-    # Containers run from the start: their restarts and ends are their predecessors'.
-    status = {**kept, "phase": "Running", "startTime": since, "conditions": ready}
-    return {**raw, "metadata": metadata, "spec": spec, "status": status}
+        return view(renewed(pod.raw, node, now, now), self._described.asked)
 
 
 def _disturbed(landings: Iterable[Landing], sizes: Counter[str]) -> tuple[Disturbed, ...]:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from kschedweb.engine.pricing.costs import Cost, Rates
+from kschedweb.engine.rebalancing.use import RESOURCES, Use
 from kschedweb.engine.state.columns import Floats, Mask
 from kschedweb.engine.state.owners import stays_at_drain
 from kschedweb.engine.state.snapshot import Snapshot
-from kschedweb.engine.studies.moves.use import RESOURCES, Use
 
 
 @dataclass(frozen=True, slots=True)

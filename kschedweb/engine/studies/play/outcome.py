@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from kschedweb.engine.pricing.kinds import Kinds
 from kschedweb.engine.state.columns import Codes, Floats, Ints
 from kschedweb.engine.studies.play import packing
+from kschedweb.engine.studies.play.descheduling import NO_EVICTIONS, Evictions
 from kschedweb.engine.studies.play.packing import OutcomeError
 from kschedweb.engine.studies.play.scaling import NO_LOOKS, NO_SCALINGS, Looks, Scalings
 
@@ -180,17 +181,12 @@ class Measures:
 
 
 # Defaults for runs that were stored before these columns existed.
-NO_TRIES = Tries(np.zeros(0), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32))
-NO_MEASURES = Measures(np.zeros(0), np.zeros(0, dtype=np.int32))
-NO_MOVES = Moves(
-    np.zeros(0),
-    np.zeros(0, dtype=np.int32),
-    np.zeros(0, dtype=np.int32),
-    np.zeros(0, dtype=np.uint8),
-    np.zeros(0, dtype=np.int32),
-)
+_NO_CODES = np.zeros(0, dtype=np.int32)
+NO_TRIES = Tries(np.zeros(0), _NO_CODES, _NO_CODES)
+NO_MEASURES = Measures(np.zeros(0), _NO_CODES)
+NO_MOVES = Moves(np.zeros(0), _NO_CODES, _NO_CODES, np.zeros(0, dtype=np.uint8), _NO_CODES)
 NO_KINDS = Kinds()
-NO_DELETIONS = Deletions(np.zeros(0), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32))
+NO_DELETIONS = Deletions(np.zeros(0), _NO_CODES, _NO_CODES)
 
 
 @dataclass(eq=False)
@@ -211,9 +207,10 @@ class Outcome:
     ``workload``, i4[pods], is the index in ``workloads`` of a pod's controller as ``namespace/Kind/name``, -1 for none;
     ``first``, i4[pods], is the row of the first of the pods that took one another's place. Both are empty in older
     outcomes. ``prices``, f8[nodes], are what nodes cost an hour where an autoscaler knows, nan elsewhere; empty without
-    one. ``deeds`` are what it did: time, launched or removed, node, and as what or why.
-    outcomes. ``kinds`` are kinds of nodes by price, ``kind`` is i4[entries of the node log], -1 for a removed node;
-    both are empty where there are no prices.
+    one. ``deeds`` are what it did: time, launched or removed, node, and as what or why. ``rounds`` are those of the
+    descheduler: time, how many evictions there were and how many were refused, and what plugins said; ``movers`` names
+    plugins and profiles that ``evictions`` point at. ``kinds`` are kinds of nodes by price, ``kind`` is i4[entries of
+    the node log], -1 for a removed node; both are empty where there are no prices.
     """
 
     pods: list[str]
@@ -255,14 +252,19 @@ class Outcome:
     first: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
     prices: Floats = field(default_factory=lambda: np.zeros(0))
     deeds: list[tuple[float, str, str, str]] = field(default_factory=list)
+    evictions: Evictions = NO_EVICTIONS
+    rounds: list[tuple[float, int, int, str]] = field(default_factory=list)
+    movers: list[str] = field(default_factory=list)
     kinds: Kinds = NO_KINDS
     kind: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
 
     def encode(self) -> bytes:
         """The outcome as bytes; equal outcomes give equal bytes."""
         told = {one.name: getattr(self, one.name) for one in fields(self)}
-        # Without prices the bytes are those of before there were any.
-        return packing.pack({name: told[name] for name in told if self.kinds.currency or not name.startswith("kind")})
+        # Without prices and descheduler the bytes are those of before there were any.
+        left_out = set() if self.kinds.currency else {"kinds", "kind"}
+        left_out |= set() if self.rounds else {"evictions", "rounds", "movers"}
+        return packing.pack({name: told[name] for name in told if name not in left_out})
 
     @classmethod
     def decode(cls, data: bytes) -> Outcome:
@@ -274,6 +276,7 @@ class Outcome:
         outcome: Outcome = packing.record(cls, read, "outcome")
         outcome.refused = [(float(time), str(text)) for time, text in outcome.refused]
         outcome.deeds = [(float(time), str(what), str(node), str(text)) for time, what, node, text in outcome.deeds]
+        outcome.rounds = [(float(time), int(gone), int(not_), str(said)) for time, gone, not_, said in outcome.rounds]
         return outcome
 
     # Positions.
@@ -378,7 +381,7 @@ class Outcome:
 
 
 # Fields that older stored outcomes lack.
-LATER = ("tries", "deletions", "measures", "told", "looks", "scalings", "kinds")
+LATER = ("tries", "deletions", "measures", "told", "looks", "scalings", "kinds", "evictions")
 _PARTS: dict[str, type[Any]] = {
     "moves": Moves,
     "node_log": NodeLog,
@@ -391,5 +394,6 @@ _PARTS: dict[str, type[Any]] = {
     "told": Moves,
     "looks": Looks,
     "scalings": Scalings,
+    "evictions": Evictions,
     "kinds": Kinds,
 }

@@ -39,6 +39,7 @@ def begin(
         watermarks=prepared.watermarks,
         observer=observer,
         autoscaler=prepared.autoscaler if events else None,
+        descheduler=prepared.descheduler if events else None,
         quick=quick,
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kschedweb.engine.cycle.placement import Placement
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
@@ -17,8 +18,9 @@ from kschedweb.engine.pricing.kinds import Kinds
 from kschedweb.engine.pricing.table import Labels, PriceTable
 from kschedweb.engine.simulation import Departure, Observer, Result
 from kschedweb.engine.simulation.life import Life
-from kschedweb.engine.simulation.observer import Deed, Scaled
+from kschedweb.engine.simulation.observer import Deed, DeschedulerRound, Scaled
 from kschedweb.engine.state.watermarks.table import Watermarks
+from kschedweb.engine.studies.play.descheduling import DeschedulingRecorder
 from kschedweb.engine.studies.play.kinds import Shapes
 from kschedweb.engine.studies.play.outcome import (
     NOWHERE,
@@ -78,13 +80,14 @@ class Recorder(Observer):
         self._measures: list[tuple[float, int]] = []
         self._every = 1  # one of so many measurements is kept
         self._tries: list[tuple[float, int, int]] = []
-        self._row, self._skips = -1, False  # of the current try
+        self._row, self._skips, self._trying = -1, False, ""  # of the current try
         self._owed: dict[int, tuple[float, int]] = {}  # skipped tries whose messages are not known: time, moves
         self._deletions: list[tuple[float, int, int]] = []
         self._begun, self._complete = False, True  # whether moves have everything that tries depend on
         self._guards: list[tuple[float, int, int, bool]] = []
         self._told: list[tuple[float, int, int, int, int]] = []
         self._scaling = ScalingRecorder()
+        self.descheduling = DeschedulingRecorder()
         self._down: list[set[str]] = [set() for _ in budgets]
 
     def passed(self, now: float) -> None:
@@ -102,7 +105,7 @@ class Recorder(Observer):
     def arrived(self, life: Life, now: float) -> None:
         row = self._rows[life] = len(self._rows)
         self._tries.append((math.nan, 0, UNTOLD))
-        key = _first_of(life)
+        key = first_of(life)
         if not life.heirs:
             self._firsts[key] = row
         self._first.append(self._firsts.get(key, row))
@@ -118,7 +121,7 @@ class Recorder(Observer):
             self._complete = False
 
     def tries(self, life: Life, attempt: int, start: int, now: float) -> None:
-        self._row, self._skips = self._rows[life], False
+        self._row, self._skips, self._trying = self._rows[life], False, first_of(life)
         self._tries[self._row] = now, len(self._moves), start if self._complete else UNTOLD
         self._decided.add(life.pod.key)
 
@@ -143,14 +146,14 @@ class Recorder(Observer):
         self._moves.append((now, self._rows[life], self._nodes[life.pod.node_name], Kind.BOUND, -1))
         if life.heirs:
             for down in self._down:
-                down.discard(_first_of(life))
+                down.discard(first_of(life))
 
     def evicted(self, life: Life, reason: str, now: float) -> None:
         row, node = self._rows[life], self._nodes.get(life.pod.node_name, NOWHERE)
         self._told.append((now, row, node, int(life.why), self._text(reason)))
         for place, (_, budget) in enumerate(self._budgets):
             if budget.means(life.pod):
-                self._down[place].add(_first_of(life))
+                self._down[place].add(first_of(life))
                 beyond = len(self._down[place]) > budget.allowed
                 self._guards.append((now, row, place, beyond))
 
@@ -194,6 +197,13 @@ class Recorder(Observer):
     def autoscaled(self, deed: Deed, now: float) -> None:
         if len(self._deeds) < MOST_DEEDS:
             self._deeds.append((now, deed.what, deed.node, deed.text))
+
+    def decided(self, pod: Pod, placement: Placement, now: float) -> None:
+        if self.descheduling.rounds:
+            self.descheduling.decided(pod, self._trying, placement.node)
+
+    def descheduled(self, cycle: DeschedulerRound, now: float) -> None:
+        self.descheduling.add(cycle, now, self._rows.__getitem__, first_of)
 
     def _prices(self) -> Any:
         """What each node costs an hour, nan where that is not known; empty without an autoscaler."""
@@ -266,6 +276,7 @@ class Recorder(Observer):
             prices=self._prices(),
             deeds=list(self._deeds),
             **self._scaling.columns(),
+            **self.descheduling.columns(self._nodes),
             **({} if prices is None else self._kinds(prices)),
         )
 
@@ -308,7 +319,7 @@ class Recorder(Observer):
         return UseLog(_reals(time for time, _ in self._measured), columns[CPU], columns[MEMORY])
 
 
-def _first_of(life: Life) -> str:
+def first_of(life: Life) -> str:
     """A key that a pod and its replacements share."""
     name = life.template.name
     return f"{life.pod.namespace}/{name.rpartition('-again')[0] if life.heirs else name}"

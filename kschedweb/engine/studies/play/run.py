@@ -11,8 +11,10 @@ from kschedweb.engine.cycle.request import SearchRequest
 from kschedweb.engine.objects.access import ObjectError, mapping
 from kschedweb.engine.objects.workloads import Budget
 from kschedweb.engine.simulation import PodArrives, ScalerComes
+from kschedweb.engine.simulation.descheduling import MOST_ROUNDS
 from kschedweb.engine.state.cluster import BUDGET
 from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.studies.moves.speaking import Spoke
 from kschedweb.engine.studies.play.outcome import Outcome
 from kschedweb.engine.studies.play.playing import LONGEST, Registry, begin, finish
 from kschedweb.engine.studies.play.recorder import Progress, Recorder
@@ -41,6 +43,8 @@ def run(
     scheduler = simulation.loop.scheduler
     waits = any(framework.points.permit for framework in scheduler.frameworks.values())
     scales = any(isinstance(event, ScalerComes) for event in prepared.events)
+    if simulation.descheduling is not None:
+        recorder.descheduling.spoke = Spoke(scheduler)
     recorder.begin(replayed=waits or scales or scheduler.takes_turns)
     result = finish(simulation, prepared)
     if ended is not None:
@@ -48,6 +52,10 @@ def run(
     notes = list(prepared.notes)
     if prepared.until is None and result.end >= LONGEST:
         notes.append(f"the run was ended after {LONGEST / 86400:g} days without having come to rest")
+    if simulation.descheduling is not None and simulation.descheduling.stopped:
+        notes.append(
+            f"the descheduler stopped {MOST_ROUNDS} rounds after the last event: the run has no end of its own"
+        )
     outcome = recorder.outcome(result, prepared.seed, notes, prepared.prices)
     if recorder.owed:
         recorder.said(_worked_out(prepared, configuration, outcome, recorder.owed))

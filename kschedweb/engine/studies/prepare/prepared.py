@@ -10,14 +10,16 @@ from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.objects.access import Json, ObjectError
 from kschedweb.engine.objects.resources import Counting
 from kschedweb.engine.pricing.table import PriceTable
+from kschedweb.engine.rebalancing.loading import PolicyRefused
 from kschedweb.engine.simulation import Event, Settings, Start
 from kschedweb.engine.simulation.autoscaling.hands import AutoscalerSetup
+from kschedweb.engine.simulation.descheduling import DeschedulerSetup
 from kschedweb.engine.simulation.use import UseModel
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks.collected import Collected
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.studies.document.document import Document, DocumentError, PartError
-from kschedweb.engine.studies.document.parts import ALL, NONE, AutoscalerOf, ScenarioChange, Trace
+from kschedweb.engine.studies.document.parts import ALL, NONE, AutoscalerOf, DeschedulerOf, ScenarioChange, Trace
 from kschedweb.engine.studies.prepare.arrivals import Arrivals
 from kschedweb.engine.studies.prepare.autoscaling import Autoscaling
 from kschedweb.engine.studies.prepare.changes import Changes
@@ -47,6 +49,7 @@ class Prepared:
     seed: int = 0
     notes: list[str] = field(default_factory=list)
     autoscaler: AutoscalerSetup | None = None
+    descheduler: DeschedulerSetup | None = None
     prices: PriceTable | None = None
     _starts: dict[tuple[type[Snapshot], Counting], Start] = field(default_factory=dict, init=False, repr=False)
 
@@ -96,13 +99,27 @@ def prepare(
         notes=cluster.notes,
         prices=document.prices,
     )
-    return prepared if document.autoscaler is None else autoscaled(prepared, document.autoscaler)
+    if document.autoscaler is not None:
+        prepared = autoscaled(prepared, document.autoscaler)
+    return descheduled(prepared, document.descheduler)
 
 
 def autoscaled(prepared: Prepared, of: AutoscalerOf) -> Prepared:
     """The scenario with this autoscaler, in place of any other one."""
     objects, notes, setup = setup_of(prepared.objects, of)
     return replace(prepared, objects=objects, notes=[*prepared.notes, *notes], autoscaler=setup)
+
+
+def descheduled(prepared: Prepared, of: DeschedulerOf | None) -> Prepared:
+    """The scenario with this descheduler, or without one, in place of any other; raises DocumentError."""
+    if of is None:
+        return replace(prepared, descheduler=None)
+    try:
+        return replace(prepared, descheduler=DeschedulerSetup.of(of.policy, prepared.objects, of.every))
+    except PolicyRefused as refused:
+        path = "descheduler.policy"
+        problems = [DocumentProblem(f"{path}.{one.path}".rstrip("."), one.text) for one in refused.problems]
+        raise DocumentError(problems) from None
 
 
 class _Making:

@@ -21,7 +21,8 @@ from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.studies.compare.comparison import Comparison, compare
 from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.gate.gate import Progress
-from kschedweb.engine.studies.measure.measures import LOWER, PERCENT, POINTS, WORDS, Measure, Measures, measure
+from kschedweb.engine.studies.measure.measured import LOWER, PERCENT, POINTS, Measure, Measures
+from kschedweb.engine.studies.measure.measures import WORDS, measure
 from kschedweb.engine.studies.measure.occupancy import empty_nodes
 from kschedweb.engine.studies.play.outcome import Kind, Outcome
 from kschedweb.engine.studies.play.recorder import WINDOWS

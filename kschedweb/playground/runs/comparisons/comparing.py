@@ -19,6 +19,7 @@ from kschedweb.playground.runs.rows import arranged
 if TYPE_CHECKING:
     from kschedweb.playground.runs.models import Comparison, Difference, Run
 
+DESCHEDULED = frozenset({"evictions_descheduler", "evictions_again"})
 MOVED = Measure("moved", "Pods that go elsewhere", "pods", "", "Pods on another node than under the reference.", None)
 
 
@@ -151,7 +152,7 @@ def lines(
     by_side = [
         {seed: {one.name: one.value for one in kept(run)} for seed, run in sorted(side.runs.items())} for side in listed
     ]
-    made = [*_moved(listed, differences), *(_line(measure, by_side) for measure in kept(reference))]
+    made = [*_moved(listed, differences), *(_line(measure, by_side) for measure in _told(listed, by_side))]
     made.sort(key=lambda line: line.importance, reverse=True)
     key, down = ordering.removeprefix("-"), ordering.startswith("-")
     places = {f"change-{side.position}": place for place, side in enumerate(listed[1:])}
@@ -160,6 +161,16 @@ def lines(
     elif key in places:
         made = arranged(made, lambda line: line.changes[places[key]].share, down=down)
     return sorted(made, key=lambda line: rank(line.measure.name))
+
+
+def _told(listed: Sequence[ComparedPolicy], by_side: Sequence[dict[int, dict[str, float | None]]]) -> list[Measure]:
+    """The reference's measures; where any policy has a descheduler, those without one evict nothing by it."""
+    found = {one.name: one for side in listed if side.first for one in kept(side.first)}
+    own = {one.name for side in listed[:1] if side.first for one in kept(side.first)}
+    for name in DESCHEDULED & found.keys():
+        for values in (values for runs in by_side for values in runs.values()):
+            values.setdefault(name, 0.0)
+    return [one for name, one in found.items() if name in own or name in DESCHEDULED]
 
 
 def grouped(found: Sequence[MeasureRow]) -> list[RowGroup]:

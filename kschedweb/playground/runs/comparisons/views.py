@@ -15,6 +15,7 @@ from kschedweb.accounts.roles import Action, may_change
 from kschedweb.playground.runs import measures, selectors, services
 from kschedweb.playground.runs.comparisons import autoscaled, chance, comparing, listing, moved
 from kschedweb.playground.runs.comparisons import charts as comparison_charts
+from kschedweb.playground.runs.descheduling import fight_list
 from kschedweb.playground.runs.family_charts import ChartedRun, family_charts
 from kschedweb.playground.runs.forms import ComparisonForm, LookForm
 from kschedweb.playground.runs.links import carried
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from django.http.response import HttpResponseBase
 
     from kschedweb.accounts.typing import PageRequest
+    from kschedweb.engine.studies.moves.fight import Fight
     from kschedweb.playground.runs.comparisons.comparing import ComparedPolicy
     from kschedweb.playground.runs.models import Comparison, Run
 
@@ -116,6 +118,7 @@ def comparison(request: PageRequest, comparison_id: UUID) -> HttpResponseBase:
         "form": _sentence(request, found, sides),
         "seeds_said": chance.advice(chance.drawn(found.revision.document), sides[0].total if sides else 0),
         "failed": [run for run in found.runs.all() if run.ended_at is None and selectors.finished(run)],
+        "fighting": _fighting(sides) if lines else [],
         **(_figures(request, sides, lines, chosen) if lines else {}),
     }
     return render(request, "playground/runs/comparison.html", context)
@@ -181,6 +184,13 @@ def _figures(
         return shown
     both = [(sides[0], reference), (chosen, chosen.runs[seed])]
     return shown | _maps(request, both)
+
+
+def _fighting(sides: list[ComparedPolicy]) -> list[tuple[ComparedPolicy, list[Fight]]]:
+    """Policies under which the descheduler and the scheduler undo one another, by their first run."""
+    outcomes = [(side, selectors.outcome(side.first)) for side in sides if side.first]
+    found = ((side, fight_list(outcome)) for side, outcome in outcomes)
+    return [(side, fights) for side, fights in found if fights]
 
 
 def _maps(request: HttpRequest, both: list[tuple[ComparedPolicy, Run]]) -> dict[str, Any]:

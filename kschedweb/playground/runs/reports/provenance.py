@@ -30,7 +30,8 @@ OMITTED = (
     "the kubelet, except its admission of pods that name their node: a pod runs as soon as it has its node, without "
     "pulling images, starting containers or failing",
     "the API server and the network: writes take no time and none fails",
-    "autoscalers, deschedulers, and people: nobody else adds, changes or removes anything",
+    "autoscalers and deschedulers beside those that scenario and run name, and people: nobody else adds, changes or "
+    "removes anything",
     "drivers of devices: those that have to be made ready are ready at once",
 )
 PLACED = {

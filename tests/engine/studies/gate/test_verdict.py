@@ -26,7 +26,8 @@ from kschedweb.engine.studies.gate.gate import (
 from kschedweb.engine.studies.gate.rendering import FORMATS, render
 from kschedweb.engine.studies.gate.thresholds import read
 from kschedweb.engine.studies.gate.verdict import MOST_PODS, NO_PROFILE, Pair, judge, number, worse
-from kschedweb.engine.studies.measure.measures import HIGHER, LOWER, Measure, measure
+from kschedweb.engine.studies.measure.measured import HIGHER, LOWER, Measure
+from kschedweb.engine.studies.measure.measures import measure
 from kschedweb.engine.studies.play.run import run
 from kschedweb.engine.studies.play.successors import latest
 from tests.engine.builders import node, pod

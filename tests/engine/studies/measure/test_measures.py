@@ -7,7 +7,8 @@ import pytest
 
 from kschedweb.engine.simulation import Event, NodeDrains, NodeFallsSilent, PodArrives, Settings
 from kschedweb.engine.studies.measure.fragmentation import fragmentation
-from kschedweb.engine.studies.measure.measures import Measures, measure
+from kschedweb.engine.studies.measure.measured import Measures
+from kschedweb.engine.studies.measure.measures import measure
 from kschedweb.engine.studies.play.outcome import Kind, Outcome
 from kschedweb.engine.studies.play.run import run
 from kschedweb.engine.studies.prepare.prepared import Prepared

@@ -14,7 +14,8 @@ from kschedweb.engine.pricing.table import PriceTable, read
 from kschedweb.engine.simulation import Event, NodeChanges, NodeJoins, NodeLeaves, PodArrives, Settings
 from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.document.document import read as scenario
-from kschedweb.engine.studies.measure.measures import Measures, measure
+from kschedweb.engine.studies.measure.measured import Measures
+from kschedweb.engine.studies.measure.measures import measure
 from kschedweb.engine.studies.measure.occupancy import working_steps
 from kschedweb.engine.studies.measure.paid import paid
 from kschedweb.engine.studies.play.outcome import Outcome

@@ -1,0 +1,51 @@
+"""What a measure of a run is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+LOWER, HIGHER, NEITHER = "lower", "higher", ""
+PODS, NODES, SECONDS, POINTS, PERCENT, NODE_HOURS = "pods", "nodes", "s", "points", "%", "node-hours"
+MONEY, PODS_AN_HOUR = "money", "pods an hour"
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A measure; ``value`` is ``None`` if there is nothing to measure, ``direction`` is what is better, "" for neither.
+
+    ``unit`` "points" are percentage points.
+    """
+
+    name: str
+    label: str
+    value: float | None
+    unit: str
+    direction: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """The measures of a run, the most important group first."""
+
+    listed: tuple[Measure, ...]
+
+    def __iter__(self) -> Iterator[Measure]:
+        return iter(self.listed)
+
+    def __getitem__(self, name: str) -> Measure:
+        for one in self.listed:
+            if one.name == name:
+                return one
+        raise KeyError(name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data by name, in order."""
+        return {one.name: {key: value for key, value in asdict(one).items() if key != "name"} for one in self.listed}
+
+    @classmethod
+    def of(cls, plain: dict[str, dict[str, Any]]) -> Measures:
+        """The reverse of ``to_dict``."""
+        return cls(tuple(Measure(name=name, **rest) for name, rest in plain.items()))

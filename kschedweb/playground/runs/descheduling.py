@@ -1,0 +1,112 @@
+"""What the descheduler did in a run, as rows: its rounds, its evictions, and which policies undo one another."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, astuple, dataclass
+from typing import TYPE_CHECKING, Any
+
+from kschedweb.engine.studies.measure.descheduling import fights, heirs, workload
+from kschedweb.engine.studies.moves.landing import GONE, LANDS, RETURNS, UNFIT
+from kschedweb.playground.runs.rows import Rows
+
+if TYPE_CHECKING:
+    from kschedweb.engine.studies.moves.fight import Fight
+    from kschedweb.engine.studies.play.outcome import Outcome
+
+HEAD = ("time", "round", "pod", "workload", "node", "plugin", "profile", "fate", "target")
+ROUND_HEAD = ("round", "time", "evicted", "refused", "said")
+FATES = {
+    LANDS: "lands on another node",
+    RETURNS: "comes back",
+    UNFIT: "gets no node",
+    GONE: "is not replaced",
+}
+
+
+@dataclass(frozen=True)
+class EvictionRow:
+    """At ``time`` (seconds) a plugin evicted a pod; ``target`` is the first node of the one in its place."""
+
+    time: float
+    round: int
+    pod: str
+    workload: str
+    node: str
+    plugin: str
+    profile: str
+    fate: str
+    target: str
+
+    @property
+    def words(self) -> str:
+        return FATES[self.fate]
+
+    def cells(self) -> tuple[object, ...]:
+        return astuple(self)
+
+
+class EvictionList(Rows[EvictionRow]):
+    """The evictions of the descheduler, in order."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self.outcome, self.heirs = outcome, heirs(outcome)
+        self.rows = range(len(outcome.evictions))
+
+    def row(self, row: int) -> EvictionRow:
+        out, log = self.outcome, self.outcome.evictions
+        pod, node, heir = int(log.pod[row]), int(log.node[row]), int(self.heirs[row])
+        place = int(out.node[heir]) if heir >= 0 else -1
+        if heir < 0:
+            fate = GONE
+        elif place < 0:
+            fate = UNFIT
+        else:
+            fate = RETURNS if place == node else LANDS
+        return EvictionRow(
+            round(float(log.time[row]), 6),
+            int(log.round[row]),
+            out.pods[pod],
+            workload(out, pod),
+            out.nodes[node] if node >= 0 else "",
+            out.movers[int(log.plugin[row])],
+            out.movers[int(log.profile[row])],
+            fate,
+            out.nodes[place] if place >= 0 else "",
+        )
+
+
+@dataclass(frozen=True)
+class RoundRow:
+    """A round of the descheduler; ``said`` is why plugins did nothing."""
+
+    round: int
+    time: float
+    evicted: int
+    refused: int
+    said: str
+
+    def cells(self) -> tuple[object, ...]:
+        return astuple(self)
+
+
+class RoundList(Rows[RoundRow]):
+    """The rounds of the descheduler, in order."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self.outcome = outcome
+        self.rows = range(len(outcome.rounds))
+
+    def row(self, row: int) -> RoundRow:
+        time, evicted, refused, said = self.outcome.rounds[row]
+        return RoundRow(row + 1, round(time, 6), evicted, refused, said)
+
+
+def fight_list(outcome: Outcome) -> list[Fight]:
+    """Pods that are evicted again and again, and by whom they are brought back."""
+    return fights(outcome) if outcome.rounds else []
+
+
+def told(outcome: Outcome) -> dict[str, Any]:
+    """The rounds and the fights as plain data."""
+    fighting = [{**asdict(one), "sentence": one.sentence} for one in fight_list(outcome)]
+    return {"rounds": [asdict(one) for one in RoundList(outcome)], "fights": fighting}

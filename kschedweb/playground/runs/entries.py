@@ -1,0 +1,125 @@
+"""What a run is under: a policy, and perhaps NodePools and a DeschedulerPolicy in place of the scenario's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from django.http import Http404
+
+from kschedweb.decisions.selectors import revision_named
+from kschedweb.engine.documents.leaves import Duration
+from kschedweb.engine.documents.marked import parse
+from kschedweb.engine.releases import load
+from kschedweb.engine.studies.document.deschedulers import LEAST_EVERY
+from kschedweb.engine.studies.document.parts import EVERY, DeschedulerOf
+from kschedweb.policies.dialect import Kind
+from kschedweb.policies.karpenter import selectors as karpenters
+from kschedweb.policies.selectors import policy_get, revision_get
+from kschedweb.policies.validation import release_of_record
+from kschedweb.web.errors import ApplicationError, NotFound, Unprocessable
+
+if TYPE_CHECKING:
+    from kschedweb.engine.documents.leaves import DocumentProblem
+    from kschedweb.policies.models import Revision
+
+WITHOUT = "no descheduler"
+INTERVAL = " every "
+LONGEST_LABEL = 160
+NAMED = (
+    "As `name` or `name@revision`. With `+` a policy of kind Karpenter takes the place of the scenario's autoscaler, "
+    "and one that holds a DeschedulerPolicy that of its descheduler: `default+trim@2`, or `default+trim@2 every 10m`, "
+    "5m unless told. `+no descheduler` leaves the scenario's out."
+)
+
+
+@dataclass(frozen=True)
+class RunPolicy:
+    """A policy to run: its label, its document, its process, and its revision (``None``: not saved).
+
+    ``autoscaler`` is a document of kind Karpenter in place of the scenario's autoscaler, "" for that one.
+    ``descheduler`` takes the place of the scenario's: ``document``, ``every`` (seconds) and ``name``, empty for none at
+    all, ``None`` for the scenario's.
+    """
+
+    label: str
+    document: str
+    process: Mapping[str, Any]
+    revision: Revision | None
+    autoscaler: str = ""
+    descheduler: dict[str, Any] | None = None
+
+
+def entry_named(named: str, path: str) -> RunPolicy:
+    """The saved policy ``name`` or ``name@revision``, perhaps with others after a "+", as NAMED says.
+
+    Raises ApplicationError if the engine does not accept it.
+    """
+    scheduling, *others = named.split("+")
+    entry = _scheduling(scheduling, path)
+    for other in others:
+        entry = _with(entry, other.strip(), path)
+    if len(entry.label) > LONGEST_LABEL:
+        raise ApplicationError.at(path, f"The names of these policies have more than {LONGEST_LABEL} characters.")
+    return entry
+
+
+def descheduler_of(kept: Mapping[str, Any]) -> DeschedulerOf | None:
+    """What a run keeps of its own descheduler, as the engine takes it; ``None`` for no descheduler."""
+    return DeschedulerOf(parse(kept["document"]).data, kept["every"], kept["name"]) if kept else None
+
+
+def accepted(document: str, process: Mapping[str, Any], label: str, path: str) -> str:
+    """``document``; raises ApplicationError if the engine does not accept it."""
+    found = load(document, release_of_record(process))
+    if found.configuration is None:
+        raise ApplicationError.at(path, f"{label}: {'; '.join(found.errors[:3])}")
+    return document
+
+
+def _scheduling(named: str, path: str) -> RunPolicy:
+    try:
+        revision = revision_named(named, path)
+    except (Http404, NotFound):
+        raise ApplicationError.at(path, f"There is no policy {named[:120]}.") from None
+    label, process = f"{revision.policy.name}@{revision.number}", revision.policy.dialect.settled(revision.process)
+    return RunPolicy(label, accepted(revision.document, process, label, path), process, revision)
+
+
+def _with(entry: RunPolicy, other: str, path: str) -> RunPolicy:
+    """``entry`` with NodePools, or with or without a descheduler."""
+    if other == WITHOUT:
+        return replace(entry, label=f"{entry.label}+{WITHOUT}", descheduler={})
+    named, said, interval = other.partition(INTERVAL)
+    revision = _revision(named.strip(), path)
+    label = f"{entry.label}+{revision.policy.name}@{revision.number}"
+    if revision.policy.kind == Kind.KARPENTER and not said:
+        karpenters.karpenter_of(revision)
+        return replace(entry, label=label, autoscaler=revision.document)
+    if revision.policy.kind != Kind.DESCHEDULER:
+        wanted = "choose a policy with NodePools of Karpenter, or one that holds a DeschedulerPolicy"
+        word = revision.policy.dialect.document_word
+        raise Unprocessable.at(path, f"{revision.policy.name} holds {word}: {wanted}.")
+    every = _seconds(interval.strip(), path) if said else EVERY
+    name = f"{revision.policy.name}@{revision.number}"
+    kept = {"document": revision.document, "every": every, "name": name}
+    return replace(entry, label=label + (INTERVAL + interval.strip() if said else ""), descheduler=kept)
+
+
+def _revision(named: str, path: str) -> Revision:
+    name, _, number = named.partition("@")
+    try:
+        if "\0" in name or (number and not (number.isascii() and number.isdecimal() and len(number) < 10)):
+            raise Http404
+        return revision_get(policy_get(name), int(number) if number else None)
+    except Http404:
+        raise ApplicationError.at(path, f"There is no policy {named[:120]}.") from None
+
+
+def _seconds(interval: str, path: str) -> float:
+    problems: list[DocumentProblem] = []
+    found = Duration(LEAST_EVERY).read(interval, "every", problems)
+    if problems:
+        raise ApplicationError.at(path, f"The interval {interval[:40]!r} {problems[0].text}.")
+    return float(found)

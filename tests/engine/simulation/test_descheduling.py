@@ -1,0 +1,232 @@
+"""The descheduler in the loop of a simulation, and evictions that somebody asks for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kschedweb.engine.config import Configuration
+from kschedweb.engine.releases import load
+from kschedweb.engine.studies.document.document import DocumentError, read
+from kschedweb.engine.studies.measure.descheduling import fights, heirs, workload
+from kschedweb.engine.studies.measure.measures import measure
+from kschedweb.engine.studies.play.outcome import Kind, Outcome
+from kschedweb.engine.studies.play.run import run
+from kschedweb.engine.studies.prepare.prepared import Prepared, prepare
+from tests.engine.rebalancing.building import policy
+from tests.engine.studies.clusters import budget, configuration, node, pod
+
+Json = dict[str, Any]
+HIGH = policy("balance", "HighNodeUtilization", {"thresholds": {"cpu": 30}})
+LIFE = policy("deschedule", "PodLifeTime", {"maxPodLifeTimeSeconds": 100})
+MOST = {"scoringStrategy": {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 1}]}}
+
+
+def packing() -> Configuration:
+    profile = {"schedulerName": "default-scheduler", "pluginConfig": [{"name": "NodeResourcesFit", "args": MOST}]}
+    version = "kubescheduler.config.k8s.io/v1"
+    found = load({"apiVersion": version, "kind": "KubeSchedulerConfiguration", "profiles": [profile]}).configuration
+    assert found is not None
+    return found
+
+
+def underused() -> list[Json]:
+    """Two nodes are half full, the third has one small pod."""
+    full = [pod(f"{name}-{number}", name, cpu="1") for name in ("a", "b") for number in range(2)]
+    return [*(node(name) for name in "abc"), *full, pod("lone", "c", cpu="500m")]
+
+
+def scene(objects: list[Json], of: Json | None = None, *, until: Any = "1h", now: float = 0.0, **more: Any) -> Prepared:
+    document: Json = {"name": "s", "objects": objects, "run": {"until": until, "place": "arrivals"}, **more}
+    if of is not None:
+        document["descheduler"] = {"policy": of, "every": "5m"}
+    return prepare(read(document), [], {}, seed=1, now=now)
+
+
+def played(objects: list[Json], of: Json | None = None, rules: Configuration | None = None, **more: Any) -> Outcome:
+    return run(scene(objects, of, **more), rules or configuration())
+
+
+def gone(outcome: Outcome) -> list[tuple[float, str, str]]:
+    """When which pod was evicted from where."""
+    log = outcome.evictions
+    return [
+        (time, outcome.pods[row], outcome.nodes[place])
+        for time, row, place in zip(log.time.tolist(), log.pod.tolist(), log.node.tolist(), strict=True)
+    ]
+
+
+def test_an_evicted_pod_is_made_again_and_its_node_stays_empty() -> None:
+    found = played(underused(), HIGH, packing())
+    assert gone(found) == [(300.0, "default/lone", "c")]
+    [heir] = heirs(found).tolist()
+    assert found.pods[heir] == "default/lone-again1"
+    assert found.nodes[int(found.node[heir])] in ("a", "b")
+    assert [(time, count) for time, count, *_ in found.rounds[:2]] == [(300.0, 1), (600.0, 0)]
+    assert len(found.rounds) == 12
+    assert workload(found, heir) == "default/ReplicaSet/web-5d"
+    assert [found.movers[int(code)] for code in found.evictions.plugin] == ["HighNodeUtilization"]
+    assert [found.movers[int(code)] for code in found.evictions.profile] == ["p"]
+
+
+def test_the_cause_is_told_where_pods_left() -> None:
+    found = played(underused(), HIGH, packing())
+    told = [found.texts[int(text)] for text in found.told.text[found.told.kind == Kind.EVICTED]]
+    assert told == ["HighNodeUtilization of the descheduler"]
+
+
+def test_two_policies_that_undo_one_another_are_named() -> None:
+    found = played(underused(), HIGH)
+    measures = measure(found)
+    assert measures["evictions_descheduler"].value == measures["evictions"].value == len(found.evictions) > 5
+    assert measures["evictions_again"].value == len(found.evictions) - 1
+    [fight] = fights(found)
+    assert (fight.plugin, fight.scorer) == ("HighNodeUtilization", "NodeResourcesFit (LeastAllocated)")
+    assert (fight.pods, fight.workloads) == (("default/lone",), ("default/ReplicaSet/web-5d",))
+    assert fight.times == len(found.evictions)
+
+
+def test_without_a_descheduler_nothing_of_it_is_told_and_the_bytes_are_the_same() -> None:
+    found = played(underused())
+    assert not found.rounds
+    assert {one.name for one in measure(found)}.isdisjoint({"evictions_descheduler", "evictions_again"})
+    assert b"movers" not in found.encode()
+
+
+def test_the_outcome_is_kept_as_bytes() -> None:
+    found = Outcome.decode(played(underused(), HIGH).encode())
+    assert gone(found) == gone(played(underused(), HIGH))
+    assert found.rounds == played(underused(), HIGH).rounds
+    assert fights(found)[0].plugin == "HighNodeUtilization"
+
+
+def test_what_is_skipped_quickly_changes_nothing() -> None:
+    slow = run(scene(underused(), HIGH), configuration(), quick=False)
+    assert slow.encode() == played(underused(), HIGH).encode()
+
+
+def test_a_run_without_an_end_lasts_until_the_descheduler_leaves_pods_alone() -> None:
+    found = played(underused(), HIGH, packing(), until="quiet")
+    assert [count for _, count, *_ in found.rounds] == [1, 0]
+    assert found.end == 600.0
+
+
+def test_a_fight_without_an_end_is_ended() -> None:
+    found = played(underused(), HIGH, until="quiet")
+    assert len(found.rounds) == 20
+    assert any("the descheduler stopped 20 rounds after the last event" in note for note in found.notes)
+
+
+def test_limits_hold_in_each_round() -> None:
+    limited = {**LIFE, "maxNoOfPodsToEvictTotal": 2}
+    found = played(underused(), limited, until="16m")
+    assert [(count, refused > 0) for _, count, refused, _ in found.rounds] == [(2, True)] * 3
+    per_node = played(underused(), {**LIFE, "maxNoOfPodsToEvictPerNode": 1}, until="6m")
+    assert sorted(place for _, _, place in gone(per_node)) == ["a", "b", "c"]
+
+
+def test_budgets_are_reckoned_by_the_pods_that_there_are() -> None:
+    guarded = budget(5, minAvailable=4)  # its status, which is of another time, would let all go
+    found = played([*underused(), guarded], LIFE, until="6m")
+    assert [(count, refused) for _, count, refused, _ in found.rounds] == [(1, 4)]
+
+
+def test_a_replacement_is_young_and_the_time_of_the_base_counts() -> None:
+    old = pod("old", "a")
+    old["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z"
+    day = policy("deschedule", "PodLifeTime", {"maxPodLifeTimeSeconds": 86400})
+    found = played([node("a"), node("b"), old], day, until="1h", now=1_767_960_000.0)
+    assert gone(found) == [(300.0, "default/old", "a")]
+
+
+def test_a_pod_without_a_controller_does_not_come_back() -> None:
+    bare = pod("bare", "a", owner="")
+    failed = policy("deschedule", "PodLifeTime", {"maxPodLifeTimeSeconds": 100}, {"evictFailedBarePods": True})
+    found = played([node("a"), node("b"), bare, pod("web", "b")], failed, until="6m")
+    assert [name for _, name, _ in gone(found)] == ["default/web"]
+
+
+def test_one_node_is_too_few_and_that_is_said() -> None:
+    found = played([node("a"), pod("web", "a")], LIFE, until="6m")
+    assert found.rounds == [(300.0, 0, 0, "Skipping descheduling cycle: requires >=2 nodes, found 1")]
+
+
+def test_pods_that_end_are_not_there_any_more() -> None:
+    short = {"shapes": [{"cpu": "1", "life": "2m", "name": "short"}], "perHour": 60, "until": "3m"}
+    found = played([node("a"), node("b")], LIFE, until="20m", arrivals=[{"generate": short}])
+    assert found.rounds[-1][1] == 0
+    assert found.arrived.size
+
+
+def test_a_policy_that_the_descheduler_refuses_is_refused_at_its_place_in_its_words() -> None:
+    wrong = policy("balance", "HighNodeUtilization", {"thresholds": {"cpu": 300}})
+    with pytest.raises(DocumentError) as refused:
+        scene(underused(), wrong)
+    [problem] = refused.value.problems
+    assert problem.path == "descheduler.policy.profiles[0].pluginConfig[1].args"
+    assert "cpu threshold not in [0, 100] range" in problem.text
+
+
+def test_a_priority_class_that_the_cluster_does_not_have_is_told() -> None:
+    named = policy("deschedule", "PodLifeTime", {"maxPodLifeTimeSeconds": 9}, {"priorityThreshold": {"name": "none"}})
+    with pytest.raises(DocumentError, match=r'priorityclasses.scheduling.k8s.io "none" not found'):
+        scene(underused(), named)
+
+
+@pytest.mark.parametrize(("every", "said"), [("1s", "10"), ("soon", "duration")])
+def test_the_interval_is_checked(every: str, said: str) -> None:
+    document = {"name": "s", "descheduler": {"policy": HIGH, "every": every}}
+    with pytest.raises(DocumentError) as refused:
+        read(document)
+    assert refused.value.problems[0].path == "descheduler.every"
+    assert said in refused.value.problems[0].text
+
+
+# Evictions that somebody asks for.
+
+
+def evicting(pods: list[str], every: str = "0s", at: str = "1m") -> list[Json]:
+    return [{"at": at, "evictPods": {"pods": pods, "every": every}}]
+
+
+def test_pods_are_evicted_one_after_the_other_and_made_again() -> None:
+    found = played(underused(), changes=evicting(["default/a-0", "default/lone"], "10s"), until="10m")
+    told = found.told
+    at = [(time, found.pods[row]) for time, row in zip(told.time.tolist(), told.pod.tolist(), strict=True)]
+    assert at == [(60.0, "default/a-0"), (70.0, "default/lone")]
+    assert {"default/a-0-again1", "default/lone-again1"} <= set(found.pods)
+    assert not len(found.pending)
+    assert [found.texts[int(text)] for text in told.text] == ["an eviction was asked for"] * 2
+
+
+def test_an_evicted_pod_leaves_after_its_grace_period() -> None:
+    slow = pod("slow", "a", spec={"terminationGracePeriodSeconds": 90})
+    found = played([node("a"), slow], changes=evicting(["default/slow"]), until="10m")
+    assert found.left[found.index["default/slow"]] == 150.0
+
+
+def test_a_pod_without_a_node_stays_and_one_without_a_controller_does_not_come_back() -> None:
+    waits, bare = pod("waits", cpu="100"), pod("bare", "a", owner="")
+    document: Json = {
+        "name": "s",
+        "objects": [node("a"), waits, bare],
+        "changes": evicting(["default/waits", "default/bare"]),
+        "run": {"until": "10m", "place": "pending"},
+    }
+    found = run(prepare(read(document), [], {}, seed=1, now=0.0), configuration())
+    assert [found.pods[row] for row in found.told.pod.tolist()] == ["default/bare"]
+    assert [found.pods[row] for row in found.pending.tolist()] == ["default/waits"]
+    assert "default/bare-again1" not in found.index
+
+
+def test_a_pod_that_is_not_there_is_refused() -> None:
+    with pytest.raises(DocumentError, match="default/none"):
+        scene(underused(), changes=evicting(["default/none"]))
+
+
+def test_a_budget_is_counted_and_not_waited_for() -> None:
+    pods = [f"default/{name}-{number}" for name in ("a", "b") for number in range(2)]
+    found = played([*underused(), budget(1)], changes=evicting(pods), until="10m")
+    assert measure(found)["disruptions"].value == 3.0
+    assert measure(found)["evictions"].value == 4.0
