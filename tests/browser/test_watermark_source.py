@@ -58,7 +58,7 @@ def test_a_prometheus_is_connected_corrected_and_collected(
         expect(page.get_by_label("Address")).to_be_hidden()
         page.get_by_label("Prometheus", exact=True).check()
         page.get_by_label("Address").fill("http://127.0.0.1:1")
-        for area in page.locator("textarea[name^=node_], textarea[name^=workload_]").all():
+        for area in page.locator("textarea[name^=node_], textarea[name^=workload_], textarea[name^=container_]").all():
             area.fill("")
         page.locator("[name=node_cpu_5m]").fill("sum by (node) (rate(node_cpu_seconds_total[5m])")
         page.get_by_label("Label that names a node").fill("node")

@@ -1,0 +1,235 @@
+"""Documents that cannot be: an error at its place on pages, over REST and on the command line; what was typed stays."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kschedweb.accounts.models import User
+from kschedweb.advice.costs.editor import opened
+from kschedweb.clusters.models import Snapshot
+from kschedweb.clusters.prices.selectors import sheet_get
+from kschedweb.engine.__main__ import main
+from kschedweb.engine.documents.marked import parse
+from kschedweb.playground.scenarios.models import ScenarioRevision
+from kschedweb.playground.scenarios.services import scenario_create
+from kschedweb.policies.models import Revision
+from kschedweb.policies.services import policy_create
+from tests.advice.costs.test_views import PRICES, TEXT, editor_fields
+from tests.policies.descheduler.test_descheduler import POLICY
+from tests.support.seed_karpenter import DOCUMENT
+
+pytestmark = pytest.mark.django_db
+Told = Callable[..., str]
+SOLD = "zone: a, capacityType: on-demand, price: "
+OWN = f"""instanceTypes:
+  - name: m-2
+    capacity: {{cpu: "2", memory: 8Gi, pods: "20"}}
+    offerings: [{{{SOLD}0.1}}]"""
+BOUNDS = """values: [on-demand]
+            - {key: karpenter.sh/cpu, operator: Gt, values: ["8"]}
+            - {key: karpenter.sh/cpu, operator: Lt, values: ["8"]}"""
+POOL = "nodePools[0].spec.template.spec.requirements"
+KARPENTER = {
+    "negative price": ("instanceTypes: ready", OWN.replace("0.1", "-0.1"), "instanceTypes[0].offerings[0].price"),
+    "no offerings": ("instanceTypes: ready", OWN.replace(f"{{{SOLD}0.1}}", ""), "instanceTypes[0].offerings"),
+    "no instance types": ("instanceTypes: ready", "instanceTypes: []", "instanceTypes"),
+    "bounds that exclude one another": ("values: [on-demand]", BOUNDS, f"{POOL}[2]"),
+    "older version": ("karpenter.sh/v1\n", "karpenter.sh/v1beta1\n", "nodePools[0].apiVersion"),
+    "unknown kind": ("kind: NodePool", "kind: Provisioner", "nodePools[0].kind"),
+}
+DESCHEDULER = {
+    "older version": ("v1alpha2", "v1alpha1", "apiVersion"),
+    "unknown kind": ("kind: DeschedulerPolicy", "kind: Deschedule", "kind"),
+    "unknown field": ("nodeFit", "nodeFitting", "profiles[0].pluginConfig[0].args.nodeFitting"),
+}
+GROUPS = """apiVersion: kschedweb/v1
+kind: Scenario
+name: groups
+base: {empty: true}
+changes:
+  - addNodes: {name: control, count: 1, allocatable: {cpu: 100m, memory: 1Gi}}
+autoscaler:
+  clusterAutoscaler:
+    expander: price
+    nodeGroups:
+      - {name: small, allocatable: {cpu: "2", memory: 8Gi}, min: 0, max: 10, price: 0.1}
+run: {until: 1h}
+"""
+GROUP = "autoscaler.clusterAutoscaler.nodeGroups"
+CLUSTER_AUTOSCALER = {
+    "negative price": ("price: 0.1", "price: -0.1", f"{GROUP}[0].price"),
+    "no node groups": (
+        '      - {name: small, allocatable: {cpu: "2", memory: 8Gi}, min: 0, max: 10, price: 0.1}',
+        "      []",
+        GROUP,
+    ),
+    "no room": ('{cpu: "2", memory: 8Gi}', '{cpu: "2"}', f"{GROUP}[0]"),
+    "bounds that exclude one another": ("min: 0", "min: 11", f"{GROUP}[0]"),
+    "unknown expander": ("expander: price", "expander: cheapest", "autoscaler.clusterAutoscaler.expander"),
+    "other version": ("kschedweb/v1", "kschedweb/v1beta1", "apiVersion"),
+    "unknown autoscaler": ("clusterAutoscaler", "scaler", "autoscaler.scaler"),
+}
+TABLE = {
+    "negative price": ("price: 0.5", "price: -0.5", "prices[0].price"),
+    "no price": ("    price: 0.5\n", "", "prices[0].price"),
+    "no rows": ("prices:\n  - instanceType: m6i.2xlarge # general\n    price: 0.5\n", "prices: none\n", "prices"),
+    "other version": ("kschedweb/v1", "kschedweb/v2", "apiVersion"),
+    "unknown kind": ("kind: PriceTable", "kind: Prices", "kind"),
+}
+
+
+def changed(text: str, old: str, new: str) -> str:
+    assert old in text
+    return text.replace(old, new, 1)
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Told:
+    """``told("autoscale", stdin=…)`` ends with status 2, writes nothing, and says one line."""
+
+    def ask(*arguments: str, stdin: str = "") -> str:
+        monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
+        assert main(list(arguments)) == 2
+        out, said = capsys.readouterr()
+        assert (out, said.count("\n")) == ("", 1)
+        return said
+
+    return ask
+
+
+def paths(answer: Any) -> list[str]:
+    assert answer["Content-Type"] == "application/problem+json"
+    return [problem["path"] for problem in answer.json()["errors"]]
+
+
+def policies_refuse(text: str, path: str, name: str, client: Any, api: Any) -> None:
+    """The editor, a new policy and REST, each of which keeps ``text`` and says where it is wrong."""
+    page = client.post(f"/policies/{name}/", {"document": text, "save": "1", "expected": "1", "comment": "because"})
+    assert page.status_code == 422
+    assert page.context["editor"].document == text
+    assert path in {one.path for one in page.context["editor"].problems}
+    assert page.context["save"].data["comment"] == "because"
+    assert Revision.objects.filter(policy__name=name).count() == 1
+    new = client.post("/policies/new/", {"name": "other", "description": "mine", "document": text})
+    assert new.status_code in (400, 422)
+    assert (new.context["form"].data["document"], new.context["form"].data["description"]) == (text, "mine")
+    refused = api.post("/api/v1/policies/", {"name": "other", "document": text})
+    assert refused.status_code == 422
+    assert path in paths(refused)
+    found = api.post("/api/v1/policies/validate/", {"document": text}).json()
+    assert (found["valid"], path in {one["path"] for one in found["errors"]}) == (False, True)
+
+
+@pytest.mark.parametrize(("old", "new", "path"), KARPENTER.values(), ids=KARPENTER)
+def test_nodepools(
+    editor: User, client_as: Callable[..., Any], api_as: Callable[..., Any], told: Told, old: str, new: str, path: str
+) -> None:
+    policy_create(name="nodepools", document=DOCUMENT, author=editor)
+    text = changed(DOCUMENT, old, new)
+    policies_refuse(text, path, "nodepools", client_as("editor"), api_as("editor"))
+    data = parse(text).data
+    scenario = {"name": "s", "objects": [], "instanceTypes": data["instanceTypes"], "nodePools": data["nodePools"]}
+    said = told("autoscale", stdin=json.dumps(scenario))
+    assert path.partition("[")[0] in said or "nodePools[0] (NodePool general): no instance type is offered" in said
+
+
+def test_requirements_that_no_instance_type_meets_are_a_warning_as_karpenter_takes_them(
+    editor: User, client_as: Callable[..., Any], api_as: Callable[..., Any]
+) -> None:
+    text = changed(changed(DOCUMENT, "[on-demand]", "[reserved]"), "instanceTypes: ready", OWN)
+    policy_create(name="nodepools", document=text, author=editor)
+    said = "NodePool requirements filtered out all compatible available instance types"
+    assert said in client_as("editor").get("/policies/nodepools/").content.decode()
+    warnings = api_as("editor").post("/api/v1/policies/validate/", {"document": text}).json()["warnings"]
+    assert [said in one["message"] for one in warnings] == [True]
+    assert warnings[0]["path"].startswith("nodePools[0]")
+
+
+@pytest.mark.parametrize(("old", "new", "path"), DESCHEDULER.values(), ids=DESCHEDULER)
+def test_policies_of_the_descheduler(
+    editor: User,
+    client_as: Callable[..., Any],
+    api_as: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    old: str,
+    new: str,
+    path: str,
+) -> None:
+    policy_create(name="spare", document=POLICY, author=editor)
+    text = changed(POLICY, old, new)
+    policies_refuse(text, path, "spare", client_as("editor"), api_as("editor"))
+    # The command answers as the descheduler does, which says what it cannot read.
+    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps({"name": "s", "objects": [], "policy": parse(text).data})))
+    assert main(["deschedule"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert new.rpartition(" ")[2] in found["error"]
+    assert found["evicted"] == []
+
+
+@pytest.mark.parametrize(("old", "new", "path"), CLUSTER_AUTOSCALER.values(), ids=CLUSTER_AUTOSCALER)
+def test_node_groups(
+    editor: User,
+    client_as: Callable[..., Any],
+    api_as: Callable[..., Any],
+    told: Told,
+    tmp_path: Path,
+    old: str,
+    new: str,
+    path: str,
+) -> None:
+    made, text = scenario_create(text=GROUPS, author=editor), changed(GROUPS, old, new)
+    page = client_as("editor").post(
+        f"/scenarios/{made.pk}/", {"document": text, "save": "1", "expected": "1", "comment": "because"}
+    )
+    assert page.status_code == 422
+    assert page.context["editor"].document == text
+    assert path in {one.path for one in page.context["editor"].checked.problems}
+    assert ScenarioRevision.objects.count() == 1
+    refused = api_as("editor").post("/api/v1/scenarios/", {"document": text})
+    assert refused.status_code == 422
+    assert path in paths(refused)
+    file = tmp_path / "scenario.yaml"
+    file.write_text(text, encoding="utf-8")
+    assert path in gate(told, tmp_path, "--scenario", str(file))
+
+
+@pytest.mark.parametrize(("old", "new", "path"), TABLE.values(), ids=TABLE)
+def test_price_tables(
+    client_as: Callable[..., Any],
+    api_as: Callable[..., Any],
+    told: Told,
+    demo: Snapshot,
+    tmp_path: Path,
+    old: str,
+    new: str,
+    path: str,
+) -> None:
+    text = changed(TEXT, old, new)
+    sent = {"version": "0", **editor_fields(opened(text)), "save": "1"}
+    page = client_as("editor").post(PRICES, sent)
+    assert page.status_code == 422
+    assert page.context["editor"].document == text
+    assert path in {one.path for one in page.context["editor"].problems}
+    put = api_as("editor").put("/api/v1/clusters/demo/prices/", {"document": text}, HTTP_IF_MATCH='"0"')
+    assert put.status_code == 422, put.json()
+    assert path in paths(put)
+    assert sheet_get(demo.cluster).version == 0
+    prices, snapshot = tmp_path / "prices.yaml", tmp_path / "snapshot.json"
+    prices.write_text(text, encoding="utf-8")
+    snapshot.write_text(json.dumps({"kind": "List", "items": []}), encoding="utf-8")
+    assert path in gate(told, tmp_path, "--snapshot", str(snapshot), "--prices", str(prices))
+
+
+def gate(told: Told, folder: Path, *arguments: str) -> str:
+    policy = folder / "policy.yaml"
+    policy.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n", encoding="utf-8"
+    )
+    return told("gate", "--policy", str(policy), "--baseline", str(policy), *arguments)
