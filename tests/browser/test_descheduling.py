@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from tests.advice.moves.test_moves import SPARE
 from tests.browser.test_every_page import OVERFLOW
-from tests.support import seed_descheduled, seed_runs
+from tests.support import seed_descheduled
 from tests.support.seed_descheduled import PACK
 
 if TYPE_CHECKING:
@@ -62,39 +62,6 @@ def test_a_dry_run_is_read_and_exported(
     narrow.goto(page.url)
     assert narrow.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     axe(narrow)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_policy_is_edited_and_tried_in_a_scenario(
-    page_as: Callable[..., Any], axe: Callable[[Any], None], editor: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from kschedweb.advice.moves import services
-    from kschedweb.clusters.services import demo_load
-    from kschedweb.policies.services import policy_create
-
-    services.forget()
-    monkeypatch.setattr(services, "AT_ONCE_SECONDS", 600.0)
-    demo_load(user=editor)
-    policy_create(name="pack", document=PACK, author=editor)
-    page = page_as("editor")
-
-    page.goto("/policies/pack/")
-    page.get_by_text("RemoveDuplicates", exact=True).click()
-    page.locator("[name='profile.0.RemoveDuplicates.runs']").select_option("true")
-    expect(page.locator("#policy-effective")).to_contain_text("RemoveDuplicates")
-    page.locator("[name='profile.0.HighNodeUtilization.args.thresholds.cpu']").fill("130")
-    expect(page.locator("#policy-problems")).to_contain_text("cpu threshold not in")
-    page.locator("[name='profile.0.HighNodeUtilization.args.thresholds.cpu']").fill("50")
-    expect(page.locator("#policy-effective")).to_contain_text("thresholds.cpu: 50")
-    axe(page)
-    page.get_by_role("button", name="Save").click()
-    expect(page.locator("main")).to_contain_text("Revision 2")
-
-    page.goto("/descheduling/?cluster=demo&ask=1&descheduler=pack@2&rounds=3")
-    page.get_by_role("button", name="Try in a scenario").click()
-    seed_runs.work_off()
-    expect(page.locator("#descheduler-title")).to_be_visible()
-    axe(page)
 
 
 @pytest.mark.django_db(transaction=True)
