@@ -8,8 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.advice.moves.test_moves import SPARE
+from tests.browser.test_every_page import OVERFLOW
+from tests.support import seed_descheduled
+from tests.support.seed_descheduled import PACK
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -58,3 +62,19 @@ def test_a_dry_run_is_read_and_exported(
     narrow.goto(page.url)
     assert narrow.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     axe(narrow)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("width", "dark"), [(1440, True), (390, False), (390, True)])
+def test_the_form_and_the_run_hold_their_tables(
+    page_as: Callable[..., Any], editor: User, width: int, dark: bool
+) -> None:
+    from kschedweb.policies.services import policy_create
+
+    policy_create(name="pack", document=PACK, author=editor)
+    run = seed_descheduled.run(editor)
+    page = page_as("editor", width=width, dark=dark)
+    for address in ("/policies/pack/", f"/runs/{run}/"):
+        page.goto(address)
+        expect(page.locator("h1")).to_be_visible()
+        assert page.evaluate(OVERFLOW) == 0
