@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.core.exceptions import PermissionDenied
@@ -271,9 +271,10 @@ class GrantSerializer(serializers.ModelSerializer[Grant]):
     def get_cluster(self, grant: Grant) -> str:
         if grant.cluster is None:
             return ""
-        if "clusters" not in self.context:
-            self.context["clusters"] = granting.cluster_names()  # once for all rows
-        found: dict[UUID, str] = self.context["clusters"]
+        context = cast("dict[str, Any]", self.context)
+        if "clusters" not in context:
+            context["clusters"] = granting.cluster_names()  # once for all rows
+        found: dict[UUID, str] = context["clusters"]
         return found.get(grant.cluster, "")
 
 

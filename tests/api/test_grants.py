@@ -128,15 +128,20 @@ def told(seed: Seed) -> dict[str, Any]:
     }
 
 
-def named_in_paths(seed: Seed) -> set[str]:
-    """What tells an address of an object beyond."""
-    ids = [
+def ids(seed: Seed) -> set[str]:
+    """Of objects beyond."""
+    found = [
         seed.scenario, seed.run, seed.comparison, seed.sweep, seed.recording, seed.gate, seed.moves, seed.tried,
         seed.capacity, seed.evicting, seed.planned, seed.fleet, seed.autoscaling, *seed.decided, seed.decision.pk,
         seed.decision.scheduler_id, seed.approval.pk, seed.webhook.pk, seed.snapshot.pk, seed.job.pk,
-        seed.experiment.pk,
+        seed.experiment.pk, seed.grant, seed.cluster.pk,
     ]  # fmt: skip
-    return {MARK, "/sandbox/", *map(str, ids)}
+    return set(map(str, found))
+
+
+def named_in_paths(seed: Seed) -> set[str]:
+    """What tells an address of an object beyond."""
+    return {MARK, "/sandbox/"} | ids(seed)
 
 
 def calls(seed: Seed, choose: Choose, *, rest: bool) -> list[Call]:
@@ -211,7 +216,7 @@ def beyond(reach_of: User) -> dict[str, int]:
         return found
 
 
-def wrong(call: Call, answer: Any) -> str:
+def wrong(call: Call, answer: Any, beyond: set[str]) -> str:
     """What this answer tells or does beyond the person's grants; "" for nothing."""
     given = unquote(call.address) + json.dumps(call.body or {})
     if answer.status_code >= 500:
@@ -222,6 +227,8 @@ def wrong(call: Call, answer: Any) -> str:
     leaks = [name for name in names if any(name in word for word in said) and name not in given]
     if leaks:
         return f"{answer.status_code} names {leaks} in {sorted(said)[:3]}"
+    if told := [one for one in beyond if one in text and one not in given]:
+        return f"{answer.status_code} has the ids {told}"
     if call.about and answer.status_code < 400 and "?" not in call.address:
         return f"{answer.status_code}"
     refused = re.search(r"Your role does not allow you to |The scope of this token does not allow", text)
@@ -241,10 +248,26 @@ def test_people_of_one_cluster_find_nothing_of_another(seed: Seed, choose: Choos
     for call in asked:
         with undone():
             answer = sent(client, call)
-            if problem := wrong(call, answer):
+            if problem := wrong(call, answer, ids(seed)):
                 found.append(f"{call}: {problem}")
             if call.method != "get" and answer.status_code < 400 and beyond(user) != before:
                 found.append(f"{call}: changes what lies beyond")
     print(f"\n{len(asked)} requests as {role}")
     assert len(asked) > 350
     assert not found, "\n".join(found)
+
+
+def test_whoever_has_a_role_in_all_clusters_finds_what_others_do_not(seed: Seed, choose: Choose) -> None:
+    """The addresses of the walk lead somewhere, and its names are told to who may read them."""
+    user = User.objects.create_user(username="everywhere", password="everywhere-password", role=Role.ADMIN)
+    looked, found, named = 0, 0, 0
+    for rest, client in ((False, page_client(user)), (True, token_client(user))):
+        for call in calls(seed, choose, rest=rest):
+            if call.about and call.method == "get":
+                with undone():
+                    answer = sent(client, call)
+                    looked += answer.status_code != 405
+                    found += answer.status_code == 200
+                    named += MARK in text_of(answer)
+    assert found > 0.9 * looked > 200
+    assert named > 100
