@@ -25,6 +25,10 @@ WHOLE = (
     "overview", "policies", "policy-delete", "policy-revisions", "approvals", "approvals-history", "webhooks",
     "webhook-new", "usage", "usage-heatmap", "usage-distribution", "usage-nodes", "usage-workloads", "decision",
     "decision:stuck", "decisions-together", "settings", "views", "password", "login",
+    "trying", "tried", "scenarios", "scenario", "scenario-new", "scenario-import", "scenario-files",
+    "scenario-revisions", "scenario-delete", "runs", "run", "run-new", "comparisons", "comparisons:experiments",
+    "comparison", "comparison-new", "gate", "gate-verdict", "sweeps", "sweep", "sweep-new", "sweep-new:rows",
+    "recordings", "recording", "experiment", "experiment-new",
 )  # fmt: skip
 # What kube-scheduler and the product say of themselves, and names with blanks that the seed gives.
 OWN = re.compile(

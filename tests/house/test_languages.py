@@ -15,7 +15,9 @@ TEMPLATES = ROOT / "frontend" / "templates"
 # The rooms of templates whose every word is marked; docs/languages.md says the same.
 TRANSLATED = (
     "accounts/login.html", "accounts/password.html", "accounts/settings.html", "base.html", "dashboard", "decisions",
-    "lists", "live/approvals", "parts", "plain.html", "policies", "revisions", "watermarks",
+    "lists", "live/approvals", "parts", "plain.html", "playground/experiments", "playground/gate",
+    "playground/recordings", "playground/runs", "playground/scenarios", "playground/sweeps", "playground/trying",
+    "policies", "revisions", "watermarks",
 )  # fmt: skip
 # Of kinds of policies that what-if goes by.
 ENGLISH_YET = {"policies/descheduler", "policies/karpenter"}

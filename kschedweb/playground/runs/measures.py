@@ -81,7 +81,9 @@ def kept(run: Run) -> list[Measure]:
 
 def shown(measure: Measure) -> Measure:
     """``measure``, which the engine describes, in the language of the reader."""
-    return replace(measure, label=told.words(measure.label), sentence=told.words(measure.sentence))
+    label, sentence = told.words(measure.label), told.words(measure.sentence)
+    same = (label, sentence) == (measure.label, measure.sentence)
+    return measure if same else replace(measure, label=label, sentence=sentence)
 
 
 def by_group(measures: Sequence[Measure]) -> list[MeasureGroup]:
