@@ -17,6 +17,7 @@ from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import mark_safe
 from django.utils.translation import gettext
 
+from kschedweb.policies.editing.helping import helped
 from kschedweb.web import moments, navigation, told, units
 from kschedweb.web.counting import noun
 from kschedweb.web.readings import reading
@@ -33,6 +34,7 @@ register = template.Library()
 register.filter("cpu", units.cpu)
 register.filter("counted", units.counted)
 register.filter("told", told.words)
+register.filter("helped", helped)
 register.filter("noun", noun)
 register.filter("reading", reading)
 register.filter("amount", units.amount)
