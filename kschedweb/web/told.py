@@ -164,6 +164,14 @@ WORDS = (
     gettext_noop("at most %(limit)s"),
     gettext_noop("at least %(limit)s"),
     gettext_noop("none"),
+    # What the change of a policy does to use.
+    gettext_noop("Highest node less the lowest, by the share of %(resource)s that the pods would really use."),
+    gettext_noop("The highest node, by the share of %(resource)s that the pods would really use."),
+    # Why a pod had to leave.
+    gettext_noop("preempted"),
+    gettext_noop("evicted"),
+    gettext_noop("failed"),
+    gettext_noop("lost with its node"),
     gettext_noop("memory"),
 )  # fmt: skip
 # Values with a unit; the percentage points of a share are not the points of a score.

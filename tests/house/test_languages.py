@@ -55,6 +55,22 @@ def test_every_message_is_translated_with_the_placeholders_that_it_has(language:
     assert wrong == []
 
 
+JAPANESE = "[\u3040-\u30ff\u4e00-\u9fff、。（）「」：]"
+SENTENCE = re.compile(r"^%\(\w+\)s ")  # a sentence that comes first, which may be in English
+
+
+@pytest.mark.parametrize("domain", catalogues.DOMAINS)
+def test_no_blank_stands_between_japanese_and_latin_words(domain: str) -> None:
+    blank = re.compile(f"{JAPANESE} [A-Za-z0-9%<]|[A-Za-z0-9>%] {JAPANESE}|\\)s {JAPANESE}")
+    said = [one.string if isinstance(one.string, str) else one.string[0] for one in catalogues.read("ja", domain)]
+    assert [text for text in said if blank.search(SENTENCE.sub("", text))] == []
+
+
+def test_the_reader_is_addressed_in_one_way() -> None:
+    said = [str(one.string) for one in catalogues.read("zh_Hans", "django")]
+    assert [text for text in said if "您" in text or "登出" in text] == []
+
+
 def test_what_is_read_of_sources_is_what_they_mark() -> None:
     page = (
         '{% load i18n %}{% translate "One" %} {% icon "x" _("Two") %}'

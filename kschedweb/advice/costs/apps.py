@@ -13,10 +13,12 @@ class CostsConfig(AppConfig):
 
     def ready(self) -> None:
         navigation.register(Group.CLUSTER, Entry(_("Cost"), "scale", "costs", 60, stems=("cost",)))
-        navigation.register_tabs("costs", Entry("Costs", "", "costs", 10), Entry("Prices", "", "costs-prices", 20))
+        navigation.register_tabs(
+            "costs", Entry(_("Costs"), "", "costs", 10), Entry(_("Prices"), "", "costs-prices", 20)
+        )
         navigation.choosing((Choice.CLUSTER, Choice.SNAPSHOT), "costs")
         navigation.choosing((Choice.CLUSTER,), "costs-prices")
         actions.register(
-            PaletteAction("What does the cluster cost?", "scale", "costs", "money price bill idle", place=37),
-            PaletteAction("Set prices of nodes", "scale", "costs-prices", "money cost table"),
+            PaletteAction(_("What does the cluster cost?"), "scale", "costs", "money price bill idle", place=37),
+            PaletteAction(_("Set prices of nodes"), "scale", "costs-prices", "money cost table"),
         )

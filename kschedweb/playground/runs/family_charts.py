@@ -85,7 +85,7 @@ def family_charts(listed: Sequence[ChartedRun], key: str = "cpu") -> list[Family
 
 def what(resource: str) -> str:
     """A resource in words."""
-    return "CPU" if resource == "cpu" else resource
+    return {"cpu": "CPU", "memory": gettext("memory")}.get(resource, resource)
 
 
 def pending(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
@@ -212,7 +212,7 @@ def empty(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
         if any(ends)
         else gettext("At the end no node is empty.")
     )
-    return over_time(series, listed, "empty nodes", summary)
+    return over_time(series, listed, gettext("empty nodes"), summary)
 
 
 def evenness(listed: Sequence[ChartedRun], resource: str) -> Chart | None:

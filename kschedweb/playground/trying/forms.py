@@ -100,7 +100,7 @@ class SaveForm(forms.Form):
     """A tried change as a revision of its policy, or as a draft: a policy of its own."""
 
     kind = forms.ChoiceField(label=_("Save as"))
-    name = forms.CharField(max_length=63, required=False, label=_("Name of the draft"), help_text=NAME_HELP)
+    name = forms.CharField(max_length=63, required=False, label=_("Name of the draft"), help_text=_(NAME_HELP))
     comment = forms.CharField(max_length=500, required=False, label=_("Comment"), help_text=_("Why it is changed."))
 
     def __init__(self, policy: str, number: int, data: Any = None, *, only_draft: bool = False) -> None:
