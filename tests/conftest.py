@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings as hypothesis_settings
-from pytest_django.plugin import blocking_manager_key
 
 from kschedweb import catalogues
 from tests.support import once, tiers
@@ -42,7 +41,6 @@ ROOT = Path(__file__).resolve().parent.parent
 BROWSER = ROOT / "tests" / "browser"
 LONGEST_NAME, GZIP = 100, b"\x1f\x8b"
 SERVERS = ("live", "browser", "postgresql", "redis")
-LOST = pytest.StashKey[str]()  # the rows to restore, where the last test emptied the database when it ended
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -109,35 +107,26 @@ def _transactional(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """A test marked by a server runs where that server's address is given; each begins with the migrated rows."""
+    """A test marked by a server runs where that server's address is given."""
     for marker, variable in (("postgresql", "DATABASE_URL"), ("redis", "REDIS_URL")):
         if item.get_closest_marker(marker) and not os.environ.get(variable):
             missing(f"set {variable}")
-    if rows := item.config.stash.get(LOST, ""):
-        from django.db import connection
-
-        # Under pytest-xdist a plain test may come after a transactional one.
-        with item.config.stash[blocking_manager_key].unblock():
-            connection.creation.deserialize_db_from_string(rows)
 
 
 @pytest.fixture(scope="session")
-def migrated_rows(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> str:
-    """The rows that migrations made (the policy `default`), serialised."""
+def migrated_rows(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
+    """What migrations made (the policy `default`) is there after each test, also one that emptied the database."""
     from django.db import connection
 
+    from tests.support.emptying import keep_rows
+
     with django_db_blocker.unblock():
-        return connection.creation.serialize_db_to_string()
+        keep_rows(connection)
 
 
 @pytest.fixture(autouse=True)
-def keep_migrated_rows(request: pytest.FixtureRequest, migrated_rows: str, django_db_serialized_rollback: None) -> None:
-    """They are there in transactional tests too, although each of those empties the database when it ends."""
-    from django.db import connection
-
-    # Beside Playwright's event loop Django makes a second connection, which does not know them.
-    connection._test_serialized_contents = migrated_rows  # type: ignore[attr-defined]
-    request.config.stash[LOST] = "" if connection.in_atomic_block else migrated_rows
+def keep_migrated_rows(migrated_rows: None, django_db_serialized_rollback: None) -> None:
+    """For every test."""
 
 
 @pytest.fixture(scope="module")

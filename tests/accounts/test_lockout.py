@@ -147,7 +147,7 @@ def test_those_who_wait_leave_threads_to_others(probed, monkeypatch):
         threads = [threading.Thread(target=hashers.make_password, args=("x",)) for _ in range(hashing.WAITING)]
         for thread in threads:
             thread.start()
-        wait_until(lambda: hashing._queue._value == 0, 60, "as many wait as may")
+        wait_until(lambda: hashing._queue._value == 0, "as many wait as may")
         with pytest.raises(TooManyRequests):
             hashers.make_password("x")
     for thread in threads:

@@ -79,6 +79,7 @@ def api_schema(seed, one_connection, monkeypatch):
         "autoscaling": {"id": seed.autoscaling},
         "descheduling": {"id": seed.evicting},
         "plans": {"id": seed.planned},
+        "fleet": {"id": seed.fleet},
         "decisions": {"id": seed.decided[0]},
         "jobs": {"id": str(seed.job.pk)},
         "approvals": {"id": str(seed.approval.pk)},

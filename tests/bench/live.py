@@ -91,7 +91,7 @@ def measure(meter: Meter, names: list[str], begin: Callable[[], object], parts: 
     begin()
     wanted = len(names)
     # Nothing else is asked of the API server meanwhile: the audit log says when the last one is bound.
-    wait_until(lambda: meter.read() >= wanted, 60 + wanted / 10, f"{wanted} pods are bound", 0.2)
+    wait_until(lambda: meter.read() >= wanted, f"{wanted} pods are bound", seconds=60 + wanted / 10, step=0.2)
     after = spent(parts)
     waits = sorted(meter.bound[name] - meter.created[name] for name in names)
     times = sorted(when for when in meter.bound.values() if when >= begun)  # some may have been bound before a pause

@@ -67,7 +67,7 @@ def large(wire: Wire, admin: Person) -> Iterator[dict[str, float]]:
                 took.setdefault(job["kind"], 1000 * (time.monotonic() - begun))
         return took.keys() >= set(JOBS)
 
-    wait_until(ended, PATIENCE, f"the cluster is there, see {worker.log}", 0.5)
+    wait_until(ended, f"the cluster is there, see {worker.log}", seconds=PATIENCE, step=0.5)
     yield took
     worker.stop()
 
@@ -107,7 +107,7 @@ def test_a_question_about_capacity_shows_at_once_how_far_its_job_is(
     took = 1000 * (time.monotonic() - begun)
     assert b"<progress" in page.body
     report("capacity, how far its job is", [took], ASKED)
-    wait_until(lambda: b"<progress" not in admin.get(address).body, PATIENCE, "the job has ended", 0.5)
+    wait_until(lambda: b"<progress" not in admin.get(address).body, "the job has ended", seconds=PATIENCE, step=0.5)
     report("… and its answer", [1000 * (time.monotonic() - begun)])
 
 

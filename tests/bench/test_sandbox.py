@@ -23,7 +23,7 @@ def test_the_embedded_process_rests_while_nobody_looks(tmp_path: Path, report: C
         run.site.login("admin", PASSWORD)
         live = run.site.ask("GET", "live/")["results"]
         assert len(live) == 3
-        wait_until(lambda: run.site.ask("GET", "approvals/?state=waiting")["results"], 60, "guarded is at work")
+        wait_until(lambda: run.site.ask("GET", "approvals/?state=waiting")["results"], "guarded is at work")
         assert run.process is not None
         site = embedded(run.process.pid)
         time.sleep(SETTLED)

@@ -49,7 +49,7 @@ def test_running_time_falls_with_added_workers(
         def timed_with(count: int) -> float:
             while len(workers) < count:
                 workers.append(stack.enter_context(worker_process(f"worker-{len(workers)}")).pid)
-            wait_until(lambda: ready(tmp_path) == count, 60, f"{count} workers ready")
+            wait_until(lambda: ready(tmp_path) == count, f"{count} workers ready")
             warmed(editor, revision, send, count)
             before = Spent.by(workers)
             took = timed(lambda: swept(editor, revision, send, TRIALS))
@@ -115,4 +115,6 @@ def swept(editor: User, revision: ScenarioRevision, send: Callable[[Job], None],
     job = sweep.job
     assert job is not None
     send(job)
-    wait_until(lambda: Job.objects.filter(pk=job.pk, state=State.SUCCEEDED).exists(), 180, "the sweep ended", 0.05)
+    wait_until(
+        lambda: Job.objects.filter(pk=job.pk, state=State.SUCCEEDED).exists(), "the sweep ended", seconds=180, step=0.05
+    )

@@ -128,8 +128,8 @@ def test_pods_wait_for_people_and_go_where_was_shown(
 
     page.goto("/approvals/")
     page.get_by_role("button", name=re.compile("Approve ?, first")).click()
-    wait_until(lambda: wide(kubectl, "first") == ("Running", shown), 20, "first runs on the node that was shown", 0.5)
-    wait_until(told(kubectl, "first", "Scheduled"), 20, "its binding is told", 0.5)
+    wait_until(lambda: wide(kubectl, "first") == ("Running", shown), "first runs on the node that was shown", step=0.5)
+    wait_until(told(kubectl, "first", "Scheduled"), "its binding is told", step=0.5)
     assigned = f"Successfully assigned {NAMESPACE}/first to {shown}"
     assert said(kubectl, "first") == [("Normal", "Scheduled", NAME, assigned)]
     (event,) = kubectl.table("get", "events", "--field-selector", "involvedObject.name=first")
@@ -138,14 +138,14 @@ def test_pods_wait_for_people_and_go_where_was_shown(
 
     create(kubectl, "second")
     refuse = page.get_by_role("button", name=re.compile("Deny ?, second"))
-    wait_until(lambda: page.goto("/approvals/") is not None and refuse.count() > 0, 20, "second waits", 0.5)
+    wait_until(lambda: page.goto("/approvals/") is not None and refuse.count() > 0, "second waits", step=0.5)
     page.locator("#pane-reason").fill(WHY)
     refuse.click()
-    wait_until(told(kubectl, "second", "FailedScheduling"), 20, "the refusal is told", 0.5)
+    wait_until(told(kubectl, "second", "FailedScheduling"), "the refusal is told", step=0.5)
     assert WHY in said(kubectl, "second")[-1][3]
 
     create(kubectl, "third", patience="short")
-    wait_until(told(kubectl, "third", "FailedScheduling"), 30, "the timeout is told", 0.5)
+    wait_until(told(kubectl, "third", "FailedScheduling"), "the timeout is told", step=0.5)
     waited = "1 rejected due to timeout after waiting 3s at plugin HumanApproval"
     assert said(kubectl, "third")[-1][3] == f"0/1 nodes are available: {waited}."
     for name in ("second", "third"):
@@ -165,11 +165,13 @@ def reads_as_kube_schedulers(page: Page, cluster: ControlPlane, kubectl: Kubectl
         create(kubectl, huge, scheduler, cpu="100")
         if scheduler == NAME:
             approve = page.get_by_role("button", name=re.compile(f"Approve ?, {placed}"))
-            wait_until(lambda: page.goto("/approvals/") is not None and approve.count() > 0, 20, f"{placed} waits", 0.5)
+            wait_until(
+                lambda: page.goto("/approvals/") is not None and approve.count() > 0, f"{placed} waits", step=0.5
+            )
             approve.click()
-        wait_until(lambda: wide(kubectl, placed)[0] == "Running", 20, f"{placed} runs", 0.5)
-        wait_until(told(kubectl, placed, "Scheduled"), 20, f"{placed} is told of", 0.5)
-        wait_until(told(kubectl, huge, "FailedScheduling"), 20, f"{huge} is told of", 0.5)
+        wait_until(lambda: wide(kubectl, placed)[0] == "Running", f"{placed} runs", step=0.5)
+        wait_until(told(kubectl, placed, "Scheduled"), f"{placed} is told of", step=0.5)
+        wait_until(told(kubectl, huge, "FailedScheduling"), f"{huge} is told of", step=0.5)
         found = [*said(kubectl, placed), *said(kubectl, huge)]
         node = wide(kubectl, placed)[1]
         return [tuple(part.replace(node, "NODE").replace(scheduler, "SCHEDULER") for part in one) for one in found]
@@ -196,7 +198,7 @@ def open_decision(page: Page) -> str:
     """The node on the page of the waiting pod's decision."""
     link = page.get_by_role("link", name="The full decision")
     # The row of the decision may come half a second after the request.
-    wait_until(lambda: link.count() > 0 or page.reload() is None, 10, "the decision is kept", 0.5)
+    wait_until(lambda: link.count() > 0 or page.reload() is None, "the decision is kept", step=0.5)
     link.click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("first waits for approval on node-")
     # The nodes are equal to each other, so that no column tells them apart.

@@ -57,7 +57,7 @@ def test_from_overview_to_a_plan_tried_in_a_scenario_and_exported(
     expect(page.locator("#tried")).to_contain_text("it has not ended yet")
     runs.run(str(Job.objects.get(kind="runs.run").pk))
     landed = page.locator("[data-landed]")
-    expect(landed).to_contain_text("land where the plan says", timeout=15_000)
+    expect(landed).to_contain_text("land where the plan says")
     axe(page)
     shot(page, "plan-tried")
     with page.expect_download() as taken:

@@ -69,7 +69,7 @@ def test_pages_of_long_questions_open_by_themselves(
         axe(page)
         for job in Job.objects.filter(state=State.QUEUED, kind="decisions.answer"):
             tasks.answer(str(job.pk))
-        expect(page.locator("#waits")).to_have_count(0, timeout=20_000)
+        expect(page.locator("#waits")).to_have_count(0)
         expect(page.locator("h1")).to_contain_text(heading)
         assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
         axe(page)

@@ -129,7 +129,7 @@ def test_a_session_that_ends_at_the_provider_ends_here_at_once(visit: Callable[[
     page.wait_for_url("**/settings/")
     assert ProviderSession.objects.count() == 1
     keycloak.log_out("erin")
-    wait_until(lambda: not ProviderSession.objects.exists(), 20, "the provider says that the session is over")
+    wait_until(lambda: not ProviderSession.objects.exists(), "the provider says that the session is over")
     page.goto("/settings/")
     expect(page.get_by_role("link", name="Log in with Company")).to_be_visible()
 

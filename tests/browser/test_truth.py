@@ -60,7 +60,7 @@ def test_a_page_that_lost_its_server_is_not_green(page: Page, live: LiveSchedule
         green = state.evaluate(COLOR)
         return bool(green)
 
-    wait_until(seen, PATIENCE / 1000, "the state has a colour")
+    wait_until(seen, "the state has a colour", seconds=PATIENCE / 1000)
     page.context.set_offline(True)
     note = page.locator(".notice", has_text="The server does not answer.")
     expect(note).to_be_visible()

@@ -121,7 +121,7 @@ def play(site: Site, scenario: str) -> tuple[str, str]:
         job.update(site.ask("GET", f"jobs/{started['job']}/"))
         return job["state"] in ("succeeded", "failed", "cancelled")
 
-    wait_until(ended, 120, "the run ended", 0.2)
+    wait_until(ended, "the run ended", step=0.2)
     return started["id"], job["error"]
 
 

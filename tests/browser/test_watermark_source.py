@@ -51,7 +51,7 @@ def test_a_prometheus_is_connected_corrected_and_collected(
 
     with Exporter(text).started() as exporter, Prometheus(tmp_path, scrape=[exporter.port]).started() as prometheus:
         wait_until(
-            lambda: (prometheus.value("min(count_over_time(node_cpu_seconds_total[5m]))") or 0) >= 4, 60, "four scrapes"
+            lambda: (prometheus.value("min(count_over_time(node_cpu_seconds_total[5m]))") or 0) >= 4, "four scrapes"
         )
         page = page_as("admin", width=width, dark=dark)
         page.goto(f"/usage/source/?cluster={cluster.name}")

@@ -42,7 +42,7 @@ def prometheus(tmp_path: Path) -> Iterator[Prometheus]:
     with Exporter(exposed).started() as exporter:
         server = Prometheus(tmp_path, scrape=[exporter.port])
         with server.started():
-            wait_until(lambda: server.value("count(machine_use)") == len(SHARES), 60, "the exporter was scraped", 0.3)
+            wait_until(lambda: server.value("count(machine_use)") == len(SHARES), "the exporter was scraped", step=0.3)
             yield server
 
 
@@ -114,7 +114,7 @@ def test_from_a_source_to_the_skew_that_it_shows(visitor: Page, run: MadeRun, pr
         page.goto("/usage/?cluster=shop")
         return "Node skew" in heading(page)
 
-    wait_until(collected, 90, "figures were collected", 1)
+    wait_until(collected, "figures were collected", step=1)
     assert heading(page) == "Node skew is 41 points: node-07 at 68 %, node-31 at 27 %"
     assert "Prometheus" in page.locator(".lead").inner_text()
     page.goto("/nodes/?cluster=shop")

@@ -27,7 +27,7 @@ Tokens = Callable[[str], dict[str, str]]
 @pytest.fixture(scope="session", autouse=True)
 def read(site: Site) -> None:
     """The sandbox has been read once."""
-    wait_until(lambda: site.ask("GET", "clusters/sandbox/")["taken_at"], 120, "the sandbox has a snapshot", 1)
+    wait_until(lambda: site.ask("GET", "clusters/sandbox/")["taken_at"], "the sandbox has a snapshot", step=1)
 
 
 def test_clusters_are_listed(run: Command, tokens: Tokens, site: Site) -> None:
@@ -57,7 +57,7 @@ def test_of_files_and_of_the_server_the_answer_is_the_same(
     if "files" not in {one["name"] for one in site.ask("GET", "clusters/")["results"]}:
         answer = site.rest("POST", "clusters/import/", files={"file": ("cluster.json", dump)}, data={"name": "files"})
         assert answer.status_code < 300, answer.text
-        wait_until(lambda: site.ask("GET", "clusters/files/")["taken_at"], 60, "it is imported")
+        wait_until(lambda: site.ask("GET", "clusters/files/")["taken_at"], "it is imported")
     here = json.loads(run("explain", "web-1", "--snapshot", "cluster.json", "-o", "json").stdout)
     there = json.loads(run("explain", "web-1", "--cluster", "files", "-o", "json", **tokens("view")).stdout)
     alike = ("chosen", "total", "filters", "scores", "rejected", "bound_to", "best")
@@ -118,7 +118,7 @@ def test_a_waiting_pod_is_approved_and_another_denied(run: Command, tokens: Toke
         found = json.loads(run("approvals", "-n", "payments", "-o", "json", **tokens("view")).stdout)
         return [one["name"] for one in found if one["name"].startswith("cli-")]
 
-    wait_until(lambda: len(waiting()) == 2, 90, "both wait", 1)
+    wait_until(lambda: len(waiting()) == 2, "both wait", step=1)
     refused = run("approvals", "approve", "payments/cli-yes", **tokens("view"))
     assert refused.returncode == 3
     done = run("approvals", "approve", "payments/cli-yes", "--reason", "fine", "-o", "json", **tokens("approve"))

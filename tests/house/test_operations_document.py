@@ -83,7 +83,7 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
     with Exporter(happenings).started() as exporter:
         asked = Prometheus(tmp_path_factory.mktemp("prometheus"), scrape=[exporter.port], job="kschedweb", rules=rules)
         with asked.started():
-            wait_until(lambda: values(asked, "rate(kschedweb_shadow_verdicts_total[5m])") != [], 30, "two scrapes")
+            wait_until(lambda: values(asked, "rate(kschedweb_shadow_verdicts_total[5m])") != [], "two scrapes")
             yield asked
 
 
@@ -119,11 +119,11 @@ def test_prometheus_evaluates_each_rule(prometheus: Prometheus) -> None:
         found: list[dict[str, str]] = group["rules"]
         return found
 
-    wait_until(lambda: all(rule["health"] != "unknown" for rule in rules()), 30, "each rule was evaluated")
+    wait_until(lambda: all(rule["health"] != "unknown" for rule in rules()), "each rule was evaluated")
     assert {rule["health"] for rule in rules()} == {"ok"}
 
     # Errors of the extender grow with each scrape.
     def waits() -> bool:
         return any(rule["name"] == "ExtenderAnswersWithErrors" and rule["state"] == "pending" for rule in rules())
 
-    wait_until(waits, 60, "the rule has seen the errors")
+    wait_until(waits, "the rule has seen the errors")

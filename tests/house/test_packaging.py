@@ -117,7 +117,7 @@ def test_site_runs_from_what_the_image_holds_and_writes_nothing_there(tmp_path: 
     subprocess.run(migrate, cwd=app, env=environment, check=True, timeout=120)
     with running([sys.executable, "-m", "kschedweb.server"], tmp_path / "log", environment, app):
         site = Site(f"http://127.0.0.1:{port}")
-        wait_until(lambda: site.answers("/readyz"), 60, "the site is ready")
+        wait_until(lambda: site.answers("/readyz"), "the site is ready")
         assert site.answers("/login/")
     assert {path: path.stat().st_mtime_ns for path in app.rglob("*")} == before
     doctor = [sys.executable, "manage.py", "doctor"]

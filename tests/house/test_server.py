@@ -49,7 +49,7 @@ def site() -> Iterator[tuple[server.Server, Callable[[], socket.socket]]]:
         def connect() -> socket.socket:
             return stack.enter_context(socket.create_connection(listener.getsockname()[:2], timeout=30))
 
-        wait_until(lambda: running.started, 30, "the server listens")
+        wait_until(lambda: running.started, "the server listens")
         yield running, connect
         running.should_exit = True
     thread.join(10)
@@ -67,7 +67,7 @@ def test_answers_are_sent_without_waiting_for_more(site: Running) -> None:
     """Nagle's algorithm kept each further answer of a connection back until the last one was acknowledged, 40 ms."""
     running, connect = site
     connect()
-    wait_until(lambda: bool(running.server_state.connections), 10, "the connection is accepted")
+    wait_until(lambda: bool(running.server_state.connections), "the connection is accepted")
     (accepted,) = running.server_state.connections
     own: Any = accepted.transport.get_extra_info("socket")
     assert own.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0
@@ -88,7 +88,7 @@ def test_a_connection_on_which_nothing_comes_is_closed(site: Running, monkeypatc
 def test_a_second_head_that_drips_is_answered_408(site: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     connection = site[1]()
     connection.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    wait_until(lambda: b"200 OK" in connection.recv(65536, socket.MSG_PEEK), 10, "the first answer")
+    wait_until(lambda: b"200 OK" in connection.recv(65536, socket.MSG_PEEK), "the first answer")
     monkeypatch.setattr(server, "HEAD_WITHIN", 0.5)
 
     def drip() -> None:
@@ -104,7 +104,7 @@ def test_a_second_head_that_drips_is_answered_408(site: Running, monkeypatch: py
     try:
         # Who writes to what was closed is answered by a reset, which may come before the end of what is read.
         answered = b"HTTP/1.1 408 Request Timeout\r\n"
-        wait_until(lambda: answered in connection.recv(65536, socket.MSG_PEEK), 30, "the head is answered 408")
+        wait_until(lambda: answered in connection.recv(65536, socket.MSG_PEEK), "the head is answered 408")
     finally:
         done.set()
         dripping.join()
@@ -146,4 +146,4 @@ def test_a_client_that_does_not_read_is_cut_off(site: Running, monkeypatch: pyte
     with contextlib.suppress(OSError):
         while running.server_state.connections:
             deaf.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n" * 100)
-    wait_until(lambda: not running.server_state.connections, 30, "the connection is cut")
+    wait_until(lambda: not running.server_state.connections, "the connection is cut")

@@ -45,7 +45,9 @@ def ended() -> Callable[[Job], Job]:
 
     def wait(job: Job, seconds: float = 20) -> Job:
         wait_until(
-            lambda: Job.objects.filter(pk=job.pk, ended_at__isnull=False).exists(), seconds, f"{job.title} ended"
+            lambda: Job.objects.filter(pk=job.pk, ended_at__isnull=False).exists(),
+            f"{job.title} ended",
+            seconds=seconds,
         )
         job.refresh_from_db()
         return job
@@ -71,7 +73,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
                     return False
                 return True
 
-        wait_until(answers, 10, "Redis answers")
+        wait_until(answers, "Redis answers")
         yield address
 
 

@@ -62,7 +62,7 @@ def test_a_job_asked_for_while_the_broker_is_away_is_kept_and_starts_once_it_is_
 
     with worker_process("worker", REDIS_URL=own_broker.url):
         before = start()
-        wait_until(lambda: Job.objects.filter(pk=before.pk, state=State.SUCCEEDED).exists(), 120, "the run ended")
+        wait_until(lambda: Job.objects.filter(pk=before.pk, state=State.SUCCEEDED).exists(), "the run ended")
         own_broker.kill() if how == signal.SIGKILL else own_broker.signal(how)
         begun = time.monotonic()
         jobs = [start() for _ in range(3)]
@@ -74,9 +74,9 @@ def test_a_job_asked_for_while_the_broker_is_away_is_kept_and_starts_once_it_is_
         own_broker.start() if how == signal.SIGKILL else own_broker.signal(signal.SIGCONT)
         if how == signal.SIGSTOP:
             # A worker that never lost its connection has nothing to notice: what beat does each minute.
-            wait_until(reconciled, 30, "the broker takes messages again")
+            wait_until(reconciled, "the broker takes messages again")
         done = Job.objects.filter(pk__in=[job.pk for job in jobs], state=State.SUCCEEDED, undelivered=False)
-        wait_until(lambda: done.count() == 3, 180, "the jobs that were kept ended", 0.3)
+        wait_until(lambda: done.count() == 3, "the jobs that were kept ended", seconds=180, step=0.3)
 
 
 def reconciled() -> bool:

@@ -35,7 +35,7 @@ def test_after_kill_9_a_restartable_job_starts_over_and_another_says_that_its_wo
     for job in (again, once):  # One after the other, since the worker has one process.
         with worker_process() as process:
             send(job)
-            wait_until(lambda job=job: state_of(job) == State.RUNNING, 30, "the job runs")
+            wait_until(lambda job=job: state_of(job) == State.RUNNING, "the job runs")
             os.killpg(process.pid, signal.SIGKILL)
             process.wait(10)
     assert {state_of(again), state_of(once)} == {State.RUNNING}
@@ -54,14 +54,14 @@ def test_a_killed_child_does_not_run_its_job_twice(worker_process, send, tick, e
     job = start("tests.count_again", 100, 0.2)
     with worker_process() as process:
         send(job)
-        wait_until(lambda: state_of(job) == State.RUNNING, 30, "the job runs")
+        wait_until(lambda: state_of(job) == State.RUNNING, "the job runs")
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
         assert children
         for child in children:
             os.kill(int(child), signal.SIGKILL)
         # Celery delivers the message again; the row says that it runs, so the delivery ends at once.
         log = tmp_path / "worker.log"
-        wait_until(lambda: "job_skipped" in log.read_text(), 30, "the message came again")
+        wait_until(lambda: "job_skipped" in log.read_text(), "the message came again")
         assert Job.objects.get(pk=job.pk).attempt == 1
         silent = timezone.now() - services.SILENT - timedelta(seconds=1)
         Job.objects.filter(pk=job.pk).update(heartbeat_at=silent, params={"to": 2, "pause": 0})
@@ -74,7 +74,7 @@ def test_work_apart_takes_no_place_in_the_worker_and_outlives_tasks_that_end(wor
     apart, others = start("tests.count_apart", 1000, 0.1), [start("tests.count", 1, 0.0) for _ in range(5)]
     with worker_process():
         send(apart)
-        wait_until(lambda: state_of(apart) == State.RUNNING, 30, "the work apart has begun")
+        wait_until(lambda: state_of(apart) == State.RUNNING, "the work apart has begun")
         for job in others:
             send(job)
         assert [ended(job, 30).state for job in others] == [State.SUCCEEDED] * 5

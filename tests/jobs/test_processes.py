@@ -61,7 +61,7 @@ def test_too_much_memory_ends_one_job_with_a_sentence_and_nothing_else(
     beside, large = queued("tests.count", to=100_000, pause=0.05), queued("tests.grow")
     with worker_process("worker", *pool, KSCHEDWEB_JOB_MEMORY_MIB="512") as worker:
         send(beside)
-        wait_until(lambda: running(beside), 90, "the job beside runs")
+        wait_until(lambda: running(beside), "the job beside runs")
         send(large)
         assert ended(large, 90).error == (
             "This needed more memory than the 512 MiB that a job may use: make it smaller, with fewer nodes, pods or "
@@ -84,7 +84,7 @@ def test_a_killed_process_ends_its_job_with_a_sentence_and_is_not_begun_again(
     lost = queued("tests.wait")
     with worker_process("worker", *POOLS[0]) as worker:
         send(lost)
-        wait_until(lambda: running(lost), 90, "the job runs")
+        wait_until(lambda: running(lost), "the job runs")
         process = int(step_of(lost))
         assert process != worker.pid
         os.kill(process if whom == "process" else parent(process), signal.SIGKILL)
@@ -129,11 +129,11 @@ def test_processes_end_with_their_worker_however_it_ends(
     job = queued("tests.wait")
     with worker_process("worker", *POOLS[0]) as worker:
         send(job)
-        wait_until(lambda: running(job), 90, "the job runs")
+        wait_until(lambda: running(job), "the job runs")
         process = int(step_of(job))
         assert there(process)
         worker.kill()
         worker.wait(10)
-        wait_until(lambda: not there(process), 30, "the job's process is gone")
+        wait_until(lambda: not there(process), "the job's process is gone")
     # Its worker did not live to say so: reconciliation begins it again.
     assert Job.objects.get(pk=job.pk).state == State.RUNNING

@@ -36,7 +36,7 @@ def test_progress_is_seen_while_it_runs(worker, ended, admin):
         job.refresh_from_db()
         return job.state == State.RUNNING and 0 < job.done < job.total == 40 and job.step == "Counting"
 
-    wait_until(halfway, 10, "progress")
+    wait_until(halfway, "progress")
     services.job_cancel(job=job, user=admin)
     job = ended(job)
     assert job.state == State.CANCELLED

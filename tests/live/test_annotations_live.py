@@ -99,7 +99,7 @@ def plane(control_plane: ControlPlane, settings: Settings) -> Iterator[ControlPl
     control_plane.create_nodes([node("node-a"), node("node-b"), node("node-c", cpu="8")])
     control_plane.call("POST", CRDS, clone_sets())
     collection = f"{KRUISE}/namespaces/default/clonesets"
-    wait_until(lambda: control_plane.request("GET", collection).status == 200, 30, "clone sets are served", 0.2)
+    wait_until(lambda: control_plane.request("GET", collection).status == 200, "clone sets are served", step=0.2)
     web = control_plane.call("POST", f"{APPS}/deployments", workload("Deployment", "web"))
     owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": web["metadata"]["uid"]}
     replicas = workload("ReplicaSet", "web-7f", ownerReferences=[{**owner, "controller": True}])
@@ -119,7 +119,7 @@ def plane(control_plane: ControlPlane, settings: Settings) -> Iterator[ControlPl
         control_plane.call("DELETE", path)
     control_plane.call("DELETE", f"{CRDS}/clonesets.apps.kruise.io")
     control_plane.request("DELETE", "/api/v1/namespaces/default/events")
-    wait_until(lambda: control_plane.request("GET", collection).status == 404, 30, "clone sets are gone", 0.2)
+    wait_until(lambda: control_plane.request("GET", collection).status == 404, "clone sets are gone", step=0.2)
 
 
 def connected(plane: ControlPlane, user: str = "limited") -> Cluster:

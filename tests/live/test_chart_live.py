@@ -60,7 +60,7 @@ def cluster(control_plane: ControlPlane, helm: Helm) -> Iterator[ControlPlane]:
         conditions = [each for item in listed for each in item["status"]["conditions"] or ()]
         return sum(each["type"] == "Established" and each["status"] == "True" for each in conditions) == len(found)
 
-    wait_until(established, 30, "the new kinds are served")
+    wait_until(established, "the new kinds are served")
     labels = {"pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/warn": "restricted"}
     control_plane.request("POST", "/api/v1/namespaces", {"metadata": {"name": "kschedweb"}})
     control_plane.call("PATCH", "/api/v1/namespaces/kschedweb", {"metadata": {"labels": labels}})
@@ -80,7 +80,7 @@ def schemas(cluster: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> 
         found.append(schemas_write(cluster.call("GET", "/openapi/v2"), folder))
         return kinds <= {path.name for path in folder.iterdir()}
 
-    wait_until(complete, 60, "the API server describes the new kinds", 1)
+    wait_until(complete, "the API server describes the new kinds", step=1)
     return found[-1]
 
 

@@ -316,7 +316,7 @@ def test_a_forgotten_place_is_listed_anew(plane: ControlPlane, monkeypatch: pyte
     with running(command, tmp_path / "apiserver.log"):
         second = Secret(server=f"https://127.0.0.1:{port}", token=plane.tokens["reader"], ca=plane.ca)
         with Client.open(second) as client:
-            wait_until(lambda: ready(client), 60, "the second API server", 0.5)
+            wait_until(lambda: ready(client), "the second API server", step=0.5)
             with pytest.raises(Gone):
                 reader.kind_watch(client, PODS, before)
             again = reader.kind_read(client, PODS, before)

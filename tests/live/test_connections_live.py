@@ -88,7 +88,7 @@ def test_streams_that_are_left_give_back_all_they_took(tier: WebTier, live: str)
     for number in range(10):
         loops.run(fifty(number))
     seconds_of(site)
-    wait_until(lambda: tier.connections() == before, 30, f"{before} connections, as before")
+    wait_until(lambda: tier.connections() == before, f"{before} connections, as before")
 
     async def listen() -> None:
         async with streams(tier.port, live, who[:3] * A_PERSON):
@@ -101,7 +101,7 @@ def test_streams_that_are_left_give_back_all_they_took(tier: WebTier, live: str)
             return True
         return False
 
-    wait_until(all_may_listen, 60, "everybody may listen again")
+    wait_until(all_may_listen, "everybody may listen again")
 
 
 def test_one_person_has_a_bounded_number_of_streams(tier: WebTier, live: str) -> None:
@@ -124,7 +124,7 @@ def test_one_person_has_a_bounded_number_of_streams(tier: WebTier, live: str) ->
                 with site.rest("GET", f"live/{live}/stream/", stream=True) as again:
                     return again.status_code == 200
 
-            await asyncio.to_thread(wait_until, taken, 20, "another stream in the place of the one that ended")
+            await asyncio.to_thread(wait_until, taken, "another stream in the place of the one that ended")
 
     loops.run(listen())
 

@@ -54,7 +54,7 @@ class Account:
 
         def end() -> None:
             self.plane.call("DELETE", f"{CORE}/secrets/{name}")
-            wait_until(lambda: self.plane.request("GET", "/api", user=name).status == 401, 30, "the token ended", 0.2)
+            wait_until(lambda: self.plane.request("GET", "/api", user=name).status == 401, "the token ended", step=0.2)
 
         return token, end
 
@@ -76,14 +76,14 @@ def test_a_token_that_the_kubelet_replaced_is_read_anew(
     with opener.open() as client:
         assert client.send("GET", "/api/v1/nodes").code == 200
         reflector.start()
-        wait_until(lambda: reflector.synced, 10, "listed")
+        wait_until(lambda: reflector.synced, "listed")
         (tmp_path / "token").write_text(account.token()[0])
         end()
         # What writes, and what reads.
         assert client.send("GET", "/api/v1/nodes").code == 200
         assert isinstance(client.get("/api/v1/nodes"), dict)
         control_plane.create_nodes([seed.node("later")])
-        wait_until(lambda: any(isinstance(one, Changed) for one in news), 15, "a change is heard of")
+        wait_until(lambda: any(isinstance(one, Changed) for one in news), "a change is heard of")
     reflector.end()
     assert [one.reason for one in news if isinstance(one, Listed)] == ["start"]
     control_plane.wipe()

@@ -43,7 +43,7 @@ class Candidate:
         self.thread.start()
 
     def leads(self) -> None:
-        wait_until(lambda: self.elector.leading, 15, f"{self.identity} leads: {self.elector.error}", 0.02)
+        wait_until(lambda: self.elector.leading, f"{self.identity} leads: {self.elector.error}", step=0.02)
 
     def end(self) -> None:
         self.stop.set()
@@ -74,7 +74,7 @@ def test_the_lease_is_given_back_and_taken_over_at_once(
     first = candidate()
     first.leads()
     second = candidate()
-    wait_until(lambda: second.elector.holder == first.identity, 10, "the second sees who leads", 0.02)
+    wait_until(lambda: second.elector.holder == first.identity, "the second sees who leads", step=0.02)
     assert not second.elector.leading
     spec = control_plane.call("GET", LEASE)["spec"]
     assert (spec["holderIdentity"], spec["leaseDurationSeconds"], spec["leaseTransitions"]) == (first.identity, 2, 0)
@@ -84,7 +84,7 @@ def test_the_lease_is_given_back_and_taken_over_at_once(
     assert control_plane.call("GET", LEASE)["spec"]["leaseTransitions"] == second.elector.epoch
     assert second.elector.epoch > first.elector.epoch
     said = [event["message"] for event in control_plane.call("GET", EVENTS)["items"]]
-    wait_until(lambda: ("started", second.elector.epoch) in second.heard, 5, "the second was told")
+    wait_until(lambda: ("started", second.elector.epoch) in second.heard, "the second was told")
     assert f"{first.identity} became leader" in said
     assert f"{first.identity} stopped leading" in said
 
@@ -106,11 +106,11 @@ def test_a_stolen_lease_ends_the_term(control_plane: ControlPlane, candidate: Ca
     first = candidate()
     first.leads()
     control_plane.call("PATCH", LEASE, {"spec": {"holderIdentity": "thief", "leaseTransitions": 7}})
-    wait_until(lambda: not first.elector.leading, 5, "the term ends", 0.01)
+    wait_until(lambda: not first.elector.leading, "the term ends", step=0.01)
     first.leads()  # the thief never renews
     assert first.elector.epoch == 8
     # Who leads knows it a moment before it is told.
-    wait_until(lambda: [what for what, _ in first.heard] == ["started", "stopped", "started"], 5, "it is told", 0.01)
+    wait_until(lambda: [what for what, _ in first.heard] == ["started", "stopped", "started"], "it is told", step=0.01)
 
 
 def test_a_lease_that_is_deleted_does_not_turn_the_epochs_back(
@@ -119,7 +119,7 @@ def test_a_lease_that_is_deleted_does_not_turn_the_epochs_back(
     first = candidate()
     first.leads()
     control_plane.call("DELETE", LEASE)
-    wait_until(lambda: control_plane.request("GET", LEASE).status == 200, 5, "it is made anew", 0.02)
-    wait_until(lambda: ("started", 1) in first.heard, 5, "a new epoch", 0.02)
+    wait_until(lambda: control_plane.request("GET", LEASE).status == 200, "it is made anew", step=0.02)
+    wait_until(lambda: ("started", 1) in first.heard, "a new epoch", step=0.02)
     assert first.elector.leading
     assert [what for what, _ in first.heard] == ["started", "stopped", "started"]

@@ -151,7 +151,7 @@ class Asking:
             assert answer.status == 200, answer.data
             return TROUBLE not in answer.headers
 
-        wait_until(known, 20, "the extender has read the cluster")
+        wait_until(known, "the extender has read the cluster")
 
 
 @contextlib.contextmanager
@@ -209,10 +209,10 @@ def test_a_pod_is_bound_here_where_that_is_switched_on(
         def refusal() -> str:
             return str(asking.ask("bind", asked).json()["Error"])
 
-        wait_until(lambda: Candidate.objects.filter(scheduler=live, synced=True).exists(), 15, "the heartbeat")
+        wait_until(lambda: Candidate.objects.filter(scheduler=live, synced=True).exists(), "the heartbeat")
         assert Candidate.objects.get(scheduler=live).depths["nodes"] == len(USE)
         # Whoever knows the secret can have no other scheduler's pod bound.
-        wait_until(lambda: refusal() == "kschedweb: the pod is another scheduler's: somebody-else", 10, "the refusal")
+        wait_until(lambda: refusal() == "kschedweb: the pod is another scheduler's: somebody-else", "the refusal")
 
 
 @pytest.mark.nightly

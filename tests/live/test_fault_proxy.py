@@ -68,7 +68,7 @@ def test_watch_passes_events_as_they_come_and_is_cut_or_ended_with_an_error(ask:
     proxy.plane.call("POST", PODS, pod("a"))
     for stream in streams:
         assert json.loads(stream.readline())["object"]["metadata"]["name"] == "a"
-    wait_until(lambda: len(proxy.streams) == 3, 5, "three watches")
+    wait_until(lambda: len(proxy.streams) == 3, "three watches")
 
     assert proxy.end_watches(410) == 3
     for stream in streams:
@@ -100,7 +100,7 @@ def test_held_binding_reaches_the_server_once_released_though_its_sender_gave_up
             ask("POST", f"{PODS}/a/binding", binding("a"), timeout=0.3)
         held.wait()
         assert node_of(proxy.plane, "a") == ""
-    wait_until(lambda: node_of(proxy.plane, "a") == "one", 5, "the binding arrives")
+    wait_until(lambda: node_of(proxy.plane, "a") == "one", "the binding arrives")
 
 
 @pytest.mark.parametrize("fault", [DropReply, HoldReply])

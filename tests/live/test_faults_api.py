@@ -106,11 +106,11 @@ def test_watches_that_end_or_fall_silent(site: LiveSite, how: str) -> None:
 @pytest.mark.parametrize("server", ["apiserver", pytest.param("etcd", marks=nightly)])
 def test_api_server_or_its_store_killed_and_started_again(site: LiveSite, server: str) -> None:
     def disturb() -> None:
-        wait_until(lambda: len(site.bound()) > 10, 30, "some pods are bound", 0.05)
+        wait_until(lambda: len(site.bound()) > 10, "some pods are bound", step=0.05)
         if server == "etcd":
             site.plane.etcd.kill()
             site.plane.etcd.start()
-            wait_until(site.plane.ready, 30, "the API server has its store again")
+            wait_until(site.plane.ready, "the API server has its store again")
         else:
             site.plane.apiserver.kill()
             site.plane.start_apiserver()
@@ -159,7 +159,7 @@ def test_redis_and_the_database_gone_one_after_the_other(site: LiveSite) -> None
     def kept() -> set[str]:
         return {row["name"] for row in site.backstage("decisions", live=site.live) if row["result"] == "bound"}
 
-    wait_until(lambda: kept() == set(site.bound()), 20, "every decision is kept", 0.3)
+    wait_until(lambda: kept() == set(site.bound()), "every decision is kept", step=0.3)
 
 
 def place_until(site: LiveSite, end: float, pods: list[str]) -> None:

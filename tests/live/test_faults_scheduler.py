@@ -91,7 +91,7 @@ def test_leader_paused_beyond_its_term_binds_nothing_when_it_wakes(site: LiveSit
         late.wait(4)
         old.signal(signal.SIGSTOP)
         site.approve(rows)
-        wait_until(lambda: (site.leader() or {"epoch": epoch})["epoch"] > epoch, 40, "the other one leads", 0.2)
+        wait_until(lambda: (site.leader() or {"epoch": epoch})["epoch"] > epoch, "the other one leads", step=0.2)
         site.wait_bound(HELD_COUNT + COUNT - 20)
         woken = time.time()
         old.signal(signal.SIGCONT)
@@ -118,17 +118,17 @@ def test_lock_is_changed_step_by_step_while_the_leader_sleeps_and_pods_come(site
     old.signal(signal.SIGSTOP)
     assert site.change(lock="endpoints") != ""
     assert site.change(lock="endpointsleases") == ""
-    wait_until(lambda: (site.leader() or {"epoch": epoch})["epoch"] > epoch, 40, "the other one leads", 0.2)
+    wait_until(lambda: (site.leader() or {"epoch": epoch})["epoch"] > epoch, "the other one leads", step=0.2)
     # Who sleeps may still lead by the Lease when it wakes; the pair keeps it out, and Endpoints alone would not.
     assert "Wait until it has followed" in site.change(lock="endpoints")
     old.signal(signal.SIGCONT)
     site.approve(rows[: HELD_COUNT // 2])
-    wait_until(lambda: site.change(lock="endpoints") == "", 40, "it has followed", 0.2)
+    wait_until(lambda: site.change(lock="endpoints") == "", "it has followed", step=0.2)
     site.approve(rows[HELD_COUNT // 2 :])
     site.wait_bound(HELD_COUNT + COUNT)
     history = site.check()
     place = f"namespaces/kube-system/endpoints/kschedweb-{site.name}"
-    wait_until(lambda: site.plane.request("GET", f"/api/v1/{place}").status == 200, 30, "Endpoints hold the record")
+    wait_until(lambda: site.plane.request("GET", f"/api/v1/{place}").status == 200, "Endpoints hold the record")
     terms = {write.epoch: write.holder for write in history.leases if site.name in write.lease and write.holder}
     assert len(terms) >= 3
 

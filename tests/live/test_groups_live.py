@@ -167,7 +167,7 @@ def compare(plane: ControlPlane, watch: PodWatch, engine: Scheduler, made: PodGr
 
     # A group that is not in kube-scheduler's snapshot yet ends in an error, and is tried again.
     with contextlib.suppress(TimeoutError):
-        wait_until(lambda: said() == found.condition, 60, f"{made.key} is tried", 0.05)
+        wait_until(lambda: said() == found.condition, f"{made.key} is tried", step=0.05)
     assert said() == found.condition, f"seed {SEED}: {made.key}"
     ways = possible(found)
     for place, pod in enumerate(pods):

@@ -133,7 +133,7 @@ def pod(random: Random, name: str) -> Json:
 def set_up(plane: ControlPlane, random: Random, pools: list[str]) -> None:
     """A cluster; every bound pod runs when this returns."""
     plane.wipe()
-    wait_until(lambda: not plane.call("GET", PODS)["items"], 60, "the pods to be gone")
+    wait_until(lambda: not plane.call("GET", PODS)["items"], "the pods to be gone")
     nodes = [node(random, f"node-{number}", pools) for number in range(NODES_EACH)]
     plane.create_nodes(nodes)
     plane.create_all(PODS, [pod(random, f"pod-{number:02}") for number in range(PODS_EACH + PENDING)])
@@ -144,7 +144,7 @@ def set_up(plane: ControlPlane, random: Random, pools: list[str]) -> None:
         phases = [one["status"].get("phase") for one in plane.call("GET", PODS)["items"]]
         return phases.count("Running") == PODS_EACH
 
-    wait_until(all_run, 20, "the bound pods to run")
+    wait_until(all_run, "the bound pods to run")
 
 
 def test_the_engine_decides_as_karpenter_about_what_the_api_server_returned(

@@ -135,7 +135,7 @@ def knows_nodes(site: LiveSite, count: int) -> None:
         message = told(site.listed()["too-large"], "PodScheduled")["message"]
         return message.startswith(f"0/{count} nodes are available") and "untolerated" not in message
 
-    wait_until(told_of_all, 120, "all nodes are known", 0.05)
+    wait_until(told_of_all, "all nodes are known", step=0.05)
     site.plane.call("DELETE", f"{PODS}/too-large?gracePeriodSeconds=0")
 
 
@@ -153,7 +153,7 @@ def decided(site: LiveSite) -> list[Json]:
             one["spec"]["containers"] = members[0]["spec"]["containers"]
         create(site, *members, raw)
         name = raw["metadata"]["name"]
-        wait_until(partial(settled, site, name), 60, f"{name} is decided", 0.05)
+        wait_until(partial(settled, site, name), f"{name} is decided", step=0.05)
         pods = {key: one for key, one in site.listed().items() if key.startswith(name)}
         placed = sorted(one["spec"].get("nodeName", "") for one in pods.values())
         said = Counter(tuple(told(one, "PodScheduled").values()) for one in pods.values())
@@ -184,13 +184,13 @@ def story(site: LiveSite) -> Json:
     site.plane.create_nodes(node(name, labels={RACK: rack}, allocatable=sizes) for name, rack in racks.items())
 
     def gone(*names: str) -> None:
-        wait_until(lambda: site.listed().keys().isdisjoint(names), 60, f"{names} are gone", 0.05)
+        wait_until(lambda: site.listed().keys().isdisjoint(names), f"{names} are gone", step=0.05)
 
     def placed(*names: str) -> None:
         for name in names:
-            wait_until(partial(settled, site, name), 60, f"{name} is decided", 0.05)
+            wait_until(partial(settled, site, name), f"{name} is decided", step=0.05)
             try:
-                wait_until(partial(is_placed, site, name), 60, f"{name} is placed", 0.05)
+                wait_until(partial(is_placed, site, name), f"{name} is placed", step=0.05)
             except TimeoutError as late:
                 raise TimeoutError(f"{late}: {condition(site, name)}, {conditions(site, name)}") from None
 
@@ -199,7 +199,7 @@ def story(site: LiveSite) -> Json:
     create(site, group("pair", 2, priorityClassName="low"), *members("pair", 2, "3", priorityClassName="low"))
     placed("pair")
     create(site, group("large", 2), *members("large", 2, "3"))
-    wait_until(lambda: settled(site, "large"), 60, "large is told", 0.05)
+    wait_until(lambda: settled(site, "large"), "large is told", step=0.05)
     large = {"group": condition(site, "large"), "pods": conditions(site, "large")}
     for name in ("large-0", "large-1"):
         site.plane.call("DELETE", f"{PODS}/{name}")
@@ -208,7 +208,7 @@ def story(site: LiveSite) -> Json:
     placed("loose")
     # Before it has heard of its own condition, kube-scheduler writes that the group is not placed after all.
     create(site, *members("loose", 1, "64", first=1))
-    wait_until(partial(settled, site, "loose"), 60, "loose-1 is told", 0.05)
+    wait_until(partial(settled, site, "loose"), "loose-1 is told", step=0.05)
     create(site, group("racked", 2, topology=RACK), *members("racked", 2, "250m"))
     placed("racked")
     shared = {racks[nodes_of(site)[name]] for name in ("racked-0", "racked-1")}
@@ -223,8 +223,8 @@ def story(site: LiveSite) -> Json:
     del boss["spec"]["schedulingGroup"]
     create(site, boss)
     gone("whole-0", "whole-1")
-    wait_until(lambda: bool(nodes_of(site)["boss-0"]), 60, "boss-0 is placed", 0.05)
-    wait_until(lambda: counted(site) == EXPECTED, 60, f"events {counted(site)}", 0.1)
+    wait_until(lambda: bool(nodes_of(site)["boss-0"]), "boss-0 is placed", step=0.05)
+    wait_until(lambda: counted(site) == EXPECTED, f"events {counted(site)}", step=0.1)
     return {"large": large, "racks": len(shared), **read(site)}
 
 
@@ -297,7 +297,7 @@ def test_held_members_are_bound_by_the_next_leader_each_when_it_is_approved(site
     site.wait_bound(1)
     assert site.bound().keys() == {"held-0"}
     assert condition(site, "held")["status"] == "True"
-    wait_until(lambda: kept(site) == site.bound(), 60, "the decision is kept", 0.2)
+    wait_until(lambda: kept(site) == site.bound(), "the decision is kept", step=0.2)
     leader = site.leading_worker()
     leader.kill()
     site.replace_worker(leader)
@@ -308,7 +308,7 @@ def test_held_members_are_bound_by_the_next_leader_each_when_it_is_approved(site
     site.approve([asked["held-1"], asked["held-3"]])
     site.wait_bound(4)
     site.check()
-    wait_until(lambda: kept(site) == site.bound(), 60, "every decision is kept with its end", 0.2)
+    wait_until(lambda: kept(site) == site.bound(), "every decision is kept with its end", step=0.2)
 
 
 def kept(site: LiveSite) -> dict[str, str]:

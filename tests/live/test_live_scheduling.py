@@ -57,7 +57,7 @@ def story(site: LiveSite, scheduler: str) -> Json:
 
     def until(name: str, done: Callable[[Json], bool]) -> None:
         try:
-            wait_until(lambda: done(site.listed().get(name, {})), 15, name, 0.05)
+            wait_until(lambda: done(site.listed().get(name, {})), name, step=0.05)
         except TimeoutError as late:
             raise TimeoutError(f"{late}: {site.listed().get(name)}") from None
 
@@ -74,7 +74,7 @@ def story(site: LiveSite, scheduler: str) -> Json:
     until("important", placed)
     until("fits", lambda pod: not pod)
     expected = {"Scheduled": 3, "FailedScheduling": 3, "Preempted": 1}
-    wait_until(lambda: reasons(site) == expected, 15, f"events {reasons(site)}", 0.1)
+    wait_until(lambda: reasons(site) == expected, f"events {reasons(site)}", step=0.1)
     said = told(site)
     site.plane.wipe()
     site.plane.call("DELETE", EVENTS)
@@ -139,11 +139,11 @@ def test_a_hundred_pods_are_bound_once_each_and_every_decision_is_kept(site: Liv
         found: list[Json] = site.backstage("decisions", live=site.live)
         return found
 
-    wait_until(lambda: len(kept()) >= 100, 10, "every decision is stored", 0.2)
+    wait_until(lambda: len(kept()) >= 100, "every decision is stored", step=0.2)
     assert {row["name"]: row["node"] for row in kept() if row["result"] == "bound"} == site.bound()
     assert {row["attempt"] for row in kept()} == {1}
     # What it says of itself is written down now and then.
-    wait_until(lambda: (site.leader() or {"bound": 0})["bound"] == 100, 10, "the leader tells of all")
+    wait_until(lambda: (site.leader() or {"bound": 0})["bound"] == 100, "the leader tells of all")
     leader = site.leader()
     assert leader is not None
     assert 0 < leader["latency"]["p50"] <= leader["latency"]["p99"] < 30
@@ -156,10 +156,10 @@ def test_nothing_is_tried_while_paused_but_what_is_stepped(site: LiveSite) -> No
     site.backstage("pause", live=site.live)
     time.sleep(1.2)  # the pause has arrived: rows are read twice a second
     site.pods(f"pod-{number}" for number in range(5))
-    wait_until(lambda: (site.leader() or {"depths": {}})["depths"].get("active") == 5, 10, "five pods are queued")
+    wait_until(lambda: (site.leader() or {"depths": {}})["depths"].get("active") == 5, "five pods are queued")
     assert site.bound() == {}
     site.backstage("step", live=site.live, pods=2)
-    wait_until(lambda: len(site.bound()) == 2, 10, "two pods were stepped")
+    wait_until(lambda: len(site.bound()) == 2, "two pods were stepped")
     time.sleep(0.6)
     assert len(site.bound()) == 2
     site.backstage("resume", live=site.live)
@@ -171,17 +171,17 @@ def test_another_takes_over_at_once_when_the_leader_is_stopped(site: LiveSite) -
     site.nodes(3)
     site.pods(f"early-{number}" for number in range(10))
     site.wait_bound(10)
-    wait_until(lambda: len([one for one in site.candidates() if one["synced"]]) == 2, 30, "one stands by", 0.2)
+    wait_until(lambda: len([one for one in site.candidates() if one["synced"]]) == 2, "one stands by", step=0.2)
     first, before = site.leading_worker(), site.leader()
     assert before is not None
     first.signal(signal.SIGTERM)
-    wait_until(lambda: not first.alive, 15, "the leader has ended", 0.05)
+    wait_until(lambda: not first.alive, "the leader has ended", step=0.05)
     begun = time.monotonic()
     site.pods(f"late-{number}" for number in range(10))
     site.wait_bound(20, 20)
     # A lease that was given back need not run out, which would take 15 seconds.
     assert time.monotonic() - begun < 10
-    wait_until(lambda: site.leader() is not None, 10, "the other one leads")
+    wait_until(lambda: site.leader() is not None, "the other one leads")
     after = site.leader()
     assert after is not None
     assert after["identity"] != before["identity"]
@@ -206,7 +206,7 @@ def test_a_prometheus_reads_the_metrics_under_kube_schedulers_names(site: LiveSi
     with Prometheus(tmp_path, scrape=[port]).started() as prometheus:
 
         def reads(query: str, value: float) -> None:
-            wait_until(lambda: prometheus.value(query) == value, 15, f"{query} is {value}", 0.2)
+            wait_until(lambda: prometheus.value(query) == value, f"{query} is {value}", step=0.2)
 
         reads('scheduler_schedule_attempts_total{result="scheduled",profile="measured",cluster="real"}', 7)
         reads('scheduler_schedule_attempts_total{result="unschedulable",profile="measured"}', 1)
@@ -242,7 +242,7 @@ def test_pods_go_on_being_bound_when_a_token_is_replaced_and_the_old_one_ends(si
     # Ended before it is replaced: it can do nothing until then, and goes on by itself.
     end_other()
     site.pods(f"late-{number}" for number in range(5))
-    wait_until(lambda: site.leader() is None or bool(site.candidates()[0]["error"]), 30, "it is refused", 0.2)
+    wait_until(lambda: site.leader() is None or bool(site.candidates()[0]["error"]), "it is refused", step=0.2)
     assert len(site.bound()) == 10
     last, _ = account.token()
     site.backstage("replace_token", cluster="real", token=last)
@@ -259,13 +259,13 @@ def test_a_denial_answers_a_new_leader_until_the_pod_changes(site: LiveSite) -> 
     site.pods(["asked"], labels=HELD)
     denied = site.waiting(1)[0]
     assert site.backstage("decide", ids=[denied["id"]], verdict="deny", reason="not today") == []
-    wait_until(lambda: not site.requests()[0]["open"], 30, "the pod was told", 0.1)
+    wait_until(lambda: not site.requests()[0]["open"], "the pod was told", step=0.1)
 
     leader = site.leading_worker()
     leader.stop()
     site.replace_worker(leader)
-    wait_until(lambda: site.requests()[0]["again"] >= 1, 60, "the new leader asks about the pod", 0.1)
-    wait_until(lambda: not site.requests()[0]["open"], 30, "the pod was told again", 0.1)
+    wait_until(lambda: site.requests()[0]["again"] >= 1, "the new leader asks about the pod", step=0.1)
+    wait_until(lambda: not site.requests()[0]["open"], "the pod was told again", step=0.1)
     assert [(row["id"], row["state"]) for row in site.requests()] == [(denied["id"], "denied")]
     assert "not today" in condition(site.listed()["asked"])["message"]
 

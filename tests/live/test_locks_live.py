@@ -97,7 +97,7 @@ def test_each_lock_is_held_renewed_taken_over_and_given_back(
         assert field.leader() is first
         assert holders(kind, field.name) == {first.identity}
         before = records(control_plane, kind, field.name)
-        wait_until(lambda: records(control_plane, kind, field.name) != before, 10, "it is renewed", 0.1)
+        wait_until(lambda: records(control_plane, kind, field.name) != before, "it is renewed", step=0.1)
         second = field.start(kind)
         first.end(signal.SIGKILL)
         assert field.leader() is second
@@ -217,4 +217,4 @@ def test_without_the_pair_two_lead_at_once_and_are_seen(fields: Callable[[str], 
             return "led at once" in str(error)
         return False
 
-    wait_until(seen, 20, "it is seen that both led at once")
+    wait_until(seen, "it is seen that both led at once")

@@ -45,7 +45,7 @@ def test_a_run_too_large_for_its_memory_ends_with_a_sentence_and_nothing_else_do
             ended.update(site.ask("GET", f"jobs/{large}/"))
             return bool(ended["ended_at"])
 
-        wait_until(over, 300, "the large run ended", 0.5)
+        wait_until(over, "the large run ended", seconds=300, step=0.5)
         assert ended["error"].startswith("This needed more memory than the 512 MiB that a job may use: ")
         assert (ended["state"], ended["attempt"]) == ("failed", 1)
         site.wait_for_job(beside)

@@ -125,7 +125,7 @@ def metrics(control_plane: ControlPlane, tmp_path: Path) -> Iterator[MetricsServ
         return any(entry["type"] == "Available" and entry["status"] == "True" for entry in status.get("conditions", []))
 
     try:
-        wait_until(available, 60, "the aggregated API is available")
+        wait_until(available, "the aggregated API is available")
         yield server
     finally:
         control_plane.request("DELETE", f"{REGISTRATION}/v1beta1.{GROUP}")
@@ -236,7 +236,7 @@ def test_a_cluster_that_does_not_serve_it_or_rights_that_lack_say_so(
 
     assert "may not list nodes of metrics.k8s.io (403)" in refused()
     plane.grant("limited", [*rules, {"apiGroups": [GROUP], "resources": ["nodes", "pods"], "verbs": ["list"]}])
-    wait_until(lambda: "403" not in refused(), 20, "the API server knows of the new rights", 0.5)
+    wait_until(lambda: "403" not in refused(), "the API server knows of the new rights", step=0.5)
     assert "does not serve metrics.k8s.io" in refused()
     metrics: MetricsServer = request.getfixturevalue("metrics")
     metrics.nodes = {"node-a": (1.0, 512), "node-b": (1.0, 256)}

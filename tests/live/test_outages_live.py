@@ -115,7 +115,7 @@ def test_a_database_that_says_nothing_any_more_holds_nobody(tier: WebTier, live:
     probes(tier, {"database": "failed", "broker": "ok"})
     tier.postgres.thaw()
     tier.wait_ready()
-    wait_until(lambda: site.rest("GET", "live/").status_code == 200, 30, "the site answers again")
+    wait_until(lambda: site.rest("GET", "live/").status_code == 200, "the site answers again")
     assert {answer.status_code for answer in crowd(tier, site.session.cookies)} == {200}
 
 

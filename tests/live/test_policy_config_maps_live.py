@@ -52,7 +52,7 @@ def plane(control_plane: ControlPlane, settings: Settings) -> Iterator[ControlPl
     def allowed() -> bool:
         return control_plane.request("GET", f"{MAPS}/old", user="limited").status == 200
 
-    wait_until(allowed, 10, "the role takes effect", 0.1)
+    wait_until(allowed, "the role takes effect", step=0.1)
     given: dict[str, Any] = {"server": control_plane.url, "ca": control_plane.ca}
     cluster_connect(user=None, name="real", source="token", token=control_plane.tokens["limited"], **given)
     yield control_plane
@@ -100,7 +100,7 @@ def test_a_policy_is_made_from_a_config_map_or_refused_with_the_reason(
     def gone() -> bool:
         return "has no ConfigMap gone in namespace kube-system" in page.post("/policies/new/", form).content.decode()
 
-    wait_until(gone, 10, "the wider role takes effect", 0.1)
+    wait_until(gone, "the wider role takes effect", step=0.1)
     assert not Policy.objects.filter(name="new-one").exists()
     assert page.post("/policies/new/", form | {"source_name": "old", "version": "1.9"}).status_code == 302
     assert selectors.revision_get(selectors.policy_get("new-one")).process == {"version": "1.9"}

@@ -51,7 +51,7 @@ def bind_claim(plane: ControlPlane, name: str, to: str) -> None:
 def test_a_claim_without_a_volume_is_told_its_node_and_waited_for(place: Place) -> None:
     uid = place.plane.call("POST", CLAIMS, claim("data", 1))["metadata"]["uid"]
     preparing = Preparing(place, place.pod("made"), SelectNode("default", "data", uid, "node-1"))
-    wait_until(lambda: annotation(place.plane, "data") == "node-1", 20, "the claim is told its node")
+    wait_until(lambda: annotation(place.plane, "data") == "node-1", "the claim is told its node")
     assert not preparing.found
     bind_claim(place.plane, "data", "pvc-made")
     assert preparing.outcome().done
@@ -66,7 +66,7 @@ def test_a_volume_is_taken_for_its_claim_and_for_no_other(place: Place) -> None:
     def taker() -> Json:
         return plane.call("GET", f"{VOLUMES}/disk")["spec"].get("claimRef") or {}
 
-    wait_until(lambda: taker().get("uid") == uids["mine"], 20, "the volume is taken")
+    wait_until(lambda: taker().get("uid") == uids["mine"], "the volume is taken")
     bind_claim(plane, "mine", "disk")
     assert preparing.outcome().done
     refused = Preparing(place, place.pod("late"), TakeVolume("disk", "default", "other", uids["other"])).outcome()
@@ -87,7 +87,7 @@ def test_a_volume_that_was_meant_for_the_claim_stays_so(place: Place) -> None:
         found.update(place.plane.call("GET", f"{VOLUMES}/reserved"))
         return found["spec"]["claimRef"].get("uid") == uid
 
-    wait_until(taken, 20, "the volume is taken")
+    wait_until(taken, "the volume is taken")
     assert "annotations" not in found["metadata"]
     bind_claim(place.plane, "meant", "reserved")
     assert preparing.outcome().done
@@ -101,7 +101,7 @@ def test_what_does_not_come_about_is_an_error_and_no_binding(place: Place) -> No
     nowhere = {"metadata": {"annotations": {SELECTED_NODE: None}}}
     place.plane.call("PATCH", f"{CLAIMS}/slow", nowhere)
     given_up = Preparing(place, place.pod("given-up"), wanted)
-    wait_until(lambda: annotation(place.plane, "slow") == "node-1", 20, "the claim is told its node")
+    wait_until(lambda: annotation(place.plane, "slow") == "node-1", "the claim is told its node")
     place.plane.call("PATCH", f"{CLAIMS}/slow", nowhere)
     assert "provisioning failed" in given_up.outcome().text
     missing = Preparing(place, place.pod("missing"), SelectNode("default", "nowhere", "", "node-1")).outcome()

@@ -37,7 +37,7 @@ class Release:
         for service in services:
             self.servers[service].start()
         if "web" in services:
-            wait_until(lambda: self.site.answers("/readyz"), 90, f"the {self.label} web process is ready", 0.3)
+            wait_until(lambda: self.site.answers("/readyz"), f"the {self.label} web process is ready", step=0.3)
             self.site.login("admin", PASSWORD)
 
     def stop(self, *services: str) -> None:
@@ -65,7 +65,7 @@ class Upgrade:
     def bound(self, *names: str) -> None:
         """Make pods, and wait until each is bound."""
         self.pods.pods(names)
-        wait_until(lambda: set(names) <= set(self.pods.bound()), 60, f"{names} are bound", 0.2)
+        wait_until(lambda: set(names) <= set(self.pods.bound()), f"{names} are bound", step=0.2)
 
     def close(self) -> None:
         for release in (self.old, self.new):
@@ -106,19 +106,19 @@ def test_the_previous_release_goes_the_main_trip_on_the_migrated_database(upgrad
 
     settings = {"cluster": "real", "scheduler_name": NAME, "policy": "careful", "mode": "scheduling"}
     upgrade.live = site.ask("POST", "live/", settings)["id"]
-    wait_until(lambda: old.leads(upgrade.live), 60, "the previous release leads", 0.3)
+    wait_until(lambda: old.leads(upgrade.live), "the previous release leads", step=0.3)
     upgrade.bound("first", "second")
 
     upgrade.pods.pods(["held"], labels=HELD)
-    wait_until(lambda: bool(waiting(site)), 60, "a request waits", 0.2)
+    wait_until(lambda: bool(waiting(site)), "a request waits", step=0.2)
     site.ask("POST", f"approvals/{waiting(site)[0]['id']}/approve/", {})
-    wait_until(lambda: "held" in upgrade.pods.bound(), 60, "the approved pod is bound", 0.2)
+    wait_until(lambda: "held" in upgrade.pods.bound(), "the approved pod is bound", step=0.2)
 
 
 def test_both_releases_share_rows_jobs_and_the_lead(upgrade: Upgrade) -> None:
     old, new = upgrade.old, upgrade.new
     upgrade.pods.pods(["asked-by-old"], labels=HELD)
-    wait_until(lambda: bool(waiting(old.site)), 60, "a request waits", 0.2)
+    wait_until(lambda: bool(waiting(old.site)), "a request waits", step=0.2)
     new.start("web", "scheduler")
     # Jobs of the new web process go to the old worker, and the other way round.
     new.site.wait_for_job(new.site.ask("POST", "clusters/real/refresh/")["id"])
@@ -131,11 +131,11 @@ def test_both_releases_share_rows_jobs_and_the_lead(upgrade: Upgrade) -> None:
     assert old.site.ask("GET", "policies/careful/revisions/2/")["document"] == revised
 
     old.stop("scheduler")
-    wait_until(lambda: new.leads(upgrade.live), 60, "the new release leads", 0.3)
+    wait_until(lambda: new.leads(upgrade.live), "the new release leads", step=0.3)
     # What was asked before is still open, and is answered through a page of the previous release.
     assert [one["name"] for one in waiting(old.site)] == ["asked-by-old"]
     old.site.ask("POST", f"approvals/{waiting(old.site)[0]['id']}/approve/", {})
-    wait_until(lambda: "asked-by-old" in upgrade.pods.bound(), 60, "the approved pod is bound", 0.2)
+    wait_until(lambda: "asked-by-old" in upgrade.pods.bound(), "the approved pod is bound", step=0.2)
     upgrade.bound("third")
 
 
@@ -143,7 +143,7 @@ def test_the_way_back_is_open(upgrade: Upgrade) -> None:
     old, new = upgrade.old, upgrade.new
     old.start("scheduler", "worker")
     new.stop("scheduler", "worker")
-    wait_until(lambda: old.leads(upgrade.live), 60, "the previous release leads again", 0.3)
+    wait_until(lambda: old.leads(upgrade.live), "the previous release leads again", step=0.3)
     upgrade.bound("fourth")
     old.site.wait_for_job(old.site.ask("POST", "clusters/real/refresh/")["id"])
 

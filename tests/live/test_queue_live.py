@@ -295,7 +295,7 @@ def test_a_pod_after_errors_is_tried_when_its_backoff_has_ended(plane: ControlPl
             tries.extend(second for second, _ in log.attempts())
             return len(tries) >= 5
 
-        wait_until(enough, 60, "five tries", 0.1)
+        wait_until(enough, "five tries", step=0.1)
     backoff = BackoffQueue(1, 10, lambda one, other: False)
     for count, (before, after) in enumerate(pairwise(tries), start=1):
         due = window(before + backoff.duration(count)) + WINDOW

@@ -60,7 +60,7 @@ class Account:
         path = f"{COLLECTIONS['ServiceAccount']}/kschedweb/token"
         self.token = self.plane.call("POST", path, request)["status"]["token"]
         client = self.open()
-        wait_until(lambda: not rights_missing(client, rights(needs)), 10, "the roles take effect", 0.1)
+        wait_until(lambda: not rights_missing(client, rights(needs)), "the roles take effect", step=0.1)
         return client
 
     def open(self) -> Client:
@@ -139,7 +139,7 @@ def test_a_shadow_follows_every_kind_and_changes_nothing(account: Account) -> No
                 reflector.start()
             for reflector in followed:
                 if not reflector.kind.optional:
-                    wait_until(functools.partial(getattr, reflector, "synced"), 20, str(reflector.kind), 0.05)
+                    wait_until(functools.partial(getattr, reflector, "synced"), str(reflector.kind), step=0.05)
             assert not [one.problem for one in followed if one.problem and not one.kind.optional]
         finally:
             for reflector in followed:

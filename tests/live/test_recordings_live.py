@@ -84,7 +84,7 @@ def knows(recording: Recording, name: str, events: int = 1) -> Callable[[], bool
 
 
 def ended(job: Job) -> Job:
-    wait_until(lambda: Job.objects.get(pk=job.pk).ended_at is not None, 30, "the job ended")
+    wait_until(lambda: Job.objects.get(pk=job.pk).ended_at is not None, "the job ended")
     return Job.objects.get(pk=job.pk)
 
 
@@ -97,7 +97,7 @@ def place(plane: ControlPlane, number: int) -> tuple[float, float, str]:
     def on() -> str:
         return str(plane.call("GET", f"{PODS}/pod-{number}")["spec"].get("nodeName", ""))
 
-    wait_until(lambda: bool(on()), 20, "kube-scheduler placed the pod", 0.02)
+    wait_until(lambda: bool(on()), "kube-scheduler placed the pod", step=0.02)
     return before, after, on()
 
 
@@ -110,8 +110,8 @@ def test_what_happened_is_recorded_and_played_with_its_times_and_names(
         recording = services.recording_start(user=editor, cluster=watched, seconds=3600)
         assert recording.job is not None
         tasks.record(str(recording.job.pk))
-        wait_until(knows(recording, "pod-0"), 30, "what is there at first is kept")
-        wait_until(knows(recording, "node-03"), 30, "the nodes are kept")
+        wait_until(knows(recording, "pod-0"), "what is there at first is kept")
+        wait_until(knows(recording, "node-03"), "the nodes are kept")
         seen = {f"pod-{number}": place(plane, number) for number in range(1, 7)}
         gone = {}
         for number in (1, 2):
@@ -119,7 +119,7 @@ def test_what_happened_is_recorded_and_played_with_its_times_and_names(
             plane.call("DELETE", f"{PODS}/pod-{number}", NOW)
         plane.call("PATCH", "/api/v1/nodes/node-03", {"spec": {"unschedulable": True}})
         plane.call("PATCH", "/api/v1/nodes/node-03", {"metadata": {"annotations": {"nobody": "reads this"}}})
-        wait_until(knows(recording, "node-03", 2), 20, "the last change is kept")
+        wait_until(knows(recording, "node-03", 2), "the last change is kept")
         jobs.job_cancel(job=recording.job, user=editor)
         assert ended(recording.job).state == State.CANCELLED
 
@@ -165,10 +165,10 @@ def test_a_worker_killed_in_the_middle_loses_nothing_and_another_goes_on(
     assert job is not None
     with worker_process("first") as first:
         send(job)
-        wait_until(knows(recording, "node-03"), 40, "the nodes are kept")
+        wait_until(knows(recording, "node-03"), "the nodes are kept")
         plane.create_all(PODS, [pod(number) for number in range(4)])
         for number in range(4):
-            wait_until(knows(recording, f"pod-{number}"), 20, "the pods are kept")
+            wait_until(knows(recording, f"pod-{number}"), "the pods are kept")
         os.killpg(first.pid, signal.SIGKILL)
         first.wait(10)
     before = recorded(recording)
@@ -179,9 +179,9 @@ def test_a_worker_killed_in_the_middle_loses_nothing_and_another_goes_on(
     Job.objects.filter(pk=job.pk).update(heartbeat_at=timezone.now() - jobs.SILENT - timedelta(seconds=1))
     assert jobs.jobs_reconcile()["requeued"] == 1
     tasks.record(str(job.pk))
-    wait_until(knows(recording, "pod-9"), 40, "another worker goes on")
+    wait_until(knows(recording, "pod-9"), "another worker goes on")
     plane.call("POST", PODS, pod(10))
-    wait_until(knows(recording, "pod-10"), 20, "it follows the cluster")
+    wait_until(knows(recording, "pod-10"), "it follows the cluster")
     jobs.job_cancel(job=job, user=editor)
     assert (ended(job).state, ended(job).attempt) == (State.CANCELLED, 2)
     lines = recorded(recording)

@@ -86,7 +86,7 @@ def follow(plane: ControlPlane) -> Iterator[Follow]:
         reflector = Reflector(lambda: Client.open(given), BY_NAME[kind], followed.take, backoff=quick, **options)
         reflector.start()
         running.append(reflector)
-        wait_until(lambda: reflector.synced, 20, "a first list", 0.02)
+        wait_until(lambda: reflector.synced, "a first list", step=0.02)
         return reflector, followed
 
     yield begin
@@ -106,7 +106,7 @@ def change(plane: ControlPlane, name: str) -> None:
 
 
 def same(plane: ControlPlane, followed: Followed) -> None:
-    wait_until(lambda: followed.held == listed(plane), 15, "what is followed equals a fresh list", 0.05)
+    wait_until(lambda: followed.held == listed(plane), "what is followed equals a fresh list", step=0.05)
 
 
 def test_what_is_followed_equals_a_fresh_list(plane: ControlPlane, follow: Follow) -> None:
@@ -125,14 +125,14 @@ def test_pods_that_have_ended_are_gone(plane: ControlPlane, follow: Follow) -> N
     _, followed = follow()
     done = plane.call("GET", f"{PODS}/old-0")["metadata"]["uid"]
     plane.call("PATCH", f"{PODS}/old-0/status", {"status": {"phase": "Succeeded"}})
-    wait_until(lambda: done not in followed.held, 10, "a pod that ended is gone", 0.02)
+    wait_until(lambda: done not in followed.held, "a pod that ended is gone", step=0.02)
 
 
 def test_a_watch_that_ends_goes_on_where_it_was(plane: ControlPlane, follow: Follow) -> None:
     reflector, followed = follow(watch_seconds=(1.0, 1.0))
     for index in range(4):
         change(plane, f"new-{index}")
-        wait_until(lambda: reflector.age > 0.6 or reflector.age < 0.05, 5, "the watch ends", 0.02)
+        wait_until(lambda: reflector.age > 0.6 or reflector.age < 0.05, "the watch ends", step=0.02)
     same(plane, followed)
     assert reflector.relists == {"start": 1}
 
@@ -147,7 +147,7 @@ def proxy(control_plane: ControlPlane, tmp_path: Path) -> Iterator[FaultProxy]:
 def through(plane: ControlPlane, proxy: FaultProxy, follow: Follow) -> tuple[Reflector, Followed]:
     """Pods, followed through the fault proxy by one who takes two silent seconds for a broken line."""
     found = follow(secret(plane, proxy.url, proxy.ca), idle_seconds=2.0)
-    wait_until(lambda: bool(proxy.streams), 10, "a watch", 0.02)
+    wait_until(lambda: bool(proxy.streams), "a watch", step=0.02)
     return found
 
 
@@ -156,7 +156,7 @@ def test_a_cut_watch_goes_on_where_it_was(
 ) -> None:
     reflector, followed = through
     for index in range(3):
-        wait_until(lambda: proxy.cut_watches("/pods") > 0, 10, "a watch to cut", 0.02)
+        wait_until(lambda: proxy.cut_watches("/pods") > 0, "a watch to cut", step=0.02)
         change(plane, f"cut-{index}")
     same(plane, followed)
     assert reflector.relists == {"start": 1}
@@ -169,7 +169,7 @@ def test_an_expired_place_leads_to_a_new_list_that_knows_what_is_gone(
     reflector, followed = through
     with proxy.fault("GET", "/pods.*watch=", Hang()):
         assert proxy.end_watches(410, message, "/pods") == 1
-        wait_until(lambda: reflector.relists["expired"] == 1, 10, "a new list", 0.02)
+        wait_until(lambda: reflector.relists["expired"] == 1, "a new list", step=0.02)
         # What changes while no watch is there to see it.
         change(plane, "unseen")
         plane.call("DELETE", f"{PODS}/old-2", {"gracePeriodSeconds": 0})
@@ -186,7 +186,7 @@ def test_a_line_that_is_half_open_is_noticed(
     proxy.freeze()
     change(plane, "unheard")
     before = len(proxy.calls)
-    wait_until(lambda: len(proxy.calls) > before, 10, "a new watch", 0.02)
+    wait_until(lambda: len(proxy.calls) > before, "a new watch", step=0.02)
     proxy.thaw()
     same(plane, followed)
 
@@ -210,10 +210,10 @@ def test_a_server_that_goes_away_is_found_again(
     reflector, followed = through
     proxy.down()
     change(plane, "while-away")
-    wait_until(lambda: bool(reflector.problem), 10, "a problem", 0.02)
+    wait_until(lambda: bool(reflector.problem), "a problem", step=0.02)
     proxy.up()
     same(plane, followed)
-    wait_until(lambda: not reflector.problem, 10, "no problem any more", 0.02)
+    wait_until(lambda: not reflector.problem, "no problem any more", step=0.02)
 
 
 @pytest.mark.nightly
@@ -230,9 +230,9 @@ def test_a_server_that_has_forgotten_the_place_is_listed_anew(
         with running(command, tmp_path / "apiserver.log"):
             proxy.plane = SimpleNamespace(port=port, ca=plane.ca)  # type: ignore[assignment]
             with Client.open(secret(plane, f"https://127.0.0.1:{port}")) as second:
-                wait_until(lambda: ready(second), 60, "the second API server", 0.3)
+                wait_until(lambda: ready(second), "the second API server", step=0.3)
             busy.release()
-            wait_until(lambda: reflector.relists["expired"] == 1, 30, "a new list", 0.02)
+            wait_until(lambda: reflector.relists["expired"] == 1, "a new list", step=0.02)
             same(plane, followed)
             proxy.cut_watches()
 
@@ -259,7 +259,7 @@ def test_a_kind_that_is_not_served_or_forbidden_holds_nothing_up(
 
 def test_end_does_not_wait_for_the_server(plane: ControlPlane, follow: Follow) -> None:
     reflector, _ = follow()
-    wait_until(lambda: bool(reflector._client and reflector._client._streams), 10, "a watch", 0.02)
+    wait_until(lambda: bool(reflector._client and reflector._client._streams), "a watch", step=0.02)
     reflector.end()
     reflector.join(2)
     assert not reflector._thread.is_alive()

@@ -69,7 +69,7 @@ def read_again(site: LiveSite) -> None:
         leader = site.leader()
         return leader is not None and time.time() - leader["silent"] > now + 2
 
-    wait_until(looked, 30, "the rows were read again", 0.2)
+    wait_until(looked, "the rows were read again", step=0.2)
 
 
 @pytest.mark.nightly
@@ -93,7 +93,7 @@ def test_a_saved_revision_changes_nothing_and_a_roll_out_does_without_a_restart(
 
     site.backstage("roll_out", live=site.live, number=2)
     # Which run tries these pods is not known yet; the next ones are the new run's.
-    wait_until(lambda: leads(site, 2), 60, "revision 2 leads", 0.2)
+    wait_until(lambda: leads(site, 2), "revision 2 leads", step=0.2)
     site.pods(f"rolled-{number}" for number in range(5))
     site.wait_bound(10)
     assert {name for name in told if name != "held-0"} == {f"rolled-{number}" for number in range(5)}
@@ -103,7 +103,7 @@ def test_a_saved_revision_changes_nothing_and_a_roll_out_does_without_a_restart(
     assert site.bound()["held-0"] == held["node"]
 
     site.backstage("roll_out", live=site.live, number=1)
-    wait_until(lambda: leads(site, 1), 60, "revision 1 leads", 0.2)
+    wait_until(lambda: leads(site, 1), "revision 1 leads", step=0.2)
     heard = len(told)
     site.pods(f"back-{number}" for number in range(5))
     site.wait_bound(16)
@@ -113,7 +113,7 @@ def test_a_saved_revision_changes_nothing_and_a_roll_out_does_without_a_restart(
     def made() -> dict[str, int]:
         return {row["name"]: row["number"] for row in site.backstage("decisions", live=site.live)}
 
-    wait_until(lambda: len(made()) == 16, 20, "every decision is kept", 0.2)
+    wait_until(lambda: len(made()) == 16, "every decision is kept", step=0.2)
     expected = {"saved": 1, "rolled": 2, "back": 1}
     assert all(made()[name] == expected[name.partition("-")[0]] for name in made() if name != "held-0")
     site.check()

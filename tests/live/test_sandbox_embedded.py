@@ -50,14 +50,14 @@ def test_webhooks_are_told_of_the_sandboxs_pods(run: MadeRun) -> None:
         site = run.site
         secret = site.ask("POST", "webhooks/", {"name": "chat", "url": receiver.url})["secret"]
         site.ask("POST", "sandbox/objects/", {"text": json.dumps(pod("heard-0", "payments", "guarded"))})
-        wait_until(lambda: bool(told(receiver, "request.opened")), 60, "the receiver hears of the waiting pod")
+        wait_until(lambda: bool(told(receiver, "request.opened")), "the receiver hears of the waiting pod")
         request = waiting(site)["heard-0"]
         site.ask("POST", f"approvals/{request['id']}/approve/", {})
-        wait_until(lambda: bool(told(receiver, "request.decided")), 60, "the receiver hears of the approval")
+        wait_until(lambda: bool(told(receiver, "request.decided")), "the receiver hears of the approval")
         (opened,), (decided,) = told(receiver, "request.opened"), told(receiver, "request.decided")
         assert (opened["node"], opened["state"]) == (request["node"], "waiting")
         assert (decided["node"], decided["state"], decided["decidedBy"]) == (request["node"], "approved", "admin")
-        wait_until(partial(_runs, site, "heard-0"), 90, "it runs")
+        wait_until(partial(_runs, site, "heard-0"), "it runs")
         assert all(headers["webhook-signature"] == signature(secret, headers, body) for headers, body in receiver.got)
 
 
@@ -72,7 +72,7 @@ def test_killed_it_keeps_what_lives_and_binds_each_approved_pod_once(run: MadeRu
     made = [pod(f"kept-{number}", "payments", "guarded") for number in range(PODS)]
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": made})
     assert len(site.ask("POST", "sandbox/objects/", {"text": text})["created"]) == PODS
-    wait_until(lambda: len(waiting(site)) == PODS, 60, "all wait for approval")
+    wait_until(lambda: len(waiting(site)) == PODS, "all wait for approval")
     before = waiting(site)
     names = sorted(before)
     for name in names[:2]:
@@ -87,10 +87,10 @@ def test_killed_it_keeps_what_lives_and_binds_each_approved_pod_once(run: MadeRu
     for name in names[2:]:
         site.ask("POST", f"approvals/{before[name]['id']}/approve/", {})
     for name in names:
-        wait_until(partial(_runs, site, name), 90, f"{name} runs")
+        wait_until(partial(_runs, site, name), f"{name} runs")
         assert details(site, name)["row"]["state"] == f"Running on {before[name]['node']}"
     # An event is written after its pod was bound, so that a kill in between loses it; it is never written twice.
-    wait_until(lambda: all(_told_of_binding(site, name) for name in names[2:]), 90, "all are told of")
+    wait_until(lambda: all(_told_of_binding(site, name) for name in names[2:]), "all are told of")
     assert all(_told_of_binding(site, name) == 1 for name in names[2:])
     assert all(_told_of_binding(site, name) <= 1 for name in names[:2])
     assert not waiting(site)

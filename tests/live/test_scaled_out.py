@@ -124,7 +124,7 @@ def deployment(tmp_path_factory: pytest.TempPathFactory, database_url: str, redi
             log = made.folder / f"{service}.log"
             process = running(made.command(service), log, made.environment(service), ROOT, patience=30)
             stack.enter_context(process)
-        wait_until(lambda: made.healthy("web"), 60, "web healthy", 0.5)
+        wait_until(lambda: made.healthy("web"), "web healthy", step=0.5)
         yield made
 
 
@@ -178,14 +178,14 @@ def test_failing_health_check_ends_the_process_where_that_helps(tmp_path: Path) 
 
 @pytest.mark.parametrize("service", ["web", "worker", "scheduler", "beat"])
 def test_health_check_of_each_service_passes(deployment: Deployment, service: str) -> None:
-    wait_until(lambda: deployment.healthy(service), 90, f"{service} healthy", 1)
+    wait_until(lambda: deployment.healthy(service), f"{service} healthy", step=1)
 
 
 def test_doctor_names_each_fault_of_the_deployment(
     deployment: Deployment, database_url: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     for service in ("worker", "scheduler"):
-        wait_until(partial(deployment.healthy, service), 90, f"{service} healthy", 1)
+        wait_until(partial(deployment.healthy, service), f"{service} healthy", step=1)
     status, found = deployment.doctor()
     # One scheduler process runs here; beat's first round comes a minute after its start.
     assert found.pop("workers") == ["One scheduler process answers: nobody stands by for it."]
@@ -319,9 +319,9 @@ def test_beat_and_a_worker_collect_watermarks_once_an_interval(
             found: dict[str, Any] = site.ask("GET", source)
             return found
 
-        wait_until(lambda: told()["succeeded_at"] is not None, 60, "the first collection", 0.5)
+        wait_until(lambda: told()["succeeded_at"] is not None, "the first collection", step=0.5)
         first = told()["report"]["at"]
-        wait_until(lambda: told()["report"]["at"] > first, 90, "the second collection", 0.5)
+        wait_until(lambda: told()["report"]["at"] > first, "the second collection", step=0.5)
     found = told()
     assert found["report"]["at"] // 30 == first // 30 + 1
     assert (found["freshness"]["nodes"], found["error"]) == (1, "")

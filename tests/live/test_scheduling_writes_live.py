@@ -264,7 +264,7 @@ def test_events_are_written_once_the_server_is_back(behind: Place, proxy: FaultP
     recorder = EventRecorder(behind.client, behind.pods, controller="water", sleep=0.2)
     with proxy.fault("POST", "/events", Refuse(503), times=2), proxy.fault("POST", "/events", DropReply(), times=3):
         recorder.scheduled(pod, "node-a")
-        wait_until(lambda: bool(behind.events(pod)), 10, "the event", 0.05)
+        wait_until(lambda: bool(behind.events(pod)), "the event", step=0.05)
         recorder.close(5)
     assert len(behind.events(pod)) == 1
     assert recorder.failed == 0

@@ -100,14 +100,14 @@ def test_it_agrees_with_kube_scheduler_under_the_same_policy_and_not_under_anoth
 ) -> None:
     same, packing = shadows["default"], shadows["packing"]
     with kube_scheduler(plane, EMPTY), contextlib.closing(PodWatch(plane)) as watch, hosted():
-        wait_until(lambda: Candidate.objects.filter(synced=True).count() == 2, 30, "both shadows know the cluster")
+        wait_until(lambda: Candidate.objects.filter(synced=True).count() == 2, "both shadows know the cluster")
         stock = Pasted(plane, watch)
         # One after the other, so that the cluster is for the shadow what it was for kube-scheduler.
         nodes = {f"pod-{number}": stock.create(pod(number))["spec"]["nodeName"] for number in range(PODS)}
         impossible = pod(PODS) | {"spec": {**pod(PODS)["spec"], "nodeSelector": {"kubernetes.io/hostname": "nowhere"}}}
         said = stock.create(impossible)["status"]["conditions"][0]["message"]
         judged = 2 * (PODS + 1)
-        wait_until(lambda: ShadowVerdict.objects.count() == judged, 20, "every pod was judged by both")
+        wait_until(lambda: ShadowVerdict.objects.count() == judged, "every pod was judged by both")
 
     whole = selectors.summary(same, "1h")
     assert (whole.agree, whole.mean, whole.most) == (100.0, 0.0, 0), list(

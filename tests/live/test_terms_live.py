@@ -45,7 +45,7 @@ def leading(site: LiveSite, live: str) -> list[dict[str, Any]]:
 
 def leader(site: LiveSite, live: str) -> str:
     """The identity of the one that leads, once one does."""
-    wait_until(lambda: len(leading(site, live)) == 1, 30, "one leads", 0.2)
+    wait_until(lambda: len(leading(site, live)) == 1, "one leads", step=0.2)
     return str(leading(site, live)[0]["identity"])
 
 
@@ -59,16 +59,16 @@ def test_two_schedulers_of_two_policies_with_one_lock_stand_by_for_each_other(si
     # Every process of the site hosts both.
     second = site.backstage("live", cluster="real", scheduler="second", document=document("shared"))
     site.plane.create_all(PODS, [*pods, site.pod("of-second")])
-    wait_until(lambda: len(site.backstage("candidates", live=second)) == 2, 30, "both processes stand by", 0.2)
-    wait_until(lambda: all(one["synced"] for one in site.backstage("candidates", live=second)), 30, "they know", 0.2)
-    wait_until(lambda: "of-first" in site.bound(), 30, "who leads binds", 0.2)
+    wait_until(lambda: len(site.backstage("candidates", live=second)) == 2, "both processes stand by", step=0.2)
+    wait_until(lambda: all(one["synced"] for one in site.backstage("candidates", live=second)), "they know", step=0.2)
+    wait_until(lambda: "of-first" in site.bound(), "who leads binds", step=0.2)
     renewed = spec(site, "shared")["renewTime"]
-    wait_until(lambda: spec(site, "shared")["renewTime"] > renewed, 30, "it leads on", 0.2)
+    wait_until(lambda: spec(site, "shared")["renewTime"] > renewed, "it leads on", step=0.2)
     assert leading(site, second) == []
     assert set(site.bound()) == {"of-first"}
 
     site.backstage("mode", live=first, mode="off")
-    wait_until(lambda: "of-second" in site.bound(), 60, "the other leads then", 0.2)
+    wait_until(lambda: "of-second" in site.bound(), "the other leads then", step=0.2)
     assert spec(site, "shared")["holderIdentity"] == leader(site, second)
     site.backstage("mode", live=second, mode="off")
     site.plane.wipe()
@@ -81,7 +81,7 @@ def test_a_roll_out_gives_the_old_lock_back_before_anybody_takes_the_new_one(sit
     assert site.backstage("save", live=site.live, document=document("after")) == 2
     site.backstage("roll_out", live=site.live, number=2)
     site.pods(f"late-{number}" for number in range(20))
-    wait_until(lambda: (site.leader() or {}).get("revision") == 2, 60, "somebody leads by revision 2", 0.2)
+    wait_until(lambda: (site.leader() or {}).get("revision") == 2, "somebody leads by revision 2", step=0.2)
     site.pods(f"last-{number}" for number in range(20))
     site.wait_bound(60)
 

@@ -280,7 +280,7 @@ def test_exporters_are_scraped_and_trouble_is_survived_and_told(cluster: Cluster
         assert later.stale
         with prometheus.started():
             # Some series only come back with the next scrape.
-            wait_until(lambda: collect(cluster) == "", 30, "it is read again", 1.0)
+            wait_until(lambda: collect(cluster) == "", "it is read again", step=1.0)
     assert selectors.freshness(cluster, time.time()).stale is False
 
 

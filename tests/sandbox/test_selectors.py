@@ -54,7 +54,7 @@ def test_a_pod_and_a_deployment_find_their_pods_and_their_events(db: None, sandb
     def running() -> bool:
         return selectors.details(cluster, "Deployment", "default", "pair").row.pods == 2
 
-    wait_until(running, 60, "both pods are ready")
+    wait_until(running, "both pods are ready")
     found = selectors.details(cluster, "Deployment", "default", "pair")
     assert len(found.pods) == 2
     assert all(one.state.startswith("Running on ") for one in found.pods)
@@ -66,7 +66,7 @@ def test_a_pod_and_a_deployment_find_their_pods_and_their_events(db: None, sandb
     def started() -> bool:
         return "Started" in [one.reason for one in selectors.details(cluster, "Pod", "default", "one").happenings]
 
-    wait_until(started, 60, "the single one has started")
+    wait_until(started, "the single one has started")
     single = selectors.details(cluster, "Pod", "default", "one")
     assert single.pods == []
     assert {one.about for one in single.happenings} == {"Pod default/one"}

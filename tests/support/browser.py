@@ -38,7 +38,7 @@ REPORT_VIOLATIONS = """document.addEventListener('securitypolicyviolation', even
 
 
 @pytest.fixture(scope="session")
-def browser_type_launch_args(migrated_rows: str) -> dict[str, Any]:
+def browser_type_launch_args(migrated_rows: None) -> dict[str, Any]:
     if not CHROMIUM.exists():
         missing("install Debian's chromium")
     expect.set_options(timeout=PATIENCE)

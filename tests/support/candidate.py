@@ -129,7 +129,7 @@ class Field:
             found[:] = [one for one in self.all if one not in others and one.alive and one.leads]
             return bool(found)
 
-        wait_until(led, 30, f"somebody leads {self.name}", 0.05)
+        wait_until(led, f"somebody leads {self.name}", step=0.05)
         return found[0]
 
     def pause(self, one: Candidate) -> Candidate:
@@ -138,7 +138,7 @@ class Field:
         other = self.leader(one)
         one.send(signal.SIGCONT)
         woken = clock()
-        wait_until(lambda: any(look.begin > woken + 2 * RETRY for look in one.looks()), 20, "it goes on", 0.05)
+        wait_until(lambda: any(look.begin > woken + 2 * RETRY for look in one.looks()), "it goes on", step=0.05)
         return other
 
     def check(self) -> None:

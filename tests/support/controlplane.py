@@ -99,7 +99,7 @@ class ControlPlane:
         """Start the API server, for the first time or again, and wait until it answers."""
         server = self.apiserver
         server.start()
-        wait_until(lambda: not server.alive or self.ready(), 90, "kube-apiserver ready", 0.1)
+        wait_until(lambda: not server.alive or self.ready(), "kube-apiserver ready", step=0.1)
         if not server.alive:
             raise RuntimeError(server.log.read_text()[-2000:])
 

@@ -47,7 +47,7 @@ class Redis(Server):
 
     def start(self) -> None:
         super().start()
-        wait_until(self._answers, 20, "redis answers", 0.05)
+        wait_until(self._answers, "redis answers", step=0.05)
 
     def _answers(self) -> bool:
         with suppress(redis.ConnectionError), redis.Redis.from_url(self.url) as client:
@@ -82,7 +82,7 @@ class PostgreSQL(Server):
 
     def start(self) -> None:
         super().start()
-        wait_until(self._answers, 30, "PostgreSQL answers", 0.05)
+        wait_until(self._answers, "PostgreSQL answers", step=0.05)
 
     def _answers(self) -> bool:
         with suppress(psycopg.OperationalError), psycopg.connect(self.url, connect_timeout=2):

@@ -66,7 +66,7 @@ class Fault:
             self.seen.append(call)
             self._news.notify_all()
 
-    def wait(self, count: int = 1, seconds: float = 30) -> list[Call]:
+    def wait(self, count: int = 1, seconds: float = 120) -> list[Call]:
         """The first ``count`` calls that it met; ``TimeoutError`` where they do not come."""
         with self._news:
             if not self._news.wait_for(lambda: len(self.seen) >= count, seconds):

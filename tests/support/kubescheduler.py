@@ -73,7 +73,7 @@ def kube_scheduler(
                 return False
 
         with contextlib.suppress(TimeoutError):
-            wait_until(lambda: process.poll() is not None or ready(), 60, "kube-scheduler ready", 0.2)
+            wait_until(lambda: process.poll() is not None or ready(), "kube-scheduler ready", step=0.2)
         if process.poll() is not None or not ready():
             raise RuntimeError(log.read_text()[-2000:])
         yield log

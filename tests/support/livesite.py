@@ -94,7 +94,7 @@ class Deployment:
         self.manage("ensure_admin", KSCHEDWEB_ADMIN_PASSWORD=PASSWORD)
         server.start()
         try:
-            wait_until(lambda: site.answers("/readyz"), 90, "the web process is ready", 0.3)
+            wait_until(lambda: site.answers("/readyz"), "the web process is ready", step=0.3)
             site.login("admin", PASSWORD)
             yield site
         finally:
@@ -153,7 +153,7 @@ class Live:
         self.name = name
         limits = {"qps": qps, "burst": burst, "process": process}
         self.live = self.backstage("live", cluster=cluster, scheduler=name, document=document, **limits)
-        wait_until(lambda: self.leader() is not None, 60, f"somebody leads {name}", 0.2)
+        wait_until(lambda: self.leader() is not None, f"somebody leads {name}", step=0.2)
 
     def end(self) -> None:
         """The scheduler off, its pods and nodes gone."""
@@ -196,7 +196,7 @@ class Live:
     def wait_bound(self, count: int, seconds: float = 60) -> None:
         """Until at least ``count`` pods are bound."""
         try:
-            wait_until(lambda: len(self.bound()) >= count, seconds, f"{count} pods are bound", 0.2)
+            wait_until(lambda: len(self.bound()) >= count, f"{count} pods are bound", seconds=seconds, step=0.2)
         except TimeoutError as late:
             # Not asked of the database, which may be what is away.
             raise TimeoutError(f"{late}; {len(self.bound())} are") from None
@@ -224,7 +224,7 @@ class Live:
         def found() -> list[Json]:
             return [row for row in self.requests() if row["state"] == "waiting"]
 
-        wait_until(lambda: len(found()) >= count, seconds, f"{count} requests wait", 0.1)
+        wait_until(lambda: len(found()) >= count, f"{count} requests wait", seconds=seconds, step=0.1)
         return found()
 
     def approve(self, rows: Iterable[Json]) -> None:
@@ -243,7 +243,7 @@ class Live:
         """Wait until every request has ended; fails with every broken promise, and with what a process has wrong."""
         self.settle()
         ended = ("bound", "denied", "expired", "superseded", "failed")
-        wait_until(lambda: all(row["state"] in ended for row in self.requests()), 30, "all requests have ended", 0.2)
+        wait_until(lambda: all(row["state"] in ended for row in self.requests()), "all requests have ended", step=0.2)
         history = self.history()
         fields = ("uid", "pod", "node", "state", "reason", "granted")
         found = violations(
@@ -276,8 +276,8 @@ class Live:
             found = [one for one in self.candidates() if one["identity"] in asked]
             return [one["comparison"] for one in found if one["comparison"] != asked[one["identity"]]]
 
-        wait_until(ask_all, 60, "every process knows the cluster", 0.3)
-        wait_until(lambda: len(answers()) == len(asked), 60, "every process has compared", 0.3)
+        wait_until(ask_all, "every process knows the cluster", step=0.3)
+        wait_until(lambda: len(answers()) == len(asked), "every process has compared", step=0.3)
         nodes = len(self.plane.call("GET", "/api/v1/nodes")["items"])
         for answer in answers():
             assert not answer["problem"], answer
@@ -299,7 +299,7 @@ class Live:
             placed = [pod for pod in pods if pod["spec"].get("nodeName")]
             return bool(depths["pods"] == len(placed) and depths["binding"] == 0)
 
-        wait_until(same, seconds, f"the cache is a fresh list: {self.leader()}", 0.3)
+        wait_until(same, f"the cache is a fresh list: {self.leader()}", seconds=seconds, step=0.3)
 
 
 class LiveSite(Live):
@@ -350,7 +350,7 @@ class LiveSite(Live):
                     return True
             return False
 
-        wait_until(led, seconds, f"somebody leads {self.name}", 0.1)
+        wait_until(led, f"somebody leads {self.name}", seconds=seconds, step=0.1)
         return found[0]
 
     def close(self) -> None:

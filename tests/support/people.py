@@ -85,7 +85,7 @@ class Web:
     def start(self) -> None:
         self.server.start()
         site = Site(f"http://127.0.0.1:{self.port}")
-        wait_until(lambda: site.answers("/readyz"), 120, f"the web process is ready, see {self.server.log}", 0.2)
+        wait_until(lambda: site.answers("/readyz"), f"the web process is ready, see {self.server.log}", step=0.2)
 
     def restart(self) -> None:
         """A new process in its place, which knows nothing."""

@@ -23,7 +23,10 @@ def free_port() -> int:
             return port
 
 
-def wait_until(true: Callable[[], bool], seconds: float, what: str, step: float = 0.1) -> None:
+PATIENCE = 120.0  # seconds; what has not come by then on a busy machine does not come
+
+
+def wait_until(true: Callable[[], bool], what: str, *, seconds: float = PATIENCE, step: float = 0.1) -> None:
     """Poll until ``true()``; ``TimeoutError`` naming ``what`` after ``seconds``."""
     deadline = time.monotonic() + seconds
     while not true():

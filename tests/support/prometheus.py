@@ -66,7 +66,7 @@ class Prometheus:
             command.append(f"--web.config.file={web}")
         with running(command, self.folder / "prometheus.log") as process:
             self.process = process
-            wait_until(lambda: process.poll() is not None or self._ready(tls), 60, "prometheus ready", 0.2)
+            wait_until(lambda: process.poll() is not None or self._ready(tls), "prometheus ready", step=0.2)
             if process.poll() is not None:
                 raise RuntimeError((self.folder / "prometheus.log").read_text()[-2000:])
             yield self

@@ -46,11 +46,11 @@ class Site:
     def login(self, username: str, password: str) -> None:
         """Log in by the form; afterwards every call carries the session and its CSRF token."""
         address = urljoin(self.url, "/login/")
-        form = self.session.get(address, timeout=10)
+        form = self.session.get(address, timeout=120)
         token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', form.text)
         assert token, "the login page has a form with a CSRF token"
         body = {"csrfmiddlewaretoken": token[1], "username": username, "password": password}
-        answer = self.session.post(address, data=body, headers={"Referer": address}, timeout=10)
+        answer = self.session.post(address, data=body, headers={"Referer": address}, timeout=120)
         assert "sessionid" in self.session.cookies, (
             f"{answer.status_code}: {re.sub(r'<[^>]+>', ' ', answer.text)[:2000]}"
         )
@@ -80,7 +80,7 @@ class Site:
             job.update(self.ask("GET", f"jobs/{job_id}/"))
             return job["state"] in ("succeeded", "failed", "cancelled")
 
-        wait_until(ended, seconds, f"job {job_id} ended", 0.2)
+        wait_until(ended, f"job {job_id} ended", seconds=seconds, step=0.2)
         assert job["state"] == "succeeded", job
         return job
 
@@ -118,7 +118,7 @@ class MadeRun:
             assert process.poll() is None, self.output
             return "kschedweb is ready" in self.output and self.site.answers("/readyz")
 
-        wait_until(ready, patience, "make run ready")
+        wait_until(ready, "make run ready", seconds=patience)
         return time.monotonic() - begun
 
     def stop(self) -> tuple[int, float]:

@@ -33,7 +33,7 @@ def site_over_tls(folder: Path, port: int = 0) -> Iterator[str]:
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:
-        wait_until(lambda: server.started, 30, "the site listens")
+        wait_until(lambda: server.started, "the site listens")
         yield f"https://127.0.0.1:{port}"
     finally:
         server.should_exit = True

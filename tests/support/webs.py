@@ -38,7 +38,7 @@ def webs(folder: Path, count: int, **settings: str) -> Iterator[list[Site]]:
             stack.enter_context(running(WEB, folder / f"web-{number}.log", place, ROOT))
             sites.append(Site(f"http://127.0.0.1:{port}"))
         for site in sites:
-            wait_until(partial(site.answers, "/readyz"), 60, "the web process is ready")
+            wait_until(partial(site.answers, "/readyz"), "the web process is ready")
         yield sites
 
 

@@ -62,7 +62,7 @@ class WebTier:
         return requests.get(self.url + path, timeout=60).status_code, time.monotonic() - begun
 
     def wait_ready(self) -> None:
-        wait_until(lambda: self.status("/readyz")[0] == 200, 60, "the site is ready", 0.2)
+        wait_until(lambda: self.status("/readyz")[0] == 200, "the site is ready", step=0.2)
 
 
 @contextlib.contextmanager
@@ -78,7 +78,7 @@ def web_tier(folder: Path, **settings: str) -> Iterator[WebTier]:
         web.start()
         stack.callback(web.stop)
         tier = WebTier(postgres, redis, deployment, backstage, web, port)
-        wait_until(lambda: Site(tier.url).answers("/livez"), 60, "the web process answers", 0.2)
+        wait_until(lambda: Site(tier.url).answers("/livez"), "the web process answers", step=0.2)
         tier.wait_ready()
         yield tier
 

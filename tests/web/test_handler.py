@@ -98,7 +98,7 @@ def site(settings: DjangoSettings) -> Iterator[Site]:
     running = server.server(patience=1)
     thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
-    wait_until(lambda: running.started, PATIENCE, "the server listens")
+    wait_until(lambda: running.started, "the server listens", seconds=PATIENCE)
     yield Site(running, "http://{}:{}".format(*listener.getsockname()))
     door.open()
     running.should_exit = True
@@ -108,8 +108,8 @@ def site(settings: DjangoSettings) -> Iterator[Site]:
 def held(site: Site, crowd: ThreadPoolExecutor, people: int) -> list[Future[str]]:
     """So many people wait for heavy pages; as many pages as have threads are being computed."""
     coming = [crowd.submit(site.get, f"computed/{number}/") for number in range(people)]
-    wait_until(lambda: site.connections == people, PATIENCE, "all have asked")
-    wait_until(lambda: len(door.came) == settings.HEAVY_THREADS, PATIENCE, "some are computed")
+    wait_until(lambda: site.connections == people, "all have asked", seconds=PATIENCE)
+    wait_until(lambda: len(door.came) == settings.HEAVY_THREADS, "some are computed", seconds=PATIENCE)
     return coming
 
 
@@ -129,7 +129,9 @@ def test_a_heavy_page_that_nobody_waits_for_any_more_is_not_computed(site: Site)
         coming = held(site, crowd, settings.HEAVY_THREADS)
         with pytest.raises(requests.ReadTimeout):
             site.get("computed/77/", patience=0.5)
-        wait_until(lambda: site.connections == settings.HEAVY_THREADS, PATIENCE, "the server knows that it left")
+        wait_until(
+            lambda: site.connections == settings.HEAVY_THREADS, "the server knows that it left", seconds=PATIENCE
+        )
         door.open()
         assert [one.result() for one in coming] == ["computed"] * settings.HEAVY_THREADS
         assert site.get("computed/78/") == "computed"
@@ -139,9 +141,9 @@ def test_a_heavy_page_that_nobody_waits_for_any_more_is_not_computed(site: Site)
 def test_one_person_s_heavy_pages_leave_a_thread_to_the_others(site: Site) -> None:
     with ThreadPoolExecutor(20) as crowd:
         mine = [crowd.submit(site.get, f"computed/{number}/", person="me") for number in range(10)]
-        wait_until(lambda: site.connections == 10, PATIENCE, "all have asked")
+        wait_until(lambda: site.connections == 10, "all have asked", seconds=PATIENCE)
         other = crowd.submit(site.get, "computed/77/", person="other")
-        wait_until(lambda: len(door.came) == 2, PATIENCE, "both are computed")
+        wait_until(lambda: len(door.came) == 2, "both are computed", seconds=PATIENCE)
         assert 77 in door.came
         door.open()
         assert {one.result() for one in [*mine, other]} == {"computed"}

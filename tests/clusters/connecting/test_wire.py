@@ -94,7 +94,7 @@ def test_a_connection_is_used_again(wire: Wire, server: Server) -> None:
 
 
 def test_each_thread_has_a_connection_while_it_calls(wire: Wire, server: Server) -> None:
-    gate = threading.Barrier(3, timeout=5)
+    gate = threading.Barrier(3, timeout=120)
 
     def script(number: int, request: bytes) -> bytes:
         gate.wait()

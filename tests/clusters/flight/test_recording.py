@@ -120,9 +120,9 @@ def test_what_was_decided_is_what_the_moment_before_leads_to(
     cluster: Cluster, recorded: Callable[[], FlightRun]
 ) -> None:
     run = recorded()
-    wait_until(lambda: known(cluster) > 0, 60, "a moment is known")
+    wait_until(lambda: known(cluster) > 0, "a moment is known")
     time.sleep(SECONDS)
-    wait_until(lambda: len(decided(cluster)) >= ASKED, 240, "enough was decided", step=5)
+    wait_until(lambda: len(decided(cluster)) >= ASKED, "enough was decided", seconds=240, step=5)
     run.stop()
     inside, configuration = decided(cluster), load(None).configuration
     assert configuration is not None
@@ -148,7 +148,7 @@ def test_a_database_that_is_away_for_a_while_leaves_no_gap(
     cluster: Cluster, recorded: Callable[[], FlightRun], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = recorded()
-    wait_until(lambda: known(cluster) > 0, 60, "a moment is known")
+    wait_until(lambda: known(cluster) > 0, "a moment is known")
     keep, refused = Tape.keep, []
 
     def away(self: Tape, until: int) -> None:
@@ -156,12 +156,12 @@ def test_a_database_that_is_away_for_a_while_leaves_no_gap(
         raise OperationalError("the database is away")
 
     monkeypatch.setattr(Tape, "keep", away)
-    wait_until(lambda: len(refused) > 8, 60, "it was tried some times")
+    wait_until(lambda: len(refused) > 8, "it was tried some times")
     before = selectors.stretches(cluster).get().until
     with pytest.raises(NotFound, match="so far it is recorded up to"):
         selectors.objects_at(cluster, selectors.moment_of(refused[-1]))
     monkeypatch.setattr(Tape, "keep", keep)
-    wait_until(lambda: selectors.stretches(cluster).get().until > refused[-1], 60, "all is stored")
+    wait_until(lambda: selectors.stretches(cluster).get().until > refused[-1], "all is stored")
     run.stop()
     assert before < refused[-1]
     assert selectors.gaps(cluster) == []
@@ -178,14 +178,14 @@ def test_a_recorder_that_is_killed_leaves_a_gap_that_is_told(
     with (tmp_path / "log").open("wb") as log:
         process = subprocess.Popen(command, env=env, cwd=ROOT, stdout=log, stderr=log)
     try:
-        wait_until(lambda: known(cluster) > 0, 120, "the process records")
+        wait_until(lambda: known(cluster) > 0, "the process records")
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait(10)
     killed = selectors.stretches(cluster).get().until
     FlightRecorder.objects.update(held_until=None)  # as after the 15 s in which nobody else may
     recorded()
-    wait_until(lambda: known(cluster) == 2, 60, "another process records")
+    wait_until(lambda: known(cluster) == 2, "another process records")
     (gap,) = selectors.gaps(cluster)
     assert selectors.micros(gap.began) == killed
     assert gap.reason == "nobody recorded"

@@ -118,7 +118,7 @@ def test_what_is_switched_off_decides_nothing(ask: Ask, live: LiveScheduler) -> 
     }
     live.mode = Mode.OFF
     live.save()
-    wait_until(lambda: "switched off" in ask("filter").json()["Error"], 10, "the mode is taken over")
+    wait_until(lambda: "switched off" in ask("filter").json()["Error"], "the mode is taken over")
     assert [one["Score"] for one in ask("prioritize").json()] == [0, 0]
 
 
@@ -187,7 +187,7 @@ def test_questions_are_answered_while_the_database_is_gone(
     opened(read=read)
     assert ask("filter").json()["Error"] == ""
     gone = True
-    wait_until(lambda: looks > 0, 10, "the responder looked at its rows in vain")
+    wait_until(lambda: looks > 0, "the responder looked at its rows in vain")
     assert ask("filter").json()["NodeNames"] == ["empty"]
     assert ask("filter", shown="kse_wrong").status_code == 503
 

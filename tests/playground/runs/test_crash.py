@@ -53,7 +53,7 @@ def test_a_run_whose_worker_is_killed_is_played_again_by_another_and_nothing_is_
     first, second = made.runs.order_by("position")
     with worker_process("one") as process:
         send(job_of(first))
-        wait_until(lambda: under_way(first), 60, "the first run is under way", 0.02)
+        wait_until(lambda: under_way(first), "the first run is under way", step=0.02)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait(10)
     assert (job_of(first).state, job_of(first).attempt) == (State.RUNNING, 1)
@@ -61,8 +61,8 @@ def test_a_run_whose_worker_is_killed_is_played_again_by_another_and_nothing_is_
     Job.objects.filter(pk=job_of(first).pk).update(heartbeat_at=timezone.now() - jobs.SILENT - timedelta(seconds=1))
     with worker_process("two"):
         send(job_of(second))
-        wait_until(lambda: Difference.objects.filter(counts__moved__gte=0).exists(), 90, "the runs are compared")
-        wait_until(lambda: job_of(first).state == State.SUCCEEDED, 10, "the first run's job ended")
+        wait_until(lambda: Difference.objects.filter(counts__moved__gte=0).exists(), "the runs are compared")
+        wait_until(lambda: job_of(first).state == State.SUCCEEDED, "the first run's job ended")
     assert [(job_of(run).state, job_of(run).attempt) for run in (first, second)] == [
         (State.SUCCEEDED, 2),
         (State.SUCCEEDED, 1),
@@ -90,10 +90,10 @@ def test_progress_only_grows_and_a_cancelled_run_ends_at_its_next_step(
 
     with worker_process():
         send(job_of(run))
-        wait_until(advances, 60, "the run advances", 0.02)
+        wait_until(advances, "the run advances", step=0.02)
         job = jobs.job_cancel(job=job_of(run), user=editor)
         assert job.state == State.RUNNING
-        wait_until(lambda: job_of(run).state == State.CANCELLED, 20, "the run is cancelled", 0.02)
+        wait_until(lambda: job_of(run).state == State.CANCELLED, "the run is cancelled", step=0.02)
     assert seen == sorted(seen)
     assert len({total for _, total in seen}) == 1
     assert Run.objects.get(pk=run.pk).ended_at is None

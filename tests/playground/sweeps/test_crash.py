@@ -57,11 +57,11 @@ def test_a_sweep_of_200_runs_with_a_worker_killed_half_way_finishes_complete(
 
     with worker_process("first") as first, worker_process("second"):
         send(job)
-        wait_until(lambda: done() >= TRIALS // 2, 120, "half of the trials done")
-        wait_until(caught, 20, "the first worker is killed", 0.01)
+        wait_until(lambda: done() >= TRIALS // 2, "half of the trials done")
+        wait_until(caught, "the first worker is killed", step=0.01)
         first.wait(10)
         by_first = done(worker__startswith="first")
-        wait_until(lambda: Job.objects.filter(pk=job.pk, state=State.SUCCEEDED).exists(), 120, "the sweep ended", 0.3)
+        wait_until(lambda: Job.objects.filter(pk=job.pk, state=State.SUCCEEDED).exists(), "the sweep ended", step=0.3)
     trials = list(Trial.objects.filter(sweep=sweep))
     assert [one.state for one in trials] == [TrialState.DONE] * TRIALS
     assert len({tuple(one.point) for one in trials}) == TRIALS == Sweep.objects.get(pk=sweep.pk).planned

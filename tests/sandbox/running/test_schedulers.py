@@ -52,7 +52,7 @@ def test_an_extender_elsewhere_is_never_asked(tmp_path: Path, settings: Settings
                 client.create(PODS, pod(f"asked-{number}", scheduler=f"mine-{number}"))
             for number in range(len(urls)):
                 name = f"asked-{number}"
-                wait_until(partial(_failed, client, name), 60, "it failed")
+                wait_until(partial(_failed, client, name), "it failed")
                 said = events(client, "default", name, "FailedScheduling")
                 assert "asks no extender but this site's" in said[0]
                 assert not bound(client, name)
@@ -68,20 +68,20 @@ def test_a_broken_configuration_leaves_the_one_before_at_work_and_a_changed_one_
     with started(tmp_path / "sandbox.sqlite3", settings), open_client(patience=60) as client:
         client.create(MAPS, config_map(PLAIN.format("first")))
         client.create(PODS, pod("a", scheduler="first"))
-        wait_until(lambda: bound(client, "a"), 60, "the first one binds")
+        wait_until(lambda: bound(client, "a"), "the first one binds")
 
         client.patch(f"{MAPS}/mine", {"data": {"config.yaml": PLAIN.format("second") + "percentage: 1\n"}})
-        wait_until(lambda: bool(events(client, "kube-system", "mine", "InvalidConfiguration")), 60, "it is refused")
+        wait_until(lambda: bool(events(client, "kube-system", "mine", "InvalidConfiguration")), "it is refused")
         [said] = events(client, "kube-system", "mine", "InvalidConfiguration")
         assert "the one before stays in force" in said
         assert "percentage" in said
         client.create(PODS, pod("b", scheduler="first"))
-        wait_until(lambda: bound(client, "b"), 60, "the one before binds still")
+        wait_until(lambda: bound(client, "b"), "the one before binds still")
 
         client.create(PODS, pod("c", scheduler="second"))
         client.patch(f"{MAPS}/mine", {"data": {"config.yaml": PLAIN.format("second")}})
-        wait_until(lambda: bound(client, "c"), 60, "the changed one binds what waited for it")
+        wait_until(lambda: bound(client, "c"), "the changed one binds what waited for it")
         client.create(PODS, pod("d", scheduler="first"))
         client.create(PODS, pod("e", scheduler="second"))
-        wait_until(lambda: bound(client, "e"), 60, "the changed one goes on")
+        wait_until(lambda: bound(client, "e"), "the changed one goes on")
         assert not bound(client, "d")

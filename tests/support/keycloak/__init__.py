@@ -16,7 +16,7 @@ import pytest
 import requests
 
 from tests.support.needs import missing
-from tests.support.processes import Server, free_port, wait_until
+from tests.support.processes import PATIENCE, Server, free_port, wait_until
 
 KEEPER = ("keeper", "keeper-password")  # of the build script
 REALM, CLIENT, SECRET = "company", "kschedweb", "a-secret-of-the-test-realm"
@@ -30,6 +30,8 @@ class Keycloak:
         self.log = folder / "keycloak.log"
         shutil.copytree(home / "prepared", folder / "database")
         database = f"jdbc:h2:file:{folder / 'database' / 'keycloakdb'};NON_KEYWORDS=VALUE"
+        # It tells a session's end once: a busy site may take its time to answer.
+        patience = f"--spi-connections-http-client--default--socket-timeout-millis={PATIENCE * 1000:.0f}"
         listening = ["--http-enabled=true", "--http-host=127.0.0.1", f"--http-port={port}", "--hostname-strict=false"]
         command = [
             str(home / "bin" / "kc.sh"),
@@ -37,6 +39,7 @@ class Keycloak:
             "--optimized",
             "--cache=local",
             *listening,
+            patience,
             f"--db-url={database}",
         ]
         # It runs for a minute: the first compiler alone costs less than it gains.
@@ -53,7 +56,7 @@ class Keycloak:
     def running(self) -> Iterator[Keycloak]:
         self.server.start()
         try:
-            wait_until(self._started, START_SECONDS, "Keycloak is started", step=0.5)
+            wait_until(self._started, "Keycloak is started", seconds=START_SECONDS, step=0.5)
             yield self
         finally:
             self._end()
@@ -65,19 +68,19 @@ class Keycloak:
             for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
                 os.kill(int(child), signal.SIGTERM)
             with contextlib.suppress(TimeoutError):
-                wait_until(lambda: not self.server.alive, 20, "Keycloak has ended")
+                wait_until(lambda: not self.server.alive, "Keycloak has ended")
         self.server.stop()
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
         """A call to the administration of the realm."""
         if time.monotonic() > self._token_until:
             form = {"grant_type": "password", "client_id": "admin-cli", "username": KEEPER[0], "password": KEEPER[1]}
-            answer = requests.post(f"{self.url}/realms/master/protocol/openid-connect/token", form, timeout=20)
+            answer = requests.post(f"{self.url}/realms/master/protocol/openid-connect/token", form, timeout=PATIENCE)
             answer.raise_for_status()
             self._token, self._token_until = answer.json()["access_token"], time.monotonic() + 30
         bearer = {"Authorization": f"Bearer {self._token}"}
         answer = requests.request(
-            method, f"{self.url}/admin/realms/{REALM}/{path}", json=body, headers=bearer, timeout=20
+            method, f"{self.url}/admin/realms/{REALM}/{path}", json=body, headers=bearer, timeout=PATIENCE
         )
         answer.raise_for_status()
         return answer.json() if answer.content else None

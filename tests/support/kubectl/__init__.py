@@ -77,7 +77,7 @@ def kwok(plane: ControlPlane, folder: Path) -> Iterator[None]:
             nodes = plane.call("GET", "/api/v1/nodes")["items"]
             return all(node["status"]["nodeInfo"]["kubeletVersion"] == "kwok" for node in nodes)
 
-        wait_until(joined, 30, "kwok plays the nodes' kubelets")
+        wait_until(joined, "kwok plays the nodes' kubelets")
         yield
 
 

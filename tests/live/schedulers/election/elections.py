@@ -198,7 +198,7 @@ class Contender:
         return None if acted else step.act
 
     def _settle(self) -> None:
-        assert self.line.turn.acquire(timeout=20)
+        assert self.line.turn.acquire(timeout=120)
         self.acted = False
         self.busy = self.line.pending is not None
 

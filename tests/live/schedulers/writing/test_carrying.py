@@ -41,7 +41,7 @@ class Run:
     def bind(self, patience: float) -> BindEnded:
         intent = Bind(POD, "one", cast(Any, None))
         self.carrier.bind(intent, 1, patience=patience)
-        ended = self.told.get(timeout=20)
+        ended = self.told.get(timeout=120)
         assert isinstance(ended, BindEnded)
         return ended
 

@@ -31,7 +31,7 @@ def test_all_of_a_key_is_done_once_in_its_order_and_never_at_the_same_time(keys:
     lanes.start()
     for number, key in enumerate(keys):
         lanes.put(key, lambda key=key, number=number: work(key, number))  # type: ignore[misc]
-    assert all(ended.acquire(timeout=10) for _ in keys)
+    assert all(ended.acquire(timeout=120) for _ in keys)
     lanes.stop(10)
     expected: dict[str, list[int]] = defaultdict(list)
     for number, key in enumerate(keys):
@@ -50,7 +50,7 @@ def test_one_pod_that_takes_long_holds_up_no_other() -> None:
     lanes.put("slow", slow)
     for number in range(20):
         lanes.put(f"pod-{number}", others.release)
-    assert all(others.acquire(timeout=10) for _ in range(20))
+    assert all(others.acquire(timeout=120) for _ in range(20))
     go_on.set()
     lanes.stop(10)
 
