@@ -1,6 +1,7 @@
 // What the colours of a node map mean.
 import { element, grouped } from "./columns";
 import type { Show } from "./nodemap-words";
+import { t } from "./words";
 
 export const CIVIDIS = ["#00224e", "#35456c", "#585f6e", "#7c7b78", "#a59c74", "#d2c060", "#fee838"];
 // Okabe and Ito's: without a pod, with pods, full, cordoned, not ready.
@@ -22,11 +23,12 @@ export function legend(show: Show, states: string[], most: number, more: boolean
 function ramp(show: Show, most: number, more: boolean): HTMLElement[] {
   const colours = element("span", "ramp");
   colours.append(...CIVIDIS.map(swatch));
-  const [first, end] = show.unit === "%" ? ["0 %", `${most} %`] : ["0", `${grouped(most)} pods`];
+  const [first, end] =
+    show.unit === "%" ? ["0 %", `${most} %`] : ["0", t("%(number)s pods", { number: grouped(most) })];
   return [
     element("span", "", first),
     colours,
-    element("span", "", more && show.unit === "%" ? `${end} and more` : end),
+    element("span", "", more && show.unit === "%" ? t("%(end)s and more", { end }) : end),
   ];
 }
 

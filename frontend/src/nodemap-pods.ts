@@ -1,6 +1,7 @@
 // The pods of one node: what each asks for of it, at the time of the scrubber. Fetched once a node.
 import Plotly from "plotly.js-cartesian-dist-min";
 import { element, last, span, token } from "./columns";
+import { n, t } from "./words";
 
 type Stays = {
   node: string;
@@ -15,8 +16,6 @@ type Stays = {
 };
 
 const MOST_BARS = 30;
-
-const counted = (pods: number) => (pods === 1 ? "1 pod, which requests" : `${pods || "no"} pods, which request`);
 
 function clipped(name: string, most: number): string {
   return (name.length <= most ? name : `${name.slice(0, most - 1)}…`).replace(/[<>&]/g, "·");
@@ -41,7 +40,8 @@ export class Pods {
         node,
         fetch(address, { headers: { Accept: "application/json" } }).then(async (answer) => {
           const body = (await answer.json()) as Stays & { detail?: string };
-          if (!answer.ok) throw new Error(body.detail ?? `The server answered ${answer.status}.`);
+          if (!answer.ok)
+            throw new Error(body.detail ?? t("The server answered %(status)s.", { status: answer.status }));
           return body;
         }),
       );
@@ -84,15 +84,7 @@ export class Pods {
     const sum = shares.reduce((total, share) => total + share, 0);
     const what = key === "cpu" ? "CPU" : key;
     const heading = element("h3", "", `${title}${stays.node}`);
-    const moment = this.timed ? `After ${span(time)} it` : "It";
-    const omitted = stays.omitted ? ` ${stays.omitted} earlier pods are left out.` : "";
-    const caption = element(
-      "figcaption",
-      "",
-      has === null
-        ? `${moment} is not there.`
-        : `${moment} runs ${counted(there.length)} ${sum.toFixed(0)} % of its ${what}.${omitted}`,
-    );
+    const caption = element("figcaption", "", this.said(stays.omitted, has === null, there.length, sum, what, time));
     const figure = element("figure");
     const plot = element("div", "nodemap-pods");
     plot.setAttribute("role", "img");
@@ -102,17 +94,37 @@ export class Pods {
     if (there.length) this.draw(plot, stays, there, shares, what);
   }
 
+  private said(omitted: number, gone: boolean, pods: number, sum: number, what: string, time: number): string {
+    const told = { time: span(time), pods: pods || t("no"), share: sum.toFixed(0), what };
+    if (gone) return this.timed ? t("After %(time)s it is not there.", told) : t("It is not there.");
+    const runs = this.timed
+      ? n(
+          "After %(time)s it runs %(pods)s pod, which requests %(share)s % of its %(what)s.",
+          "After %(time)s it runs %(pods)s pods, which request %(share)s % of its %(what)s.",
+          pods,
+          told,
+        )
+      : n(
+          "It runs %(pods)s pod, which requests %(share)s % of its %(what)s.",
+          "It runs %(pods)s pods, which request %(share)s % of its %(what)s.",
+          pods,
+          told,
+        );
+    if (!omitted) return runs;
+    return `${runs} ${t("%(number)s earlier pods are left out.", { number: omitted })}`;
+  }
+
   private table(stays: Stays, there: number[], shares: number[], what: string): HTMLElement {
     const box = element("div", "table-box tall");
     box.tabIndex = 0;
     box.setAttribute("role", "region");
-    box.setAttribute("aria-label", `Pods of ${stays.node}`);
+    box.setAttribute("aria-label", t("Pods of %(node)s", { node: stays.node }));
     const table = element("table", "table dense");
     const head = table.createTHead().insertRow();
     for (const [title, kind] of [
-      ["Pod", ""],
-      [`${what} requested (%)`, "number"],
-      ...(this.timed ? [["Since", "number"]] : []),
+      [t("Pod"), ""],
+      [t("%(what)s requested (%)", { what }), "number"],
+      ...(this.timed ? [[t("Since"), "number"]] : []),
     ]) {
       const cell = element("th", kind, title);
       cell.scope = "col";
@@ -142,7 +154,7 @@ export class Pods {
     );
     const values = shares.slice(0, MOST_BARS);
     if (there.length > MOST_BARS) {
-      names.push(`${there.length - MOST_BARS} more`);
+      names.push(t("%(number)s more", { number: there.length - MOST_BARS }));
       values.push(shares.slice(MOST_BARS).reduce((total, share) => total + share, 0));
     }
     const color = token("text");
@@ -163,7 +175,7 @@ export class Pods {
       plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: getComputedStyle(document.body).fontFamily, size: 11, color },
       xaxis: {
-        title: { text: `${what} requested (% of the node)` },
+        title: { text: t("%(what)s requested (% of the node)", { what }) },
         rangemode: "tozero",
         gridcolor: line,
         linecolor: line,

@@ -7,6 +7,7 @@ import { ink } from "./nodemap-ink";
 import type { Grid } from "./nodemap-layout";
 import { CIVIDIS, STATES } from "./nodemap-legend";
 import type { Show, Values } from "./nodemap-words";
+import { t } from "./words";
 
 type Answer = {
   names: string[];
@@ -59,7 +60,7 @@ export class Side {
   private async get<Found>(address: string): Promise<Found> {
     const answer = await fetch(address, { headers: { Accept: "application/json" } });
     const body = (await answer.json()) as Found & { detail?: string };
-    if (!answer.ok) throw new Error(body.detail ?? `The server answered ${answer.status}.`);
+    if (!answer.ok) throw new Error(body.detail ?? t("The server answered %(status)s.", { status: answer.status }));
     return body;
   }
 

@@ -1,7 +1,8 @@
 // The tables beneath a node map: its groups and its nodes at the time that the map shows.
 import { element, grouped } from "./columns";
 import type { Group } from "./nodemap-layout";
-import { capitalised, groupHead, groupRow, type Show, type Values } from "./nodemap-words";
+import { capitalised, groupHead, grouping, groupRow, type Show, type Values } from "./nodemap-words";
+import { t } from "./words";
 
 const MOST_ROWS = 500;
 
@@ -27,8 +28,14 @@ export class NodeTables {
 
   fill(shown: Shown): void {
     this.waiting = shown;
-    this.title("groups", `${capitalised(shown.by || "all nodes")} as a table`);
-    this.title("nodes", shown.group ? `Nodes of ${shown.group} as a table` : "Nodes as a table");
+    this.title(
+      "groups",
+      t("%(chosen)s as a table", { chosen: capitalised(shown.by ? grouping(shown.by) : t("all nodes")) }),
+    );
+    this.title(
+      "nodes",
+      shown.group ? t("Nodes of %(group)s as a table", { group: shown.group }) : t("Nodes as a table"),
+    );
     this.table("groups", groupHead(shown.show, shown.states, shown.by), () => this.groups(shown));
     this.table("nodes", this.head(shown), () => this.nodes(shown));
   }
@@ -58,8 +65,8 @@ export class NodeTables {
   }
 
   private head({ show, by }: Shown): string[] {
-    const middle = show.unit === "pods" ? [] : [show.unit ? `${capitalised(show.label)} (%)` : "State"];
-    return ["Node", by ? capitalised(by) : "Group", ...middle, "Pods"];
+    const middle = show.unit === "pods" ? [] : [show.unit ? `${capitalised(show.label)} (%)` : t("State")];
+    return [t("Node"), by ? capitalised(grouping(by)) : t("Group"), ...middle, t("Pods")];
   }
 
   private nodes({ show, states, found, groups, group, names }: Shown): HTMLTableRowElement[] {

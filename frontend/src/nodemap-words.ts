@@ -1,14 +1,26 @@
 // What a node map says at a time. web/nodemap/nodemap.py says the same of the time that the page was asked for.
 import { grouped, span } from "./columns";
+import { n, t } from "./words";
 
 export type Show = { name: string; label: string; unit: string; verb: string; what: string };
 export type Values = { values: ArrayLike<number>; pods: ArrayLike<number> }; // one a node, NaN where it is not there
 
 const whole = (value: number) => Math.floor(value + 0.5);
-const nodes = (count: number) => (count === 1 ? "1 node" : `${grouped(count)} nodes`);
+const nodes = (count: number) => n("%(number)s node", "%(number)s nodes", count, { number: grouped(count) });
 
 export function capitalised(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** What nodes are grouped by, in words. */
+export function grouping(by: string): string {
+  const known: Record<string, string> = {
+    zone: t("zone"),
+    region: t("region"),
+    "instance type": t("instance type"),
+    pool: t("pool"),
+  };
+  return known[by] ?? by;
 }
 
 /** One sentence on the nodes `places` (all without it). `time` is undefined for a snapshot. */
@@ -22,7 +34,8 @@ export function summary(
   const all = places ?? Array.from({ length: found.values.length }, (_, place) => place);
   const there = all.filter((place) => !Number.isNaN(found.values[place]));
   const said = sentence(show, states, found, there);
-  return time === undefined ? capitalised(said) : `After ${span(time)} ${said}`;
+  if (time === undefined) return capitalised(said);
+  return t("%(moment)s %(said)s", { moment: t("After %(time)s", { time: span(time) }), said });
 }
 
 function sentence(show: Show, states: string[], found: Values, there: number[]): string {
@@ -33,24 +46,40 @@ function sentence(show: Show, states: string[], found: Values, there: number[]):
   const most = values.reduce((largest, value) => Math.max(largest, value), 0);
   if (!show.unit) {
     const parts = states.map((words, code) => `${grouped(values.filter((value) => value === code).length)} ${words}`);
-    return `${count}: ${parts.join(", ")}.`;
+    return t("%(nodes)s: %(parts)s.", { nodes: count, parts: parts.join(t(", ")) });
   }
+  const told = { nodes: count, what: show.what, empty: grouped(empty) };
   if (show.unit === "pods") {
-    return `${count} with ${grouped(sum)} pods, at most ${grouped(most)} on one, ${grouped(empty)} with none.`;
+    return t("%(nodes)s with %(pods)s pods, at most %(most)s on one, %(empty)s with none.", {
+      ...told,
+      pods: grouped(sum),
+      most: grouped(most),
+    });
   }
-  if (!there.length) return `no node has ${show.what}.`;
-  const has = there.length === 1 ? "has" : "have";
-  return (
-    `${count} ${has} ${show.what}: ${whole(sum / there.length)} % is ${show.verb} on average, ` +
-    `${whole(most)} % of the fullest; ${grouped(empty)} without a pod.`
+  if (!there.length) return t("no node has %(what)s.", told);
+  const shares = { ...told, mean: whole(sum / there.length), most: whole(most) };
+  if (show.verb === "used") {
+    return n(
+      "%(nodes)s has %(what)s: %(mean)s % is used on average, %(most)s % of the fullest; %(empty)s without a pod.",
+      "%(nodes)s have %(what)s: %(mean)s % is used on average, %(most)s % of the fullest; %(empty)s without a pod.",
+      there.length,
+      shares,
+    );
+  }
+  return n(
+    "%(nodes)s has %(what)s: %(mean)s % is requested on average, %(most)s % of the fullest; %(empty)s without a pod.",
+    "%(nodes)s have %(what)s: %(mean)s % is requested on average, %(most)s % of the fullest; %(empty)s without a pod.",
+    there.length,
+    shares,
   );
 }
 
 /** What is shown of one node: "63 % CPU requested", "12 pods", "cordoned". */
 export function amount(show: Show, states: string[], value: number): string {
-  if (Number.isNaN(value)) return show.unit ? `${show.label} unknown` : "not there";
+  if (Number.isNaN(value)) return show.unit ? t("%(label)s unknown", { label: show.label }) : t("not there");
   if (!show.unit) return states[value] ?? "";
-  return show.unit === "pods" ? `${grouped(value)} pods` : `${grouped(value)} % ${show.label}`;
+  if (show.unit === "pods") return t("%(number)s pods", { number: grouped(value) });
+  return t("%(number)s % %(label)s", { number: grouped(value), label: show.label });
 }
 
 /** A row a group, as nodemap.Now.group_table makes them. */
@@ -71,9 +100,16 @@ export function groupRow(show: Show, states: string[], found: Values, places: nu
   ];
 }
 
+const unitOf = (show: Show) => (show.unit === "pods" ? t("pods") : show.unit);
+
 export function groupHead(show: Show, states: string[], by: string): string[] {
   const more = show.unit
-    ? [`Mean (${show.unit})`, `Most (${show.unit})`, "Pods", "Without a pod"]
+    ? [
+        t("Mean (%(unit)s)", { unit: unitOf(show) }),
+        t("Most (%(unit)s)", { unit: unitOf(show) }),
+        t("Pods"),
+        t("Without a pod"),
+      ]
     : states.map(capitalised);
-  return [by ? capitalised(by) : "Group", "Nodes", ...more];
+  return [by ? capitalised(grouping(by)) : t("Group"), t("Nodes"), ...more];
 }

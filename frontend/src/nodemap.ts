@@ -7,6 +7,7 @@ import { Pods } from "./nodemap-pods";
 import { Side } from "./nodemap-side";
 import { NodeTables } from "./nodemap-tables";
 import { amount, type Show, summary } from "./nodemap-words";
+import { t } from "./words";
 
 const HIGHEST = 560; // pixels of a map; where it is narrow, more
 const HIGHEST_NARROW = 900;
@@ -226,7 +227,7 @@ class NodeMap {
       const inside = this.group ? `${this.group}: ` : "";
       if (caption) {
         caption.textContent = inside + summary(show, side.states, found, this.timed ? this.time : undefined, places);
-        side.holder.setAttribute("aria-label", `Node map. ${caption.textContent}`);
+        side.holder.setAttribute("aria-label", t("Node map. %(summary)s", { summary: caption.textContent ?? "" }));
       }
       if (settled)
         this.tables[at]!.fill({

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.db.models import F, Max, Q, Value
 from django.db.models.functions import Concat
+from django.utils.translation import gettext
 
 from kschedweb.clusters.models import PodRow
 from kschedweb.clusters.selectors import cluster_get, snapshot_current, snapshot_get
@@ -79,7 +80,10 @@ def revisions_to_compare(kinds: Iterable[str] | None = None) -> QuerySet[Revisio
 def policy_choices(kinds: Iterable[str] | None = None) -> list[tuple[str, str]]:
     """The newest revisions, or those of ``kinds``, as choices of a form: (``name@revision``, label)."""
     return [
-        (f"{one.policy.name}@{one.number}", f"{one.policy.name}, revision {one.number}")
+        (
+            f"{one.policy.name}@{one.number}",
+            gettext("%(policy)s, revision %(item)s") % {"policy": one.policy.name, "item": one.number},
+        )
         for one in revisions_to_compare(kinds)
     ]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.db import transaction
 from django.db.models import ProtectedError
+from django.utils.translation import gettext_noop
 
 from kschedweb.accounts import audit
 from kschedweb.accounts.roles import Action
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 
 DEFAULT_DOCUMENT = config.default_document()
 NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-NAME_HELP = "Lower-case letters, digits and hyphens, at most 63, beginning and ending with a letter or digit."
+NAME_HELP = gettext_noop(
+    "Lower-case letters, digits and hyphens, at most 63, beginning and ending with a letter or digit."
+)
 # addresses beside /policies/<name>/
 RESERVED = frozenset({"new", "validate"})
 

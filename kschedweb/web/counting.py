@@ -12,21 +12,32 @@ def ngettext_noop(one: str, many: str) -> tuple[str, str]:
 
 # By the plural in English: the word alone, and with a number.
 NOUNS: dict[str, tuple[str, tuple[str, str]]] = {
+    "clusters": (gettext_noop("clusters"), ngettext_noop("%(number)s cluster", "%(number)s clusters")),
+    "comparisons": (gettext_noop("comparisons"), ngettext_noop("%(number)s comparison", "%(number)s comparisons")),
+    "containers": (gettext_noop("containers"), ngettext_noop("%(number)s container", "%(number)s containers")),
     "decisions": (gettext_noop("decisions"), ngettext_noop("%(number)s decision", "%(number)s decisions")),
     "deliveries": (gettext_noop("deliveries"), ngettext_noop("%(number)s delivery", "%(number)s deliveries")),
     "devices": (gettext_noop("devices"), ngettext_noop("%(number)s device", "%(number)s devices")),
     "differences": (gettext_noop("differences"), ngettext_noop("%(number)s difference", "%(number)s differences")),
+    "dimensions": (gettext_noop("dimensions"), ngettext_noop("%(number)s dimension", "%(number)s dimensions")),
     "endpoints": (gettext_noop("endpoints"), ngettext_noop("%(number)s endpoint", "%(number)s endpoints")),
+    "experiments": (gettext_noop("experiments"), ngettext_noop("%(number)s experiment", "%(number)s experiments")),
     "feasible nodes": (
         gettext_noop("feasible nodes"), ngettext_noop("%(number)s feasible node", "%(number)s feasible nodes")
     ),
+    "files": (gettext_noop("files"), ngettext_noop("%(number)s file", "%(number)s files")),
     "groups": (gettext_noop("groups"), ngettext_noop("%(number)s group", "%(number)s groups")),
     "jobs": (gettext_noop("jobs"), ngettext_noop("%(number)s job", "%(number)s jobs")),
-    "more": (gettext_noop("more"), ngettext_noop("%(number)s more", "%(number)s more")),
+    "lines": (gettext_noop("lines"), ngettext_noop("%(number)s line", "%(number)s lines")),
+    "measures": (gettext_noop("measures"), ngettext_noop("%(number)s measure", "%(number)s measures")),
     "more devices": (gettext_noop("more devices"), ngettext_noop("%(number)s more device", "%(number)s more devices")),
     "more pods": (gettext_noop("more pods"), ngettext_noop("%(number)s more pod", "%(number)s more pods")),
+    "more": (gettext_noop("more"), ngettext_noop("%(number)s more", "%(number)s more")),
     "moves": (gettext_noop("moves"), ngettext_noop("%(number)s move", "%(number)s moves")),
     "nodes": (gettext_noop("nodes"), ngettext_noop("%(number)s node", "%(number)s nodes")),
+    "notes": (gettext_noop("notes"), ngettext_noop("%(number)s note", "%(number)s notes")),
+    "objects": (gettext_noop("objects"), ngettext_noop("%(number)s object", "%(number)s objects")),
+    "offers": (gettext_noop("offers"), ngettext_noop("%(number)s offer", "%(number)s offers")),
     "other nodes": (gettext_noop("other nodes"), ngettext_noop("%(number)s other node", "%(number)s other nodes")),
     "pending pods": (gettext_noop("pending pods"), ngettext_noop("%(number)s pending pod", "%(number)s pending pods")),
     "people": (gettext_noop("people"), ngettext_noop("%(number)s person", "%(number)s people")),
@@ -34,13 +45,27 @@ NOUNS: dict[str, tuple[str, tuple[str, str]]] = {
     "pods": (gettext_noop("pods"), ngettext_noop("%(number)s pod", "%(number)s pods")),
     "points": (gettext_noop("points"), ngettext_noop("%(number)s point", "%(number)s points")),
     "policies": (gettext_noop("policies"), ngettext_noop("%(number)s policy", "%(number)s policies")),
+    "ready scenarios": (
+        gettext_noop("ready scenarios"), ngettext_noop("%(number)s ready scenario", "%(number)s ready scenarios")
+    ),
+    "recordings": (gettext_noop("recordings"), ngettext_noop("%(number)s recording", "%(number)s recordings")),
     "requests": (gettext_noop("requests"), ngettext_noop("%(number)s request", "%(number)s requests")),
     "results": (gettext_noop("results"), ngettext_noop("%(number)s result", "%(number)s results")),
     "revisions": (gettext_noop("revisions"), ngettext_noop("%(number)s revision", "%(number)s revisions")),
+    "running pods": (
+        gettext_noop("running pods"), ngettext_noop("%(number)s running pod", "%(number)s running pods")
+    ),
     "runs": (gettext_noop("runs"), ngettext_noop("%(number)s run", "%(number)s runs")),
     "saved views": (gettext_noop("saved views"), ngettext_noop("%(number)s saved view", "%(number)s saved views")),
     "scenarios": (gettext_noop("scenarios"), ngettext_noop("%(number)s scenario", "%(number)s scenarios")),
+    "seeds": (gettext_noop("seeds"), ngettext_noop("%(number)s seed", "%(number)s seeds")),
+    "similar measures": (
+        gettext_noop("similar measures"), ngettext_noop("%(number)s similar measure", "%(number)s similar measures")
+    ),
+    "sweeps": (gettext_noop("sweeps"), ngettext_noop("%(number)s sweep", "%(number)s sweeps")),
     "times": (gettext_noop("times"), ngettext_noop("%(number)s time", "%(number)s times")),
+    "trials": (gettext_noop("trials"), ngettext_noop("%(number)s trial", "%(number)s trials")),
+    "verdicts": (gettext_noop("verdicts"), ngettext_noop("%(number)s verdict", "%(number)s verdicts")),
     "waves": (gettext_noop("waves"), ngettext_noop("%(number)s wave", "%(number)s waves")),
     "workloads": (gettext_noop("workloads"), ngettext_noop("%(number)s workload", "%(number)s workloads")),
 }  # fmt: skip

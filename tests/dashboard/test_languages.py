@@ -25,6 +25,10 @@ WHOLE = (
     "overview", "policies", "policy-delete", "policy-revisions", "approvals", "approvals-history", "webhooks",
     "webhook-new", "usage", "usage-heatmap", "usage-distribution", "usage-nodes", "usage-workloads", "decision",
     "decision:stuck", "decisions-together", "settings", "views", "password", "login",
+    "trying", "tried", "scenarios", "scenario", "scenario-new", "scenario-import", "scenario-files",
+    "scenario-revisions", "scenario-delete", "runs", "run", "run-new", "comparisons", "comparisons:experiments",
+    "comparison", "comparison-new", "gate", "gate-verdict", "sweeps", "sweep", "sweep-new",
+    "recordings", "recording",
 )  # fmt: skip
 # What kube-scheduler and the product say of themselves, and names with blanks that the seed gives.
 OWN = re.compile(
@@ -34,13 +38,24 @@ OWN = re.compile(
       | ^(Pending|Question)\b | ^Plan\ of\ moves:
       | ^Production\ pods\ are | ^denied\ by | ^The\ policy\ that\ pages
       | \((request|decisions|run)\.\w+$ | ^request\.opened | ^[\w.-]+/[\w.-]+
+      | ^rush: | ^Spread: | ^A\ zone\ is\ lost | ^Two\ zones\ hold | ^preempted\ by\  | ^No\ plugin\ prefers
+      | ^storageclasses: | ,\ \d{4}-\d\d-\d\d\ \d\d:\d\d\ UTC | ^Fit\ (scoring|weight)$
       | would\ fit\ now$ | ^Profiles\ \( | ^Classic\ \( | ^crane-scheduler\ \(
     """,
     re.VERBOSE,
 )
 
 CAMEL = re.compile(r"\w*[a-z][A-Z]\w*")  # names of plugins
-DATA = frozenset({"admin", "approver", "default", "age", "File", "Node"})  # "Node" begins names of plugins
+# Names that the seed gives, names and values of fields, and how names of plugins begin.
+DATA = frozenset(
+    {
+        *("admin", "approver", "default", "age", "recorded", "nodepools", "More", "rush"),
+        *("File", "Node", "Prometheus", "System", "List", "All"),
+        *("all", "arrivals", "at", "count", "description", "effect", "false", "file", "from", "history", "key"),
+        *("name", "namespace", "nodes", "none", "pending", "place", "true", "value", "weight", "zone", "zones"),
+        *("address", "filter", "policy", "predicate", "priority", "score", "thresholds", "memory"),
+    }
+)
 
 
 def in_language(client: Client, address: str, language: str) -> str:

@@ -15,7 +15,9 @@ TEMPLATES = ROOT / "frontend" / "templates"
 # The rooms of templates whose every word is marked; docs/languages.md says the same.
 TRANSLATED = (
     "accounts/login.html", "accounts/password.html", "accounts/settings.html", "base.html", "dashboard", "decisions",
-    "lists", "live/approvals", "parts", "plain.html", "policies", "revisions", "watermarks",
+    "lists", "live/approvals", "parts", "plain.html", "playground/experiments", "playground/gate",
+    "playground/recordings", "playground/runs", "playground/scenarios", "playground/sweeps", "playground/trying",
+    "policies", "revisions", "watermarks",
 )  # fmt: skip
 # Of kinds of policies that what-if goes by.
 ENGLISH_YET = {"policies/descheduler", "policies/karpenter"}
@@ -51,6 +53,22 @@ def test_every_message_is_translated_with_the_placeholders_that_it_has(language:
         if message.fuzzy or not all(said) or any(set(PLACEHOLDER.findall(one)) != wanted for one in said):
             wrong.append(message.id)
     assert wrong == []
+
+
+JAPANESE = "[\u3040-\u30ff\u4e00-\u9fff、。（）「」：]"
+SENTENCE = re.compile(r"^%\(\w+\)s ")  # a sentence that comes first, which may be in English
+
+
+@pytest.mark.parametrize("domain", catalogues.DOMAINS)
+def test_no_blank_stands_between_japanese_and_latin_words(domain: str) -> None:
+    blank = re.compile(f"{JAPANESE} [A-Za-z0-9%<]|[A-Za-z0-9>%] {JAPANESE}|\\)s {JAPANESE}")
+    said = [one.string if isinstance(one.string, str) else one.string[0] for one in catalogues.read("ja", domain)]
+    assert [text for text in said if blank.search(SENTENCE.sub("", text))] == []
+
+
+def test_the_reader_is_addressed_in_one_way() -> None:
+    said = [str(one.string) for one in catalogues.read("zh_Hans", "django")]
+    assert [text for text in said if "您" in text or "登出" in text] == []
 
 
 def test_what_is_read_of_sources_is_what_they_mark() -> None:

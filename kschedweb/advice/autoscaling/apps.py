@@ -6,6 +6,7 @@ from kschedweb.web import actions, navigation
 from kschedweb.web.actions import PaletteAction
 from kschedweb.web.navigation import Choice, Entry, Group
 from kschedweb.web.retention import RetentionRule, register
+from kschedweb.web.translating import gettext_lazy as _
 
 
 class AutoscalingConfig(AppConfig):
@@ -14,14 +15,15 @@ class AutoscalingConfig(AppConfig):
     def ready(self) -> None:
         from kschedweb.jobs.retention import ANSWERED
 
+        family = frozenset({"autoscaling-answer", "autoscaling-change"})
         navigation.register(
             Group.CLUSTER,
-            Entry("Autoscaling", "server", "autoscaling", 60, frozenset({"autoscaling-answer", "autoscaling-change"})),
+            Entry(_("Autoscaling"), "server", "autoscaling", 60, family),
         )
         navigation.choosing((Choice.CLUSTER, Choice.SNAPSHOT), "autoscaling", "autoscaling-answer")
         actions.register(
             PaletteAction(
-                "What would Karpenter do now?", "server", "autoscaling", "nodepool consolidate node scale", place=36
+                _("What would Karpenter do now?"), "server", "autoscaling", "nodepool consolidate node scale", place=36
             )
         )
         register(RetentionRule("autoscaling.Question", "created_at", "answers", ANSWERED))

@@ -6,6 +6,7 @@ from kschedweb.web import actions, navigation
 from kschedweb.web.actions import PaletteAction
 from kschedweb.web.navigation import Choice, Entry, Group
 from kschedweb.web.retention import RetentionRule, register
+from kschedweb.web.translating import gettext_lazy as _
 
 
 class MovesConfig(AppConfig):
@@ -15,9 +16,9 @@ class MovesConfig(AppConfig):
     def ready(self) -> None:
         from kschedweb.jobs.retention import ANSWERED
 
-        page = Entry("Moves", "refresh-cw", "descheduling", 60, family=frozenset({"descheduling-answer"}))
+        page = Entry(_("Moves"), "refresh-cw", "descheduling", 60, family=frozenset({"descheduling-answer"}))
         navigation.register(Group.WHAT_IF, page)
         navigation.choosing((Choice.CLUSTER, Choice.POLICY, Choice.SNAPSHOT), "descheduling")
         words = "descheduler evict rebalance drain move"
-        actions.register(PaletteAction("What would the descheduler evict?", "refresh-cw", "descheduling", words))
+        actions.register(PaletteAction(_("What would the descheduler evict?"), "refresh-cw", "descheduling", words))
         register(RetentionRule("descheduling.Question", "created_at", "answers", ANSWERED))

@@ -17,7 +17,8 @@ from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import mark_safe
 from django.utils.translation import gettext
 
-from kschedweb.web import moments, navigation, units
+from kschedweb.policies.editing.helping import helped
+from kschedweb.web import moments, navigation, told, units
 from kschedweb.web.counting import noun
 from kschedweb.web.readings import reading
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 register = template.Library()
 register.filter("cpu", units.cpu)
 register.filter("counted", units.counted)
+register.filter("told", told.words)
+register.filter("helped", helped)
 register.filter("noun", noun)
 register.filter("reading", reading)
 register.filter("amount", units.amount)

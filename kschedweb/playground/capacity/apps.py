@@ -27,7 +27,7 @@ class CapacityConfig(AppConfig):
         )
         actions.register(
             PaletteAction(
-                "Does it survive the loss of a zone?", "gauge", "capacity-buffer", "buffer zone failure spare"
+                _("Does it survive the loss of a zone?"), "gauge", "capacity-buffer", "buffer zone failure spare"
             )
         )
         register(RetentionRule("capacity.Question", "created_at", "answers", ANSWERED))

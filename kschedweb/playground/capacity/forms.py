@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.http import QueryDict
+from django.utils.translation import gettext
 
 from kschedweb.engine.objects.access import ObjectError
 from kschedweb.engine.objects.quantity import read
@@ -29,6 +30,7 @@ from kschedweb.playground.capacity.questions import (
     PodAsked,
 )
 from kschedweb.web.errors import ApplicationError
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -97,11 +99,11 @@ class NamesWidget(forms.Textarea):
 def _workload() -> forms.CharField:
     widget = forms.TextInput(attrs={"list": "workloads", "autocomplete": "off", "spellcheck": "false", "class": "wide"})
     return forms.CharField(
-        label="Like a workload or pod",
+        label=_("Like a workload or pod"),
         required=False,
         max_length=600,
         widget=widget,
-        help_text="namespace/Kind/name of a workload, or namespace/name of a pod.",
+        help_text=_("namespace/Kind/name of a workload, or namespace/name of a pod."),
     )
 
 
@@ -116,16 +118,16 @@ def _memory(of: str) -> QuantityField:
 
 def _manifest() -> forms.CharField:
     return forms.CharField(
-        label="Or its manifest",
+        label=_("Or its manifest"),
         required=False,
         max_length=6000,
         widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false", "class": "code"}),
-        help_text="YAML or JSON of a Pod, or of a workload with a template.",
+        help_text=_("YAML or JSON of a Pod, or of a workload with a template."),
     )
 
 
 def _at_most(most: int, help_text: str) -> forms.IntegerField:
-    return forms.IntegerField(label="At most", required=False, min_value=1, max_value=most, help_text=help_text)
+    return forms.IntegerField(label=_("At most"), required=False, min_value=1, max_value=most, help_text=help_text)
 
 
 class _PodForm(forms.Form):
@@ -156,7 +158,7 @@ class _PodForm(forms.Form):
         }
         if sum(ways.values()) > 1:
             last = [name for name, given in ways.items() if given][-1]
-            self.add_error(last, "Say in one way which pods are meant: a workload, a manifest, or requests.")
+            self.add_error(last, gettext("Say in one way which pods are meant: a workload, a manifest, or requests."))
         return data
 
 
@@ -172,22 +174,22 @@ class FitForm(_PodForm):
 class GangsForm(_PodForm):
     """How many more gangs of pods fit?"""
 
-    pods = forms.IntegerField(label="Pods of a gang", min_value=1, max_value=MOST_IN_GANG)
+    pods = forms.IntegerField(label=_("Pods of a gang"), min_value=1, max_value=MOST_IN_GANG)
     least = forms.IntegerField(
-        label="Of them must start together",
+        label=_("Of them must start together"),
         required=False,
         min_value=1,
         max_value=MOST_IN_GANG,
-        help_text="The gang's minCount; all where nothing is said.",
+        help_text=_("The gang's minCount; all where nothing is said."),
     )
     topology = forms.CharField(
-        label="In one domain of",
+        label=_("In one domain of"),
         required=False,
         max_length=317,
         widget=forms.TextInput(
             attrs={"placeholder": "topology.kubernetes.io/zone", "spellcheck": "false", "class": "wide"}
         ),
-        help_text="A label of nodes whose value all pods of a gang share; anywhere where nothing is said.",
+        help_text=_("A label of nodes whose value all pods of a gang share; anywhere where nothing is said."),
     )
     limit = _at_most(MOST_GANGS, "Gangs; counting stops there. 1,000 where nothing is said.")
 
@@ -200,27 +202,30 @@ class GangsForm(_PodForm):
 class NodesForm(_PodForm):
     """How many nodes of a type must be added?"""
 
-    pending = forms.BooleanField(label="The pods that are pending now", required=False, initial=True)
+    pending = forms.BooleanField(label=_("The pods that are pending now"), required=False, initial=True)
     copies = forms.IntegerField(
-        label="And so many more",
+        label=_("And so many more"),
         required=False,
         min_value=1,
         max_value=MOST_COPIES,
-        help_text="Pods of the shape below.",
+        help_text=_("Pods of the shape below."),
     )
     like = forms.CharField(
-        label="New nodes are like",
+        label=_("New nodes are like"),
         required=False,
         max_length=253,
         widget=forms.TextInput(attrs={"list": "node-names", "autocomplete": "off", "class": "wide"}),
-        help_text="A node of the cluster; or say what a node has room for.",
+        help_text=_("A node of the cluster; or say what a node has room for."),
     )
     node_cpu = _cpu("a node has room for")
     node_memory = _memory("a node has room for")
     node_other = AmountsField("Other resources of a node", "Such as nvidia.com/gpu=8 pods=110.", "pods=110")
     labels = PairsField("Labels of a node", "Such as pool=gpu, several with spaces between.", "pool=gpu")
     zones = forms.CharField(
-        label="Zones", required=False, max_length=1000, help_text="New nodes are put into them in turn; none: as above."
+        label=_("Zones"),
+        required=False,
+        max_length=1000,
+        help_text=_("New nodes are put into them in turn; none: as above."),
     )
     most = _at_most(MOST_NODES, "New nodes; 1,000 if nothing is said.")
     ask = forms.CharField(required=False, widget=forms.HiddenInput, initial="1")
@@ -233,16 +238,16 @@ class NodesForm(_PodForm):
         data = super().clean()
         amounts = any(data.get(name) for name in ("node_cpu", "node_memory", "node_other"))
         if data.get("like") and amounts:
-            self.add_error("like", "Choose a node of the cluster, or say what a node has room for; not both.")
+            self.add_error("like", gettext("Choose a node of the cluster, or say what a node has room for; not both."))
         if not data.get("like") and not amounts and "like" not in self.errors:
-            self.add_error("like", "Choose a node of the cluster, or say what a node has room for.")
+            self.add_error("like", gettext("Choose a node of the cluster, or say what a node has room for."))
         shaped = any(data.get(name) for name in ("workload", "cpu", "memory", "other", "manifest"))
         if data.get("copies") and not shaped:
-            self.add_error("workload", "Say which pods shall come: a workload, a manifest, or requests.")
+            self.add_error("workload", gettext("Say which pods shall come: a workload, a manifest, or requests."))
         if shaped and not data.get("copies") and "copies" not in self.errors:
-            self.add_error("copies", "Say how many such pods shall come.")
+            self.add_error("copies", gettext("Say how many such pods shall come."))
         if not data.get("pending") and not data.get("copies") and not shaped:
-            self.add_error("pending", "Choose the pending pods, further pods, or both.")
+            self.add_error("pending", gettext("Choose the pending pods, further pods, or both."))
         return data
 
     def asked(self, snapshot: Snapshot) -> NodesAsked:
@@ -258,20 +263,22 @@ class DrainForm(forms.Form):
     """Can these nodes be emptied?"""
 
     nodes = forms.CharField(
-        label="Nodes to empty",
+        label=_("Nodes to empty"),
         required=False,
         max_length=100_000,
         widget=NamesWidget(attrs={"rows": 3, "spellcheck": "false", "class": "wide"}),
-        help_text="Names with spaces, commas or lines between.",
+        help_text=_("Names with spaces, commas or lines between."),
     )
-    zone = forms.CharField(label="Or all nodes of a zone", required=False, max_length=253)
+    zone = forms.CharField(label=_("Or all nodes of a zone"), required=False, max_length=253)
     emptydir = forms.BooleanField(
-        label="Delete data in emptyDir volumes", required=False, help_text="As --delete-emptydir-data does."
+        label=_("Delete data in emptyDir volumes"), required=False, help_text=_("As --delete-emptydir-data does.")
     )
     force = forms.BooleanField(
-        label="Delete pods without controller", required=False, help_text="As --force does; nothing replaces them."
+        label=_("Delete pods without controller"),
+        required=False,
+        help_text=_("As --force does; nothing replaces them."),
     )
-    keep_order = forms.BooleanField(label="Keep the order above", required=False)
+    keep_order = forms.BooleanField(label=_("Keep the order above"), required=False)
 
     @property
     def asks(self) -> bool:
@@ -295,20 +302,20 @@ class DrainForm(forms.Form):
 class BufferForm(forms.Form):
     """Does the cluster survive the loss of a zone, or of its largest nodes?"""
 
-    zones = forms.BooleanField(label="Lose each zone, one at a time", required=False, initial=True)
+    zones = forms.BooleanField(label=_("Lose each zone, one at a time"), required=False, initial=True)
     largest = forms.IntegerField(
-        label="Lose so many of the largest nodes together",
+        label=_("Lose so many of the largest nodes together"),
         required=False,
         min_value=0,
         max_value=MOST_NODES,
-        help_text="Those with most CPU, then memory.",
+        help_text=_("Those with most CPU, then memory."),
     )
     priority = forms.IntegerField(
-        label="Pods count from this priority on",
+        label=_("Pods count from this priority on"),
         required=False,
         min_value=LOWEST,
         max_value=-LOWEST - 1,
-        help_text="All pods count if nothing is said. Others may be evicted for them.",
+        help_text=_("All pods count if nothing is said. Others may be evicted for them."),
     )
     ask = forms.CharField(required=False, widget=forms.HiddenInput, initial="1")
 
@@ -319,7 +326,7 @@ class BufferForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or self.cleaned_data
         if not data.get("zones") and not data.get("largest") and "largest" not in self.errors:
-            self.add_error("zones", "Choose the zones, a number of nodes, or both.")
+            self.add_error("zones", gettext("Choose the zones, a number of nodes, or both."))
         return data
 
     def asked(self, snapshot: Snapshot) -> BufferAsked:

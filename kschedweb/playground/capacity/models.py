@@ -8,14 +8,15 @@ from kschedweb.accounts.covered import Covered
 from kschedweb.clusters.models import Snapshot
 from kschedweb.jobs.models import Inquiry
 from kschedweb.policies.models import Revision
+from kschedweb.web.translating import gettext_lazy as _
 
 
 class Kind(models.TextChoices):
-    FIT = "fit", "How many fit"
-    NODES = "nodes", "How many nodes"
-    DRAIN = "drain", "Drain rehearsal"
-    GANGS = "gangs", "How many gangs"
-    BUFFER = "buffer", "Buffer"
+    FIT = "fit", _("How many fit")
+    NODES = "nodes", _("How many nodes")
+    DRAIN = "drain", _("Drain rehearsal")
+    GANGS = "gangs", _("How many gangs")
+    BUFFER = "buffer", _("Buffer")
 
 
 class Question(Inquiry):

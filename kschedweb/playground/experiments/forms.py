@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext
 
 from kschedweb.engine.experiment import Setup
 from kschedweb.playground.experiments import selectors
+from kschedweb.web.translating import gettext_lazy as _
 
 DEFAULT = Setup()
 HOUR = 3600  # seconds
@@ -16,52 +18,55 @@ HOUR = 3600  # seconds
 class ExperimentForm(forms.Form):
     """Which recording is replayed, under which policies, how often, and in which cluster."""
 
-    recording = forms.ChoiceField(label="Recording", required=False)
+    recording = forms.ChoiceField(label=_("Recording"), required=False)
     file = forms.FileField(
-        label="Or upload one",
+        label=_("Or upload one"),
         required=False,
-        help_text="CSV, optionally gzipped: one line per machine, with its name and then a percentage for every "
-        "five minutes.",
+        help_text=_(
+            "CSV, optionally gzipped: one line per machine, with its name and then a percentage for every five minutes."
+        ),
         widget=forms.ClearableFileInput(attrs={"accept": ".csv,.gz"}),
     )
     recording_name = forms.CharField(
-        label="Its name", required=False, max_length=63, help_text="The name under which the recording is stored."
+        label=_("Its name"), required=False, max_length=63, help_text=_("The name under which the recording is stored.")
     )
     policies = forms.MultipleChoiceField(
-        label="Policies",
+        label=_("Policies"),
         initial=["default", "water-level"],
         widget=forms.SelectMultiple(attrs={"size": 12}),
-        help_text="Several can be chosen; saved policies are listed by revision.",
+        help_text=_("Several can be chosen; saved policies are listed by revision."),
     )
     seeds = forms.CharField(
-        label="Seeds",
+        label=_("Seeds"),
         initial="1",
-        help_text="Whole numbers, separated by spaces. Each seed gives other pods and a separate run.",
+        help_text=_("Whole numbers, separated by spaces. Each seed gives other pods and a separate run."),
     )
-    nodes = forms.IntegerField(label="Nodes", min_value=1, max_value=200, initial=DEFAULT.nodes)
+    nodes = forms.IntegerField(label=_("Nodes"), min_value=1, max_value=200, initial=DEFAULT.nodes)
     used = forms.FloatField(
-        label="Mean use of nodes",
+        label=_("Mean use of nodes"),
         min_value=0.01,
         max_value=1.0,
         initial=DEFAULT.used,
-        help_text="As a share: 0.7 is 70 %.",
+        help_text=_("As a share: 0.7 is 70 %."),
     )
     room = forms.FloatField(
-        label="Room for requests",
+        label=_("Room for requests"),
         min_value=0.85,
         max_value=10.0,
         initial=DEFAULT.room,
-        help_text="How many times its cores can be requested on a node. This limits how even a policy can make "
-        "the nodes.",
+        help_text=_(
+            "How many times its cores can be requested on a node. This limits how even a policy can make the nodes."
+        ),
     )
-    deployments = forms.IntegerField(label="Deployments", min_value=1, max_value=5000, initial=DEFAULT.deployments)
+    deployments = forms.IntegerField(label=_("Deployments"), min_value=1, max_value=5000, initial=DEFAULT.deployments)
     since = forms.FloatField(
-        label="Measures begin after",
+        label=_("Measures begin after"),
         min_value=0,
         initial=DEFAULT.since / HOUR,
         required=False,
-        help_text="In hours. With 24, a policy learns on the first day of a two-day recording and is measured "
-        "on the second.",
+        help_text=_(
+            "In hours. With 24, a policy learns on the first day of a two-day recording and is measured on the second."
+        ),
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -73,13 +78,13 @@ class ExperimentForm(forms.Form):
     def clean_seeds(self) -> list[int]:
         words = self.cleaned_data["seeds"].replace(",", " ").split()
         if not all(word.isascii() and word.isdecimal() and len(word) < 10 for word in words):
-            raise forms.ValidationError("Enter whole numbers, 0 or more, separated by spaces.")
+            raise forms.ValidationError(gettext("Enter whole numbers, 0 or more, separated by spaces."))
         return [int(word) for word in words]
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if cleaned.get("file") and not cleaned.get("recording_name"):
-            self.add_error("recording_name", "Name the recording that you upload.")
+            self.add_error("recording_name", gettext("Name the recording that you upload."))
         return cleaned
 
     @property

@@ -6,15 +6,18 @@ from django.db.models import Q, QuerySet
 from django_filters import CharFilter, ChoiceFilter, FilterSet
 
 from kschedweb.playground.gate.models import Gate
+from kschedweb.web.translating import gettext_lazy as _
 
 PASSED = {"pass": True, "fail": False, "none": None}
-CHOICES = [("pass", "Pass"), ("fail", "Fail"), ("none", "None yet")]
+CHOICES = [("pass", _("Pass")), ("fail", _("Fail")), ("none", _("None yet"))]
 
 
 class GateFilter(FilterSet):
-    verdict = ChoiceFilter(choices=CHOICES, method="filter_verdict", label="Verdict", empty_label="Any verdict")
+    verdict = ChoiceFilter(choices=CHOICES, method="filter_verdict", label=_("Verdict"), empty_label=_("Any verdict"))
     search = CharFilter(
-        method="filter_search", label="Search", help_text="Part of the policy's, the baseline's or the cluster's name."
+        method="filter_search",
+        label=_("Search"),
+        help_text=_("Part of the policy's, the baseline's or the cluster's name."),
     )
 
     class Meta:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.utils.translation import gettext
 
 from kschedweb.clusters.prices.selectors import is_priced
 from kschedweb.decisions.selectors import policy_choices
@@ -17,12 +18,13 @@ from kschedweb.engine.studies.gate.gate import DEFAULTS
 from kschedweb.engine.studies.gate.thresholds import Thresholds
 from kschedweb.playground.gate import selectors
 from kschedweb.playground.gate.words import Pasted
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
-PLACES = ((ALL, "All pods again"), (PENDING, "Only pending pods"))
-OF_POLICY = [("", "the release of the policy"), *((name, f"kube-scheduler {name}") for name in RELEASES)]
+PLACES = ((ALL, _("All pods again")), (PENDING, _("Only pending pods")))
+OF_POLICY = [("", _("the release of the policy")), *((name, f"kube-scheduler {name}") for name in RELEASES)]
 # Fields by the keys of thresholds.
 FIELDS = {
     "maxNewlyUnschedulable": "newly",
@@ -47,39 +49,41 @@ def _amount(label: str, help_text: str, initial: str = "") -> forms.CharField:
 class GateForm(forms.Form):
     """The form takes its question from the address; missing parameters have their initial values."""
 
-    policy = forms.ChoiceField(label="Policy", help_text="The policy to check.")
+    policy = forms.ChoiceField(label=_("Policy"), help_text=_("The policy to check."))
     release = forms.ChoiceField(
-        label="Run by", choices=OF_POLICY, required=False, help_text="The kube-scheduler that runs the policy."
+        label=_("Run by"), choices=OF_POLICY, required=False, help_text=_("The kube-scheduler that runs the policy.")
     )
-    baseline = forms.ChoiceField(label="Baseline", required=False, help_text="What the policy is compared with.")
+    baseline = forms.ChoiceField(label=_("Baseline"), required=False, help_text=_("What the policy is compared with."))
     baseline_release = forms.ChoiceField(
-        label="Baseline run by",
+        label=_("Baseline run by"),
         choices=OF_POLICY,
         required=False,
-        help_text="Another release with the same policy shows what an upgrade changes.",
+        help_text=_("Another release with the same policy shows what an upgrade changes."),
     )
-    on = forms.ChoiceField(label="On", help_text="A cluster as it was read last, or a scenario.")
+    on = forms.ChoiceField(label=_("On"), help_text=_("A cluster as it was read last, or a scenario."))
     place = forms.ChoiceField(
-        label="Pods to place",
+        label=_("Pods to place"),
         choices=PLACES,
         required=False,
-        help_text="For a cluster. A scenario says itself which pods are placed.",
+        help_text=_("For a cluster. A scenario says itself which pods are placed."),
     )
     newly = _amount(
-        "Newly unschedulable", "Pods that find no node but would under the baseline. A number, or any.", "0"
+        _("Newly unschedulable"), _("Pods that find no node but would under the baseline. A number, or any."), "0"
     )
-    moved = _amount("Moved", "Pods that go to another node. A number, or a percentage such as 10%.", "10%")
-    pending = _amount("Pending", "Pods that wait at the end.")
-    skew = _amount("Skew", "Percentage points by which the skew of CPU and memory requests at the end may grow.", "2")
+    moved = _amount(_("Moved"), _("Pods that go to another node. A number, or a percentage such as 10%."), "10%")
+    pending = _amount(_("Pending"), _("Pods that wait at the end."))
+    skew = _amount(
+        _("Skew"), _("Percentage points by which the skew of CPU and memory requests at the end may grow."), "2"
+    )
     zone_loss = _amount(
-        "Loss of a zone", "Pods of this priority and above find a node again, whichever zone is lost at the end."
+        _("Loss of a zone"), _("Pods of this priority and above find a node again, whichever zone is lost at the end.")
     )
     measures = forms.CharField(
-        label="Limits of measures",
+        label=_("Limits of measures"),
         required=False,
         max_length=2000,
         widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false", "class": "code"}),
-        help_text="One per line, such as <code>wait_p99 max=30</code> or <code>spread_cpu_end maxChange=10%</code>.",
+        help_text=_("One per line, such as <code>wait_p99 max=30</code> or <code>spread_cpu_end maxChange=10%</code>."),
     )
 
     def __init__(self, user: User, data: Any, *, cluster: str = "", policy: str = "") -> None:
@@ -98,7 +102,7 @@ class GateForm(forms.Form):
         listed = {
             "policy": policies,
             "baseline": [("", DEFAULTS), *policies],
-            "on": [("Clusters", clusters), ("Scenarios", scenarios)],
+            "on": [(gettext("Clusters"), clusters), (gettext("Scenarios"), scenarios)],
         }
         for name, choices in listed.items():
             self.fields[name].choices = choices  # type: ignore[attr-defined]
@@ -131,7 +135,9 @@ class GateForm(forms.Form):
             limits = PART.findall(read["limits"]) if read else []
             if read is None or not limits or PART.sub("", read["limits"]).replace(",", "").strip():
                 self.add_error(
-                    "measures", f"Line {number}: write a name and limits: skew_cpu_end max=40 maxChange=10%."
+                    "measures",
+                    gettext("Line %(number)s: write a name and limits: skew_cpu_end max=40 maxChange=10%%.")
+                    % {"number": number},
                 )
                 continue
             found[read["name"]] = {key: thresholds.number(value.rstrip(",")) for key, value in limits}

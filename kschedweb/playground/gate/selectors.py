@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.db.models import Q
 from django.http import Http404
+from django.utils.translation import gettext
 
 from kschedweb.clusters.models import Cluster
 from kschedweb.decisions.selectors import snapshot_asked
@@ -77,7 +78,10 @@ def missing(path: str, error: Exception) -> NotFound:
 def cluster_choices() -> list[tuple[str, str]]:
     """The clusters with snapshots, as "cluster:NAME"."""
     read = Cluster.objects.filter(snapshots__complete=True).distinct().order_by("name")
-    return [(f"cluster:{name}", f"{name}, as read last") for name in read.values_list("name", flat=True)[:MOST_CHOICES]]
+    return [
+        (f"cluster:{name}", gettext("%(cluster)s, as read last") % {"cluster": name})
+        for name in read.values_list("name", flat=True)[:MOST_CHOICES]
+    ]
 
 
 def scenario_choices(user: User) -> list[tuple[str, str]]:

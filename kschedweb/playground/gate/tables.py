@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from kschedweb.playground.gate.filters import GateFilter
 from kschedweb.web.tables import Column, Table, register
+from kschedweb.web.translating import gettext_lazy as _
 
 register(
     Table(
         "gate",
-        "Gate verdicts",
+        _("Gate verdicts"),
         (
-            Column("policy", "Policy"),
-            Column("verdict", "Verdict"),
-            Column("baseline", "Baseline"),
-            Column("on", "On"),
-            Column("by", "Asked by"),
-            Column("when", "When"),
+            Column("policy", _("Policy")),
+            Column("verdict", _("Verdict")),
+            Column("baseline", _("Baseline")),
+            Column("on", _("On")),
+            Column("by", _("Asked by")),
+            Column("when", _("When")),
         ),
         page="gate",
         filters=GateFilter,

@@ -13,6 +13,7 @@ from kschedweb.engine.studies.compare.changes import changed
 from kschedweb.engine.studies.document.parts import ALL
 from kschedweb.engine.studies.gate.verdict import amount, unit_of_change
 from kschedweb.engine.studies.measure.groups import group_of
+from kschedweb.web import told
 
 if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
@@ -124,6 +125,8 @@ def measured(one: dict[str, Any]) -> dict[str, Any]:
     distance = amount_or_dash(abs(found.change), unit_of_change(one["unit"]))
     return {
         **one,
+        "label": told.words(one["label"]),
+        "sentence": told.words(one["sentence"]),
         "group": group_of(one["name"]),
         "before": amount_or_dash(one["baseline"], one["unit"]),
         "after": amount_or_dash(one["policy"], one["unit"]),
@@ -136,4 +139,4 @@ def measured(one: dict[str, Any]) -> dict[str, Any]:
 
 def amount_or_dash(value: float | None, unit: str) -> str:
     """The amount with its unit, – where nothing is measured."""
-    return "–" if value is None else amount(value, unit)
+    return "–" if value is None else told.amount(amount(value, unit))

@@ -6,11 +6,12 @@ from django.db.models import Q, QuerySet
 from django_filters import CharFilter, FilterSet
 
 from kschedweb.playground.migration.models import Question
+from kschedweb.web.translating import gettext_lazy as _
 
 
 class QuestionFilter(FilterSet):
     search = CharFilter(
-        method="filter_search", label="Search", help_text="Part of a policy's name, or of the cluster's."
+        method="filter_search", label=_("Search"), help_text=_("Part of a policy's name, or of the cluster's.")
     )
 
     class Meta:

@@ -14,12 +14,13 @@ from kschedweb.playground.migration.services import MigrationQuestion
 from kschedweb.playground.migration.words import CONVERSION
 from kschedweb.policies.kinds import CONVERTIBLE, WITH_PROFILES
 from kschedweb.web.errors import NotFound
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.policies.models import Revision
 
 PENDING, ALL = "pending", "all"
-PODS = ((PENDING, "Pending pods"), (ALL, "All pods, each as if it were not bound"))
+PODS = ((PENDING, _("Pending pods")), (ALL, _("All pods, each as if it were not bound")))
 
 
 class MovesForm(forms.Form):
@@ -28,20 +29,20 @@ class MovesForm(forms.Form):
     A policy without a number means its newest revision.
     """
 
-    classic = forms.ChoiceField(label="Classic policy", help_text="What places the pods now.")
-    profile = forms.ChoiceField(label="Profile", required=False, help_text="What would replace it.")
-    snapshot = forms.ChoiceField(label="Snapshot", help_text="A cluster as it was read.")
-    pods = forms.ChoiceField(label="Pods", choices=PODS, required=False, help_text="Which pods to compare.")
+    classic = forms.ChoiceField(label=_("Classic policy"), help_text=_("What places the pods now."))
+    profile = forms.ChoiceField(label=_("Profile"), required=False, help_text=_("What would replace it."))
+    snapshot = forms.ChoiceField(label=_("Snapshot"), help_text=_("A cluster as it was read."))
+    pods = forms.ChoiceField(label=_("Pods"), choices=PODS, required=False, help_text=_("Which pods to compare."))
     namespaces = forms.CharField(
-        label="Namespaces",
+        label=_("Namespaces"),
         required=False,
         max_length=2000,
-        help_text="Separated by commas. Leave empty for all.",
+        help_text=_("Separated by commas. Leave empty for all."),
     )
     sequence = forms.BooleanField(
-        label="One after the other",
+        label=_("One after the other"),
         required=False,
-        help_text="Each pending pod is placed before the next one is decided. Otherwise each is decided by itself.",
+        help_text=_("Each pending pod is placed before the next one is decided. Otherwise each is decided by itself."),
     )
 
     def __init__(self, data: Any, *, snapshot: Snapshot | None) -> None:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from kschedweb.playground.migration.filters import QuestionFilter
 from kschedweb.web.tables import Column, Table, register
+from kschedweb.web.translating import gettext_lazy as _
 
 register(
     Table(
         "migration",
-        "Classic migration",
+        _("Classic migration"),
         (
-            Column("policy", "Classic policy"),
-            Column("profile", "Profile"),
-            Column("on", "On"),
-            Column("pods", "Pods", css="number"),
-            Column("moves", "Would move", css="number"),
-            Column("state", "State"),
-            Column("by", "Asked by"),
-            Column("when", "When"),
+            Column("policy", _("Classic policy")),
+            Column("profile", _("Profile")),
+            Column("on", _("On")),
+            Column("pods", _("Pods"), css="number"),
+            Column("moves", _("Would move"), css="number"),
+            Column("state", _("State")),
+            Column("by", _("Asked by")),
+            Column("when", _("When")),
         ),
         page="migration",
         filters=QuestionFilter,

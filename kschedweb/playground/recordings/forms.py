@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.utils.text import format_lazy
 
 from kschedweb.clusters.models import Cluster
 from kschedweb.playground.recordings import selectors
 from kschedweb.playground.recordings.services import MOST
 from kschedweb.playground.scenarios.models import Scenario
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -25,9 +27,12 @@ class ClusterField(forms.ModelChoiceField):  # type: ignore[type-arg]
 class StartForm(forms.Form):
     """Which cluster, and for how long."""
 
-    cluster = ClusterField(Cluster.objects.none(), to_field_name="name", empty_label=None, label="Connected cluster")
+    cluster = ClusterField(Cluster.objects.none(), to_field_name="name", empty_label=None, label=_("Connected cluster"))
     minutes = forms.IntegerField(
-        min_value=1, max_value=MOST // 60, initial=30, label=f"Minutes, at most {MOST // 60:,} (a day)"
+        min_value=1,
+        max_value=MOST // 60,
+        initial=30,
+        label=format_lazy(_("Minutes, at most {most} (a day)"), most=f"{MOST // 60:,}"),
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -38,7 +43,7 @@ class StartForm(forms.Form):
 class GiveForm(forms.Form):
     """Which scenario gets a copy of a recording."""
 
-    scenario = forms.ModelChoiceField(Scenario.objects.none(), empty_label=None, label="Scenario of your own")
+    scenario = forms.ModelChoiceField(Scenario.objects.none(), empty_label=None, label=_("Scenario of your own"))
 
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

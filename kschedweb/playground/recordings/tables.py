@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from kschedweb.playground.recordings.filters import RecordingFilter
 from kschedweb.web.tables import Column, Table, register
+from kschedweb.web.translating import gettext_lazy as _
 
 register(
     Table(
         "recordings",
-        "Recordings",
+        _("Recordings"),
         (
-            Column("recording", "Recording"),
-            Column("state", "State"),
-            Column("recorded", "Recorded", css="number"),
-            Column("records", "Records", css="number"),
-            Column("nodes", "Nodes", css="number"),
-            Column("pods", "Pods", css="number"),
-            Column("size", "Size (KiB)", css="number"),
-            Column("by", "Started by"),
+            Column("recording", _("Recording")),
+            Column("state", _("State")),
+            Column("recorded", _("Recorded"), css="number"),
+            Column("records", _("Records"), css="number"),
+            Column("nodes", _("Nodes"), css="number"),
+            Column("pods", _("Pods"), css="number"),
+            Column("size", _("Size (KiB)"), css="number"),
+            Column("by", _("Started by")),
         ),
         page="recordings",
         filters=RecordingFilter,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from kschedweb.accounts.permissions import requires
@@ -108,7 +109,9 @@ def moment(request: PageRequest, name: str) -> HttpResponse:
     except ApplicationError as error:
         messages.error(request, error.detail)
         return redirect("cluster-flight", name)
-    messages.success(request, f"Scenario {made.name} starts from that moment. Run it under any policy.")
+    messages.success(
+        request, gettext("Scenario %(name)s starts from that moment. Run it under any policy.") % {"name": made.name}
+    )
     return redirect("scenario", made.pk)
 
 
@@ -136,7 +139,9 @@ def scenario(request: PageRequest, recording_id: UUID) -> HttpResponse:
     except ApplicationError as error:
         messages.error(request, error.detail)
         return redirect("recording", found.pk)
-    messages.success(request, f"Scenario {made.name} replays what was recorded. Run it under any policy.")
+    messages.success(
+        request, gettext("Scenario %(name)s replays what was recorded. Run it under any policy.") % {"name": made.name}
+    )
     return redirect("scenario", made.pk)
 
 
@@ -153,7 +158,11 @@ def file(request: PageRequest, recording_id: UUID) -> HttpResponse:
     except ApplicationError as error:
         form.add_error("scenario", error.detail)
         return _page(request, found, form, status=error.status)
-    messages.success(request, f"{row.name} is a file of {row.scenario.name} now: name it under arrivals.")
+    messages.success(
+        request,
+        gettext("%(file)s is a file of %(scenario)s now: name it under arrivals.")
+        % {"file": row.name, "scenario": row.scenario.name},
+    )
     return redirect("scenario-files", row.scenario_id)
 
 

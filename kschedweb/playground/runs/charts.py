@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
+from django.utils.translation import gettext, ngettext
 
 from kschedweb.engine.studies.play.outcome import Kind, Outcome
 from kschedweb.playground.runs.clock import Scale, span
 from kschedweb.playground.runs.maps.frames import Frames, HeatmapRow
+from kschedweb.web.counting import counted
 from kschedweb.web.figures import ABOVE, Chart, figure
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,19 +24,19 @@ if TYPE_CHECKING:
 
 MOST_POINTS, MOST_LINES = 600, 60
 QUEUES = {
-    "active": "being tried or next",
-    "backing_off": "backing off",
-    "unschedulable": "unschedulable",
-    "gated": "gated",
+    "active": _("being tried or next"),
+    "backing_off": _("backing off"),
+    "unschedulable": _("unschedulable"),
+    "gated": _("gated"),
 }
 # Colours of Okabe and Ito; a queue has the same one in every run.
 COLOURS = {"active": "#0072b2", "backing_off": "#e69f00", "unschedulable": "#d55e00", "gated": "#cc79a7"}
 EVENTS = {
-    Kind.PREEMPTED: ("preempted", "x"),
-    Kind.EVICTED: ("evicted", "triangle-down"),
-    Kind.NODE_GONE: ("lost with a node", "square"),
-    Kind.FAILED: ("rejected by a kubelet", "diamond"),
-    Kind.COLLECTED: ("collected", "circle"),
+    Kind.PREEMPTED: (_("preempted"), "x"),
+    Kind.EVICTED: (_("evicted"), "triangle-down"),
+    Kind.NODE_GONE: (_("lost with a node"), "square"),
+    Kind.FAILED: (_("rejected by a kubelet"), "diamond"),
+    Kind.COLLECTED: (_("collected"), "circle"),
 }
 BINS = 60
 
@@ -55,12 +58,12 @@ def pending(outcome: Outcome) -> Chart:
     data: list[go.Scatter] = [
         go.Scatter(
             mode="lines" if len(at) > 1 else "markers",
-            name=QUEUES[queue],
+            name=str(QUEUES[queue]),
             x=at,
             y=getattr(samples, queue)[kept].tolist(),
             stackgroup="pods",
             line={"shape": "hv", "width": 1, "color": COLOURS[queue]},
-            hovertemplate="%{y} pods",
+            hovertemplate=gettext("%(pods)s pods") % {"pods": "%{y}"},
         )
         for queue in filled
     ]
@@ -72,16 +75,16 @@ def pending(outcome: Outcome) -> Chart:
         hovermode="x unified",
         legend=ABOVE,
         xaxis={**scale.axis(), "range": [0, outcome.end / scale.seconds or 1]},
-        yaxis={**vertical, "title": {"text": "pods that wait"}},
+        yaxis={**vertical, "title": {"text": gettext("pods that wait")}},
         margin={"t": 60, "b": 50},
         meta={"scale": scale.seconds},
     )
     if any(events):
         layout["yaxis"]["domain"] = [0.36, 1]
-        layout["yaxis2"] = {**vertical, "domain": [0, 0.26], "title": {"text": "had to leave"}}
+        layout["yaxis2"] = {**vertical, "domain": [0, 0.26], "title": {"text": gettext("had to leave")}}
         layout["xaxis"]["anchor"] = "y2"
         layout["height"] = 420
-    head = ["Time", *(words.capitalize() for words in QUEUES.values()), "Running", "Unknown"]
+    head = [gettext("Time"), *(words.capitalize() for words in QUEUES.values()), gettext("Running"), gettext("Unknown")]
     lines = [kept[place] for place in thinned(len(kept), MOST_LINES)]
     rows: list[list[object]] = [
         [span(float(samples.time[line])), *(int(getattr(samples, queue)[line]) for queue in QUEUES),
@@ -101,31 +104,39 @@ def _events(outcome: Outcome, kind: Kind, scale: Scale) -> go.Scatter | None:
     name, symbol = EVENTS[kind]
     return go.Scatter(
         mode="markers",
-        name=name,
+        name=str(name),
         x=np.round((edges[filled] + edges[filled + 1]) / 2 / scale.seconds, 4).tolist(),
         y=counts[filled].tolist(),
         yaxis="y2",
         marker={"symbol": symbol, "size": 9},
-        hovertemplate="%{y} pods",
+        hovertemplate=gettext("%(pods)s pods") % {"pods": "%{y}"},
     )
 
 
 def _pods(count: int) -> str:
-    return "1 pod waits" if count == 1 else f"{count:,} pods wait"
+    return ngettext("%(pods)s pod waits", "%(pods)s pods wait", count) % {"pods": f"{count:,}"}
 
 
 def _pending_summary(outcome: Outcome) -> str:
     waiting = outcome.samples.pending
     if not len(waiting):
-        return "Nothing was sampled."
+        return gettext("Nothing was sampled.")
     most = int(waiting.argmax())
-    said = (
-        f"At most {_pods(int(waiting[most]))}, after {span(float(outcome.samples.time[most]))}; "
-        f"{_pods(len(outcome.pending))} at the end, after {span(outcome.end)}"
-    )
+    said = gettext("At most %(most)s, after %(when)s; %(last)s at the end, after %(end)s.") % {
+        "most": _pods(int(waiting[most])),
+        "when": span(float(outcome.samples.time[most])),
+        "last": _pods(len(outcome.pending)),
+        "end": span(outcome.end),
+    }
     gone = [(int((outcome.forced.kind == kind).sum()), words) for kind, (words, _) in EVENTS.items()]
-    parts = [f"{count:,} {'pod is' if count == 1 else 'pods are'} {words}" for count, words in gone if count]
-    return f"{said}. {', '.join(parts).capitalize()}." if parts else f"{said}. No pod has to leave for another."
+    parts = [
+        ngettext("%(pods)s pod is %(gone)s", "%(pods)s pods are %(gone)s", count)
+        % {"pods": f"{count:,}", "gone": words}
+        for count, words in gone
+        if count
+    ]
+    after = f"{gettext(', ').join(parts).capitalize()}." if parts else gettext("No pod has to leave for another.")
+    return gettext("%(first)s %(second)s") % {"first": said, "second": after}
 
 
 def heatmap(found: Frames, rows: Sequence[HeatmapRow], show: Show, end: float) -> Chart:
@@ -155,19 +166,30 @@ def heatmap(found: Frames, rows: Sequence[HeatmapRow], show: Show, end: float) -
     )
     shown = thinned(len(found.times), 8)
     head = [
-        "Nodes" if grouped else "Node",
-        "Count",
+        gettext("Nodes") if grouped else gettext("Node"),
+        gettext("Count"),
         *(f"{span(float(found.times[place]))} ({unit})" for place in shown),
     ]
     table: list[list[object]] = [
         [row.label, row.count, *(_number(row.values[place]) for place in shown)] for row in rows
     ]
-    many = f"{len(found.nodes):,} nodes"
+    told = {
+        "shown": f"{show.label[0].upper()}{show.label[1:]}",
+        "nodes": counted(len(found.nodes), "nodes"),
+        "unit": unit,
+    }
+    said = gettext("%(shown)s, %(nodes)s") % told
     if grouped:
-        many += f" in {len(rows)} groups of neighbours by load; a cell is the mean of its group"
+        told["groups"] = str(len(rows))
+        said = (
+            gettext("%(shown)s, %(nodes)s in %(groups)s groups of neighbours by load; a cell is the mean of its group")
+            % told
+        )
     last = found.values[-1][~np.isnan(found.values[-1])]
-    state = f"; at the end the mean is {last.mean():.0f} {unit}, the most {last.max():.0f} {unit}" if last.size else ""
-    return Chart(made, f"{show.label[0].upper()}{show.label[1:]}, {many}{state}.", head, table)
+    if last.size:
+        told |= {"said": said, "mean": f"{last.mean():.0f}", "most": f"{last.max():.0f}"}
+        said = gettext("%(said)s; at the end the mean is %(mean)s %(unit)s, the most %(most)s %(unit)s") % told
+    return Chart(made, gettext("%(said)s.") % {"said": said}, head, table)
 
 
 def _number(value: Any) -> float | None:

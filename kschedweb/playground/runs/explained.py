@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.http import Http404
 from django.shortcuts import render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from kschedweb.accounts.permissions import requires
@@ -79,4 +80,8 @@ def _judge(drawn: Picture, shown: Presentation, tried: Decided) -> None:
             node.state, node.said = "rejected", f"{verdict.plugin}: {', '.join(verdict.reasons)}"
             continue
         node.state = "chosen" if node.name == tried.placement.node else "fits"
-        node.said = f"{totals[position]} of {shown.ceiling}" if len(totals) > 1 else "the only node that can run it"
+        node.said = (
+            gettext("%(done)s of %(total)s") % {"done": totals[position], "total": shown.ceiling}
+            if len(totals) > 1
+            else gettext("the only node that can run it")
+        )

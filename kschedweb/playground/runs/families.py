@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from kschedweb.web.translating import gettext_lazy as _
+
 
 @dataclass(frozen=True)
 class Family:
@@ -27,79 +29,96 @@ FAMILIES = (
     Family(
         "pending",
         "run",
-        "Pods that do not run",
+        _("Pods that do not run"),
         ("unscheduled", "pending_", "failed", "unknown_"),
-        "A pod waits from its arrival until it has a node: in the active queue, where it is tried next; backing off "
-        "after an error; unschedulable, until something happens that may help; or gated, until its scheduling gates "
-        "are gone. Unscheduled pods still wait when the run ends. A pod that names a node without room for it fails "
-        "there. Of pods on a node whose kubelet is silent, nobody knows whether they run. Fewer are better.",
+        _(
+            "A pod waits from its arrival until it has a node: in the active queue, where it is tried next; backing "
+            "off after an error; unschedulable, until something happens that may help; or gated, until its scheduling "
+            "gates are gone. Unscheduled pods still wait when the run ends. A pod that names a node without room for "
+            "it fails there. Of pods on a node whose kubelet is silent, nobody knows whether they run. Fewer are "
+            "better."
+        ),
     ),
     Family(
         "leaving",
         "disruption",
-        "Preemptions, evictions and budgets",
+        _("Preemptions, evictions and budgets"),
         ("preemptions", "evictions", "disruptions", "budgets_"),
-        "A preempted pod makes room for one of higher priority. An evicted pod loses its node to a drain, to a taint "
-        "that it does not tolerate, to the descheduler, or with the node. A PodDisruptionBudget says how many pods of "
-        "an application may be down at once: a disruption beyond it takes one more. Fewer are better.",
+        _(
+            "A preempted pod makes room for one of higher priority. An evicted pod loses its node to a drain, to a "
+            "taint that it does not tolerate, to the descheduler, or with the node. A PodDisruptionBudget says how "
+            "many pods of an application may be down at once: a disruption beyond it takes one more. Fewer are better."
+        ),
     ),
     Family(
         "requests",
         "balance",
-        "Skew and spread of requests",
+        _("Skew and spread of requests"),
         ("skew_", "spread_"),
-        "How evenly requests are spread over the nodes, each node by the share of it that is requested. Skew is the "
-        "fullest node less the emptiest, spread the standard deviation over all nodes, both in percentage points: 0 "
-        "means that all nodes are equally full. Lower is better for evenness. A policy that packs makes both larger on "
-        "purpose.",
+        _(
+            "How evenly requests are spread over the nodes, each node by the share of it that is requested. Skew is "
+            "the fullest node less the emptiest, spread the standard deviation over all nodes, both in percentage "
+            "points: 0 means that all nodes are equally full. Lower is better for evenness. A policy that packs makes "
+            "both larger on purpose."
+        ),
     ),
     Family(
         "use",
         "balance",
-        "Skew and spread of use",
+        _("Skew and spread of use"),
         ("use_",),
-        "As for requests, with what nodes really use: the scenario's watermarks or recorded use. The hottest node is "
-        "the highest use of any node at any time: near 100 % its pods slow each other down. Lower is better.",
+        _(
+            "As for requests, with what nodes really use: the scenario's watermarks or recorded use. The hottest node "
+            "is the highest use of any node at any time: near 100 % its pods slow each other down. Lower is better."
+        ),
     ),
     Family(
         "nodes",
         "cost",
-        "Nodes in use",
+        _("Nodes in use"),
         ("cost", "unpriced_", "node_hours", "node_cost", "nodes_", "requested_"),
-        "Node-hours count each node for as long as it is there. A node is in use while it runs more than pods of "
-        "DaemonSets and static pods. The others are empty: they could be switched off, or take a pod of any size. "
-        "Fewer node-hours and more empty nodes are better, if what is saved is worth it: packing tightly makes the "
-        "other nodes uneven. Costs are by the prices of the scenario; nodes without a price are in no cost.",
+        _(
+            "Node-hours count each node for as long as it is there. A node is in use while it runs more than pods of "
+            "DaemonSets and static pods. The others are empty: they could be switched off, or take a pod of any size. "
+            "Fewer node-hours and more empty nodes are better, if what is saved is worth it: packing tightly makes the "
+            "other nodes uneven. Costs are by the prices of the scenario; nodes without a price are in no cost."
+        ),
     ),
     Family(
         "fragmentation",
         "cost",
-        "Fragmentation",
+        _("Fragmentation"),
         ("fragmentation_",),
-        "The share of what is free that a pod drawn at random from the workload cannot use, since the node has too "
-        "little of something else, or may not run it (Weng et al., USENIX ATC 2023). At 0 % everything that is free "
-        "is of use to every pod; at 100 % nothing is. It also counts pods that do not ask for the resource at all, so "
-        "it stays high for GPUs where most pods want none. Lower is better.",
+        _(
+            "The share of what is free that a pod drawn at random from the workload cannot use, since the node has "
+            "too little of something else, or may not run it (Weng et al., USENIX ATC 2023). At 0 % everything that "
+            "is free is of use to every pod; at 100 % nothing is. It also counts pods that do not ask for the "
+            "resource at all, so it stays high for GPUs where most pods want none. Lower is better."
+        ),
     ),
     Family(
         "scaling",
         "cost",
-        "Scaled workloads",
+        _("Scaled workloads"),
         ("replicas_", "scalings", "above_target"),
-        "How many pods are asked for by workloads that an autoscaler or cron entries scale, and how many of them are "
-        "ready. An autoscaler looks every 15 seconds. Time above target is the share of its looks at which the pods "
-        "used more of the CPU that they request than it aims at. It does nothing while they are less than 10 % above. "
-        "Fewer pods are better where no more of the time is above target.",
+        _(
+            "How many pods are asked for by workloads that an autoscaler or cron entries scale, and how many of them "
+            "are ready. An autoscaler looks every 15 seconds. Time above target is the share of its looks at which "
+            "the pods used more of the CPU that they request than it aims at. It does nothing while they are less "
+            "than 10 % above. Fewer pods are better where no more of the time is above target."
+        ),
     ),
     Family(
         "wait",
         "speed",
-        "Time to schedule",
+        _("Time to schedule"),
         ("wait_",),
-        "The time from a pod's arrival to its binding, in the time of the simulation: each try takes the scenario's "
-        "cycle (1 ms unless it says otherwise), so pods that come together wait for one another. Half of all pods are "
-        "faster than the median, 99 of 100 faster than the 99th percentile. Pods without a node do not count here: "
-        "they are unscheduled. Shorter is better.",
+        _(
+            "The time from a pod's arrival to its binding, in the time of the simulation: each try takes the "
+            "scenario's cycle (1 ms unless it says otherwise), so pods that come together wait for one another. Half "
+            "of all pods are faster than the median, 99 of 100 faster than the 99th percentile. Pods without a node "
+            "do not count here: they are unscheduled. Shorter is better."
+        ),
     ),
 )
 

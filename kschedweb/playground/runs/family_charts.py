@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
+from django.utils.translation import gettext
 
 from kschedweb.engine.studies.measure.occupancy import empty_nodes
 from kschedweb.engine.studies.play.outcome import Outcome
@@ -18,6 +19,7 @@ from kschedweb.playground.runs.comparisons import charts as comparison_charts
 from kschedweb.playground.runs.families import Family, present
 from kschedweb.playground.runs.measures import Measure, amount
 from kschedweb.web.figures import ABOVE, Chart, figure, line_style
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,7 +65,7 @@ class FamilyChart:
     @property
     def nothing(self) -> str:
         """The text instead of an empty chart."""
-        return _NOTHING.get(self.family.name, "There is nothing to show.")
+        return _NOTHING.get(self.family.name) or gettext("There is nothing to show.")
 
 
 def family_charts(listed: Sequence[ChartedRun], key: str = "cpu") -> list[FamilyChart]:
@@ -83,7 +85,7 @@ def family_charts(listed: Sequence[ChartedRun], key: str = "cpu") -> list[Family
 
 def what(resource: str) -> str:
     """A resource in words."""
-    return "CPU" if resource == "cpu" else resource
+    return {"cpu": "CPU", "memory": gettext("memory")}.get(resource, resource)
 
 
 def pending(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
@@ -109,15 +111,17 @@ def waits(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
                 name=one.label,
                 x=np.maximum(took[kept], INSTANT).round(6).tolist(),
                 y=[round(100 * (position + 1) / wanted, 2) for position in kept],
-                hovertemplate="%{y} % within %{x} s",
+                hovertemplate=gettext("%(share)s %% within %(seconds)s s") % {"share": "%{y}", "seconds": "%{x}"},
                 **line_style(place, len(kept), shape="hv"),
             )
         )
         at = [took[max(0, int(np.ceil(share * len(took))) - 1)] for share in QUANTILES]
         rows.append([one.label, *(span(float(value)) for value in at), len(out.pending)])
-        never = f"; {len(out.pending):,} never have one" if len(out.pending) else ""
-        before = f"{one.label}: " if len(listed) > 1 else ""
-        said.append(f"{before}half within {span(float(at[2]))}, 99 % within {span(float(at[5]))}{never}")
+        told = {"half": span(float(at[2])), "most": span(float(at[5])), "never": f"{len(out.pending):,}"}
+        text = gettext("half within %(half)s, 99 %% within %(most)s")
+        if len(out.pending):
+            text = gettext("half within %(half)s, 99 %% within %(most)s; %(never)s never have one")
+        said.append(_of(one, listed, text % told))
     if not data:
         return None
     layout = go.Layout(
@@ -125,12 +129,17 @@ def waits(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
         legend=ABOVE,
         hovermode="closest",
         showlegend=len(data) > 1,
-        xaxis={"type": "log", "title": {"text": "time from arrival to a node (seconds)"}, "dtick": 1},
-        yaxis={"title": {"text": "% of pods"}, "range": [0, 102], "automargin": True},
+        xaxis={"type": "log", "title": {"text": gettext("time from arrival to a node (seconds)")}, "dtick": 1},
+        yaxis={"title": {"text": gettext("%% of pods") % {}}, "range": [0, 102], "automargin": True},
         margin={"t": 40 if len(data) > 1 else 12, "b": 50},
     )
-    head = ["Policy", *(f"{100 * share:g} % of those placed" for share in QUANTILES), "Without a node (pods)"]
-    return Chart(figure(data, layout), f"Pods get their node: {'; '.join(said)}.", head, rows)
+    head = [
+        gettext("Policy"),
+        *(gettext("%(share)s %% of those placed") % {"share": f"{100 * share:g}"} for share in QUANTILES),
+        gettext("Without a node (pods)"),
+    ]
+    summary = gettext("Pods get their node: %(said)s.") % {"said": gettext("; ").join(said)}
+    return Chart(figure(data, layout), summary, head, rows)
 
 
 def replicas(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
@@ -144,9 +153,18 @@ def replicas(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
             label = f"{name}{_under(one.label, listed)}"
             times, side = looks.time[kept], place if len(listed) > 1 else number
             series.append(Series(label, times, looks.replicas[kept].astype(np.float64), side=side))
-            series.append(Series(f"{label}, ready", times, looks.ready[kept].astype(np.float64), True, side))
-            said.append(f"{label} asks for {looks.replicas.min():,} to {looks.replicas.max():,} pods")
-    return over_time(series, listed, "pods", f"{'; '.join(said)}.") if series else None
+            series.append(
+                Series(
+                    gettext("%(label)s, ready") % {"label": label},
+                    times,
+                    looks.ready[kept].astype(np.float64),
+                    True,
+                    side,
+                )
+            )
+            ends = {"label": label, "least": f"{looks.replicas.min():,}", "most": f"{looks.replicas.max():,}"}
+            said.append(gettext("%(label)s asks for %(least)s to %(most)s pods") % ends)
+    return over_time(series, listed, gettext("pods"), _whole(said)) if series else None
 
 
 def leaving(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
@@ -154,17 +172,20 @@ def leaving(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
     series, said = [], []
     for place, one in enumerate(listed):
         forced, guards = one.outcome.forced.time, one.outcome.guards
-        series.append(_counted(one, one.label if len(listed) > 1 else "had to leave", forced, place))
-        text = f"{len(forced):,} pods had to leave"
+        series.append(_counted(one, one.label if len(listed) > 1 else gettext("had to leave"), forced, place))
+        text = gettext("%(pods)s pods had to leave") % {"pods": f"{len(forced):,}"}
         if one.outcome.budgets:
             beyond = guards.time[guards.beyond > 0]
-            named = f"{one.label}, beyond a budget" if len(listed) > 1 else "beyond a budget"
+            named = gettext("beyond a budget")
+            if len(listed) > 1:
+                named = gettext("%(label)s, beyond a budget") % {"label": one.label}
             series.append(_counted(one, named, beyond, place, faint=True))
-            text += f", {len(beyond):,} beyond a budget"
-        said.append(f"{one.label}: {text}" if len(listed) > 1 else text.capitalize())
+            both = {"pods": f"{len(forced):,}", "beyond": f"{len(beyond):,}"}
+            text = gettext("%(pods)s pods had to leave, %(beyond)s beyond a budget") % both
+        said.append(_of(one, listed, text))
     if not any(len(one.times) > 2 for one in series):
         return None
-    return over_time(series, listed, "pods so far", f"{'; '.join(said)}.")
+    return over_time(series, listed, gettext("pods so far"), _whole(said))
 
 
 def _counted(one: ChartedRun, label: str, when: Floats, side: int, faint: bool = False) -> Series:
@@ -186,8 +207,12 @@ def empty(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
         return None
     ends = [int(one.values[-1]) for one in series]
     said = ", ".join(f"{count:,}{_under(one.label, listed)}" for count, one in zip(ends, series, strict=True))
-    summary = f"Empty nodes at the end: {said}." if any(ends) else "At the end no node is empty."
-    return over_time(series, listed, "empty nodes", summary)
+    summary = (
+        gettext("Empty nodes at the end: %(said)s.") % {"said": said}
+        if any(ends)
+        else gettext("At the end no node is empty.")
+    )
+    return over_time(series, listed, gettext("empty nodes"), summary)
 
 
 def evenness(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
@@ -197,7 +222,7 @@ def evenness(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
         if resource in one.outcome.resources:
             times = _times(one.outcome)
             series += _even(one, place, listed, times, 100.0 * one.outcome.loads(times, resource).astype(np.float64))
-    return _evenness(series, listed, f"requested {what(resource)}")
+    return _evenness(series, listed, gettext("requested %(resource)s") % {"resource": what(resource)})
 
 
 def use(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
@@ -210,7 +235,7 @@ def use(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
         if later.size:
             kept = later[thinned(len(later), MOST_TIMES)]
             series += _even(one, place, listed, log.time[kept], measured[kept].astype(np.float64))
-    return _evenness(series, listed, f"use of {'memory' if resource == 'memory' else 'CPU'}")
+    return _evenness(series, listed, gettext("use of memory") if resource == "memory" else gettext("use of CPU"))
 
 
 def _even(one: ChartedRun, side: int, listed: Sequence[ChartedRun], times: Floats, levels: Floats) -> Iterator[Series]:
@@ -218,18 +243,20 @@ def _even(one: ChartedRun, side: int, listed: Sequence[ChartedRun], times: Float
     skew, spread = np.full(len(times), np.nan), np.full(len(times), np.nan)
     skew[known] = np.nanmax(levels[known], axis=1) - np.nanmin(levels[known], axis=1)
     spread[known] = np.nanstd(levels[known], axis=1)
-    before = f"{one.label}, " if len(listed) > 1 else ""
-    yield Series(f"{before}skew", times, skew, side=side)
-    yield Series(f"{before}spread", times, spread, faint=True, side=side)
+    names = gettext("skew"), gettext("spread")
+    if len(listed) > 1:
+        told = {"label": one.label}
+        names = gettext("%(label)s, skew") % told, gettext("%(label)s, spread") % told
+    yield Series(names[0], times, skew, side=side)
+    yield Series(names[1], times, spread, faint=True, side=side)
 
 
 def _evenness(series: Sequence[Series], listed: Sequence[ChartedRun], of: str) -> Chart | None:
     if all(np.isnan(one.values).all() for one in series):
         return None
     said = [f"{one.label} {np.nanmean(one.values):.1f}" for one in series if not np.isnan(one.values).all()]
-    return over_time(
-        series, listed, "percentage points", f"On average over time, in points of {of}: {', '.join(said)}."
-    )
+    summary = gettext("On average over time, in points of %(of)s: %(said)s.") % {"of": of, "said": ", ".join(said)}
+    return over_time(series, listed, gettext("percentage points"), summary)
 
 
 def fragmentation(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
@@ -259,7 +286,7 @@ def fragmentation(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
         legend={**ABOVE, "traceorder": "normal"},
         showlegend=len(listed) > 1,
         hovermode="closest",
-        xaxis={"title": {"text": "% of what is free at the end"}, "range": [0, 100]},
+        xaxis={"title": {"text": gettext("%% of what is free at the end") % {}}, "range": [0, 100]},
         yaxis={"autorange": "reversed", "automargin": True, "type": "category"},
         margin={"t": 40 if len(listed) > 1 else 12},
     )
@@ -267,12 +294,17 @@ def fragmentation(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
         f"{what(name.removeprefix('fragmentation_'))} {_versus([one.measures.get(name) for one in listed])}"
         for name in names
     ]
-    head = ["Policy", *(what(name.removeprefix("fragmentation_")) for name in names)]
-    return Chart(figure(data, layout), f"Free but unusable at the end: {'; '.join(parts)}.", head, rows)
+    head = [gettext("Policy"), *(what(name.removeprefix("fragmentation_")) for name in names)]
+    return Chart(
+        figure(data, layout),
+        gettext("Free but unusable at the end: %(said)s.") % {"said": gettext("; ").join(parts)},
+        head,
+        rows,
+    )
 
 
 def _versus(values: Sequence[Measure | None]) -> str:
-    return " against ".join(amount(one, one.value) if one else "–" for one in values)
+    return gettext(" against ").join(amount(one, one.value) if one else "–" for one in values)
 
 
 def over_time(series: Sequence[Series], listed: Sequence[ChartedRun], unit: str, summary: str) -> Chart:
@@ -302,7 +334,7 @@ def over_time(series: Sequence[Series], listed: Sequence[ChartedRun], unit: str,
     )
     at = np.linspace(0.0, end, MOST_LINES)
     rows: list[list[object]] = [[span(time), *(_value(one, time) for one in series)] for time in at.tolist()]
-    return Chart(figure(data, layout), summary, ["Time", *(f"{one.label} ({unit})" for one in series)], rows)
+    return Chart(figure(data, layout), summary, [gettext("Time"), *(f"{one.label} ({unit})" for one in series)], rows)
 
 
 def _value(series: Series, time: float) -> float | None:
@@ -316,14 +348,25 @@ def _times(outcome: Outcome, most: int = MOST_TIMES) -> Floats:
     return np.linspace(0.0, outcome.end, most)
 
 
+def _of(one: ChartedRun, listed: Sequence[ChartedRun], text: str) -> str:
+    """``text``, with the policy before it where there are several."""
+    return gettext("%(label)s: %(text)s") % {"label": one.label, "text": text} if len(listed) > 1 else text
+
+
+def _whole(said: Sequence[str]) -> str:
+    """The parts as one sentence."""
+    text = gettext("; ").join(said)
+    return gettext("%(said)s.") % {"said": f"{text[0].upper()}{text[1:]}" if text else ""}
+
+
 def _under(label: str, listed: Sequence[ChartedRun]) -> str:
-    return f" under {label}" if len(listed) > 1 else ""
+    return gettext(" under %(policy)s") % {"policy": label} if len(listed) > 1 else ""
 
 
 _NOTHING = {
-    "wait": "No pod had to be scheduled.",
-    "leaving": "No pod had to leave its node.",
-    "use": "The scenario names no source of use, so nobody knows what nodes really use.",
+    "wait": _("No pod had to be scheduled."),
+    "leaving": _("No pod had to leave its node."),
+    "use": _("The scenario names no source of use, so nobody knows what nodes really use."),
 }
 _CHARTS: dict[str, Callable[[Sequence[ChartedRun], str], Chart | None]] = {
     "pending": pending,

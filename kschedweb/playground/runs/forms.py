@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.http import QueryDict
+from django.utils.text import format_lazy
+from django.utils.translation import gettext, gettext_noop
 
 from kschedweb.decisions.selectors import policy_choices
 from kschedweb.engine.studies.document.parts import EVERY
@@ -16,6 +18,7 @@ from kschedweb.playground.runs.services import FEWEST_POLICIES, LARGEST_SEED, MO
 from kschedweb.policies.dialect import Kind
 from kschedweb.policies.karpenter import selectors as karpenters
 from kschedweb.policies.selectors import DEFAULT_POLICY
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,9 +31,11 @@ class _OnScenario(forms.Form):
     """A form with a scenario that the person may read: its newest revision, or the one in the address."""
 
     scenario = forms.ChoiceField(
-        label="Scenario",
-        help_text="Unless the scenario says otherwise, all pods of its cluster are placed again (place: all), "
-        "so the policy decides about each of them.",
+        label=_("Scenario"),
+        help_text=_(
+            "Unless the scenario says otherwise, all pods of its cluster are placed again (place: all), "
+            "so the policy decides about each of them."
+        ),
     )
 
     def __init__(self, user: User, *args: Any, revision: ScenarioRevision | None = None, **kwargs: Any) -> None:
@@ -39,7 +44,14 @@ class _OnScenario(forms.Form):
         self.revisions = {str(one.pk): one for one in selectors.revision_choices(user)}
         if revision is not None:
             self.revisions.setdefault(str(revision.pk), revision)
-        listed = [(key, f"{one.scenario.name}, revision {one.number}") for key, one in self.revisions.items()]
+        listed = [
+            (
+                key,
+                gettext("%(scenario)s, revision %(revision)s")
+                % {"scenario": one.scenario.name, "revision": one.number},
+            )
+            for key, one in self.revisions.items()
+        ]
         self.fields["scenario"].choices = listed  # type: ignore[attr-defined]
 
     @property
@@ -48,13 +60,11 @@ class _OnScenario(forms.Form):
 
 
 USUAL_EVERY, LONGEST_EVERY = int(EVERY // 60), 24 * 60  # minutes
-NODEPOOLS = (
+NODEPOOLS = gettext_noop(
     "A policy of kind Karpenter brings and takes nodes, in place of the scenario's own autoscaler. A node joins as "
     "long after it was asked for as the scenario says, or a minute."
 )
-
-
-DESCHEDULERS = (
+DESCHEDULERS = gettext_noop(
     "A policy that holds a DeschedulerPolicy evicts pods while the scenario is played, in place of the scenario's own "
     "descheduler."
 )
@@ -64,7 +74,7 @@ class _Descheduled(forms.Form):
     """How often the descheduler that was chosen goes through the cluster."""
 
     every = forms.IntegerField(
-        label="Minutes between its rounds",
+        label=_("Minutes between its rounds"),
         required=False,
         min_value=1,
         max_value=LONGEST_EVERY,
@@ -78,24 +88,26 @@ class _Descheduled(forms.Form):
 
 
 class RunForm(_OnScenario, _Descheduled):
-    policy = forms.ChoiceField(label="Policy")
-    nodepools = forms.ChoiceField(label="NodePools", required=False, help_text=NODEPOOLS)
-    descheduler = forms.ChoiceField(label="Descheduler", required=False, help_text=DESCHEDULERS)
+    policy = forms.ChoiceField(label=_("Policy"))
+    nodepools = forms.ChoiceField(label=_("NodePools"), required=False, help_text=_(NODEPOOLS))
+    descheduler = forms.ChoiceField(label=_("Descheduler"), required=False, help_text=_(DESCHEDULERS))
     seed = forms.IntegerField(
-        label="Seed",
+        label=_("Seed"),
         min_value=0,
         max_value=LARGEST_SEED,
         initial=1,
-        help_text="If the scenario generates pods or assigns recorded use, each seed gives other pods or use. "
-        "Otherwise every seed gives the same run.",
+        help_text=_(
+            "If the scenario generates pods or assigns recorded use, each seed gives other pods or use. "
+            "Otherwise every seed gives the same run."
+        ),
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["policy"].choices = policy_choices()  # type: ignore[attr-defined]
-        own = [("", "As the scenario says"), *karpenters.choices()]
+        own = [("", gettext("As the scenario says")), *karpenters.choices()]
         self.fields["nodepools"].choices = own  # type: ignore[attr-defined]
-        self.fields["descheduler"].choices = [("", "As the scenario says"), *_deschedulers()]  # type: ignore[attr-defined]
+        self.fields["descheduler"].choices = [own[0], *_deschedulers()]  # type: ignore[attr-defined]
         self.order_fields(["scenario", "policy", "nodepools", "descheduler", "every", "seed"])
 
     @property
@@ -106,7 +118,7 @@ class RunForm(_OnScenario, _Descheduled):
 
 
 def _deschedulers() -> list[tuple[str, str]]:
-    return [*policy_choices([Kind.DESCHEDULER]), (WITHOUT, "None")]
+    return [*policy_choices([Kind.DESCHEDULER]), (WITHOUT, gettext("None"))]
 
 
 def asked_again(label: str) -> dict[str, Any]:
@@ -127,31 +139,43 @@ def asked_again(label: str) -> dict[str, Any]:
 class ComparisonForm(_OnScenario, _Descheduled):
     """The sentence at the top of a comparison."""
 
-    reference = forms.ChoiceField(label="Reference", help_text="The policy that the others are compared with.")
+    reference = forms.ChoiceField(label=_("Reference"), help_text=_("The policy that the others are compared with."))
     policies = forms.MultipleChoiceField(
-        label="Policies",
+        label=_("Policies"),
         required=False,
-        help_text=f"From 1 to {MOST_POLICIES - 1} policies to compare with the reference.",
+        help_text=format_lazy(_("From 1 to {most} policies to compare with the reference."), most=MOST_POLICIES - 1),
         widget=forms.CheckboxSelectMultiple,
     )
     nodepools = forms.MultipleChoiceField(
-        label="NodePools",
+        label=_("NodePools"),
         required=False,
-        help_text=f"{NODEPOOLS} Each policy is run with each of them.",
+        help_text=_(
+            "A policy of kind Karpenter brings and takes nodes, in place of the scenario's own autoscaler. A node "
+            "joins as long after it was asked for as the scenario says, or a minute. Each policy is run with each of "
+            "them."
+        ),
         widget=forms.CheckboxSelectMultiple,
     )
     deschedulers = forms.MultipleChoiceField(
-        label="Deschedulers",
+        label=_("Deschedulers"),
         required=False,
-        help_text=f"{DESCHEDULERS} Each policy is run with each of them; None is without one.",
+        help_text=_(
+            "A policy that holds a DeschedulerPolicy evicts pods while the scenario is played, in place of the "
+            "scenario's own descheduler. Each policy is run with each of them; None is without one."
+        ),
         widget=forms.CheckboxSelectMultiple,
     )
     seeds = forms.CharField(
-        label="Seeds",
+        label=_("Seeds"),
         initial="1",
         max_length=120,
-        help_text=f"Up to {MOST_SEEDS} whole numbers, separated by spaces. More than one is useful only if the "
-        "scenario generates pods or assigns recorded use at random.",
+        help_text=format_lazy(
+            _(
+                "Up to {most} whole numbers, separated by spaces. More than one is useful only if the scenario "
+                "generates pods or assigns recorded use at random."
+            ),
+            most=MOST_SEEDS,
+        ),
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -176,7 +200,7 @@ class ComparisonForm(_OnScenario, _Descheduled):
     def clean_seeds(self) -> list[int]:
         words = self.cleaned_data["seeds"].replace(",", " ").split()
         if not all(word.isascii() and word.isdecimal() and len(word) < 11 for word in words):
-            raise forms.ValidationError("Enter whole numbers, 0 or more, separated by spaces.")
+            raise forms.ValidationError(gettext("Enter whole numbers, 0 or more, separated by spaces."))
         return [int(word) for word in words]
 
     @property
@@ -190,8 +214,10 @@ class ComparisonForm(_OnScenario, _Descheduled):
         data: dict[str, Any] = super().clean() or self.cleaned_data
         others = [len(data.get(name) or ()) for name in ("nodepools", "deschedulers")]
         if "policies" in data and not data["policies"] and max(others) < FEWEST_POLICIES:
-            said = "Choose a policy to compare with the reference, or two of the NodePools or of the deschedulers."
-            self.add_error("policies", said)
+            said = gettext_noop(
+                "Choose a policy to compare with the reference, or two of the NodePools or of the deschedulers."
+            )
+            self.add_error("policies", gettext(said))
         return data
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from django.utils.translation import gettext
 
 from kschedweb.engine.studies.gate.verdict import amount as counted
 from kschedweb.engine.studies.gate.verdict import unit_of_change
@@ -15,6 +16,7 @@ from kschedweb.engine.studies.measure.groups import GROUPS, Group, group_of, lea
 from kschedweb.engine.studies.play.outcome import Kind
 from kschedweb.engine.studies.play.successors import latest, scheduled_for
 from kschedweb.playground.runs.clock import Scale, span
+from kschedweb.web import told
 
 if TYPE_CHECKING:
     from kschedweb.engine.studies.play.outcome import Outcome
@@ -74,7 +76,14 @@ class MeasureGroup:
 
 def kept(run: Run) -> list[Measure]:
     """The measures of a finished run, in order."""
-    return [Measure(**entry) for entry in run.summary]
+    return [shown(Measure(**entry)) for entry in run.summary]
+
+
+def shown(measure: Measure) -> Measure:
+    """``measure``, which the engine describes, in the language of the reader."""
+    label, sentence = told.words(measure.label), told.words(measure.sentence)
+    same = (label, sentence) == (measure.label, measure.sentence)
+    return measure if same else replace(measure, label=label, sentence=sentence)
 
 
 def by_group(measures: Sequence[Measure]) -> list[MeasureGroup]:
@@ -94,7 +103,7 @@ def amount(measure: Measure, value: float | None) -> str:
         return "–"
     if measure.unit == SECONDS:
         return span(value)
-    return counted(value, measure.unit)
+    return told.amount(counted(value, measure.unit))
 
 
 def distance(measure: Measure, size: float) -> str:
@@ -111,7 +120,7 @@ def difference(measure: Measure, change: float) -> str:
 def plotted(measure: Measure, values: Sequence[float]) -> tuple[str, float]:
     """The unit of an axis for ``values``, and the factor to it."""
     if measure.unit != SECONDS:
-        return measure.unit, 1.0
+        return told.unit(measure.unit), 1.0
     scale = Scale.of(max(values, default=0.0))
     return scale.unit, 1.0 / scale.seconds
 
@@ -126,17 +135,19 @@ def sentence(run: Run, outcome: Outcome) -> str:
     last = np.fromiter(latest(outcome).values(), dtype=np.intp)
     waiting = len(outcome.pending)
     placed = int((~np.isnan(outcome.bound) & (outcome.attempts > 0))[last].sum())
-    name = run.revision.scenario.name
+    parts: dict[str, object] = {"policy": run.label, "end": span(outcome.end)}
     if not placed and not waiting:
-        return f"{name}: no pod had to be scheduled"
+        return gettext("%(scenario)s: no pod had to be scheduled") % {"scenario": run.revision.scenario.name}
     if waiting:
-        every = int(scheduled_for(outcome)[last].sum())
-        return f"{waiting:,} of {every:,} pods find no node under {run.label} within {span(outcome.end)}"
+        parts |= {"waiting": f"{waiting:,}", "pods": f"{int(scheduled_for(outcome)[last].sum()):,}"}
+        return gettext("%(waiting)s of %(pods)s pods find no node under %(policy)s within %(end)s") % parts
     took = (outcome.bound - outcome.arrived)[(outcome.attempts > 0) & ~np.isnan(outcome.bound)]
     kinds = outcome.forced.kind
     never = int(((kinds == Kind.FAILED) | (kinds == Kind.COLLECTED)).sum())
-    later = f"; {len(kinds) - never:,} had to leave it again" if len(kinds) > never else ""
-    later += f"; {never:,} that name their node do not run there" if never else ""
-    return (
-        f"All {placed:,} pods find a node under {run.label}, half of them within {span(float(np.median(took)))}{later}"
-    )
+    parts |= {"placed": f"{placed:,}", "half": span(float(np.median(took)))}
+    said = [gettext("All %(placed)s pods find a node under %(policy)s, half of them within %(half)s") % parts]
+    if len(kinds) > never:
+        said.append(gettext("%(pods)s had to leave it again") % {"pods": f"{len(kinds) - never:,}"})
+    if never:
+        said.append(gettext("%(pods)s that name their node do not run there") % {"pods": f"{never:,}"})
+    return gettext("; ").join(said)

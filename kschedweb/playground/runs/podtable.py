@@ -9,22 +9,23 @@ import numpy as np
 
 from kschedweb.engine.studies.play.outcome import Kind, NodeState, Outcome
 from kschedweb.playground.runs.rows import Rows, arranged
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 STATES = {
-    "running": "on a node",
-    "unknown": "unknown: its node is silent",
-    "waiting": "waiting",
-    "left": "ended or deleted",
-    "preempted": "preempted",
-    "evicted": "evicted",
-    "lost": "lost with its node",
-    "failed": "failed",
-    "collected": "collected: its node does not exist",
-    "ignored": "another scheduler's",
-    "to-come": "not there yet",
+    "running": _("on a node"),
+    "unknown": _("unknown: its node is silent"),
+    "waiting": _("waiting"),
+    "left": _("ended or deleted"),
+    "preempted": _("preempted"),
+    "evicted": _("evicted"),
+    "lost": _("lost with its node"),
+    "failed": _("failed"),
+    "collected": _("collected: its node does not exist"),
+    "ignored": _("another scheduler's"),
+    "to-come": _("not there yet"),
 }
 _NAMES = list(STATES)
 RUNNING, UNKNOWN, WAITING, LEFT, PREEMPTED, EVICTED, LOST, FAILED, COLLECTED, IGNORED, TO_COME = range(len(_NAMES))

@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 from kschedweb.web.tables import Column, Table, register
+from kschedweb.web.translating import gettext_lazy as _
 
 register(
     Table(
         "runs",
-        "Runs",
+        _("Runs"),
         (
-            Column("scenario", "Scenario"),
-            Column("policy", "Policy"),
-            Column("seed", "Seed", css="number"),
-            Column("comparison", "Comparison"),
-            Column("state", "State"),
-            Column("by", "Started by"),
-            Column("created", "Created"),
+            Column("scenario", _("Scenario")),
+            Column("policy", _("Policy")),
+            Column("seed", _("Seed"), css="number"),
+            Column("comparison", _("Comparison")),
+            Column("state", _("State")),
+            Column("by", _("Started by")),
+            Column("created", _("Created")),
         ),
         page="runs",
     ),
     Table(
         "comparisons",
-        "Comparisons",
+        _("Comparisons"),
         (
-            Column("comparison", "Comparison"),
-            Column("kind", "Kind"),
-            Column("about", "Scenario or recording"),
-            Column("state", "State"),
-            Column("by", "Started by"),
-            Column("created", "Created"),
+            Column("comparison", _("Comparison")),
+            Column("kind", _("Kind")),
+            Column("about", _("Scenario or recording")),
+            Column("state", _("State")),
+            Column("by", _("Started by")),
+            Column("created", _("Created")),
         ),
         page="comparisons",
         also=("kind",),

@@ -7,33 +7,46 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from django.utils.translation import gettext, ngettext
+
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import events
 from kschedweb.engine.studies.document.parts import DAY, Document, Generate, Trace
 from kschedweb.playground.scenarios.schema import duration
+from kschedweb.web.counting import counted, ngettext_noop
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.engine.studies.prepare.prepared import Prepared
 
 _WORDS: dict[type[events.Event], tuple[str, str]] = {
-    events.PodLeaves: ("pod is deleted", "pods are deleted"),
-    events.PodChanges: ("pod is changed", "pods are changed"),
-    events.PodIsEvicted: ("pod is evicted", "pods are evicted"),
-    events.NodeJoins: ("node joins", "nodes join"),
-    events.NodeLeaves: ("node leaves", "nodes leave"),
-    events.NodeChanges: ("node is changed", "nodes are changed"),
-    events.NodeDrains: ("node is drained", "nodes are drained"),
-    events.NodeFallsSilent: ("node falls silent", "nodes fall silent"),
-    events.ScalerComes: ("workload is scaled by its load or by cron", "workloads are scaled by their load or by cron"),
-    events.WorkloadScales: ("scaled workload is scaled by hand", "scaled workloads are scaled by hand"),
-    events.WorkloadLeaves: ("scaled workload is deleted", "scaled workloads are deleted"),
+    events.PodLeaves: ngettext_noop("%(number)s pod is deleted", "%(number)s pods are deleted"),
+    events.PodChanges: ngettext_noop("%(number)s pod is changed", "%(number)s pods are changed"),
+    events.PodIsEvicted: ngettext_noop("%(number)s pod is evicted", "%(number)s pods are evicted"),
+    events.NodeJoins: ngettext_noop("%(number)s node joins", "%(number)s nodes join"),
+    events.NodeLeaves: ngettext_noop("%(number)s node leaves", "%(number)s nodes leave"),
+    events.NodeChanges: ngettext_noop("%(number)s node is changed", "%(number)s nodes are changed"),
+    events.NodeDrains: ngettext_noop("%(number)s node is drained", "%(number)s nodes are drained"),
+    events.NodeFallsSilent: ngettext_noop("%(number)s node falls silent", "%(number)s nodes fall silent"),
+    events.ScalerComes: ngettext_noop(
+        "%(number)s workload is scaled by its load or by cron",
+        "%(number)s workloads are scaled by their load or by cron",
+    ),
+    events.WorkloadScales: ngettext_noop(
+        "%(number)s scaled workload is scaled by hand", "%(number)s scaled workloads are scaled by hand"
+    ),
+    events.WorkloadLeaves: ngettext_noop(
+        "%(number)s scaled workload is deleted", "%(number)s scaled workloads are deleted"
+    ),
 }
 _USED = {
-    "none": "nothing is measured; annotations of nodes count as they are",
-    "watermarks": "what was measured when the snapshot was taken; pods take their use along when they move",
-    "history": "what was measured in the {window} before the snapshot, one time after the other; pods take their use "
-    "along when they move",
-    "trace": "recorded use of machines, dealt out to the workloads",
+    "none": _("nothing is measured; annotations of nodes count as they are"),
+    "watermarks": _("what was measured when the snapshot was taken; pods take their use along when they move"),
+    "history": _(
+        "what was measured in the {window} before the snapshot, one time after the other; pods take their use along "
+        "when they move"
+    ),
+    "trace": _("recorded use of machines, dealt out to the workloads"),
 }
 MOST_NOTES = 20
 MOST_ARRIVING = 20_000  # pods of each arrival in a preview, which takes about a second
@@ -53,8 +66,11 @@ class Effect:
     @property
     def beginning(self) -> str:
         """Such as ``60 nodes and 1 pod on them``."""
-        pods, where = _said(self.bound, "pod", "pods") or "no pod", "it" if self.nodes == 1 else "them"
-        return f"{_said(self.nodes, 'node', 'nodes') or 'no node'} and {pods} on {where}"
+        told = {
+            "nodes": counted(self.nodes, "nodes") if self.nodes else gettext("no node"),
+            "pods": counted(self.bound, "pods") if self.bound else gettext("no pod"),
+        }
+        return ngettext("%(nodes)s and %(pods)s on it", "%(nodes)s and %(pods)s on them", self.nodes) % told
 
 
 def used(document: Mapping[str, Any]) -> str:
@@ -97,11 +113,17 @@ def effect(before: Sequence[dict[str, Any]], prepared: Prepared, document: Docum
     there = {key for key, one in _pods(map(_raw, first)).items() if _node(one)}  # recorded on their nodes
     bound, waiting = bound | there, len(first) - len(there)
     found = [
-        _said(len(new - old), "node added", "nodes added"),
-        _said(len(old - new), "node removed", "nodes removed"),
-        _said(_changed(before, prepared.objects), "node changed", "nodes changed"),
-        _said(len(bound_before - bound), "pod taken off its node", "pods taken off their nodes"),
-        _said(waiting, "pod to place from the beginning", "pods to place from the beginning"),
+        _said(len(new - old), ngettext_noop("%(number)s node added", "%(number)s nodes added")),
+        _said(len(old - new), ngettext_noop("%(number)s node removed", "%(number)s nodes removed")),
+        _said(_changed(before, prepared.objects), ngettext_noop("%(number)s node changed", "%(number)s nodes changed")),
+        _said(
+            len(bound_before - bound),
+            ngettext_noop("%(number)s pod taken off its node", "%(number)s pods taken off their nodes"),
+        ),
+        _said(
+            waiting,
+            ngettext_noop("%(number)s pod to place from the beginning", "%(number)s pods to place from the beginning"),
+        ),
         *_later(prepared.events, cut),
     ]
     said, notes = [one for one in found if one], prepared.notes
@@ -112,14 +134,25 @@ def _later(listed: Sequence[events.Event], cut: bool) -> list[str]:
     arriving = [one.time for one in listed if isinstance(one, events.PodArrives) and one.time > 0]
     found = []
     if arriving:
-        least = "at least " if cut or len(arriving) >= MOST_ARRIVING else ""
-        within = f"between {_clock(min(arriving))} and {_clock(max(arriving))}"
-        found.append(f"{least}{_said(len(arriving), 'pod arrives', 'pods arrive')} {within}")
+        told = {
+            "pods": f"{len(arriving):,}",
+            "begin": _clock(min(arriving)),
+            "end": _clock(max(arriving)),
+        }
+        said = ngettext(
+            "%(pods)s pod arrives between %(begin)s and %(end)s",
+            "%(pods)s pods arrive between %(begin)s and %(end)s",
+            len(arriving),
+        )
+        if cut or len(arriving) >= MOST_ARRIVING:
+            said = gettext("at least %(pods)s pods arrive between %(begin)s and %(end)s")
+        found.append(said % told)
     counts = Counter(type(one) for one in listed)
-    for kind, (one, several) in _WORDS.items():
+    for kind, forms in _WORDS.items():
         times = [event.time for event in listed if isinstance(event, kind)]
         if counts[kind]:
-            found.append(f"{_said(counts[kind], one, several)} from {_clock(min(times))} on")
+            told = {"said": _said(counts[kind], forms), "when": _clock(min(times))}
+            found.append(gettext("%(said)s from %(when)s on") % told)
     return found
 
 
@@ -149,8 +182,8 @@ def _node(pod: dict[str, Any]) -> str:
     return str((pod.get("spec") or {}).get("nodeName") or "")
 
 
-def _said(number: int, one: str, several: str) -> str:
-    return f"{number:,} {one if number == 1 else several}" if number else ""
+def _said(number: int, forms: tuple[str, str]) -> str:
+    return ngettext(*forms, number) % {"number": f"{number:,}"} if number else ""
 
 
 def _clock(seconds: float) -> str:
@@ -160,4 +193,8 @@ def _clock(seconds: float) -> str:
     minutes = round(seconds / 60)
     if minutes < 120:
         return f"{minutes} min"
-    return f"{minutes // 60}:{minutes % 60:02d} h" if minutes < 3 * 1440 else f"{minutes / 1440:.1f} days"
+    return (
+        f"{minutes // 60}:{minutes % 60:02d} h"
+        if minutes < 3 * 1440
+        else gettext("%(number)s days") % {"number": f"{minutes / 1440:.1f}"}
+    )

@@ -11,6 +11,8 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.utils.translation import gettext
+
 from kschedweb.engine.documents.marked import MarkedProblem, Path, parse
 from kschedweb.playground.scenarios import schema
 from kschedweb.playground.scenarios.schema import NEW, TITLES, Schema
@@ -18,9 +20,10 @@ from kschedweb.policies.editing import arguments
 from kschedweb.policies.editing.arguments import ABSENT, Field, Posted
 from kschedweb.policies.editing.edits import rewrite
 from kschedweb.policies.editing.switches import as_dict, as_list
+from kschedweb.web.translating import gettext_lazy as _
 
 EMPTY = "empty"
-SECTIONS = {"changes": "Changes", "arrivals": "Arrivals"}
+SECTIONS = {"changes": _("Changes"), "arrivals": _("Arrivals")}
 # The key of each group of fields in the document; general fields are at the top level.
 GROUPS = {"general": "", "use": "use", "run": "run"}
 MOST_ITEMS = 100
@@ -46,7 +49,7 @@ class Item:
 
     @property
     def title(self) -> str:
-        return TITLES.get(self.kind, self.kind or "Not understood")
+        return TITLES.get(self.kind, self.kind or gettext("Not understood"))
 
     @property
     def number(self) -> int:
@@ -211,16 +214,16 @@ def _base_value(data: dict[str, Any]) -> str:
 
 def _base(data: dict[str, Any], snapshots: Mapping[str, str]) -> Field:
     value = _base_value(data)
-    labels = {EMPTY: "An empty cluster", **snapshots}
+    labels = {EMPTY: gettext("An empty cluster"), **snapshots}
     if value and value not in labels:
-        labels[value] = f"Snapshot {value}"
+        labels[value] = gettext("Snapshot %(snapshot)s") % {"snapshot": value}
     return Field(
         "choice",
         "base",
-        "Starts from",
-        help="The cluster as it was read at that time. Changes come on top of it.",
+        gettext("Starts from"),
+        help=gettext("The cluster as it was read at that time. Changes come on top of it."),
         value=value,
-        default="nothing chosen",
+        default=gettext("nothing chosen"),
         choices=list(labels),
         labels=labels,
         path=("base",),

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.utils.translation import gettext
 
 from kschedweb.clusters.prices.selectors import prices_part
 from kschedweb.engine.documents.marked import as_yaml
 from kschedweb.playground.scenarios import selectors
 from kschedweb.playground.scenarios.form import EMPTY
 from kschedweb.playground.scenarios.models import NAME_LIMIT
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -21,19 +23,24 @@ COPY = "copy:"
 class ScenarioCreateForm(forms.Form):
     """A new scenario from a snapshot, a copy of another one, or an empty cluster."""
 
-    name = forms.CharField(max_length=NAME_LIMIT, help_text="Shown in lists, such as “a zone fails at noon”.")
+    name = forms.CharField(
+        label=_("Name"), max_length=NAME_LIMIT, help_text=_("Shown in lists, such as “a zone fails at noon”.")
+    )
     description = forms.CharField(
-        max_length=500, required=False, help_text="The question that it answers, in a sentence."
+        label=_("Description"),
+        max_length=500,
+        required=False,
+        help_text=_("The question that it answers, in a sentence."),
     )
     start = forms.ChoiceField(
-        label="Start from", help_text="The cluster as it was read at that time. Changes come on top."
+        label=_("Start from"), help_text=_("The cluster as it was read at that time. Changes come on top.")
     )
     cordon = forms.CharField(
-        label="Nodes to cordon at the start",
+        label=_("Nodes to cordon at the start"),
         required=False,
         max_length=100_000,
         widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
-        help_text="Names with spaces between. They take no new pods in the scenario; the cluster stays as it is.",
+        help_text=_("Names with spaces between. They take no new pods in the scenario; the cluster stays as it is."),
     )
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
@@ -44,10 +51,10 @@ class ScenarioCreateForm(forms.Form):
         copies = [(f"{COPY}{one.pk}", one.name) for one in selectors.scenario_list(user)]
         choices: list[Any] = []
         if snapshots := list(selectors.snapshot_choices().items()):
-            choices.append(("Clusters", snapshots))
-        choices.append(("Imagined", [(EMPTY, "An empty cluster")]))
+            choices.append((gettext("Clusters"), snapshots))
+        choices.append((gettext("Imagined"), [(EMPTY, gettext("An empty cluster"))]))
         if copies:
-            choices.append(("Copies of scenarios", copies))
+            choices.append((gettext("Copies of scenarios"), copies))
         self.fields["start"].choices = choices  # type: ignore[attr-defined]
 
     @property
@@ -80,23 +87,23 @@ class ImportForm(forms.Form):
     """A file that another site exported, or a scenario as YAML or JSON."""
 
     file = forms.FileField(
-        label="File",
+        label=_("File"),
         required=False,
-        help_text="An exported scenario (.json.gz), or a document of kind Scenario as YAML or JSON.",
+        help_text=_("An exported scenario (.json.gz), or a document of kind Scenario as YAML or JSON."),
     )
     text = forms.CharField(
         required=False,
         strip=False,
-        label="Or paste a document",
+        label=_("Or paste a document"),
         widget=forms.Textarea(attrs={"rows": 10, "spellcheck": "false"}),
     )
 
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or self.cleaned_data
         if data.get("file") and data.get("text", "").strip():
-            self.add_error("text", "Choose a file or paste a document, not both.")
+            self.add_error("text", gettext("Choose a file or paste a document, not both."))
         elif not self.errors and not data.get("file") and not data.get("text", "").strip():
-            self.add_error("file", "Choose a file, or paste a document.")
+            self.add_error("file", gettext("Choose a file, or paste a document."))
         return data
 
 
@@ -104,13 +111,15 @@ class UploadForm(forms.Form):
     """A file for changes, arrivals or use."""
 
     file = forms.FileField(
-        label="File",
-        help_text="Nodes or pods as CSV, records of kube-scheduler-simulator, or the use of machines, one per "
-        "line. UTF-8 text, optionally gzipped.",
+        label=_("File"),
+        help_text=_(
+            "Nodes or pods as CSV, records of kube-scheduler-simulator, or the use of machines, one per "
+            "line. UTF-8 text, optionally gzipped."
+        ),
     )
     name = forms.CharField(
         max_length=NAME_LIMIT,
         required=False,
-        label="Name",
-        help_text="The name that the document uses. Leave empty to keep the file's name.",
+        label=_("Name"),
+        help_text=_("The name that the document uses. Leave empty to keep the file's name."),
     )

@@ -14,6 +14,7 @@ from kschedweb.accounts.reach import Reach
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.models import Snapshot
 from kschedweb.engine.documents.marked import parse
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -93,13 +94,13 @@ class ScenarioRevision(models.Model):
 
 
 class FileKind(models.TextChoices):
-    NODES = "openb-nodes", "Nodes (openb)"
-    PODS = "openb-pods", "Pods (openb)"
-    RECORDS = "records", "Records of kube-scheduler-simulator"
-    CSV = "csv", "CSV"
-    RECORDING = "recording", "Recorded use of machines"
-    SNAPSHOT = "snapshot", "The cluster it starts from"
-    FIGURES = "figures", "What its nodes and workloads used"
+    NODES = "openb-nodes", _("Nodes (openb)")
+    PODS = "openb-pods", _("Pods (openb)")
+    RECORDS = "records", _("Records of kube-scheduler-simulator")
+    CSV = "csv", _("CSV")
+    RECORDING = "recording", _("Recorded use of machines")
+    SNAPSHOT = "snapshot", _("The cluster it starts from")
+    FIGURES = "figures", _("What its nodes and workloads used")
 
 
 UNNAMED = (FileKind.SNAPSHOT, FileKind.FIGURES)  # files of a base, which no document names

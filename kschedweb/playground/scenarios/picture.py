@@ -6,8 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.utils.translation import gettext
+
 from kschedweb.engine.objects.access import ObjectError
 from kschedweb.engine.state.watermarks.annotations import KEY, AnnotatedUse
+from kschedweb.web.counting import counted
 
 ZONES = ("topology.kubernetes.io/zone", "zone")  # labels; the second as the Kubernetes documentation's examples have it
 MOST_PODS = 6  # pods of a node that are drawn one by one
@@ -72,7 +75,7 @@ class Picture:
         """The drawing in words: ``zoneA: node1 with p1, node2 with p2; zoneB: …``."""
         parts = []
         for zone in self.zones:
-            listed = ", ".join(map(_words, zone.nodes)) if self.small else f"{len(zone.nodes)} nodes"
+            listed = ", ".join(map(_words, zone.nodes)) if self.small else counted(len(zone.nodes), "nodes")
             parts.append(f"{zone.name}: {listed}" if zone.name else listed)
         return "; ".join(parts)
 
@@ -101,8 +104,12 @@ def picture(objects: Iterable[Mapping[str, Any]]) -> Picture:
 
 
 def _words(node: Drawn) -> str:
-    level = "" if node.level is None else f" at {node.level:g} %"
-    return f"{node.name}{level} with {', '.join(node.pods)}" if node.pods else f"{node.name}{level or ', empty'}"
+    name = node.name
+    if node.level is not None:
+        name = gettext("%(node)s at %(level)s %%") % {"node": node.name, "level": f"{node.level:g}"}
+    if node.pods:
+        return gettext("%(node)s with %(pods)s") % {"node": name, "pods": ", ".join(node.pods)}
+    return name if node.level is not None else gettext("%(node)s, empty") % {"node": name}
 
 
 def _zone(raw: Mapping[str, Any]) -> str:

@@ -9,29 +9,30 @@ from functools import cache
 from typing import Any
 
 from kschedweb.engine.studies.document.schema import json_schema
+from kschedweb.web.translating import gettext_lazy as _
 
 Schema = dict[str, Any]
 
 TITLES = {
-    "addNodes": "Add nodes",
-    "drainNodes": "Drain nodes",
-    "cordonNodes": "Cordon nodes",
-    "uncordonNodes": "Uncordon nodes",
-    "removeNodes": "Remove nodes",
-    "taintNodes": "Taint nodes",
-    "labelNodes": "Label nodes",
-    "resizeNodes": "Resize nodes",
-    "setConditions": "Set conditions of nodes",
-    "evictPods": "Evict pods",
-    "failZone": "Fail a zone",
-    "scaleWorkload": "Scale a workload",
-    "addWorkload": "Add a workload",
-    "removeWorkload": "Remove a workload",
-    "setRequests": "Set requests of a workload",
-    "autoscaleWorkload": "Autoscale a workload",
-    "cronWorkload": "Scale a workload by cron",
-    "trace": "Replay a recording",
-    "generate": "Generate pods",
+    "addNodes": _("Add nodes"),
+    "drainNodes": _("Drain nodes"),
+    "cordonNodes": _("Cordon nodes"),
+    "uncordonNodes": _("Uncordon nodes"),
+    "removeNodes": _("Remove nodes"),
+    "taintNodes": _("Taint nodes"),
+    "labelNodes": _("Label nodes"),
+    "resizeNodes": _("Resize nodes"),
+    "setConditions": _("Set conditions of nodes"),
+    "evictPods": _("Evict pods"),
+    "failZone": _("Fail a zone"),
+    "scaleWorkload": _("Scale a workload"),
+    "addWorkload": _("Add a workload"),
+    "removeWorkload": _("Remove a workload"),
+    "setRequests": _("Set requests of a workload"),
+    "autoscaleWorkload": _("Autoscale a workload"),
+    "cronWorkload": _("Scale a workload by cron"),
+    "trace": _("Replay a recording"),
+    "generate": _("Generate pods"),
 }
 # The initial content of a new change or arrival.
 NEW: dict[str, dict[str, Any]] = {

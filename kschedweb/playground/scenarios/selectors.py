@@ -10,6 +10,7 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, QuerySet
 from django.http import Http404
+from django.utils.translation import gettext
 
 from kschedweb.clusters.models import Snapshot
 from kschedweb.clusters.selectors import snapshot_objects
@@ -28,6 +29,7 @@ from kschedweb.playground.scenarios.ready import Ready, all_ready
 from kschedweb.playground.scenarios.validation import Checked, check
 from kschedweb.policies.revisions.selectors import numbered, with_newest
 from kschedweb.watermarks.selectors import collected, current
+from kschedweb.web.counting import noun
 from kschedweb.web.errors import FieldProblem, Unprocessable
 from kschedweb.web.lru import LRU
 
@@ -83,7 +85,13 @@ def snapshot_choices() -> dict[str, str]:
     """The complete snapshots that a scenario can start from, newest of each cluster first: id and label."""
     rows = Snapshot.objects.filter(complete=True, moment=None).order_by("cluster__name", "-taken_at", "-id")
     return {
-        str(pk): f"{name}, {taken:%Y-%m-%d %H:%M} UTC ({counts.get('Node', 0)} nodes, {counts.get('Pod', 0)} pods)"
+        str(pk): gettext("%(cluster)s, %(taken)s UTC (%(nodes)s, %(pods)s)")
+        % {
+            "cluster": name,
+            "taken": f"{taken:%Y-%m-%d %H:%M}",
+            "nodes": f"{counts.get('Node', 0)} {noun('nodes')}",
+            "pods": f"{counts.get('Pod', 0)} {noun('pods')}",
+        }
         for pk, name, taken, counts in rows.values_list("pk", "cluster__name", "taken_at", "counts")
     }
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from kschedweb.playground.scenarios.filters import ScenarioFilter
 from kschedweb.web.tables import Column, Table, register
+from kschedweb.web.translating import gettext_lazy as _
 
 register(
     Table(
         "scenarios",
-        "Scenarios",
+        _("Scenarios"),
         (
-            Column("name", "Scenario"),
-            Column("description", "Description"),
-            Column("revision", "Revision", css="number"),
-            Column("changed", "Changed"),
-            Column("by", "Created by"),
-            Column("readers", "Visible to"),
-            Column("actions", "Actions", spoken=True),
+            Column("name", _("Scenario")),
+            Column("description", _("Description")),
+            Column("revision", _("Revision"), css="number"),
+            Column("changed", _("Changed")),
+            Column("by", _("Created by")),
+            Column("readers", _("Visible to")),
+            Column("actions", _("Actions"), spoken=True),
         ),
         page="scenarios",
         filters=ScenarioFilter,

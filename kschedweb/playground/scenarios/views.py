@@ -11,6 +11,7 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
 from kschedweb.accounts.permissions import requires
@@ -34,6 +35,7 @@ from kschedweb.policies.revisions.views import (
     schema_response,
     tried,
 )
+from kschedweb.web.counting import counted
 from kschedweb.web.errors import ApplicationError, Conflict, Unprocessable
 from kschedweb.web.pages import add_errors, part
 
@@ -79,7 +81,10 @@ def scenario_new(request: PageRequest) -> HttpResponse:
     except ApplicationError as error:
         add_errors(form, error)
         return render(request, "playground/scenarios/new.html", {"form": form}, status=error.status)
-    messages.success(request, f"Scenario {made.name} created. Add changes to the cluster, or pods that arrive.")
+    messages.success(
+        request,
+        gettext("Scenario %(name)s created. Add changes to the cluster, or pods that arrive.") % {"name": made.name},
+    )
     return redirect("scenario", made.pk)
 
 
@@ -116,9 +121,12 @@ def scenario_import(request: PageRequest) -> HttpResponse:
     except ApplicationError as error:
         form.add_error("file" if upload else "text", error.detail)
         return render(request, "playground/scenarios/import.html", context, status=error.status)
-    messages.success(request, f"Scenario {made.name} imported.")
+    messages.success(request, gettext("Scenario %(name)s imported.") % {"name": made.name})
     if said := imported.said:
-        messages.warning(request, f"{len(said)} remarks on its objects. The first: {said[0]}.")
+        messages.warning(
+            request,
+            gettext("%(count)s remarks on its objects. The first: %(first)s.") % {"count": len(said), "first": said[0]},
+        )
     return redirect("scenario", made.pk)
 
 
@@ -195,9 +203,17 @@ def _file_added(request: PageRequest, scenario_id: UUID) -> HttpResponse:
     except ApplicationError as error:
         add_errors(form, error)
         return _files_page(request, found, form, status=error.status)
-    said = f"{row.name} uploaded: {row.lines:,} lines, {row.get_kind_display()}."
+    said = gettext("%(file)s uploaded: %(lines)s, %(kind)s.") % {
+        "file": row.name,
+        "lines": counted(row.lines, "lines"),
+        "kind": row.get_kind_display(),
+    }
     if row.problems:
-        messages.warning(request, f"{said} Lines that cannot be used or are read differently are listed beside it.")
+        messages.warning(
+            request,
+            gettext("%(said)s Lines that cannot be used or are read differently are listed beside it.")
+            % {"said": said},
+        )
     else:
         messages.success(request, said)
     return redirect("scenario-files", found.pk)
@@ -220,7 +236,7 @@ def scenario_file(request: PageRequest, scenario_id: UUID, name: str) -> HttpRes
 def _file_deleted(request: PageRequest, scenario_id: UUID, name: str) -> HttpResponse:
     found = selectors.scenario_get(request.user, scenario_id)
     services.file_delete(scenario=found, name=name, author=request.user)
-    messages.success(request, f"{name} deleted.")
+    messages.success(request, gettext("%(name)s deleted.") % {"name": name})
     return redirect("scenario-files", found.pk)
 
 
@@ -269,7 +285,9 @@ def scenario_export(request: PageRequest, scenario_id: UUID) -> HttpResponse:
 def scenario_copy(request: PageRequest, scenario_id: UUID) -> HttpResponse:
     found = selectors.scenario_get(request.user, scenario_id)
     copy = services.scenario_copy(revision=selectors.revision_get(found), author=request.user)
-    messages.success(request, f"{copy.name} is your own copy of {found.name}.")
+    messages.success(
+        request, gettext("%(copy)s is your own copy of %(name)s.") % {"copy": copy.name, "name": found.name}
+    )
     return redirect("scenario", copy.pk)
 
 
@@ -283,7 +301,9 @@ def scenario_share(request: PageRequest, scenario_id: UUID) -> HttpResponse:
     except Conflict as error:
         messages.error(request, error.detail)
         return redirect("scenario", found.pk)
-    said = "Everyone who is signed in can read it under this address." if shared else "Only you and admins can read it."
+    said = gettext("Only you and admins can read it.")
+    if shared:
+        said = gettext("Everyone who is signed in can read it under this address.")
     messages.success(request, said)
     return redirect("scenario", found.pk)
 
@@ -299,7 +319,7 @@ def scenario_delete(request: PageRequest, scenario_id: UUID) -> HttpResponse:
     except ApplicationError as error:
         context = {**_about(request, found), "refused": error}
         return render(request, "playground/scenarios/delete.html", context, status=error.status)
-    messages.success(request, f"Scenario {found.name} deleted.")
+    messages.success(request, gettext("Scenario %(name)s deleted.") % {"name": found.name})
     return redirect("scenarios")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import plotly.graph_objects as go
+from django.utils.translation import gettext
 
 from kschedweb.playground.runs.measures import Measure, amount, plotted
 from kschedweb.playground.sweeps.results import Curve, Results, TrialRow, said
@@ -15,8 +16,13 @@ MOST_ROWS = 60
 
 
 def axis(measure: Measure, unit: str) -> dict[str, Any]:
-    better = f", {measure.direction} is better" if measure.direction else ""
-    return {"title": {"text": f"{measure.label} ({unit or 'no unit'}){better}"}, "automargin": True, "zeroline": False}
+    told = {"measure": measure.label, "unit": unit or gettext("no unit")}
+    text = gettext("%(measure)s (%(unit)s)") % told
+    if measure.direction == "lower":
+        text = gettext("%(measure)s (%(unit)s), lower is better") % told
+    elif measure.direction:
+        text = gettext("%(measure)s (%(unit)s), higher is better") % told
+    return {"title": {"text": text}, "automargin": True, "zeroline": False}
 
 
 def pareto(results: Results, first: int, second: int) -> Chart:
@@ -31,16 +37,16 @@ def pareto(results: Results, first: int, second: int) -> Chart:
             name=name,
             x=[round(row.values[first] * x_factor, 6) for row in rows],
             y=[round(row.values[second] * y_factor, 6) for row in rows],
-            customdata=[[f"trial {row.number}"] for row in rows],
+            customdata=[[gettext("trial %(trial)s") % {"trial": row.number}] for row in rows],
             hovertemplate=f"%{{customdata[0]}}<br>%{{x}} {x_unit}<br>%{{y}} {y_unit}<extra></extra>",
             **more,
         )
 
     best = sorted(results.front, key=lambda row: (row.values[first], row.values[second]))
     data = [
-        trace("other trials", [row for row in results.rows if not row.front], opacity=0.5, marker={"size": 6}),
+        trace(gettext("other trials"), [row for row in results.rows if not row.front], opacity=0.5, marker={"size": 6}),
         trace(
-            "the front",
+            gettext("the front"),
             best,
             mode="lines+markers" if len(results.measures) == 2 else "markers",
             line={"shape": "linear", "width": 1, "dash": "dot"},
@@ -58,11 +64,16 @@ def pareto(results: Results, first: int, second: int) -> Chart:
         yaxis=axis(measures[1], y_unit),
     )
     rows: list[list[object]] = [
-        [f"Trial {row.number}", *(amount(one, value) for one, value in zip(results.measures, row.values, strict=True))]
+        [
+            gettext("Trial %(trial)s") % {"trial": row.number},
+            *(amount(one, value) for one, value in zip(results.measures, row.values, strict=True)),
+        ]
         for row in best[:MOST_ROWS]
     ]
-    summary = f"{results.sentence()}." if results.sentence() else "No trial is done yet."
-    return Chart(figure(data, layout), summary, ["Trial", *(one.label for one in results.measures)], rows)
+    summary = (
+        gettext("%(said)s.") % {"said": results.sentence()} if results.sentence() else gettext("No trial is done yet.")
+    )
+    return Chart(figure(data, layout), summary, [gettext("Trial"), *(one.label for one in results.measures)], rows)
 
 
 def history(results: Results) -> Chart:
@@ -78,19 +89,19 @@ def history(results: Results) -> Chart:
     data: list[go.Scatter] = [
         go.Scatter(
             mode="markers",
-            name="trials",
+            name=gettext("trials"),
             x=numbers,
             y=[round(row.values[0] * factor, 6) for row in rows],
             opacity=0.6,
-            hovertemplate=f"trial %{{x}}: %{{y}} {unit}<extra></extra>",
+            hovertemplate=gettext("trial %(trial)s") % {"trial": "%{x}"} + f": %{{y}} {unit}<extra></extra>",
         ),
         go.Scatter(
             mode="lines",
-            name="the best so far",
+            name=gettext("the best so far"),
             x=numbers,
             y=[round(value * factor, 6) for value in best],
             line={"shape": "hv"},
-            hovertemplate=f"%{{y}} {unit} by trial %{{x}}<extra></extra>",
+            hovertemplate=f"%{{y}} {unit}<extra></extra>",
         ),
     ]
     layout = go.Layout(
@@ -98,16 +109,20 @@ def history(results: Results) -> Chart:
         hovermode="closest",
         legend=ABOVE,
         margin={"t": 50, "b": 50},
-        xaxis={"title": {"text": "trial"}, "rangemode": "tozero"},
+        xaxis={"title": {"text": gettext("trial")}, "rangemode": "tozero"},
         yaxis=axis(measure, unit),
     )
     shown: list[list[object]] = [
-        [f"Trial {row.number}", amount(measure, row.values[0]), amount(measure, value)]
+        [gettext("Trial %(trial)s") % {"trial": row.number}, amount(measure, row.values[0]), amount(measure, value)]
         for place, (row, value) in enumerate(zip(rows, best, strict=True))
         if not place or value != best[place - 1]
     ]
-    summary = f"{results.sentence()}." if results.sentence() else "No trial is done yet."
-    return Chart(figure(data, layout), summary, ["Trial", measure.label, "Best so far"], shown[:MOST_ROWS])
+    summary = (
+        gettext("%(said)s.") % {"said": results.sentence()} if results.sentence() else gettext("No trial is done yet.")
+    )
+    return Chart(
+        figure(data, layout), summary, [gettext("Trial"), measure.label, gettext("Best so far")], shown[:MOST_ROWS]
+    )
 
 
 def sensitivity(results: Results) -> Chart:
@@ -128,13 +143,13 @@ def sensitivity(results: Results) -> Chart:
         barmode="group",
         legend=ABOVE,
         margin={"t": 50, "b": 50},
-        xaxis={"title": {"text": "share of the variance (%)"}, "range": [0, 100]},
+        xaxis={"title": {"text": gettext("share of the variance (%%)") % {}}, "range": [0, 100]},
         yaxis={"autorange": "reversed", "automargin": True, "type": "category"},
     )
     rows: list[list[object]] = [
         [label, *(one.text for one in row)] for label, row in zip(labels, results.shares, strict=True)
     ]
-    head = ["Dimension", *(one.label for one in results.measures)]
+    head = [gettext("Dimension"), *(one.label for one in results.measures)]
     return Chart(figure(data, layout), _most(results, labels), head, rows)
 
 
@@ -147,13 +162,14 @@ def _most(results: Results, labels: Sequence[str]) -> str:
             continue
         value, label = max(found)
         if value >= 0.01:
-            parts.append(f"{_small(measure.label)} goes most with {label} ({100 * value:.0f} %)")
+            told = {"measure": _small(measure.label), "dimension": label, "share": f"{100 * value:.0f}"}
+            parts.append(gettext("%(measure)s goes most with %(dimension)s (%(share)s %%)") % told)
         else:
-            parts.append(f"{_small(measure.label)} goes with no dimension alone")
+            parts.append(gettext("%(measure)s goes with no dimension alone") % {"measure": _small(measure.label)})
     if not parts:
-        return "Too few trials are done to say what matters."
-    text = "; ".join(parts)
-    return f"{text[0].upper()}{text[1:]}."
+        return gettext("Too few trials are done to say what matters.")
+    text = gettext("; ").join(parts)
+    return gettext("%(said)s.") % {"said": f"{text[0].upper()}{text[1:]}"}
 
 
 def _small(label: str) -> str:
@@ -188,7 +204,7 @@ def _curve(results: Results, found: Curve, at: int) -> Chart:
                 x=[x[found.base]],
                 y=[round(values[found.base] * factor, 6)],
                 marker={"size": 12, "symbol": "cross-open"},
-                hovertemplate=f"the base policy: %{{y}} {unit}<extra></extra>",
+                hovertemplate=gettext("the base policy") + f": %{{y}} {unit}<extra></extra>",
             )
         )
     horizontal: dict[str, Any] = {"title": {"text": found.dimension.label}, "automargin": True}
@@ -202,12 +218,15 @@ def _curve(results: Results, found: Curve, at: int) -> Chart:
         hovermode="closest",
         margin={"t": 12, "b": 44},
         xaxis=horizontal,
-        yaxis={"title": {"text": unit or "no unit"}, "automargin": True, "nticks": 5},
+        yaxis={"title": {"text": unit or gettext("no unit")}, "automargin": True, "nticks": 5},
     )
     low, high = min(values), max(values)
-    told = f"between {amount(measure, low)} and {amount(measure, high)}" if high > low else f"at {amount(measure, low)}"
+    ends = {"measure": measure.label, "low": amount(measure, low), "high": amount(measure, high)}
+    told = gettext("%(measure)s is at %(low)s.")
+    if high > low:
+        told = gettext("%(measure)s is between %(low)s and %(high)s.")
     rows: list[list[object]] = [
         [said(one), amount(measure, value)] for one, value in zip(found.values, values, strict=True)
     ]
     head = [found.dimension.label, measure.label]
-    return Chart(figure(data, layout), f"{measure.label} is {told}.", head, rows)
+    return Chart(figure(data, layout), told % ends, head, rows)

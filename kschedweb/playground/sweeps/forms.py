@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.utils.text import format_lazy
+from django.utils.translation import gettext
 
 from kschedweb.playground.runs.forms import ComparisonForm, RunForm
 from kschedweb.playground.runs.services import LARGEST_SEED
@@ -14,6 +16,7 @@ from kschedweb.playground.sweeps import services
 from kschedweb.playground.sweeps.models import Method
 from kschedweb.playground.sweeps.offers import Offer
 from kschedweb.policies.editing.arguments import number
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.engine.studies.measure.objectives import Objective
@@ -31,39 +34,43 @@ class BaseForm(RunForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["policy"].label = "Base policy"
+        self.fields["policy"].label = _("Base policy")
 
 
 class SweepForm(BaseForm):
-    title = forms.CharField(label="Title", required=False, max_length=200, help_text="Leave empty to generate a title.")
+    title = forms.CharField(
+        label=_("Title"), required=False, max_length=200, help_text=_("Leave empty to generate a title.")
+    )
     method = forms.ChoiceField(
-        label="Method",
+        label=_("Method"),
         choices=Method.choices,
         initial=Method.TPE,
-        help_text="A grid plays every combination; Optuna looks where earlier trials were good.",
+        help_text=_("A grid plays every combination; Optuna looks where earlier trials were good."),
     )
     trials = forms.IntegerField(
-        label="Trials",
+        label=_("Trials"),
         min_value=2,
         max_value=services.MOST_TRIALS,
         initial=100,
         required=False,
-        help_text="For a search with Optuna. At most a third of the trials changes one dimension at a time.",
+        help_text=_("For a search with Optuna. At most a third of the trials changes one dimension at a time."),
     )
     seeds = forms.CharField(
-        label="Seeds of the scenario",
+        label=_("Seeds of the scenario"),
         initial="1",
         max_length=60,
-        help_text=f"Up to {services.MOST_SEEDS} whole numbers, separated by spaces. Each trial is played with "
-        "each seed.",
+        help_text=format_lazy(
+            _("Up to {most} whole numbers, separated by spaces. Each trial is played with each seed."),
+            most=services.MOST_SEEDS,
+        ),
     )
     seed = forms.IntegerField(
-        label="Seed of the search",
+        label=_("Seed of the search"),
         min_value=0,
         max_value=LARGEST_SEED - services.MOST_TRIALS,
         initial=1,
         required=False,
-        help_text="Another seed starts the search elsewhere.",
+        help_text=_("Another seed starts the search elsewhere."),
     )
 
     clean_seeds = ComparisonForm.clean_seeds
@@ -71,7 +78,7 @@ class SweepForm(BaseForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if cleaned.get("method") != Method.GRID and not cleaned.get("trials") and "trials" not in self.errors:
-            self.add_error("trials", "Enter how many trials the search may have.")
+            self.add_error("trials", gettext("Enter how many trials the search may have."))
         return cleaned
 
 
@@ -108,7 +115,7 @@ class DimensionRow:
 
     @property
     def label(self) -> str:
-        return self.offer.label if self.offer else self.path or "another field"
+        return self.offer.label if self.offer else self.path or gettext("another field")
 
     def dimension(self) -> dict[str, Any]:
         """The dimension for engine.studies.search.space."""

@@ -11,25 +11,26 @@ from kschedweb.accounts.covered import Covered
 from kschedweb.jobs.models import Job
 from kschedweb.playground.scenarios.models import ScenarioRevision
 from kschedweb.policies.models import Revision
+from kschedweb.web.translating import gettext_lazy as _
 
 
 class Method(models.TextChoices):
-    GRID = "grid", "Grid: every combination"
-    TPE = "tpe", "Optuna, TPE: learns where good values lie"
-    NSGA2 = "nsga2", "Optuna, NSGA-II: breeds a front of several objectives"
+    GRID = "grid", _("Grid: every combination")
+    TPE = "tpe", _("Optuna, TPE: learns where good values lie")
+    NSGA2 = "nsga2", _("Optuna, NSGA-II: breeds a front of several objectives")
 
 
 class TrialState(models.TextChoices):
-    WAITING = "waiting", "Waiting"
-    RUNNING = "running", "Running"
-    DONE = "done", "Done"
-    FAILED = "failed", "Failed"
+    WAITING = "waiting", _("Waiting")
+    RUNNING = "running", _("Running")
+    DONE = "done", _("Done")
+    FAILED = "failed", _("Failed")
 
 
 class Origin(models.TextChoices):
-    BASE = "base", "the base policy"
-    ALONE = "alone", "one at a time"
-    SEARCH = "search", "search"
+    BASE = "base", _("the base policy")
+    ALONE = "alone", _("one at a time")
+    SEARCH = "search", _("search")
 
 
 class Sweep(models.Model):

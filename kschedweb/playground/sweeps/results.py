@@ -8,11 +8,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from django.utils.translation import gettext, ngettext
 
 from kschedweb.engine.studies.search.front import distances, front, turned
 from kschedweb.engine.studies.search.sensitivity import share
 from kschedweb.engine.studies.search.space import Dimension, same
-from kschedweb.playground.runs.measures import Measure, amount, difference
+from kschedweb.playground.runs.measures import Measure, amount, difference, shown
 from kschedweb.playground.runs.rows import arranged
 from kschedweb.playground.sweeps import selectors
 from kschedweb.playground.sweeps.models import Origin, Sweep, Trial, TrialState
@@ -83,7 +84,7 @@ class Results:
                 "unit": "",
                 "sentence": "",
             }
-            found.append(Measure(**{**said, "direction": one["direction"]}, value=None))
+            found.append(shown(Measure(**{**said, "direction": one["direction"]}, value=None)))
         return found
 
     @cached_property
@@ -190,19 +191,22 @@ class Results:
         """The result so far in one sentence."""
         if self.best is None or self.base is None:
             return ""
+        told = {"policy": self.sweep.label, "count": len(self.front), "trials": len(self.rows)}
         if len(self.measures) == 1:
             measure = self.measures[0]
-            name = measure.label[0].lower() + measure.label[1:]
-            before = amount(measure, self.base.values[0])
+            told |= {"measure": measure.label[0].lower() + measure.label[1:], "best": self.best.number}
+            told |= {"before": amount(measure, self.base.values[0]), "now": amount(measure, self.best.values[0])}
             if self.base.front:
-                return f"No trial is better than {self.sweep.label}: {name} stays at {before}"
-            now = amount(measure, self.best.values[0])
-            return f"Trial {self.best.number} brings {name} from {before} to {now}"
-        count = len(self.front)
-        told = f"1 of {len(self.rows)} trials is on the front: no other trial is better in any objective"
-        if count > 1:
-            told = f"{count} of {len(self.rows)} trials are on the front: no other trial beats them in every objective"
-        return told + (f"; {self.sweep.label} is one of them" if self.base.front else "")
+                return gettext("No trial is better than %(policy)s: %(measure)s stays at %(before)s") % told
+            return gettext("Trial %(best)s brings %(measure)s from %(before)s to %(now)s") % told
+        text = ngettext(
+            "%(count)s of %(trials)s trials is on the front: no other trial is better in any objective",
+            "%(count)s of %(trials)s trials are on the front: no other trial beats them in every objective",
+            len(self.front),
+        )
+        if not self.base.front:
+            return text % told
+        return gettext("%(said)s; %(policy)s is one of them") % {**told, "said": text % told}
 
 
 def said(value: Any) -> str:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from kschedweb.web.tables import Column, Table, register
+from kschedweb.web.translating import gettext_lazy as _
 
 register(
     Table(
         "sweeps",
-        "Sweeps",
+        _("Sweeps"),
         (
-            Column("sweep", "Sweep"),
-            Column("scenario", "Scenario"),
-            Column("policy", "Base policy"),
-            Column("trials", "Trials done", css="number"),
-            Column("state", "State"),
-            Column("by", "Started by"),
-            Column("created", "Created"),
+            Column("sweep", _("Sweep")),
+            Column("scenario", _("Scenario")),
+            Column("policy", _("Base policy")),
+            Column("trials", _("Trials done"), css="number"),
+            Column("state", _("State")),
+            Column("by", _("Started by")),
+            Column("created", _("Created")),
         ),
         page="sweeps",
     ),

@@ -11,6 +11,7 @@ from django.http import Http404
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb.accounts.permissions import owned, requires
@@ -113,7 +114,7 @@ def _refused(form: SweepForm, listed: Sequence[DimensionRow], error: Application
         else:
             form.add_error(item["path"] if item["path"] in form.fields else None, item["message"])
     if sections or any(row.errors for row in listed):
-        form.add_error(None, "Nothing was started: see what is marked below.")
+        form.add_error(None, gettext("Nothing was started: see what is marked below."))
     if not form.errors:
         form.add_error(None, error.detail)
     return sections
@@ -264,7 +265,7 @@ def save(request: PageRequest, sweep_id: UUID) -> HttpResponse:
     found = selectors.sweep_get(request.user, sweep_id)
     number = request.POST.get("trial", "")
     if not (number.isascii() and number.isdecimal() and len(number) < 6):
-        messages.error(request, "Choose a trial by its number.")
+        messages.error(request, gettext("Choose a trial by its number."))
         return redirect("sweep", sweep_id)
     address = request.build_absolute_uri(reverse("sweep", args=[found.pk]))
     try:
@@ -279,5 +280,9 @@ def save(request: PageRequest, sweep_id: UUID) -> HttpResponse:
         said = "; ".join(item["message"] for item in error.errors)
         messages.error(request, f"{error.detail} {said}" if said and said != error.detail else error.detail)
         return redirect("sweep", sweep_id)
-    messages.success(request, f"Trial {number} saved as revision {made.number} of {made.policy.name}.")
+    messages.success(
+        request,
+        gettext("Trial %(trial)s saved as revision %(revision)s of %(policy)s.")
+        % {"trial": number, "revision": made.number, "policy": made.policy.name},
+    )
     return redirect("policy", made.policy.name)

@@ -20,6 +20,7 @@ from kschedweb.policies.kinds import DIALECTS, check_either
 from kschedweb.policies.older import as_v1
 from kschedweb.policies.selectors import runs
 from kschedweb.web.errors import ApplicationError, Unprocessable
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.engine.config import Configuration
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
 FIT, STRATEGY = "NodeResourcesFit", "args.scoringStrategy.type"
 STRATEGIES = {
-    "LeastAllocated": "Spread pods over the nodes",
-    "MostAllocated": "Pack pods onto fewer nodes",
+    "LeastAllocated": _("Spread pods over the nodes"),
+    "MostAllocated": _("Pack pods onto fewer nodes"),
 }
 SWITCHES = {"true": True, "false": False}
 

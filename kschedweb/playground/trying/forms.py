@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.utils.translation import gettext
 
 from kschedweb.decisions.selectors import policy_choices
 from kschedweb.playground.gate.forms import GateForm
@@ -12,6 +13,7 @@ from kschedweb.playground.gate.selectors import scenario_choices
 from kschedweb.playground.trying.changes import Change
 from kschedweb.playground.trying.words import label
 from kschedweb.policies.services import NAME_HELP
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,9 +30,9 @@ REVISION, DRAFT = "revision", "draft"
 class WhereForm(forms.Form):
     """The question of the page, from its address: the policy, and where it is changed."""
 
-    policy = forms.ChoiceField(label="Policy", help_text="The current policy, which is changed.")
-    cluster = forms.ChoiceField(label="Cluster", help_text="As it was read last.", required=False)
-    scenario = forms.ChoiceField(label="Or scenario", required=False, help_text="In place of the cluster.")
+    policy = forms.ChoiceField(label=_("Policy"), help_text=_("The current policy, which is changed."))
+    cluster = forms.ChoiceField(label=_("Cluster"), help_text=_("As it was read last."), required=False)
+    scenario = forms.ChoiceField(label=_("Or scenario"), required=False, help_text=_("In place of the cluster."))
 
     def __init__(
         self, user: User, chosen: dict[str, str], *, policies: Iterable[Policy], clusters: Iterable[Cluster]
@@ -39,7 +41,10 @@ class WhereForm(forms.Form):
         listed = {
             "policy": [(one.name, one.name) for one in policies],
             "cluster": [(one.name, one.name) for one in clusters],
-            "scenario": [("", "None"), *((key.partition(":")[2], name) for key, name in scenario_choices(user))],
+            "scenario": [
+                ("", gettext("None")),
+                *((key.partition(":")[2], name) for key, name in scenario_choices(user)),
+            ],
         }
         for name, choices in listed.items():
             self.fields[name].choices = choices  # type: ignore[attr-defined]
@@ -48,12 +53,17 @@ class WhereForm(forms.Form):
 class WeightForm(forms.Form):
     """Another weight of one plugin that scores."""
 
-    path = forms.ChoiceField(label="Plugin")
-    weight = forms.IntegerField(min_value=0, max_value=MOST_WEIGHT, label="Weight", help_text="0 turns its score off.")
+    path = forms.ChoiceField(label=_("Plugin"))
+    weight = forms.IntegerField(
+        min_value=0, max_value=MOST_WEIGHT, label=_("Weight"), help_text=_("0 turns its score off.")
+    )
 
     def __init__(self, offers: Offers, data: Any = None) -> None:
         super().__init__(data, initial={"weight": 2})
-        listed = [(one.path, f"{one.label}, now {one.now}") for one in offers.weights]
+        listed = [
+            (one.path, gettext("%(plugin)s, now %(now)s") % {"plugin": one.label, "now": one.now})
+            for one in offers.weights
+        ]
         self.fields["path"].choices = listed  # type: ignore[attr-defined]
 
     @property
@@ -64,7 +74,7 @@ class WeightForm(forms.Form):
 class ReleaseForm(forms.Form):
     """Another kube-scheduler that runs the policy."""
 
-    release = forms.ChoiceField(label="Release", help_text="The kube-scheduler that would run the policy.")
+    release = forms.ChoiceField(label=_("Release"), help_text=_("The kube-scheduler that would run the policy."))
 
     def __init__(self, offers: Offers, data: Any = None) -> None:
         super().__init__(data, initial={"release": offers.releases[-1] if offers.releases else ""})
@@ -78,7 +88,7 @@ class ReleaseForm(forms.Form):
 class InsteadForm(forms.Form):
     """Another saved policy in place of the current one."""
 
-    instead = forms.ChoiceField(label="Policy instead", help_text="A saved policy in place of the current one.")
+    instead = forms.ChoiceField(label=_("Policy instead"), help_text=_("A saved policy in place of the current one."))
 
     def __init__(self, base: Revision, data: Any = None) -> None:
         super().__init__(data)
@@ -89,20 +99,23 @@ class InsteadForm(forms.Form):
 class SaveForm(forms.Form):
     """A tried change as a revision of its policy, or as a draft: a policy of its own."""
 
-    kind = forms.ChoiceField(label="Save as")
-    name = forms.CharField(max_length=63, required=False, label="Name of the draft", help_text=NAME_HELP)
-    comment = forms.CharField(max_length=500, required=False, label="Comment", help_text="Why it is changed.")
+    kind = forms.ChoiceField(label=_("Save as"))
+    name = forms.CharField(max_length=63, required=False, label=_("Name of the draft"), help_text=_(NAME_HELP))
+    comment = forms.CharField(max_length=500, required=False, label=_("Comment"), help_text=_("Why it is changed."))
 
     def __init__(self, policy: str, number: int, data: Any = None, *, only_draft: bool = False) -> None:
         super().__init__(data, initial={"kind": DRAFT if only_draft else REVISION, "name": f"{policy[:57]}-draft"})
-        draft = (DRAFT, "a draft: a policy of its own, which nothing runs")
-        revision = (REVISION, f"revision {number + 1} of {policy}")
+        draft = (DRAFT, gettext("a draft: a policy of its own, which nothing runs"))
+        revision = (
+            REVISION,
+            gettext("revision %(revision)s of %(policy)s") % {"revision": number + 1, "policy": policy},
+        )
         self.fields["kind"].choices = [draft] if only_draft else [revision, draft]  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or self.cleaned_data
         if data.get("kind") == DRAFT and not data.get("name"):
-            self.add_error("name", "A draft needs a name.")
+            self.add_error("name", gettext("A draft needs a name."))
         return data
 
     @property
@@ -124,7 +137,7 @@ class ThresholdsForm(GateForm):
 class ScenarioForm(forms.Form):
     """The scenario over which the current and the changed policy are run."""
 
-    scenario = forms.ChoiceField(label="Scenario", required=False)
+    scenario = forms.ChoiceField(label=_("Scenario"), required=False)
 
     def __init__(self, user: User, own: str, data: Any = None) -> None:
         super().__init__(data)

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from django.core.paginator import Paginator
+from django.utils.translation import gettext_noop
 
 from kschedweb.engine.studies.document.parts import ALL, PENDING
 from kschedweb.playground.gate.words import measured
 from kschedweb.playground.trying import words
 from kschedweb.playground.trying.selectors import changes
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.playground.trying.models import TriedChange
@@ -19,9 +21,9 @@ PAGE_SIZE, MOST_PENDING = 10, 50
 HOURS = 24
 HEAD = ("pod", "of", "what", "current", "changed", "plugin", "lead", "follows", "said")
 WHAT = {
-    "gained": "find a node only under the change",
-    "lost": "find no node under the change",
-    "moved": "land on another node",
+    "gained": _("find a node only under the change"),
+    "lost": _("find no node under the change"),
+    "moved": _("land on another node"),
 }
 COST = ("cost", "unpriced_", "node_hours")
 USE = ("use_", "skew_cpu_end", "skew_memory_end")
@@ -41,7 +43,7 @@ def context(query: Mapping[str, str], tried: TriedChange, answer: dict[str, Any]
     what = query.get("what", "") if query.get("what") in WHAT else ""
     listed = [row(one) for one in changes(answer, of=ALL, what=what)]
     return {
-        "sentence": tried.sentence,
+        "sentence": words.sentence(answer),
         "use": use,
         "has_use": any(one["name"].startswith("use_") for one in use),
         "cost": [*(measured(_paired(one)) for one in cost(answer)), *costs],
@@ -58,13 +60,19 @@ def context(query: Mapping[str, str], tried: TriedChange, answer: dict[str, Any]
 def cost(answer: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Nodes in use as a measure, and of a cluster at one moment the node-hours a day that these come to."""
     nodes = answer["nodes"]
-    said = "Nodes with more than pods of DaemonSets and static pods. All other nodes can go."
+    said = gettext_noop("Nodes with more than pods of DaemonSets and static pods. All other nodes can go.")
     told = {"direction": "lower", "current": nodes["current"], "changed": nodes["changed"]}
-    yield {"name": "nodes_used", "label": "Nodes in use", "unit": "nodes", "sentence": said, **told}
+    yield {"name": "nodes_used", "label": gettext_noop("Nodes in use"), "unit": "nodes", "sentence": said, **told}
     if answer["pending"]:
-        said = "What the nodes in use come to in a day, once all others are gone."
+        said = gettext_noop("What the nodes in use come to in a day, once all others are gone.")
         told = {**told, **{side: HOURS * nodes[side] for side in ("current", "changed")}}
-        yield {"name": "node_hours_day", "label": "Node-hours a day", "unit": "h", "sentence": said, **told}
+        yield {
+            "name": "node_hours_day",
+            "label": gettext_noop("Node-hours a day"),
+            "unit": "h",
+            "sentence": said,
+            **told,
+        }
 
 
 def row(change: dict[str, Any]) -> dict[str, Any]:

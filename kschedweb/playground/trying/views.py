@@ -8,6 +8,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from kschedweb.accounts.permissions import demand, requires
@@ -203,7 +204,7 @@ def _next_forms(request: PageRequest, found: TriedChange, data: Any = None) -> d
     """What can be done with a tried change, by the button that sends each form."""
     do = (data or {}).get("do", "")
     number = found.base.number if found.base else 0
-    own = "A scenario of this snapshot" if found.snapshot_id else "The scenario on which it was tried"
+    own = gettext("A scenario of this snapshot") if found.snapshot_id else gettext("The scenario on which it was tried")
     of_policy = found.base.policy.name if found.base else found.policy.partition("@")[0]
     return {
         "save": SaveForm(of_policy, number, data if do == "save" else None, only_draft=found.base is None),
@@ -230,7 +231,11 @@ def _do(request: PageRequest, found: TriedChange, form: forms.Form) -> HttpRespo
     if isinstance(form, SaveForm):
         comment = form.cleaned_data["comment"]
         saved = services.change_save(user=user, tried=found, name=form.draft, comment=comment)
-        messages.success(request, f"Saved as revision {saved.number} of {saved.policy.name}.")
+        messages.success(
+            request,
+            gettext("Saved as revision %(revision)s of %(policy)s.")
+            % {"revision": saved.number, "policy": saved.policy.name},
+        )
         return redirect("policy", saved.policy.name)
     if isinstance(form, ThresholdsForm):
         judged = services.change_judge(user=user, tried=found, thresholds=form.thresholds)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from django.utils.translation import gettext
+
 from kschedweb.policies.diff import ORDER, PolicyChange
 from kschedweb.policies.validation import release_of_record
+from kschedweb.web.counting import counted
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.playground.trying.models import TriedChange
     from kschedweb.policies.dialect import Dialect
     from kschedweb.policies.models import Revision
 
-DOOR = "Try a policy change"
+DOOR = _("Try a policy change")
 SCHEDULER = "kube-scheduler"
 MOST_NAMED = 3  # changes in a title
 
@@ -43,41 +47,60 @@ def changes(dialect: Dialect[Any, Any], tried: TriedChange) -> list[PolicyChange
 
 def sentence(answer: dict[str, Any]) -> str:
     """The answer: what becomes of pending pods, how many pods move, and on how many nodes they are."""
-    anew, nodes = answer["anew"], answer["nodes"]
-    said = [_placed(answer["pending"], "pending pods")] if answer["pending"] else []
-    if not answer["pending"]:
-        said.append(_placed(anew, "pods"))
-    if anew["moved"]:
-        where = "placed anew, " if answer["pending"] else ""
-        said.append(f"{where}{anew['moved']:,} of {_counted(anew['pods'], 'pod')} would land on another node")
+    anew, nodes, pending = answer["anew"], answer["nodes"], answer["pending"]
+    said = [_pending(pending) if pending else _placed(anew)]
+    numbers = {"moved": f"{anew['moved']:,}", "pods": counted(anew["pods"], "pods")}
+    if not anew["moved"]:
+        said.append(gettext("no pod would land on another node"))
+    elif pending:
+        said.append(gettext("placed anew, %(moved)s of %(pods)s would land on another node") % numbers)
     else:
-        said.append("no pod would land on another node")
+        said.append(gettext("%(moved)s of %(pods)s would land on another node") % numbers)
     if nodes["current"] != nodes["changed"]:
-        said.append(f"{_counted(nodes['changed'], 'node')} would be in use instead of {nodes['current']:,}")
-    return "; ".join(said)
+        both = {"nodes": counted(nodes["changed"], "nodes"), "current": f"{nodes['current']:,}"}
+        said.append(gettext("%(nodes)s would be in use instead of %(current)s") % both)
+    return gettext("; ").join(said)
 
 
-def _placed(counts: dict[str, Any], noun: str) -> str:
+def _pending(counts: dict[str, Any]) -> str:
     if not counts["pods"]:
-        return f"There are no {noun}"
-    now, then = counts["placed"]["current"], counts["placed"]["changed"]
-    if now == then and not counts["gained"]:
-        return f"{then:,} of {counts['pods']:,} {noun} would get a node, as under the current policy"
-    return f"{then:,} of {counts['pods']:,} {noun} would get a node instead of {now:,}"
+        return gettext("There are no pending pods")
+    if _same(counts):
+        said = gettext("%(then)s of %(pods)s pending pods would get a node, as under the current policy")
+    else:
+        said = gettext("%(then)s of %(pods)s pending pods would get a node instead of %(now)s")
+    return said % _numbers(counts)
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def _placed(counts: dict[str, Any]) -> str:
+    if not counts["pods"]:
+        return gettext("There are no pods")
+    if _same(counts):
+        said = gettext("%(then)s of %(pods)s pods would get a node, as under the current policy")
+    else:
+        said = gettext("%(then)s of %(pods)s pods would get a node instead of %(now)s")
+    return said % _numbers(counts)
+
+
+def _same(counts: dict[str, Any]) -> bool:
+    return counts["placed"]["current"] == counts["placed"]["changed"] and not counts["gained"]
+
+
+def _numbers(counts: dict[str, Any]) -> dict[str, str]:
+    placed = counts["placed"]
+    return {"then": f"{placed['changed']:,}", "pods": f"{counts['pods']:,}", "now": f"{placed['current']:,}"}
 
 
 def why(change: dict[str, Any]) -> str:
     """Why a pod ends elsewhere, in a sentence."""
     plugin, lead = change["plugin"], change["lead"]
     if change["follows"]:
-        return "It follows pods that moved before it."
+        return gettext("It follows pods that moved before it.")
     if not plugin:
-        return str(change["said"]) or "No plugin can be named."
+        return str(change["said"]) or gettext("No plugin can be named.")
     if lead is not None:
-        return f"{plugin} prefers the new node by {_counted(lead, 'point')}."
+        points = counted(lead, "points")
+        return gettext("%(plugin)s prefers the new node by %(points)s.") % {"plugin": plugin, "points": points}
     node = change["current"] or change["changed"]
-    return f"{plugin} rejects {node}: {change['said']}"
+    told = {"plugin": plugin, "node": node, "said": change["said"]}
+    return gettext("%(plugin)s rejects %(node)s: %(said)s") % told

@@ -10,6 +10,7 @@ from django.utils.translation import gettext
 from kschedweb.engine.documents.marked import MarkedProblem, Path, as_yaml
 from kschedweb.policies.editing import arguments
 from kschedweb.policies.editing.arguments import ABSENT, Field
+from kschedweb.policies.editing.helping import helped
 from kschedweb.policies.editing.switches import Effective, as_dict, as_list, default_points, named
 from kschedweb.policies.editing.tables import Tables
 
@@ -138,11 +139,10 @@ def unknown_row(name: str, profile: dict[str, Any], base: Path, of: Tables) -> P
 
 def _help(name: str, of: Tables) -> str:
     spec = of.release.registry.specs[name]
-    return (
-        gettext("%(help)s Does nothing without the feature gate %(gate)s.") % {"help": spec.help, "gate": spec.gate}
-        if spec.gate
-        else spec.help
-    )
+    said = helped(spec.help)
+    if not spec.gate:
+        return said
+    return gettext("%(help)s Does nothing without the feature gate %(gate)s.") % {"help": said, "gate": spec.gate}
 
 
 def weight_entry(plugins: object, name: str, of: Tables) -> tuple[Any, Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.http import Http404
+from django.utils.translation import gettext
 
 from kschedweb.engine.autoscaling.document import Karpenter, KarpenterError, read
 from kschedweb.engine.documents.marked import parse
@@ -20,7 +21,8 @@ def choices() -> list[tuple[str, str]]:
     """The newest revisions of policies of kind Karpenter as choices of a form: (``name@revision``, label)."""
     rows = Revision.objects.filter(policy__kind=Kind.KARPENTER).select_related("policy")
     newest = {row.policy.name: row.number for row in rows.order_by("policy__name", "number")}
-    return [(f"{name}@{number}", f"{name}, revision {number}") for name, number in newest.items()]
+    label = gettext("%(policy)s, revision %(item)s")
+    return [(f"{name}@{number}", label % {"policy": name, "item": number}) for name, number in newest.items()]
 
 
 def revision_named(text: str, path: str = "policy") -> Revision:

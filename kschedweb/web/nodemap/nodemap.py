@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import numpy as np
+from django.utils.translation import gettext, ngettext
 
+from kschedweb.web.counting import counted
 from kschedweb.web.errors import Unprocessable
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
 MOST_NODES = 20_000
 MOST_ROWS = 500  # rows of a table of nodes
 FULL = 95.0  # percent of a resource from which on a node is full
-STATES = ("without a pod", "with pods", "full", "cordoned", "not ready")
+STATES = (_("without a pod"), _("with pods"), _("full"), _("cordoned"), _("not ready"))
 WITHOUT_POD, WITH_PODS, FULL_STATE, CORDONED, NOT_READY = range(len(STATES))
 
 
@@ -38,22 +41,26 @@ class Show:
     what: str = ""
 
     def to_dict(self) -> dict[str, str]:
-        return {"name": self.key, "label": self.label, "unit": self.unit, "verb": self.verb, "what": self.what}
+        return {"name": self.key, "label": str(self.label), "unit": self.unit, "verb": self.verb, "what": self.what}
 
 
-PODS, STATE = Show("pods", "pods on the node", "pods"), Show("state", "state of the node", "")
+PODS, STATE = Show("pods", _("pods on the node"), "pods"), Show("state", _("state of the node"), "")
 
 
 def requested(resource: str) -> Show:
     """Colouring by requests of ``resource``."""
-    what = {"cpu": "CPU"}.get(resource, resource)
-    return Show(resource, f"{what} requested", what=what)
+    what = _what(resource)
+    return Show(resource, gettext("%(what)s requested") % {"what": what}, what=what)
 
 
 def used(resource: str) -> Show:
     """Colouring by real use of ``resource``."""
-    what = {"cpu": "CPU"}.get(resource, resource)
-    return Show(f"use-{resource}", f"{what} used", verb="used", what=what)
+    what = _what(resource)
+    return Show(f"use-{resource}", gettext("%(what)s used") % {"what": what}, verb="used", what=what)
+
+
+def _what(resource: str) -> str:
+    return {"cpu": "CPU", "memory": gettext("memory")}.get(resource, resource)
 
 
 def states(
@@ -98,42 +105,59 @@ class Now:
     def summary(self) -> str:
         """One sentence; nodemap-words.ts makes the same one for other times."""
         said = self._said()
-        return f"{self.moment} {said}" if self.moment else _capital(said)
+        return gettext("%(moment)s %(said)s") % {"moment": self.moment, "said": said} if self.moment else _capital(said)
 
     def _said(self) -> str:
         places = self.there
         values = np.rint(self.values[places].astype(np.float64))
         count, empty = len(places), int((self.pods[places] == 0).sum())
+        nodes = counted(count, "nodes")
         if not self.show.unit:
-            parts = ", ".join(f"{int((values == code).sum()):,} {words}" for code, words in enumerate(STATES))
-            return f"{_nodes(count)}: {parts}."
+            parts = gettext(", ").join(f"{int((values == code).sum()):,} {words}" for code, words in enumerate(STATES))
+            return gettext("%(nodes)s: %(parts)s.") % {"nodes": nodes, "parts": parts}
+        told = {"nodes": nodes, "what": self.show.what, "empty": f"{empty:,}"}
         if self.show.unit == "pods":
-            most = int(values.max(initial=0))
-            return f"{_nodes(count)} with {int(values.sum()):,} pods, at most {most:,} on one, {empty:,} with none."
+            told |= {"pods": f"{int(values.sum()):,}", "most": f"{int(values.max(initial=0)):,}"}
+            return gettext("%(nodes)s with %(pods)s pods, at most %(most)s on one, %(empty)s with none.") % told
         if not count:
-            return f"no node has {self.show.what}."
-        has = "has" if count == 1 else "have"
-        return (
-            f"{_nodes(count)} {has} {self.show.what}: {_round(values.mean())} % is {self.show.verb} on average, "
-            f"{_round(values.max())} % of the fullest; {empty:,} without a pod."
+            return gettext("no node has %(what)s.") % told
+        told |= {"mean": str(_round(values.mean())), "most": str(_round(values.max()))}
+        if self.show.verb == "used":
+            said = ngettext(
+                "%(nodes)s has %(what)s: %(mean)s %% is used on average, %(most)s %% of the fullest; %(empty)s "
+                "without a pod.",
+                "%(nodes)s have %(what)s: %(mean)s %% is used on average, %(most)s %% of the fullest; %(empty)s "
+                "without a pod.",
+                count,
+            )
+            return said % told
+        said = ngettext(
+            "%(nodes)s has %(what)s: %(mean)s %% is requested on average, %(most)s %% of the fullest; %(empty)s "
+            "without a pod.",
+            "%(nodes)s have %(what)s: %(mean)s %% is requested on average, %(most)s %% of the fullest; %(empty)s "
+            "without a pod.",
+            count,
         )
+        return said % told
 
     def group_table(self, by: Grouping | None) -> tuple[list[str], list[list[object]]]:
         """A row for each group: name, nodes, and the shown value."""
         states = not self.show.unit
-        more = [words.capitalize() for words in STATES] if states else self._head()
+        more = [_capital(str(words)) for words in STATES] if states else self._head()
         rows: list[list[object]] = []
         codes = by.codes if by is not None else np.zeros(len(self.names), dtype=np.int32)
         for code in range(len(by.values) if by is not None else 1):
             places = self.there[codes[self.there] == code]
             if len(places):
-                name = by.words(code) if by is not None else "all nodes"
+                name = by.words(code) if by is not None else gettext("all nodes")
                 rows.append([name, len(places), *self._group(places)])
-        return [_capital(by.label) if by is not None else "Group", "Nodes", *more], rows
+        return [_capital(gettext(by.label)) if by is not None else gettext("Group"), gettext("Nodes"), *more], rows
 
     def _head(self) -> list[str]:
         unit = self.show.unit
-        return [f"Mean ({unit})", f"Most ({unit})", "Pods", "Without a pod"]
+        unit = gettext(unit)
+        mean, most = gettext("Mean (%(unit)s)"), gettext("Most (%(unit)s)")
+        return [mean % {"unit": unit}, most % {"unit": unit}, gettext("Pods"), gettext("Without a pod")]
 
     def _group(self, places: NDArray[np.intp]) -> list[object]:
         values, pods = self.values[places].astype(np.float64), self.pods[places]
@@ -148,15 +172,16 @@ class Now:
             kept = [by.words(code) == only for code in range(len(by.values))]
             places = places[np.array(kept, dtype=bool)[by.codes[places]]]
         order = places[np.argsort(-self.values[places], kind="stable")][:MOST_ROWS].tolist()
-        head = f"{_capital(self.show.label)} ({self.show.unit})" if self.show.unit == "%" else "State"
+        head = f"{_capital(self.show.label)} ({self.show.unit})" if self.show.unit == "%" else gettext("State")
         middle = [] if self.show.unit == "pods" else [head]
         rows: list[list[object]] = []
         for place in order:
             value = self.values[place]
-            shown = [_plain(value) if self.show.unit else STATES[int(value)]] if middle else []
+            shown = [_plain(value) if self.show.unit else str(STATES[int(value)])] if middle else []
             group = by.words(int(by.codes[place])) if by is not None else "–"
             rows.append([self.names[place], group, *shown, int(self.pods[place])])
-        return ["Node", _capital(by.label) if by is not None else "Group", *middle, "Pods"], rows
+        group_head = _capital(gettext(by.label)) if by is not None else gettext("Group")
+        return [gettext("Node"), group_head, *middle, gettext("Pods")], rows
 
 
 def _capital(text: str) -> str:
@@ -171,10 +196,6 @@ def _round(value: Any) -> int:
 def _plain(value: Any) -> float | int:
     number = round(float(value), 1)
     return int(number) if number == int(number) else number
-
-
-def _nodes(count: int) -> str:
-    return "1 node" if count == 1 else f"{count:,} nodes"
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,5 +291,5 @@ def document(
         "times": np.round(times, 6).tolist(),
         "exact": exact,
         "shows": [show.to_dict() for show in shows],
-        "states": list(STATES),
+        "states": [str(one) for one in STATES],
     }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
+from django.utils.translation import gettext
 
 from kschedweb.playground.runs.charts import MOST_LINES, MOST_POINTS, thinned
 from kschedweb.playground.runs.clock import Scale, span
@@ -33,7 +34,7 @@ def strip(line: MeasureRow, listed: Sequence[ComparedPolicy]) -> Chart:
                 name=side.label,
                 meta={"side": place},
                 opacity=0.55,
-                hovertemplate=f"mean %{{x}} {unit}<extra></extra>",
+                hovertemplate=gettext("mean %(x)s %(unit)s") % {"x": "%{x}", "unit": unit} + "<extra></extra>",
             )
         )
         if len(values) > 1:
@@ -43,7 +44,7 @@ def strip(line: MeasureRow, listed: Sequence[ComparedPolicy]) -> Chart:
                     y=[side.label] * len(values),
                     x=values,
                     meta={"side": place},
-                    customdata=[[f"seed {seed}"] for seed in named],
+                    customdata=[[gettext("seed %(seed)s") % {"seed": seed}] for seed in named],
                     marker={"size": 8, "symbol": SYMBOLS[place % len(SYMBOLS)]},
                     hovertemplate=f"%{{customdata[0]}}: %{{x}} {unit}<extra></extra>",
                 )
@@ -56,16 +57,23 @@ def strip(line: MeasureRow, listed: Sequence[ComparedPolicy]) -> Chart:
         xaxis={"title": {"text": unit}, "rangemode": "tozero", "nticks": 6},
         yaxis={"autorange": "reversed", "automargin": True, "type": "category"},
     )
-    said = f"{line.measure.label}: {line.reference} under {listed[0].label}"
-    said += "".join(
-        f", {change.value} under {side.label}" for side, change in zip(listed[1:], line.changes, strict=True)
+    amounts = [line.reference, *(change.value for change in line.changes)]
+    under = gettext(", ").join(
+        gettext("%(value)s under %(policy)s") % {"value": value, "policy": side.label}
+        for side, value in zip(listed, amounts, strict=True)
     )
+    said = gettext("%(measure)s: %(values)s.") % {"measure": line.measure.label, "values": under}
     seeds = sorted({seed for named in line.values for seed in named})
     rows: list[list[object]] = [
         [side.label, *(amount(line.measure, named.get(seed)) for seed in seeds)]
         for side, named in zip(listed, line.values, strict=True)
     ]
-    return Chart(figure(data, layout), f"{said}.", ["Policy", *(f"Seed {seed}" for seed in seeds)], rows)
+    return Chart(
+        figure(data, layout),
+        said,
+        [gettext("Policy"), *(gettext("Seed %(seed)s") % {"seed": seed} for seed in seeds)],
+        rows,
+    )
 
 
 def pending(outcomes: Sequence[tuple[str, Outcome]]) -> Chart:
@@ -80,7 +88,7 @@ def pending(outcomes: Sequence[tuple[str, Outcome]]) -> Chart:
                 name=label,
                 x=np.round(outcome.samples.time[kept] / scale.seconds, 4).tolist(),
                 y=outcome.samples.pending[kept].tolist(),
-                hovertemplate="%{y} pods",
+                hovertemplate=gettext("%(pods)s pods") % {"pods": "%{y}"},
                 **line_style(place, len(kept), shape="hv"),
             )
         )
@@ -89,7 +97,7 @@ def pending(outcomes: Sequence[tuple[str, Outcome]]) -> Chart:
         hovermode="x unified",
         legend=ABOVE,
         xaxis={**scale.axis(), "range": [0, end / scale.seconds or 1]},
-        yaxis={"title": {"text": "pods that wait"}, "rangemode": "tozero", "automargin": True},
+        yaxis={"title": {"text": gettext("pods that wait")}, "rangemode": "tozero", "automargin": True},
         margin={"t": 60, "b": 50},
         meta={"scale": scale.seconds},
     )
@@ -98,8 +106,11 @@ def pending(outcomes: Sequence[tuple[str, Outcome]]) -> Chart:
         [span(time), *(_waiting(outcome, time) for _, outcome in outcomes)] for time in at.tolist()
     ]
     most = [(label, int(outcome.samples.pending.max(initial=0))) for label, outcome in outcomes]
-    said = ", ".join(f"{number:,} under {label}" for label, number in most)
-    return Chart(figure(data, layout), f"The most that wait: {said}.", ["Time", *dict(outcomes)], rows)
+    said = gettext(", ").join(
+        gettext("%(value)s under %(policy)s") % {"value": f"{number:,}", "policy": label} for label, number in most
+    )
+    summary = gettext("The most that wait: %(said)s.") % {"said": said}
+    return Chart(figure(data, layout), summary, [gettext("Time"), *dict(outcomes)], rows)
 
 
 def _waiting(outcome: Outcome, time: float) -> int | None:

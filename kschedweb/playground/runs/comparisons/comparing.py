@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from django.utils.translation import gettext
 
 from kschedweb.engine.studies.compare.changes import MeasureChange, changed, headline
 from kschedweb.engine.studies.measure.groups import GROUPS, Group, lead, rank
 from kschedweb.jobs.models import State
 from kschedweb.playground.runs import selectors
 from kschedweb.playground.runs.comparisons import chance, moved
-from kschedweb.playground.runs.measures import Measure, amount, difference, distance, kept
+from kschedweb.playground.runs.measures import Measure, amount, difference, distance, kept, shown
 from kschedweb.playground.runs.rows import arranged
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class ShownChange:
         if self.of or self.percent is None:
             return self.of
         if 0 < abs(self.percent) < 0.05:
-            return "under 0.1 %"
+            return gettext("under 0.1 %%") % {}
         return f"{'+' if self.percent > 0 else '−' if self.percent < 0 else ''}{abs(self.percent):,.1f} %"
 
     @property
@@ -198,9 +199,12 @@ def _moved(listed: Sequence[ComparedPolicy], differences: Sequence[Difference]) 
         mean, pods = _mean(values[-1]), _mean({seed: one["pods"] for seed, one in counts.items()})
         share = mean / pods if mean and pods else 0.0
         found = changed(MOVED.name, MOVED.unit, MOVED.direction, dict.fromkeys(values[-1], 0.0), values[-1])
-        of, floor = f"{100 * share:.1f} % of {amount(MOVED, pods)}", amount(MOVED, found.floor)
+        of, floor = (
+            gettext("%(share)s %% of %(amount)s") % {"share": f"{100 * share:.1f}", "amount": amount(MOVED, pods)},
+            amount(MOVED, found.floor),
+        )
         changes.append(ShownChange(found, amount(MOVED, mean), amount(MOVED, mean), floor, share, "", of))
-    return [MeasureRow(MOVED, "–", changes, values)] if any(values) else []
+    return [MeasureRow(shown(MOVED), "–", changes, values)] if any(values) else []
 
 
 def _line(measure: Measure, by_side: Sequence[dict[int, dict[str, float | None]]]) -> MeasureRow:
@@ -243,7 +247,7 @@ class MovedByPlugin:
 
     @property
     def words(self) -> str:
-        return self.plugin or "no plugin"
+        return self.plugin or gettext("no plugin")
 
 
 def groups(counts: Sequence[dict[str, Any]]) -> list[MovedByPlugin]:
@@ -263,23 +267,35 @@ def sentence(listed: Sequence[ComparedPolicy], found: Sequence[MeasureRow], movi
         return ""
     other, base, most = listed[1].label, listed[0].label, _most(found)
     if len(listed) > 2:
-        said = f"{_instead(*most)} under {listed[most[1] + 1].label}" if most else "no measure differs"
-        return f"{len(listed)} policies on the same scenario: {said}"
+        told = {"count": len(listed), "said": _nothing_differs()}
+        if most is None:
+            return gettext("%(count)s policies on the same scenario: %(said)s") % told
+        told |= {"said": _instead(*most), "policy": listed[most[1] + 1].label}
+        return gettext("%(count)s policies on the same scenario: %(said)s under %(policy)s") % told
+    both = {"other": other, "base": base, "said": _instead(*most) if most else _nothing_differs()}
     if most is None and moving == 0:
-        return f"{other} decides as {base} does: no pod goes elsewhere"
-    said = _instead(*most) if most else "no measure differs"
+        return gettext("%(other)s decides as %(base)s does: no pod goes elsewhere") % both
     if moving is None:
-        return f"{other} against {base}: {said}"
-    return f"{other} against {base}: {said}; {moving:,} of {pods:,} pods go elsewhere"
+        return gettext("%(other)s against %(base)s: %(said)s") % both
+    numbers = {"moving": f"{moving:,}", "pods": f"{pods:,}"}
+    return gettext("%(other)s against %(base)s: %(said)s; %(moving)s of %(pods)s pods go elsewhere") % {
+        **both,
+        **numbers,
+    }
+
+
+def _nothing_differs() -> str:
+    return gettext("no measure differs")
 
 
 def _instead(line: MeasureRow, place: int) -> str:
     """Such as "17 instead of 12 unscheduled pods" or "skew of CPU requests 75 points instead of 12.5 points"."""
-    label = line.measure.label[0].lower() + line.measure.label[1:]
-    after, before = line.changes[place].value, line.reference
-    if label.endswith(line.measure.unit):
-        return f"{after.partition(' ')[0]} instead of {before.partition(' ')[0]} {label}"
-    return f"{label} {after} instead of {before}"
+    label = line.measure.label
+    told = {"label": label[0].lower() + label[1:], "after": line.changes[place].value, "before": line.reference}
+    if told["label"].endswith(line.measure.unit):
+        told |= {side: told[side].partition(" ")[0] for side in ("after", "before")}
+        return gettext("%(after)s instead of %(before)s %(label)s") % told
+    return gettext("%(label)s %(after)s instead of %(before)s") % told
 
 
 def _most(found: Sequence[MeasureRow]) -> tuple[MeasureRow, int] | None:
@@ -287,7 +303,7 @@ def _most(found: Sequence[MeasureRow]) -> tuple[MeasureRow, int] | None:
     told = [
         (change.found, line, place)
         for line in found
-        if line.measure is not MOVED
+        if line.measure.name != MOVED.name
         for place, change in enumerate(line.changes)
     ]
     best = headline(change for change, _, _ in told)

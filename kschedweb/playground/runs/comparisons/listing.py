@@ -12,6 +12,7 @@ from kschedweb.playground.experiments.selectors import experiment_list
 from kschedweb.playground.runs.models import Comparison
 from kschedweb.playground.runs.selectors import comparison_list
 from kschedweb.playground.scenarios.models import readable
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,8 +25,8 @@ Key = tuple[str, "UUID"]  # the kind and the id of a row
 
 
 class Kind(TextChoices):
-    SCENARIO = "scenario", "Scenario"
-    EXPERIMENT = "experiment", "Experiment"
+    SCENARIO = "scenario", _("Scenario")
+    EXPERIMENT = "experiment", _("Experiment")
 
 
 @dataclass(frozen=True)

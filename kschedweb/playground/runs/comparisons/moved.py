@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from kschedweb.playground.runs import selectors
 from kschedweb.playground.runs.rows import Rows, arranged
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -23,7 +24,7 @@ HEAD = (
 NONE = "none"  # no plugin, in an address
 ANY = {"plugin": "", "what": "", "search": ""}
 ORDERS = ("pod", "what", "before", "after", "plugin", "lead", "seed")
-WHAT = {"moved": "moved", "newly-unscheduled": "newly unschedulable", "newly-scheduled": "newly scheduled"}
+WHAT = {"moved": _("moved"), "newly-unscheduled": _("newly unschedulable"), "newly-scheduled": "newly scheduled"}
 
 
 @dataclass(frozen=True)

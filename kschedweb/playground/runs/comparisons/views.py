@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb.accounts.permissions import owned, requires
@@ -248,7 +249,7 @@ def share(request: PageRequest, comparison_id: UUID) -> HttpResponse:
     """Let everyone who is signed in read the scenario, and so its runs and comparisons."""
     found = selectors.comparison_get(request.user, comparison_id)
     scenario_share(scenario=found.revision.scenario, shared=True, author=request.user)
-    messages.success(request, "Everyone who is signed in can open this comparison under this address.")
+    messages.success(request, gettext("Everyone who is signed in can open this comparison under this address."))
     return redirect("comparison", comparison_id)
 
 
@@ -256,8 +257,8 @@ def share(request: PageRequest, comparison_id: UUID) -> HttpResponse:
 @requires(Action.EDIT)
 def cancel(request: PageRequest, comparison_id: UUID) -> HttpResponse:
     count = services.comparison_cancel(user=request.user, comparison=_mine(request, comparison_id))
-    cancelled = "1 run cancelled." if count == 1 else f"{count} runs cancelled."
-    messages.info(request, cancelled if count else "All runs had already ended.")
+    cancelled = ngettext("%(count)s run cancelled.", "%(count)s runs cancelled.", count) % {"count": count}
+    messages.info(request, cancelled if count else gettext("All runs had already ended."))
     return redirect("comparison", comparison_id)
 
 
@@ -265,7 +266,7 @@ def cancel(request: PageRequest, comparison_id: UUID) -> HttpResponse:
 @requires(Action.EDIT)
 def delete(request: PageRequest, comparison_id: UUID) -> HttpResponse:
     found = _mine(request, comparison_id)
-    said = "Comparison and runs deleted."
+    said = gettext("Comparison and runs deleted.")
     gone = done(request, lambda: services.comparison_delete(user=request.user, comparison=found), said)
     return redirect("comparisons") if gone else redirect("comparison", comparison_id)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from kschedweb.playground.runs.clock import span
 from kschedweb.playground.runs.maps import nodes
@@ -63,7 +64,14 @@ def _side(shown: MappedRun, show: Show, time: float) -> MapSide:
     at = np.array([time])
     values = nodes.values(outcome, show.key, at)[0]
     groups = [grouping.at(time) for grouping in nodes.grouped(run.groups)]
-    now = Now(outcome.nodes, groups, show, values, nodes.pods(outcome, at)[0], f"After {span(time)}")
+    now = Now(
+        outcome.nodes,
+        groups,
+        show,
+        values,
+        nodes.pods(outcome, at)[0],
+        gettext("After %(time)s") % {"time": span(time)},
+    )
     return MapSide(
         label=shown.label,
         now=now,

@@ -7,6 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from kschedweb.playground.runs.serializers import GROUP
+from kschedweb.web.translating import gettext_lazy as _
 
 
 class ReportBaseSerializer(serializers.Serializer[Any]):
@@ -31,7 +32,7 @@ class ReportRunSerializer(serializers.Serializer[Any]):
     virtual_seconds = serializers.FloatField(allow_null=True)
     seconds = serializers.FloatField(allow_null=True)
     ended_at = serializers.DateTimeField(allow_null=True)
-    engine = serializers.CharField(help_text="The version of kschedweb, and the kube-scheduler it stands for.")
+    engine = serializers.CharField(help_text=_("The version of kschedweb, and the kube-scheduler it stands for."))
 
 
 class ReportValueSerializer(serializers.Serializer[Any]):
@@ -80,7 +81,7 @@ class RunReportSerializer(serializers.Serializer[Any]):
     engine = serializers.ListField(child=serializers.CharField())
     feature_gates = serializers.CharField()
     runs = ReportRunSerializer(many=True)
-    name = serializers.CharField(required=False, help_text="Of a comparison.")
+    name = serializers.CharField(required=False, help_text=_("Of a comparison."))
     simulated = serializers.ListField(child=serializers.CharField())
     not_simulated = serializers.ListField(child=serializers.CharField())
     notes = serializers.ListField(child=serializers.CharField())

@@ -1,0 +1,30 @@
+"""The engine's help on plugins and fields of documents, in the language of the reader."""
+
+from __future__ import annotations
+
+import re
+
+from django.conf import settings
+from django.utils.translation import get_language, gettext, gettext_noop
+
+# What the engine adds to a help text.
+_ADDED = (
+    (re.compile(r"(?s)(.*\S) Default: (.+)\.$"), gettext_noop("%(help)s Default: %(value)s.")),
+    (re.compile(r"(?s)(.*\S) Range: (\S+) to (\S+)\.$"), gettext_noop("%(help)s Range: %(value)s to %(most)s.")),
+    (re.compile(r"(?s)(.*\S) At least (\S+)\.$"), gettext_noop("%(help)s At least %(value)s.")),
+    (re.compile(r"(?s)(.*\S) At most (\S+)\.$"), gettext_noop("%(help)s At most %(value)s.")),
+    (re.compile(r"(?s)(.*\S) One of (.+)\.$"), gettext_noop("%(help)s One of %(value)s.")),
+)
+
+
+def helped(text: str) -> str:
+    """``text``, which the engine says in English; what is not known stays as it is."""
+    if not text or get_language() in (None, settings.LANGUAGE_CODE):
+        return text
+    if (said := gettext(text.replace("%", "%%"))) != text.replace("%", "%%"):
+        return said.replace("%%", "%")
+    for pattern, message in _ADDED:
+        if (match := pattern.match(text)) is not None:
+            told = dict(zip(("help", "value", "most"), match.groups(), strict=False))
+            return gettext(message) % {**told, "help": helped(told["help"])}
+    return text

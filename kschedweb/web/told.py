@@ -1,0 +1,238 @@
+"""What the engine says of runs, in the language of the reader: measures, their groups and units, checks of the gate.
+
+The engine and what jobs store are in English. In English the words stay as they are; words that are not known do too.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from django.conf import settings
+from django.utils.translation import get_language, gettext, gettext_noop
+
+WORDS = (
+    # Groups of measures.
+    gettext_noop("Do pods run?"),
+    gettext_noop("Disruption"),
+    gettext_noop("Balance"),
+    gettext_noop("Cost"),
+    gettext_noop("Speed"),
+    # Measures.
+    gettext_noop("Unscheduled pods"),
+    gettext_noop("Pods that still wait at the end."),
+    gettext_noop("Time to schedule, median"),
+    gettext_noop(
+        "How long a pod took from its arrival until it was bound; pods that were never bound do not count."
+    ),
+    gettext_noop("Time to schedule, 99th percentile"),
+    gettext_noop(
+        "How long the slowest of a hundred pods took from its arrival until it was bound; pods that were never bound "
+        "do not count."
+    ),
+    gettext_noop("Pods pending, mean"),
+    gettext_noop("Pods that waited, on average over time."),
+    gettext_noop("Pods pending, at most"),
+    gettext_noop("The most pods that waited at once."),
+    gettext_noop("Preemptions"),
+    gettext_noop("Pods that had to make room for another pod."),
+    gettext_noop("Evictions"),
+    gettext_noop("Pods evicted by a drain or a taint, or because their node was removed."),
+    gettext_noop("Failed pods"),
+    gettext_noop("Pods that the kubelet of their node did not accept."),
+    gettext_noop("Pods in unknown state, at most"),
+    gettext_noop("The most pods at once on nodes whose kubelet is silent: nobody knows whether they run."),
+    gettext_noop("Disruptions beyond a budget"),
+    gettext_noop("Pods evicted beyond what their PodDisruptionBudget allows to be down at once."),
+    gettext_noop("Budgets disrupted"),
+    gettext_noop("PodDisruptionBudgets with more pods down at once than they allow."),
+    gettext_noop("Replicas of scaled workloads, mean"),
+    gettext_noop("Pods that all scaled workloads ask for together, on average over time."),
+    gettext_noop("Changes of scale"),
+    gettext_noop("How often the number of pods of a workload was changed."),
+    gettext_noop("Time above target"),
+    gettext_noop("Share of an autoscaler's looks, 15 seconds apart, at which its pods used more CPU than it aims at."),
+    gettext_noop("Node-hours"),
+    gettext_noop("How long nodes were there, all nodes added up."),
+    gettext_noop("Node-hours in use"),
+    gettext_noop("How long nodes ran more than pods of DaemonSets and static pods, all nodes added up."),
+    gettext_noop("Empty nodes"),
+    gettext_noop("Nodes with nothing but pods of DaemonSets and static pods at the end."),
+    gettext_noop("Cost of nodes by their offerings"),
+    gettext_noop("What the nodes cost by the prices of their offerings, in the currency of these."),
+    gettext_noop(
+        "What the nodes cost by the prices of their offerings, in the currency of these. Nodes without a known price "
+        "do not count."
+    ),
+    gettext_noop("Node-hours without a price"),
+    gettext_noop("How long nodes were there whose price is not known, all nodes added up."),
+    gettext_noop("How long nodes without a price were there, all added up: they are in no cost."),
+    gettext_noop("Nodes launched"),
+    gettext_noop("Nodes that the autoscaler launched."),
+    gettext_noop("Nodes removed"),
+    gettext_noop("Nodes that the autoscaler removed."),
+    gettext_noop("Evictions an hour"),
+    gettext_noop("Pods that had to leave their node, on average an hour."),
+    gettext_noop("Cost of nodes"),
+    gettext_noop("What all nodes cost; nodes without a price count nothing."),
+    gettext_noop("Cost of nodes in use"),
+    gettext_noop(
+        "What nodes cost while they run more than pods of DaemonSets and static pods, as if they were alone; nodes "
+        "without a price count nothing."
+    ),
+    gettext_noop("Cost of nodes in use at the end"),
+    gettext_noop(
+        "What the nodes that run more than pods of DaemonSets and static pods at the end cost an hour; nodes without a "
+        "price count nothing."
+    ),
+    gettext_noop("Pods moved"),
+    gettext_noop("Pods that end on another node than under the base policy."),
+    gettext_noop("Pods that go elsewhere"),
+    gettext_noop("Pods on another node than under the reference."),
+    gettext_noop("Fragmentation of %(resource)s"),
+    gettext_noop(
+        "Share of the free %(resource)s at the end that a pod drawn from the workload cannot use, on average."
+    ),
+    gettext_noop("Skew of %(resource)s requests at the end"),
+    gettext_noop("Skew of %(resource)s requests"),
+    gettext_noop("Spread of %(resource)s requests at the end"),
+    gettext_noop("Spread of %(resource)s requests"),
+    gettext_noop("The fullest node minus the emptiest, by the requested share of %(resource)s, on average over time."),
+    gettext_noop("The fullest node minus the emptiest, by the requested share of %(resource)s, at the end."),
+    gettext_noop(
+        "Standard deviation over the nodes of the requested share of %(resource)s, on average over time."
+    ),
+    gettext_noop("Standard deviation over the nodes of the requested share of %(resource)s, at the end."),
+    gettext_noop("Requested %(resource)s"),
+    gettext_noop("Share of all %(resource)s that is requested by pods on nodes, on average over time."),
+    gettext_noop("Skew of %(resource)s use"),
+    gettext_noop(
+        "The fullest node minus the emptiest, by the share of %(resource)s that is really used, on average over time."
+    ),
+    gettext_noop("Spread of %(resource)s use"),
+    gettext_noop(
+        "Standard deviation over the nodes of the share of %(resource)s that is really used, on average over time."
+    ),
+    gettext_noop("Hottest node by %(resource)s use"),
+    gettext_noop("The highest share of %(resource)s that was really used on any node at any time."),
+    gettext_noop("Nodes in use"),
+    gettext_noop("Nodes with more than pods of DaemonSets and static pods. All other nodes can go."),
+    gettext_noop("Node-hours a day"),
+    gettext_noop("What the nodes in use come to in a day, once all others are gone."),
+    # Checks of the gate.
+    gettext_noop("All %(count)s checks pass."),
+    gettext_noop("The check passes."),
+    gettext_noop("%(failed)s of %(count)s checks fail: %(why)s"),
+    gettext_noop("%(failed)s of %(count)s checks fails: %(why)s"),
+    gettext_noop("%(failed)s of 1 check fails: %(why)s"),
+    gettext_noop("Newly unschedulable pods"),
+    gettext_noop("No pod is newly unschedulable; %(allowed)s."),
+    gettext_noop("%(count)s pods find no node but would under the baseline; %(allowed)s."),
+    gettext_noop("1 pod finds no node but would under the baseline; %(allowed)s."),
+    gettext_noop("Moved pods"),
+    gettext_noop(
+        "%(count)s pods go to another node (%(share)s %% of the %(pods)s that have one under both); %(allowed)s."
+    ),
+    gettext_noop(
+        "1 pod goes to another node (%(share)s %% of the %(pods)s that have one under both); %(allowed)s."
+    ),
+    gettext_noop("%(count)s pods go to another node; %(allowed)s."),
+    gettext_noop("1 pod goes to another node; %(allowed)s."),
+    gettext_noop("Pods that wait at the end"),
+    gettext_noop("%(count)s pods wait at the end; %(allowed)s."),
+    gettext_noop("1 pod waits at the end; %(allowed)s."),
+    gettext_noop("Pods without a node after the loss of a zone"),
+    gettext_noop("No node has a zone, so there is no zone to lose."),
+    gettext_noop("Every pod of priority %(priority)s and above finds a node again after the loss of any one zone."),
+    gettext_noop(
+        "%(count)s pods of priority %(priority)s and above find no node after the loss of zone %(zone)s; allowed: none."
+    ),
+    gettext_noop(
+        "1 pod of priority %(priority)s and above finds no node after the loss of zone %(zone)s; allowed: none."
+    ),
+    gettext_noop("There is nothing to measure."),
+    gettext_noop("%(measure)s: there is nothing to measure under the policy."),
+    gettext_noop("%(measure)s: %(value)s, the same as under the baseline; %(allowed)s."),
+    gettext_noop("%(measure)s: %(value)s, %(change)s more than under the baseline; %(allowed)s."),
+    gettext_noop("%(measure)s: %(value)s, %(change)s less than under the baseline; %(allowed)s."),
+    gettext_noop("%(measure)s: %(value)s; %(allowed)s."),
+    gettext_noop("allowed: %(first)s and %(second)s"),
+    gettext_noop("allowed: %(first)s"),
+    gettext_noop("at most %(limit)s more or less"),
+    gettext_noop("at most %(limit)s more"),
+    gettext_noop("at most %(limit)s less"),
+    gettext_noop("at most %(limit)s"),
+    gettext_noop("at least %(limit)s"),
+    gettext_noop("none"),
+    # What the change of a policy does to use.
+    gettext_noop("Highest node less the lowest, by the share of %(resource)s that the pods would really use."),
+    gettext_noop("The highest node, by the share of %(resource)s that the pods would really use."),
+    # Why a pod had to leave.
+    gettext_noop("preempted"),
+    gettext_noop("evicted"),
+    gettext_noop("failed"),
+    gettext_noop("lost with its node"),
+    gettext_noop("memory"),
+)  # fmt: skip
+# Values with a unit; the percentage points of a share are not the points of a score.
+UNITS = {
+    "pods": gettext_noop("%(number)s pods (unit)"),
+    "nodes": gettext_noop("%(number)s nodes (unit)"),
+    "points": gettext_noop("%(number)s percentage points (unit)"),
+    "budgets": gettext_noop("%(number)s budgets (unit)"),
+    "changes": gettext_noop("%(number)s changes (unit)"),
+    "node-hours": gettext_noop("%(number)s node-hours (unit)"),
+}
+# Numbers with units, and names, are shown as they are; the other parts of a message are words again.
+_AS_THEY_ARE = frozenset({"count", "failed", "pods", "priority", "share", "zone"})
+_AMOUNT = re.compile(r"(?P<number>[+−-]?[\d.,]+) (?P<unit>[a-z-]+?)s?$")
+_PART = re.compile(r"%\((\w+)\)s")
+
+
+def _is_english() -> bool:
+    return get_language() in (None, settings.LANGUAGE_CODE)
+
+
+def words(said: str) -> str:
+    """A label or sentence of the engine in the language of the reader."""
+    if not said or _is_english():
+        return said
+    for pattern, message in _patterns():
+        if (match := pattern.fullmatch(said)) is not None:
+            parts = match.groupdict()
+            told = {name: part if name in _AS_THEY_ARE else _part(part) for name, part in parts.items()}
+            return gettext(message) % told
+    return said
+
+
+def _part(said: str) -> str:
+    """A part of a sentence: an amount, words, or several sentences after one another."""
+    if _AMOUNT.fullmatch(said):
+        return amount(said)
+    if ". " in said:
+        return " ".join(words(f"{one.removesuffix('.')}.") for one in said.split(". "))
+    return words(said)
+
+
+def amount(said: str) -> str:
+    """An amount with its unit, such as "12.5 points"."""
+    match = None if _is_english() else _AMOUNT.fullmatch(said)
+    message = UNITS.get(f"{match['unit']}s") if match else None
+    return gettext(message) % {"number": match["number"]} if match and message else said
+
+
+def unit(name: str) -> str:
+    """A unit alone, for an axis."""
+    message = None if _is_english() else UNITS.get(name)
+    return (gettext(message) % {"number": ""}).strip() if message else name
+
+
+@cache
+def _patterns() -> list[tuple[re.Pattern[str], str]]:
+    """What each of WORDS looks like when it is said."""
+    found = []
+    for message in WORDS:
+        parts = _PART.split(message.replace("%%", "%"))
+        pattern = "".join(f"(?P<{one}>.+?)" if place % 2 else re.escape(one) for place, one in enumerate(parts))
+        found.append((re.compile(pattern), message))
+    return found
