@@ -51,7 +51,20 @@ DATA = frozenset(
     {
         *("admin", "approver", "default", "age", "recorded", "nodepools", "More", "rush"),
         *("File", "Node", "Prometheus", "System", "List", "All"),
-        *("all", "arrivals", "at", "count", "description", "effect", "false", "file", "from", "history", "key"),
+        *(
+            "all",
+            "arrivals",
+            "at",
+            "count",
+            "description",
+            "effect",
+            "false",
+            "file",
+            "from",
+            "history",
+            "key",
+            "labels",
+        ),
         *("name", "namespace", "nodes", "none", "pending", "place", "true", "value", "weight", "zone", "zones"),
         *("address", "filter", "policy", "predicate", "priority", "score", "thresholds", "memory"),
     }

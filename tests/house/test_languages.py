@@ -62,7 +62,10 @@ SENTENCE = re.compile(r"^%\(\w+\)s ")  # a sentence that comes first, which may 
 @pytest.mark.parametrize("domain", catalogues.DOMAINS)
 def test_no_blank_stands_between_japanese_and_latin_words(domain: str) -> None:
     blank = re.compile(f"{JAPANESE} [A-Za-z0-9%<]|[A-Za-z0-9>%] {JAPANESE}|\\)s {JAPANESE}")
-    said = [one.string if isinstance(one.string, str) else one.string[0] for one in catalogues.read("ja", domain)]
+    said = [
+        one.string if isinstance(one.string, str) else str((one.string or [""])[0])
+        for one in catalogues.read("ja", domain)
+    ]
     assert [text for text in said if blank.search(SENTENCE.sub("", text))] == []
 
 
