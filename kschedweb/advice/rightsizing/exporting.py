@@ -106,4 +106,4 @@ def _amounts(one: Size, bound: str) -> Json:
 
 
 def _bounded(amount: Amount) -> bool:
-    return 0 < amount.lower <= amount.upper < 10**13
+    return 0 < amount.lower <= amount.upper and amount.bounded

@@ -20,6 +20,7 @@ SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 METHODS = (VPA, *SHARES)
 MONTH = 730
 ORDERS = ("hour", "cpu", "memory", "name", "days", "pods")
+UNBOUNDED = 10**13  # millicores or bytes; an upper bound from here on says only that there is too little history
 SURE = 1.0  # days of history from which on a recommendation is sure
 
 
@@ -34,6 +35,11 @@ class Amount:
     limit: int
     new_limit: int
     saved: int
+
+    @property
+    def bounded(self) -> bool:
+        """Whether there is enough history for an upper bound."""
+        return self.upper < UNBOUNDED
 
 
 @dataclass(frozen=True, slots=True)
