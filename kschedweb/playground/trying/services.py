@@ -8,7 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from kschedweb.accounts import audit
 from kschedweb.clusters.prices.selectors import sheet_get, table_of
@@ -265,7 +265,9 @@ def _worked_out(
 
 
 def _answered(tried: TriedChange, answer: dict[str, Any]) -> None:
-    tried.sentence, tried.ended_at = words.sentence(answer), timezone.now()
+    with translation.override("en"):  # what is stored is for every reader, and for REST
+        tried.sentence = words.sentence(answer)
+    tried.ended_at = timezone.now()
     tried.content = packed(answer)
 
 

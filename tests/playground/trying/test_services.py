@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.http import Http404
+from django.utils import translation
 
 from kschedweb.accounts.models import AuditEntry, User
 from kschedweb.clusters.models import Snapshot
@@ -41,7 +42,8 @@ def tried(user: User, base: Revision, change: Change | None = None, **where: Any
 def test_a_small_cluster_is_answered_at_once_with_the_engines_numbers(
     editor: User, small: Snapshot, revision: Revision
 ) -> None:
-    found = tried(editor, revision, snapshot=small, pod="default/web-1")
+    with translation.override("ja"):
+        found = tried(editor, revision, snapshot=small, pod="default/web-1")
     assert (found.state, found.job) == (State.SUCCEEDED, None)
     assert found.change == "NodeResourcesFit: LeastAllocated → MostAllocated"
     now, packed = load(revision.document).configuration, load(PACKED).configuration
