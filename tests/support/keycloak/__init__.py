@@ -110,8 +110,8 @@ class Keycloak:
             if group["name"] in names:
                 self.ask("PUT", f"users/{user}/groups/{group['id']}")
 
-    def log_out(self, name: str) -> None:
-        self.ask("POST", f"users/{self.user(name)}/logout")
+    def end(self, session: str) -> None:
+        self.ask("DELETE", f"sessions/{session}")
 
 
 @pytest.fixture(scope="module")
