@@ -94,7 +94,7 @@ def theirs(whole: Json, seconds: float) -> tuple[Json | None, float]:
     return json.loads(done.stdout), worked_for
 
 
-@pytest.mark.parametrize("nodes", [BESIDE, NODES])
+@pytest.mark.parametrize("nodes", [BESIDE, pytest.param(NODES, marks=pytest.mark.nightly)])
 def test_consolidation_beside_karpenter(report: Callable[..., None], nodes: int) -> None:
     """Where Karpenter's core needs more than so many times as long it is not waited for."""
     whole, told = full(nodes), list[Json]()

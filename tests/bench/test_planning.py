@@ -72,6 +72,7 @@ def test_a_plan_in_a_large_cluster(cluster: Snapshot, objective: Objective, repo
     report(f"plan of moves, {objective.name}, {NODES:,} nodes, {PODS:,} pods", [took], SECONDS * 1000, said)
 
 
+@pytest.mark.nightly
 def test_as_many_nodes_as_can_be_within_a_deadline(cluster: Snapshot, report: Callable[..., None]) -> None:
     """The search ends where the pages' does; what is told of 5,000 nodes is the best plan so far."""
     policy, found = (
