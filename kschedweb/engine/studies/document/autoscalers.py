@@ -9,8 +9,9 @@ from kschedweb.engine.autoscaling import document
 from kschedweb.engine.autoscaling.cluster.world import Settings
 from kschedweb.engine.documents.leaves import Choice, Duration, Number, Object, Quantity, Text
 from kschedweb.engine.documents.types import REQUIRED, Field, ListOf, MapOf, Struct
-from kschedweb.engine.objects.access import Json
-from kschedweb.engine.simulation.autoscaling.groups import EXPANDERS, LEAST_WASTE, NodeGroup
+from kschedweb.engine.objects.access import Json, ObjectError
+from kschedweb.engine.objects.node import Node
+from kschedweb.engine.simulation.autoscaling.looking import EXPANDERS, LEAST_WASTE, NodeGroup, NodeGroups
 from kschedweb.engine.studies.document import parts
 from kschedweb.engine.studies.document.actions import LABEL_VALUES, NAME
 
@@ -32,11 +33,11 @@ def _karpenter(
     return parts.KarpenterOf(made, launch, startup, adopt)
 
 
-def _groups(groups: tuple[NodeGroup, ...], scale_down: dict[str, Any], **fields: Any) -> parts.GroupsOf:
+def _groups(groups: tuple[NodeGroup, ...], scale_down: dict[str, Any], **fields: Any) -> NodeGroups:
     names = [one.name for one in groups]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"nodeGroups: {twice[0]} is there twice")
-    return parts.GroupsOf(groups, **fields, **scale_down)
+    return NodeGroups(groups, **fields, **scale_down)
 
 
 def _group(least: int, most: int, allocatable: Mapping[str, str], **fields: Any) -> NodeGroup:
@@ -46,7 +47,12 @@ def _group(least: int, most: int, allocatable: Mapping[str, str], **fields: Any)
         raise ValueError("allocatable must name cpu and memory")
     if not fields["labels"]:
         fields["labels"] = {GROUP_LABEL: fields["name"]}
-    return NodeGroup(least=least, most=most, allocatable=allocatable, **fields)
+    made = NodeGroup(least=least, most=most, allocatable=allocatable, **fields)
+    try:
+        Node.read(made.node(made.name))
+    except ObjectError as error:
+        raise ValueError(str(error)) from None
+    return made
 
 
 def _autoscaler(karpenter: parts.AutoscalerOf | None, cluster_autoscaler: parts.AutoscalerOf | None) -> Any:

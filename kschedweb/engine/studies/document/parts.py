@@ -10,7 +10,7 @@ from kschedweb.engine.controllers.admission import DEFAULT
 from kschedweb.engine.controllers.autoscaling.cron import parse
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.pricing.table import PriceTable
-from kschedweb.engine.simulation.autoscaling.groups import LEAST_WASTE, NodeGroup
+from kschedweb.engine.simulation.autoscaling.looking import NodeGroups
 
 ALL, PENDING, ARRIVALS = "all", "pending", "arrivals"
 NONE, WATERMARKS, HISTORY, TRACE = "none", "watermarks", "history", "trace"
@@ -409,19 +409,7 @@ class KarpenterOf:
             raise ValueError(f"adopt: there is no NodePool {self.adopt}; there are {', '.join(names)}")
 
 
-@dataclass(frozen=True, slots=True)
-class GroupsOf:
-    """cluster-autoscaler looks after node groups; times in seconds."""
-
-    groups: tuple[NodeGroup, ...]
-    expander: str = LEAST_WASTE
-    launch: float = 60.0
-    threshold: float = 0.5
-    unneeded: float = 600.0
-    after_add: float = 600.0
-
-
-AutoscalerOf = KarpenterOf | GroupsOf
+AutoscalerOf = KarpenterOf | NodeGroups
 
 
 @dataclass(frozen=True, slots=True)

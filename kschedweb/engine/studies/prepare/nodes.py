@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 
 from kschedweb.engine.autoscaling.adopting import CLAIM, Adopting, zones_of
 from kschedweb.engine.autoscaling.document import Karpenter
@@ -11,7 +11,8 @@ from kschedweb.engine.objects.access import Json
 from kschedweb.engine.simulation.autoscaling.groups import GroupsSetup
 from kschedweb.engine.simulation.autoscaling.hands import AutoscalerSetup
 from kschedweb.engine.simulation.autoscaling.karpenter import KarpenterSetup
-from kschedweb.engine.studies.document.parts import AutoscalerOf, GroupsOf, KarpenterOf
+from kschedweb.engine.simulation.autoscaling.looking import NodeGroups
+from kschedweb.engine.studies.document.parts import AutoscalerOf, KarpenterOf
 
 
 def told_otherwise(of: AutoscalerOf | None, karpenter: Karpenter) -> KarpenterOf:
@@ -24,9 +25,8 @@ def told_otherwise(of: AutoscalerOf | None, karpenter: Karpenter) -> KarpenterOf
 
 def setup_of(objects: Sequence[Json], of: AutoscalerOf) -> tuple[list[Json], list[str], AutoscalerSetup]:
     """What a simulation on ``objects`` begins with: the objects, notes about them, and its autoscaler."""
-    if isinstance(of, GroupsOf):
-        said = [getattr(of, one.name) for one in fields(of)]
-        return list(objects), [], GroupsSetup(said[0], objects, *said[1:])
+    if isinstance(of, NodeGroups):
+        return list(objects), [], GroupsSetup(of, objects)
     karpenter = of.karpenter.sold_in(zones_of(objects))
     adopting = Adopting(karpenter, 0.0, of.adopt)
     found = [raw for raw in adopting.adopted(objects) if raw.get("kind") != CLAIM]
