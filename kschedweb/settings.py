@@ -386,6 +386,7 @@ SPECTACULAR_SETTINGS = {
         "kschedweb.web.schema.add_examples",
     ],
     "ENUM_NAME_OVERRIDES": {
+        "AutoscalingNodeVerdictEnum": "kschedweb.advice.autoscaling.words.VERDICTS",
         "RightSizingMethod": "kschedweb.advice.rightsizing.sizing.METHODS",
         "MethodEnum": "kschedweb.playground.sweeps.models.Method",
         "Role": "kschedweb.accounts.roles.Role",

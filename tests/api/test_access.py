@@ -29,7 +29,8 @@ PUBLIC |= {"account_login", "mfa_authenticate", "password-forgotten", "password-
 PUBLIC |= {"provider-begin", "provider-callback", "provider-backchannel"}
 # POSTs that viewers may send. They change nothing: a question whose words are too long for an address.
 QUESTIONS = {
-    "autoscaling", "capacity-buffer", "capacity-drain", "capacity-fit", "capacity-gangs", "capacity-nodes",
+    "autoscaling", "autoscaling-groups",
+    "capacity-buffer", "capacity-drain", "capacity-fit", "capacity-gangs", "capacity-nodes",
     "descheduling", "load-aware-curves", "plans",
     "policies-validate", "policy-convert", "policy-validate", "scenario-validate",
 }  # fmt: skip

@@ -94,6 +94,7 @@ def pages(at: Places) -> dict[str, str]:
         "load-aware": f"/load-aware/?cluster={c}&policy={p}",
         "autoscaling": f"/autoscaling/?cluster={c}&pool=default",
         "autoscaling-change": "/autoscaling/change/",
+        "autoscaling-groups": f"/autoscaling/groups/?cluster={c}",
         "capacity-fit": f"/capacity/?cluster={c}&cpu=500m&memory=1Gi",
         "capacity-gangs": f"/capacity/gangs/?cluster={c}&cpu=500m&memory=1Gi&pods=8",
         "capacity-nodes": f"/capacity/nodes/?cluster={c}&ask=1&pending=on&node_cpu=16&node_memory=64Gi",

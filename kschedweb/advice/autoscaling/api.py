@@ -13,6 +13,7 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.advice.autoscaling import days, selectors, services, words
+from kschedweb.advice.autoscaling.groups_api import GroupsView
 from kschedweb.advice.autoscaling.models import Question
 from kschedweb.advice.autoscaling.services import Asked
 from kschedweb.decisions.selectors import snapshot_asked
@@ -292,6 +293,7 @@ class AnswerView(APIView):
 
 urlpatterns = [
     path("autoscaling/", AutoscalingView.as_view(), name="autoscaling"),
+    path("autoscaling/groups/", GroupsView.as_view(), name="autoscaling-groups"),
     path("autoscaling/change/", ChangeView.as_view(), name="autoscaling-change"),
     path("autoscaling/<uuid:id>/", AnswerView.as_view(), name="autoscaling-answer"),
 ]

@@ -15,12 +15,14 @@ class AutoscalingConfig(AppConfig):
     def ready(self) -> None:
         from kschedweb.jobs.retention import ANSWERED
 
-        family = frozenset({"autoscaling-answer", "autoscaling-change"})
+        family = frozenset({"autoscaling-answer", "autoscaling-change", "autoscaling-groups"})
         navigation.register(
             Group.CLUSTER,
             Entry(_("Autoscaling"), "server", "autoscaling", 60, family),
         )
-        navigation.choosing((Choice.CLUSTER, Choice.SNAPSHOT), "autoscaling", "autoscaling-answer")
+        navigation.choosing(
+            (Choice.CLUSTER, Choice.SNAPSHOT), "autoscaling", "autoscaling-answer", "autoscaling-groups"
+        )
         actions.register(
             PaletteAction(
                 _("What would Karpenter do now?"), "server", "autoscaling", "nodepool consolidate node scale", place=36

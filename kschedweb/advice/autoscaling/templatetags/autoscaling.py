@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from django import template
 
+from kschedweb.web.units import amount
+
 register = template.Library()
 
 
@@ -11,3 +13,22 @@ register = template.Library()
 def amounts(requests: dict[str, str]) -> str:
     """Requests in one line, such as "3500m cpu, 5 pods"."""
     return ", ".join(f"{amount} {name}" for name, amount in sorted(requests.items()))
+
+
+@register.filter
+def share(part: float) -> str:
+    """A share of one, such as "12.5 %"."""
+    return f"{100 * part:.1f} %"
+
+
+@register.filter
+def share_of(pair: list[int], resource: str) -> str:
+    """What is requested of what there is, such as "500m / 4 = 12.5 %"."""
+    requested, has = pair
+    said = f"{amount(requested, resource)} / {amount(has, resource)}"
+    return f"{said} = {share(requested / has)}" if has else said
+
+
+@register.filter
+def joined(lists: list[list[str]]) -> list[str]:
+    return [item for one in lists for item in one]

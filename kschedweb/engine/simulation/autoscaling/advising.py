@@ -153,7 +153,7 @@ def _helpless(look: Look, pods: Sequence[Pod]) -> list[Json]:
 
 
 def _nodes(look: Look, step: Step) -> list[Json]:
-    found = []
+    found = list[Json]()
     for done, node in enumerate(look.snapshot.nodes):
         step("Looking for nodes that can go", done, len(look.snapshot))
         group, verdict = look.nodes.get(node.name), look.verdict(node.name)

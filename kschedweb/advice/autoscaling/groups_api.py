@@ -1,0 +1,114 @@
+"""REST: what cluster-autoscaler would do with node groups that the question brings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kschedweb.accounts.roles import Action
+from kschedweb.advice.autoscaling import groups, words
+from kschedweb.decisions.selectors import snapshot_asked
+from kschedweb.engine.simulation.autoscaling.looking import EXPANDERS
+from kschedweb.web.rest import validated
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.typing import ApiRequest
+
+Json = dict[str, Any]
+TEXTS = serializers.ListField(child=serializers.CharField())
+
+
+class GroupsRequestSerializer(serializers.Serializer[Any]):
+    cluster = serializers.SlugField(max_length=63)
+    snapshot = serializers.UUIDField(required=False, help_text="The cluster's newest without one.")
+    document = serializers.CharField(
+        help_text="Node groups, expander and scale-down as a scenario has them below `autoscaler.clusterAutoscaler`, "
+        "as YAML or JSON."
+    )
+
+
+class GroupScoreSerializer(serializers.Serializer[Any]):
+    """What a node group scores. Its nodes would leave shares of their CPU and memory free."""
+
+    group = serializers.CharField()
+    count = serializers.IntegerField()
+    pods = serializers.IntegerField()
+    wasted_cpu = serializers.FloatField(source="wastedCpu")
+    wasted_memory = serializers.FloatField(source="wastedMemory")
+    price = serializers.FloatField(allow_null=True, help_text="Of one node an hour.")
+    price_per_pod = serializers.FloatField(source="pricePerPod", allow_null=True)
+    priority = serializers.IntegerField()
+
+
+class GroupWithoutScoreSerializer(serializers.Serializer[Any]):
+    group = serializers.CharField()
+    why = serializers.CharField()
+
+
+class ScaleUpSerializer(serializers.Serializer[Any]):
+    """A look that asks for `count` nodes of `group`, the first of `candidates`; `pods` of each."""
+
+    group = serializers.CharField()
+    count = serializers.IntegerField()
+    price = serializers.FloatField(allow_null=True, help_text="Of these nodes an hour.")
+    pods = serializers.ListField(child=TEXTS)
+    candidates = GroupScoreSerializer(many=True)
+    others = GroupWithoutScoreSerializer(many=True)
+
+
+class HelplessPodSerializer(serializers.Serializer[Any]):
+    pod = serializers.CharField()
+    why = serializers.DictField(child=serializers.CharField(allow_blank=True), help_text="By node group.")
+
+
+class GroupsNodeSerializer(serializers.Serializer[Any]):
+    node = serializers.CharField()
+    group = serializers.CharField(allow_blank=True)
+    price = serializers.FloatField(allow_null=True)
+    verdict = serializers.ChoiceField(choices=words.VERDICTS)
+    why = serializers.CharField(allow_blank=True, help_text="Why it stays.")
+    used = serializers.DictField(
+        child=serializers.ListField(child=serializers.IntegerField(), min_length=2, max_length=2),
+        help_text="By resource, what is requested and what there is: CPU in thousandths, memory in bytes.",
+    )
+    utilisation = serializers.FloatField(help_text="The larger of these shares, which is held against the threshold.")
+    pods = TEXTS
+    moves = serializers.DictField(child=serializers.CharField(), help_text="Where its pods would go, by pod.")
+
+
+class GroupsSerializer(serializers.Serializer[Any]):
+    """What cluster-autoscaler would do, after its documentation; not compared with its code."""
+
+    answer = serializers.SerializerMethodField()
+    expander = serializers.ChoiceField(choices=EXPANDERS)
+    threshold = serializers.FloatField()
+    unneeded = serializers.FloatField(help_text="Seconds for which a node is unneeded before it goes.")
+    existing = serializers.DictField(child=serializers.CharField(), help_text="Pods that fit on nodes that are there.")
+    looks = ScaleUpSerializer(many=True)
+    helpless = HelplessPodSerializer(many=True, help_text="At most a hundred.")
+    helpless_count = serializers.IntegerField(source="helplessCount")
+    nodes = GroupsNodeSerializer(many=True)
+
+    def get_answer(self, found: Json) -> str:
+        """One sentence."""
+        return groups.sentence(found)
+
+
+class GroupsView(APIView):
+    """What cluster-autoscaler would do."""
+
+    action_required = Action.VIEW
+
+    @extend_schema(operation_id="autoscaling_groups", request=GroupsRequestSerializer, responses=GroupsSerializer)
+    def post(self, request: ApiRequest) -> Response:
+        """Which node groups cluster-autoscaler would give nodes, which nodes it would remove, and why.
+
+        After its documentation; not compared with its code. Nothing happens in the cluster.
+        """
+        data = validated(GroupsRequestSerializer, request.data)
+        snapshot = snapshot_asked(data["cluster"], str(data.get("snapshot") or ""))
+        return Response(GroupsSerializer(groups.answer(snapshot=snapshot, document=data["document"])).data)

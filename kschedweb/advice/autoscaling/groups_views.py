@@ -1,0 +1,57 @@
+"""The page about what cluster-autoscaler would do now with node groups that are typed in."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from django.shortcuts import render
+from django.views.decorators.http import require_http_methods
+
+from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.roles import Action
+from kschedweb.advice.autoscaling import groups as service
+from kschedweb.advice.autoscaling import words
+from kschedweb.policies.scope import scope_of
+from kschedweb.web.errors import ApplicationError
+from kschedweb.web.heavy import heavy
+
+if TYPE_CHECKING:
+    from django.http import HttpResponse
+
+    from kschedweb.accounts.typing import PageRequest
+
+MOST_LISTED = 200
+
+
+@heavy
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.VIEW)
+def groups(request: PageRequest) -> HttpResponse:
+    """Node groups to begin with, from the nodes of the snapshot; a POST asks about those that were typed."""
+    snapshot = scope_of(request).snapshot_asked()
+    if snapshot is None:
+        return render(request, "dashboard/nothing.html", {"noun": "autoscaling"})
+    if request.method != "POST":
+        return _page(request, service.ready_document(snapshot))
+    document = request.POST.get("document", "")
+    try:
+        found = service.answer(snapshot=snapshot, document=document)
+    except service.NotGroups as refused:
+        return _page(request, document, refused.status, problems=refused.problems)
+    except ApplicationError as error:
+        return _page(request, document, error.status, refused=error)
+    reasons = Counter((one["verdict"], one["why"]) for one in found["nodes"])
+    order = sorted(found["nodes"], key=lambda one: (words.VERDICTS.index(one["verdict"]), one["utilisation"]))
+    return _page(
+        request,
+        document,
+        found=found,
+        answer=service.sentence(found),
+        reasons=sorted(reasons.items(), key=lambda one: (words.VERDICTS.index(one[0][0]), -one[1]))[:MOST_LISTED],
+        nodes=order[:MOST_LISTED],
+    )
+
+
+def _page(request: PageRequest, document: str, status: int = 200, **context: Any) -> HttpResponse:
+    return render(request, "advice/autoscaling/groups.html", {"document": document, **context}, status=status)

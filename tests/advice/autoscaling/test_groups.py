@@ -1,0 +1,110 @@
+"""What cluster-autoscaler would do with node groups that are typed in, on the page and over REST."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kschedweb.advice.autoscaling import groups
+from kschedweb.clusters.models import Snapshot
+from tests.engine.simulation.autoscaling.test_advising import node, pod
+from tests.support.html import elements
+
+pytestmark = pytest.mark.django_db
+PAGE, REST = "/autoscaling/groups/", "/api/v1/autoscaling/groups/"
+DOCUMENT = """\
+expander: price
+nodeGroups:
+  - {name: plain, labels: {of: plain}, allocatable: {cpu: "4", memory: 16Gi}, max: 9, price: 0.5}
+  - {name: large, allocatable: {cpu: "16", memory: 64Gi}, max: 2, price: 4}
+"""
+
+
+@pytest.fixture(autouse=True)
+def unknown() -> None:
+    groups.forget()
+
+
+@pytest.fixture
+def small(stored: Callable[..., Snapshot]) -> Snapshot:
+    kind = {"node.kubernetes.io/instance-type": "m.large"}
+    nodes = [node(f"plain-{one}", of="plain", **kind) for one in range(3)]
+    return stored([*nodes, pod("busy", "3", "plain-0"), pod("light", "500m", "plain-1"), pod("waits", "3900m")])
+
+
+def test_the_page_begins_with_the_groups_of_the_snapshot_and_answers_them(
+    client_as: Callable[..., Any], small: Snapshot
+) -> None:
+    client = client_as("viewer")
+    page = client.get(PAGE, {"cluster": "demo"})
+    assert "name: m-large" in page.context["document"]
+    assert "not compared with its code" in " ".join(page.content.decode().split())
+    sent = client.post(f"{PAGE}?cluster=demo", {"document": page.context["document"]})
+    assert (sent.status_code, sent.context.get("problems")) == (200, None)
+    assert {one["group"] for one in sent.context["found"]["nodes"]} == {"m-large"}
+
+
+def test_page_and_rest_say_the_same(
+    client_as: Callable[..., Any], api_as: Callable[..., Any], stored: Callable[..., Snapshot]
+) -> None:
+    nodes = [node(f"plain-{one}", "3", of="plain") for one in range(3)]
+    stored([*nodes, pod("busy", "2500m", "plain-0"), pod("light", "500m", "plain-1"), pod("waits", "3900m")])
+    page = client_as("viewer").post(f"{PAGE}?cluster=demo", {"document": DOCUMENT})
+    answer = api_as("viewer").post(REST, {"cluster": "demo", "document": DOCUMENT}, format="json")
+    assert (page.status_code, answer.status_code) == (200, 200), answer.content
+    data = answer.json()
+    assert data["answer"] == page.context["answer"]
+    assert data["answer"].startswith("cluster-autoscaler would add 1 node for 1 pod")
+    (look,) = data["looks"]
+    assert (look["group"], look["price"], look["pods"]) == ("plain", 0.5, [["default/waits"]])
+    assert [(one["group"], one["price_per_pod"]) for one in look["candidates"]] == [("plain", 0.5), ("large", 4.0)]
+    verdicts = {one["node"]: one["verdict"] for one in data["nodes"]}
+    assert verdicts == {"plain-0": "stays", "plain-1": "could go", "plain-2": "goes"}
+    shown = elements(page, "[data-verdict]")
+    assert [one["data-verdict"] for one in shown] == ["goes", "could go", "stays"]
+    text = " ".join(page.content.decode().split())
+    assert "2500m CPU / 3 CPU = 83.3 %" in text or "2.5 CPU / 3 CPU = 83.3 %" in text
+    assert "default/light would go to plain-" in text
+
+
+@pytest.mark.parametrize(
+    ("document", "path", "line", "said"),
+    [
+        (DOCUMENT.replace("max: 2", "max: -2"), "nodeGroups[1].max", 4, "at least 0"),
+        (DOCUMENT.replace("max: 2", "max: 2, taints: [{key: 1}]"), "nodeGroups[1]", 4, "taints"),
+        (DOCUMENT.replace("price\n", "cheap\n"), "expander", 1, "least-waste"),
+        ("nodeGroups: [", "", 2, "not YAML"),
+        ("", "", 1, "must be an object"),
+    ],
+)
+def test_a_problem_stands_at_its_line_and_nothing_is_lost(
+    document: str,
+    path: str,
+    line: int,
+    said: str,
+    client_as: Callable[..., Any],
+    api_as: Callable[..., Any],
+    small: Snapshot,
+) -> None:
+    page = client_as("viewer").post(f"{PAGE}?cluster=demo", {"document": document})
+    assert (page.status_code, page.context["document"]) == (422, document)
+    (problem,) = page.context["problems"]
+    assert (problem.path, problem.line) == (path, line)
+    assert said in problem.message
+    answer = api_as("viewer").post(REST, {"cluster": "demo", "document": document or " "}, format="json")
+    assert answer.status_code in (400, 422)
+    if document:
+        assert [(one["path"], one["line"]) for one in answer.json()["errors"]] == [(path, line)]
+
+
+def test_what_takes_too_long_is_refused_in_words(
+    monkeypatch: pytest.MonkeyPatch, client_as: Callable[..., Any], small: Snapshot
+) -> None:
+    monkeypatch.setattr(groups, "SECONDS", -1.0)
+    page = client_as("viewer").post(f"{PAGE}?cluster=demo", {"document": DOCUMENT})
+    assert page.status_code == 422
+    assert groups.TOO_LONG in page.content.decode()
+    monkeypatch.setattr(groups, "SECONDS", 600.0)
+    assert client_as("viewer").post(f"{PAGE}?cluster=demo", {"document": DOCUMENT}).status_code == 200
