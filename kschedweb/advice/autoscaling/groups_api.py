@@ -87,6 +87,9 @@ class GroupsSerializer(serializers.Serializer[Any]):
     expander = serializers.ChoiceField(choices=EXPANDERS)
     threshold = serializers.FloatField()
     unneeded = serializers.FloatField(help_text="Seconds for which a node is unneeded before it goes.")
+    after_add = serializers.FloatField(
+        source="afterAdd", help_text="Seconds for which no node goes after one was asked for."
+    )
     existing = serializers.DictField(child=serializers.CharField(), help_text="Pods that fit on nodes that are there.")
     looks = ScaleUpSerializer(many=True)
     helpless = HelplessPodSerializer(many=True, help_text="At most a hundred.")
