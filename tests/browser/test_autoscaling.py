@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from kschedweb.accounts.models import User
-from kschedweb.advice.autoscaling import services
+from kschedweb.advice.autoscaling import groups, services
 from kschedweb.clusters import demo
 from kschedweb.playground.runs.selectors import revision_get
 from kschedweb.playground.runs.services import comparison_start
@@ -31,6 +31,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine makes no job of a quick question."""
     services.forget()
     monkeypatch.setattr(services, "AT_ONCE_SECONDS", 600.0)
+    monkeypatch.setattr(groups, "SECONDS", 600.0)
 
 
 def test_a_nodepool_is_changed_and_compared_over_a_day(
@@ -134,3 +135,28 @@ def test_the_page_holds_its_tables(page_as: Callable[..., Any], editor: User, wi
     page.goto("/autoscaling/?cluster=demo&pool=default")
     expect(page.locator("#nodes-title")).to_be_visible()
     assert page.evaluate(OVERFLOW) == 0
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_node_groups_are_asked_about(
+    page_as: Callable[..., Any], axe: Callable[[Any], None], editor: User, width: int
+) -> None:
+    imported("demo", demo.cluster(), editor)
+    groups.forget()
+    page = page_as("viewer")
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto("/autoscaling/?cluster=demo")
+    page.get_by_role("link", name="What would cluster-autoscaler do now?").click()
+    document = page.get_by_label("Node groups as YAML")
+    ready = document.input_value()
+    document.fill(ready.replace("expander: least-waste", "expander: cheapest"))
+    page.get_by_role("button", name="Ask").click()
+    expect(page.locator("#document-error")).to_contain_text("expander")
+    axe(page)
+    document.fill(ready)
+    page.get_by_role("button", name="Ask").click()
+    expect(page.locator("h1")).to_contain_text("cluster-autoscaler would add")
+    page.locator("[data-verdict='goes'] summary").first.click()
+    expect(page.locator("[data-verdict='goes'] details[open]").first).to_contain_text("below the threshold")
+    assert not page.evaluate(OVERFLOW)
+    axe(page)
