@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
     from kschedweb.engine.config import Configuration
     from kschedweb.engine.simulation.autoscaling.looking import NodeGroups
+    from kschedweb.policies.models import Revision
 
 Json = dict[str, Any]
 SECONDS = 20.0  # for an answer
@@ -62,7 +63,8 @@ def ready_document(snapshot: Snapshot) -> str:
 def answer(*, snapshot: Snapshot, document: str) -> Json:
     """What cluster-autoscaler would do; raises NotGroups, Conflict, or Unprocessable if too long."""
     told = groups_read(document)
-    return _answers.get((snapshot.pk, document), lambda: _worked_out(snapshot, told))
+    key = snapshot.pk, document, _revision().pk, snapshot.cluster.server_version
+    return _answers.get(key, lambda: _worked_out(snapshot, told))
 
 
 def forget() -> None:
@@ -100,4 +102,8 @@ def _worked_out(snapshot: Snapshot, told: NodeGroups) -> Json:
 
 def _rules(snapshot: Snapshot) -> Configuration:
     """kube-scheduler's own filters, as cluster-autoscaler asks them."""
-    return configuration(revision_get(policy_get(DEFAULT_POLICY)), snapshot.cluster.server_version)
+    return configuration(_revision(), snapshot.cluster.server_version)
+
+
+def _revision() -> Revision:
+    return revision_get(policy_get(DEFAULT_POLICY))
