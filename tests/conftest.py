@@ -82,11 +82,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("live")
         if fixtures & {"browser", "page", "page_as"}:
             item.add_marker("browser")
-        alone = item.path.parent in heavy or fixtures & {"control_plane", "browser"}
-        if alone and not item.get_closest_marker("xdist_group"):
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
         if item.path.parent in heavy or "broker" in fixtures or any(map(item.get_closest_marker, SERVERS)):
             item.add_marker("server")
+        alone = item.get_closest_marker("server") or "control_plane" in fixtures
+        if alone and not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
         if "transactional_db" in fixtures or _transactional(item):
             item.add_marker("databases")
         if item.path.parent == BROWSER and "[chromium-390" in item.name:
