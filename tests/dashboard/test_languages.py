@@ -28,7 +28,7 @@ WHOLE = (
     "trying", "tried", "scenarios", "scenario", "scenario-new", "scenario-import", "scenario-files",
     "scenario-revisions", "scenario-delete", "runs", "run", "run-new", "comparisons", "comparisons:experiments",
     "comparison", "comparison-new", "gate", "gate-verdict", "sweeps", "sweep", "sweep-new",
-    "recordings", "recording",
+    "recordings", "recording", "descheduling", "descheduling-answer", "plans", "plans-answer",
 )  # fmt: skip
 # What kube-scheduler and the product say of themselves, and names with blanks that the seed gives.
 OWN = re.compile(
@@ -40,7 +40,7 @@ OWN = re.compile(
       | \((request|decisions|run)\.\w+$ | ^request\.opened | ^[\w.-]+/[\w.-]+
       | ^rush: | ^Spread: | ^A\ zone\ is\ lost | ^Two\ zones\ hold | ^preempted\ by\  | ^No\ plugin\ prefers
       | ^storageclasses: | ,\ \d{4}-\d\d-\d\d\ \d\d:\d\d\ UTC | ^Fit\ (scoring|weight)$
-      | would\ fit\ now$ | ^Profiles\ \( | ^Classic\ \( | ^crane-scheduler\ \(
+      | would\ fit\ now$ | nothing\ to\ do\ here$ | ^Profiles\ \( | ^Classic\ \( | ^crane-scheduler\ \(
     """,
     re.VERBOSE,
 )
@@ -56,6 +56,7 @@ DATA = frozenset(
             "arrivals",
             "at",
             "count",
+            "cycle",
             "description",
             "effect",
             "false",
