@@ -64,6 +64,14 @@ REMARKS = (
     gettext_noop("No more nodes can go: the others must hold what the pods request."),
     gettext_noop("More moves would gain less than they cost, %(price)s each."),
     gettext_noop("To reach the objective would cost more than it gains, at %(price)s a move."),
+    # Policies of experiments.
+    gettext_noop("kube-scheduler's defaults"),
+    gettext_noop("A placement that knows the future"),
+    gettext_noop("Made-up day of %(count)s machines"),
+    gettext_noop("%(plugin)s with the constant %(constant)s"),
+    gettext_noop("%(plugin)s with %(other)s beside the defaults"),
+    gettext_noop("%(plugin)s, weight %(weight)s, beside the defaults"),
+    gettext_noop("%(plugin)s beside the defaults"),
     # A revision, wherever it is named.
     gettext_noop("%(policy)s, revision %(item)s"),
 )  # fmt: skip

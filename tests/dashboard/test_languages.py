@@ -29,6 +29,7 @@ WHOLE = (
     "scenario-revisions", "scenario-delete", "runs", "run", "run-new", "comparisons", "comparisons:experiments",
     "comparison", "comparison-new", "gate", "gate-verdict", "sweeps", "sweep", "sweep-new",
     "recordings", "recording", "descheduling", "descheduling-answer", "plans", "plans-answer",
+    "experiment", "experiment-new",
 )  # fmt: skip
 # What kube-scheduler and the product say of themselves, and names with blanks that the seed gives.
 OWN = re.compile(
