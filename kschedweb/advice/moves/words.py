@@ -7,7 +7,8 @@ from typing import Any
 from django.utils import translation
 from django.utils.translation import gettext
 
-from kschedweb.web.units import counted
+from kschedweb.web import told
+from kschedweb.web.counting import counted
 
 Json = dict[str, Any]
 Gain = tuple[str, str, float, float, bool]  # what, unit, before, after, and whether it is a whole number
@@ -26,11 +27,11 @@ def sentence(found: Json) -> str:
         (counts["unfit"], gettext("%(number)s would fit on no node")),
         (counts["gone"], gettext("%(number)s are not replaced")),
     ]
-    told = [what % {"number": f"{number:,}"} for number, what in parts if number]
-    if len(told) > 1:
-        both = {"others": gettext(", ").join(told[:-1]), "last": told[-1]}
-        told = [gettext("%(others)s and %(last)s") % both]
-    said = {"pods": counted(found["evicted"], "pods"), "fates": told[0]}
+    fates = [what % {"number": f"{number:,}"} for number, what in parts if number]
+    if len(fates) > 1:
+        both = {"others": gettext(", ").join(fates[:-1]), "last": fates[-1]}
+        fates = [gettext("%(others)s and %(last)s") % both]
+    said = {"pods": counted(found["evicted"], "pods"), "fates": fates[0]}
     if not found["emptied"]:
         return gettext("The descheduler would evict %(pods)s: %(fates)s.") % said
     said["nodes"] = counted(len(found["emptied"]), "nodes")
@@ -51,7 +52,7 @@ def gains(found: Json) -> list[Gain]:
         "requests": gettext("Skew of %(resource)s requests"),
         "use": gettext("Skew of %(resource)s real use"),
     }
-    points = gettext("points")
+    points = told.unit("points")
     listed: list[Gain] = [
         (what % {"resource": resources[resource]}, points, old["skew"], after[kind][resource]["skew"], False)
         for kind, what in measured.items()
