@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from django.conf import settings
@@ -71,6 +71,13 @@ DATA = frozenset(
         *("address", "filter", "policy", "predicate", "priority", "score", "thresholds", "memory"),
     }
 )
+
+
+@pytest.fixture(autouse=True)
+def language_of_others() -> Iterator[None]:
+    """A request leaves its language behind in the process: other tests get theirs back."""
+    with translation.override(translation.get_language()):
+        yield
 
 
 def in_language(client: Client, address: str, language: str) -> str:
