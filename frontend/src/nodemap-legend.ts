@@ -16,7 +16,7 @@ export function legend(show: Show, states: string[], most: number, more: boolean
     element("span", "soft", show.label),
     ...entries,
     hatched(),
-    element("span", "soft", "blank: not there yet, or nothing known"),
+    element("span", "soft", t("blank: not there yet, or nothing known")),
   ];
 }
 
@@ -40,7 +40,7 @@ function entry(colour: string, words: string): HTMLElement {
 
 function hatched(): HTMLElement {
   const made = element("span", "entry");
-  made.append(element("span", "swatch hatched"), "gone or not ready");
+  made.append(element("span", "swatch hatched"), t("gone or not ready"));
   return made;
 }
 

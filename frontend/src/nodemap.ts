@@ -337,8 +337,11 @@ class NodeMap {
     const group = this.groupOf(node);
     const said = this.sides.map((one) => {
       const { values, pods } = one.at(this.key, this.time);
-      const count = this.show.unit === "pods" || Number.isNaN(pods[node]) ? "" : `, ${grouped(pods[node]!)} pods`;
-      const gone = this.show.unit && one.gone(this.time)[node] ? ", gone or not ready" : "";
+      const count =
+        this.show.unit === "pods" || Number.isNaN(pods[node])
+          ? ""
+          : `, ${t("%(number)s pods", { number: grouped(pods[node]!) })}`;
+      const gone = this.show.unit && one.gone(this.time)[node] ? `, ${t("gone or not ready")}` : "";
       return `${this.title(one)}${amount(this.show, one.states, values[node]!)}${count}${gone}`;
     });
     const text = `${this.names[node]}${group ? `, ${this.by} ${group}` : ""}: ${said.join("; ")}`;

@@ -48,6 +48,9 @@ NOUNS: dict[str, tuple[str, tuple[str, str]]] = {
     "ready scenarios": (
         gettext_noop("ready scenarios"), ngettext_noop("%(number)s ready scenario", "%(number)s ready scenarios")
     ),
+    "plans of moves": (
+        gettext_noop("plans of moves"), ngettext_noop("%(number)s plan of moves", "%(number)s plans of moves")
+    ),
     "recordings": (gettext_noop("recordings"), ngettext_noop("%(number)s recording", "%(number)s recordings")),
     "requests": (gettext_noop("requests"), ngettext_noop("%(number)s request", "%(number)s requests")),
     "results": (gettext_noop("results"), ngettext_noop("%(number)s result", "%(number)s results")),
@@ -69,6 +72,15 @@ NOUNS: dict[str, tuple[str, tuple[str, str]]] = {
     "waves": (gettext_noop("waves"), ngettext_noop("%(number)s wave", "%(number)s waves")),
     "workloads": (gettext_noop("workloads"), ngettext_noop("%(number)s workload", "%(number)s workloads")),
 }  # fmt: skip
+# What there is none of, or some.
+UNCOUNTED = (
+    gettext_noop("annotations"),
+    gettext_noop("autoscaling"),
+    gettext_noop("costs"),
+    gettext_noop("prices"),
+    gettext_noop("right-sizing"),
+    gettext_noop("usage"),
+)
 
 
 def counted(number: int, nouns: str) -> str:
@@ -82,4 +94,4 @@ def counted(number: int, nouns: str) -> str:
 
 def noun(nouns: str) -> str:
     """ "policies" """
-    return gettext(NOUNS[nouns][0]) if nouns in NOUNS else nouns
+    return gettext(nouns) if nouns in NOUNS or nouns in UNCOUNTED else nouns

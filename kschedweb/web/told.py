@@ -11,6 +11,8 @@ from functools import cache
 from django.conf import settings
 from django.utils.translation import get_language, gettext, gettext_noop
 
+from kschedweb.web.remarks import REMARKS
+
 WORDS = (
     # Groups of measures.
     gettext_noop("Do pods run?"),
@@ -188,8 +190,11 @@ UNITS = {
     "node-hours": gettext_noop("%(number)s node-hours (unit)"),
 }
 # Numbers with units, and names, are shown as they are; the other parts of a message are words again.
-_AS_THEY_ARE = frozenset({"count", "failed", "pods", "priority", "share", "zone"})
+_AS_THEY_ARE = frozenset(
+    {"count", "failed", "node", "plugin", "pod", "pods", "priority", "same", "scorer", "share", "zone"}
+)
 _AMOUNT = re.compile(r"(?P<number>[+−-]?[\d.,]+) (?P<unit>[a-z-]+?)s?$")
+_SENTENCES = re.compile(r"(?<=\.) ")
 _PART = re.compile(r"%\((\w+)\)s")
 
 
@@ -198,7 +203,7 @@ def _is_english() -> bool:
 
 
 def words(said: str) -> str:
-    """A label or sentence of the engine in the language of the reader."""
+    """A label, a sentence or several sentences of the engine in the language of the reader."""
     if not said or _is_english():
         return said
     for pattern, message in _patterns():
@@ -206,15 +211,14 @@ def words(said: str) -> str:
             parts = match.groupdict()
             told = {name: part if name in _AS_THEY_ARE else _part(part) for name, part in parts.items()}
             return gettext(message) % told
-    return said
+    parted = _SENTENCES.split(said)
+    return " ".join(words(one) for one in parted) if len(parted) > 1 else said
 
 
 def _part(said: str) -> str:
-    """A part of a sentence: an amount, words, or several sentences after one another."""
+    """A part of a sentence: an amount, or words."""
     if _AMOUNT.fullmatch(said):
         return amount(said)
-    if ". " in said:
-        return " ".join(words(f"{one.removesuffix('.')}.") for one in said.split(". "))
     return words(said)
 
 
@@ -233,10 +237,14 @@ def unit(name: str) -> str:
 
 @cache
 def _patterns() -> list[tuple[re.Pattern[str], str]]:
-    """What each of WORDS looks like when it is said."""
+    """What each of WORDS and REMARKS looks like when it is said."""
     found = []
-    for message in WORDS:
+    for message in (*WORDS, *REMARKS):
         parts = _PART.split(message.replace("%%", "%"))
-        pattern = "".join(f"(?P<{one}>.+?)" if place % 2 else re.escape(one) for place, one in enumerate(parts))
+        # Only what ends a message can be several sentences.
+        ways = [r"(?:(?!\. ).)+?" if rest else ".+" for rest in parts[2::2]]
+        pattern = "".join(
+            f"(?P<{one}>{ways[place // 2]})" if place % 2 else re.escape(one) for place, one in enumerate(parts)
+        )
         found.append((re.compile(pattern), message))
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from django.conf import settings
@@ -28,7 +28,8 @@ WHOLE = (
     "trying", "tried", "scenarios", "scenario", "scenario-new", "scenario-import", "scenario-files",
     "scenario-revisions", "scenario-delete", "runs", "run", "run-new", "comparisons", "comparisons:experiments",
     "comparison", "comparison-new", "gate", "gate-verdict", "sweeps", "sweep", "sweep-new",
-    "recordings", "recording",
+    "recordings", "recording", "descheduling", "descheduling-answer", "plans", "plans-answer",
+    "experiment", "experiment-new",
 )  # fmt: skip
 # What kube-scheduler and the product say of themselves, and names with blanks that the seed gives.
 OWN = re.compile(
@@ -40,7 +41,7 @@ OWN = re.compile(
       | \((request|decisions|run)\.\w+$ | ^request\.opened | ^[\w.-]+/[\w.-]+
       | ^rush: | ^Spread: | ^A\ zone\ is\ lost | ^Two\ zones\ hold | ^preempted\ by\  | ^No\ plugin\ prefers
       | ^storageclasses: | ,\ \d{4}-\d\d-\d\d\ \d\d:\d\d\ UTC | ^Fit\ (scoring|weight)$
-      | would\ fit\ now$ | ^Profiles\ \( | ^Classic\ \( | ^crane-scheduler\ \(
+      | would\ fit\ now$ | nothing\ to\ do\ here$ | ^Profiles\ \( | ^Classic\ \( | ^crane-scheduler\ \(
     """,
     re.VERBOSE,
 )
@@ -56,6 +57,7 @@ DATA = frozenset(
             "arrivals",
             "at",
             "count",
+            "cycle",
             "description",
             "effect",
             "false",
@@ -69,6 +71,13 @@ DATA = frozenset(
         *("address", "filter", "policy", "predicate", "priority", "score", "thresholds", "memory"),
     }
 )
+
+
+@pytest.fixture(autouse=True)
+def language_of_others() -> Iterator[None]:
+    """A request leaves its language behind in the process: other tests get theirs back."""
+    with translation.override(translation.get_language()):
+        yield
 
 
 def in_language(client: Client, address: str, language: str) -> str:

@@ -60,7 +60,7 @@ def plain(found: Rounds, currency: str = "") -> Json:
             for one in found.fights
         ],
     }  # fmt: skip
-    return {"answer": words.sentence(said), **said}
+    return {"answer": words.stored(said), **said}
 
 
 def _standing(found: Standing) -> Json:

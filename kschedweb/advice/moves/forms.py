@@ -5,32 +5,34 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext
 
 from kschedweb.advice.moves.questions import LONGEST_EVERY, MOST_ROUNDS, Asked, of_revision, starting
 from kschedweb.decisions.selectors import policy_choices
 from kschedweb.engine.studies.moves.fight import EVERY, ROUNDS
 from kschedweb.policies.dialect import Kind
 from kschedweb.policies.selectors import policy_get, revision_get
+from kschedweb.web.translating import gettext_lazy as _
 
 
 class MovesForm(forms.Form):
     """What would the descheduler evict?"""
 
     descheduler = forms.ChoiceField(
-        label="Policy of the descheduler",
+        label=_("Policy of the descheduler"),
         required=False,
-        help_text="One of the site's DeschedulerPolicies, or the starting policy: LowNodeUtilization with nodeFit.",
+        help_text=_("One of the site's DeschedulerPolicies, or the starting policy: LowNodeUtilization with nodeFit."),
     )
     rounds = forms.IntegerField(
-        label="Cycles",
+        label=_("Cycles"),
         required=False,
         min_value=1,
         max_value=MOST_ROUNDS,
         initial=ROUNDS,
-        help_text="One after the other, to see whether the scheduler undoes what the descheduler does.",
+        help_text=_("One after the other, to see whether the scheduler undoes what the descheduler does."),
     )
     minutes = forms.IntegerField(
-        label="Minutes from one to the next",
+        label=_("Minutes from one to the next"),
         required=False,
         min_value=1,
         max_value=LONGEST_EVERY,
@@ -42,7 +44,7 @@ class MovesForm(forms.Form):
         super().__init__(*args, **kwargs)
         field = self.fields["descheduler"]
         assert isinstance(field, forms.ChoiceField)
-        field.choices = [("", "The starting policy (not saved)"), *policy_choices([Kind.DESCHEDULER])]
+        field.choices = [("", gettext("The starting policy (not saved)")), *policy_choices([Kind.DESCHEDULER])]
 
     @property
     def asks(self) -> bool:

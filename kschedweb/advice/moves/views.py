@@ -10,6 +10,7 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from kschedweb.accounts.permissions import requires
@@ -21,6 +22,7 @@ from kschedweb.jobs.inquiries import NotNow
 from kschedweb.jobs.models import ENDED
 from kschedweb.policies.scope import scope_of
 from kschedweb.policies.selectors import profiles_only
+from kschedweb.web import told
 from kschedweb.web.errors import ApplicationError, Conflict
 from kschedweb.web.exports import export
 
@@ -51,7 +53,7 @@ def moves(request: PageRequest) -> HttpResponseBase:
     revision = profiles_only(scope.revision)
     kept = {name: request.GET[name] for name in ("policy", "revision", "snapshot") if request.GET.get(name)}
     query = urlencode({"cluster": snapshot.cluster.name, **kept})
-    context: Json = {"kept": query, "policy": f"{revision.policy.name}, revision {revision.number}"}
+    context: Json = {"kept": query, "policy": told.words(f"{revision.policy.name}, revision {revision.number}")}
     form = MovesForm(request.POST if request.method == "POST" else request.GET)
     if not form.asks:
         return render(request, PAGE, {**context, "form": MovesForm()})
@@ -97,7 +99,8 @@ def answer_tried(request: PageRequest, question_id: UUID) -> HttpResponse:
 
 def _run(request: PageRequest, snapshot: Snapshot, revision: Revision, asked: Asked) -> HttpResponse:
     made = trying.moves_try(user=request.user, snapshot=snapshot, revision=revision, asked=asked)
-    messages.success(request, f"The scenario “{made.revision.scenario.name}” was made, and this is its run.")
+    said = gettext("The scenario “%(name)s” was made, and this is its run.")
+    messages.success(request, said % {"name": made.revision.scenario.name})
     return redirect("run", made.pk)
 
 
@@ -158,6 +161,7 @@ def _shown(request: PageRequest, found: Json | None, name: str, context: Json) -
     landings.sort(key=lambda one: (order[one["plugin"]], one["node"]))
     context |= {
         "found": found,
+        "answer": words.sentence(found),
         "gains": words.gains(found),
         "plugins": words.by_plugin(found),
         "plugin": plugin,

@@ -4,44 +4,65 @@ from __future__ import annotations
 
 from typing import Any
 
-from kschedweb.web.units import counted
+from django.utils import translation
+from django.utils.translation import gettext
+
+from kschedweb.web import told
+from kschedweb.web.counting import counted
 
 Json = dict[str, Any]
-RESOURCES = {"cpu": "CPU", "memory": "memory"}
-MEASURED = {"requests": "requests", "use": "real use"}
+Gain = tuple[str, str, float, float, bool]  # what, unit, before, after, and whether it is a whole number
 
 
 def sentence(found: Json) -> str:
     """What the cycle would do, and where its pods would be."""
     if found["skipped"]:
-        return found["skipped"] + "."
+        return f"{found['skipped']}."  # the descheduler's own words
     if not found["evicted"]:
-        return "The descheduler would evict no pod."
+        return gettext("The descheduler would evict no pod.")
     counts = found["counts"]
     parts = [
-        (counts["lands"], "land on another node"),
-        (counts["returns"], "come back to the node that they left"),
-        (counts["unfit"], "would fit on no node"),
-        (counts["gone"], "are not replaced"),
+        (counts["lands"], gettext("%(number)s land on another node")),
+        (counts["returns"], gettext("%(number)s come back to the node that they left")),
+        (counts["unfit"], gettext("%(number)s would fit on no node")),
+        (counts["gone"], gettext("%(number)s are not replaced")),
     ]
-    told = [f"{number:,} {what}" for number, what in parts if number]
-    joined = told[0] if len(told) == 1 else f"{', '.join(told[:-1])} and {told[-1]}"
-    empties = f"; {counted(len(found['emptied']), 'nodes')} would be empty" if found["emptied"] else ""
-    return f"The descheduler would evict {counted(found['evicted'], 'pods')}: {joined}{empties}."
+    fates = [what % {"number": f"{number:,}"} for number, what in parts if number]
+    if len(fates) > 1:
+        both = {"others": gettext(", ").join(fates[:-1]), "last": fates[-1]}
+        fates = [gettext("%(others)s and %(last)s") % both]
+    said = {"pods": counted(found["evicted"], "pods"), "fates": fates[0]}
+    if not found["emptied"]:
+        return gettext("The descheduler would evict %(pods)s: %(fates)s.") % said
+    said["nodes"] = counted(len(found["emptied"]), "nodes")
+    return gettext("The descheduler would evict %(pods)s: %(fates)s; %(nodes)s would be empty.") % said
 
 
-def gains(found: Json) -> list[tuple[str, str, float, float]]:
-    """(what, unit, before, after) of everything that is known; less is better."""
+def stored(found: Json) -> str:
+    """The sentence for every reader, and for REST."""
+    with translation.override("en"):
+        return sentence(found)
+
+
+def gains(found: Json) -> list[Gain]:
+    """Everything that is known; less is better."""
     before, after = found["before"], found["after"]
-    listed = [
-        (f"Skew of {RESOURCES[resource]} {words}", "points", old["skew"], after[kind][resource]["skew"])
-        for kind, words in MEASURED.items()
+    resources = {"cpu": "CPU", "memory": gettext("memory")}
+    measured = {
+        "requests": gettext("Skew of %(resource)s requests"),
+        "use": gettext("Skew of %(resource)s real use"),
+    }
+    points = told.unit("points")
+    listed: list[Gain] = [
+        (what % {"resource": resources[resource]}, points, old["skew"], after[kind][resource]["skew"], False)
+        for kind, what in measured.items()
         for resource, old in before[kind].items()
         if resource in after[kind]
     ]
-    listed += [("Nodes with work", "nodes", before["nodes"], after["nodes"])]
+    listed += [(gettext("Nodes with work"), gettext("nodes"), before["nodes"], after["nodes"], True)]
     if before["cost"] is not None and after["cost"] is not None:
-        listed += [("Nodes with work cost", f"{found['currency']} an hour", before["cost"], after["cost"])]
+        unit = gettext("%(currency)s an hour") % {"currency": found["currency"]}
+        listed += [(gettext("Nodes with work cost"), unit, before["cost"], after["cost"], False)]
     return listed
 
 

@@ -66,7 +66,7 @@ def told(snapshot: Snapshot, found: Plan, table: PriceTable | None) -> Json:
         "evictions": list(evictions(found)),
         "kubectl": kubectl(found),
     }
-    return {"answer": words.sentence(said), "least": words.bound(said), **said}
+    return {**words.stored(said), **said}
 
 
 def _standings(snapshot: Snapshot, found: Plan, table: PriceTable | None) -> tuple[Json, Json]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from django.utils.translation import gettext
+
 from kschedweb.engine.planning.scenario import DOCUMENT, Wanted
+from kschedweb.web.counting import counted
 from kschedweb.web.errors import ApplicationError
 
 if TYPE_CHECKING:
@@ -33,12 +36,15 @@ def read(asked: Any, table: PriceTable | None) -> Wanted:
 def words(asked: Json) -> str:
     """The objective in a few words."""
     if found := asked.get("skew"):
-        return f"a skew of {found.get('resource', 'cpu')} of at most {found['atMost']:g} points"
+        said = {"resource": found.get("resource", "cpu"), "most": f"{found['atMost']:g}"}
+        return gettext("a skew of %(resource)s of at most %(most)s points") % said
     if found := asked.get("fragmentation"):
-        size, most = found["size"], found.get("atMost", 0)
-        return f"at most {most} {found['resource']} on nodes with fewer than {size} free"
+        said = {"resource": found["resource"], "most": found.get("atMost", 0), "size": found["size"]}
+        return gettext("at most %(most)s %(resource)s on nodes with fewer than %(size)s free") % said
     if "money" in asked:
         hours = (asked["money"] or {}).get("hours", 24)
-        return f"the lowest cost over {hours:g} hours"
+        return gettext("the lowest cost over %(hours)s hours") % {"hours": f"{hours:g}"}
     least = (asked.get("nodes") or {}).get("atLeast")
-    return "as many nodes freed as can be" if least is None else f"{least:,} nodes freed"
+    if least is None:
+        return gettext("as many nodes freed as can be")
+    return gettext("%(nodes)s freed") % {"nodes": counted(least, "nodes")}

@@ -9,6 +9,7 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from kschedweb.accounts.permissions import requires
@@ -18,6 +19,7 @@ from kschedweb.advice.plans.forms import PlanForm, initial_of
 from kschedweb.jobs.models import ENDED
 from kschedweb.policies.scope import scope_of
 from kschedweb.policies.selectors import profiles_only
+from kschedweb.web import told
 from kschedweb.web.errors import ApplicationError, Conflict
 from kschedweb.web.exports import export
 from kschedweb.web.pages import done
@@ -48,7 +50,7 @@ def plans(request: PageRequest) -> HttpResponseBase:
     revision = profiles_only(scope.revision)
     kept = {name: request.GET[name] for name in ("policy", "revision", "snapshot") if request.GET.get(name)}
     context: Json = {"kept": urlencode({"cluster": snapshot.cluster.name, **kept})}
-    context["policy"] = f"{revision.policy.name}, revision {revision.number}"
+    context["policy"] = told.words(f"{revision.policy.name}, revision {revision.number}")
     if request.method != "POST":
         said = {name: request.GET[name] for name in PlanForm.base_fields if request.GET.get(name)}
         return render(request, PAGE, {**context, "form": PlanForm(initial=said)})
@@ -78,6 +80,8 @@ def answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
     context = {
         "question": question,
         "found": found,
+        "answer": words.sentence(found),
+        "least": words.bound(found),
         "gains": words.gains(found),
         "wanted": objectives.words(question.asked),
         "page": Paginator(list(answers.rows(found)), PAGE_SIZE).get_page(request.GET.get("page")),
@@ -99,7 +103,7 @@ def tried(request: PageRequest, question_id: UUID) -> HttpResponse:
     done(
         request,
         lambda: trying.plan_try(question=question, user=request.user),
-        "A scenario of the plan was made, and it runs under the plan's policy.",
+        gettext("A scenario of the plan was made, and it runs under the plan's policy."),
     )
     return redirect(f"{reverse('plans-answer', args=[question.pk])}#tried")
 
@@ -114,7 +118,11 @@ def _waiting(request: PageRequest, question: Question) -> HttpResponse:
     job = question.job
     ended = job is None or job.state in ENDED
     context: Json = {"question": question, "wanted": objectives.words(question.asked), "job": job, "ended": ended}
-    context |= {"again": _again(question), "address": reverse("plans-answer", args=[question.pk]), "unit": "tries"}
+    context |= {
+        "again": _again(question),
+        "address": reverse("plans-answer", args=[question.pk]),
+        "unit": gettext("tries"),
+    }
     context["may_cancel"] = job is not None and may_change(request.user, job)
     part = request.htmx and not ended
     return render(request, "parts/waits.html" if part else "advice/plans/waiting.html", context)

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.utils import translation
+from django.utils.translation import gettext, ngettext
+
+from kschedweb.advice.moves.words import Gain
 from kschedweb.advice.moves.words import gains as gains_of
-from kschedweb.web.units import counted
+from kschedweb.web import told
+from kschedweb.web.counting import counted
 
 Json = dict[str, Any]
 
@@ -14,43 +19,62 @@ def sentence(found: Json) -> str:
     """What the plan does, and how far it gets."""
     moves = found["moves"]
     if not moves and not found["freed"]:
-        return "There is nothing to move: the objective is reached." if found["reached"] else "No plan helps."
-    waves = f" in {counted(len(found['waves']), 'waves')}" if moves else ""
-    verb = "brings" if moves == 1 else "bring"
-    return f"{counted(moves, 'moves')}{waves} {verb} {_objective(found)}."
+        return (
+            gettext("There is nothing to move: the objective is reached.")
+            if found["reached"]
+            else gettext("No plan helps.")
+        )
+    said = {"moves": counted(moves, "moves"), "waves": counted(len(found["waves"]), "waves"), "change": _change(found)}
+    if not moves:
+        return gettext("%(moves)s bring %(change)s.") % said
+    return (
+        ngettext("%(moves)s in %(waves)s brings %(change)s.", "%(moves)s in %(waves)s bring %(change)s.", moves) % said
+    )
 
 
-def _objective(found: Json) -> str:
-    before, after = _number(found["before"]), _number(found["after"])
-    if found["objective"] == "nodes":
-        return f"the empty nodes from {before} to {after}"
-    what = {"skew": "the skew", "money": "the cost", "fragmentation": "the fragments"}[found["objective"]]
-    return f"{what} from {before} to {after} {found['unit']}"
+def _change(found: Json) -> str:
+    said = {"before": _number(found["before"]), "after": _number(found["after"]), "unit": told.words(found["unit"])}
+    what = {
+        "nodes": gettext("the empty nodes from %(before)s to %(after)s"),
+        "skew": gettext("the skew from %(before)s to %(after)s %(unit)s"),
+        "money": gettext("the cost from %(before)s to %(after)s %(unit)s"),
+        "fragmentation": gettext("the fragments from %(before)s to %(after)s %(unit)s"),
+    }
+    return what[found["objective"]] % said
 
 
 def bound(found: Json) -> str:
     """What no plan can do better, beside what this one does."""
-    least, moves = found["bound"]["moves"], found["moves"]
-    many = (
-        f"At least {counted(least, 'moves')} {'is' if least == 1 else 'are'} needed for that; this plan has {moves:,}."
-    )
-    value = found["bound"]["value"]
+    least, moves, value = found["bound"]["moves"], found["moves"], found["bound"]["value"]
+    many = ngettext(
+        "At least %(least)s is needed for that; this plan has %(moves)s.",
+        "At least %(least)s are needed for that; this plan has %(moves)s.",
+        least,
+    ) % {"least": counted(least, "moves"), "moves": f"{moves:,}"}
     if value is None:
         return many
+    said = {"many": many, "value": _number(value), "unit": told.words(found["unit"])}
     if found["objective"] == "nodes":
-        return f"{many} At most {_number(value)} nodes could be empty."
-    return f"{many} No plan gets below {_number(value)} {found['unit']}."
+        return gettext("%(many)s At most %(value)s nodes could be empty.") % said
+    return gettext("%(many)s No plan gets below %(value)s %(unit)s.") % said
+
+
+def stored(found: Json) -> Json:
+    """Both for every reader, and for REST."""
+    with translation.override("en"):
+        return {"answer": sentence(found), "least": bound(found)}
 
 
 def _number(value: float) -> str:
     return f"{value:,.2f}".rstrip("0").rstrip(".")
 
 
-def gains(found: Json) -> list[tuple[str, str, float, float]]:
-    """(what, unit, before, after) of skew, nodes and money; node-hours where there is no price."""
+def gains(found: Json) -> list[Gain]:
+    """Of skew, nodes and money; node-hours where there is no price."""
     standing = {**found["standing"], "currency": found["currency"]}
     listed = gains_of(standing)
     before, after = standing["before"], standing["after"]
     if before["cost"] is None or after["cost"] is None:
-        listed.append(("Nodes with work take", "node-hours a day", 24.0 * before["nodes"], 24.0 * after["nodes"]))
+        hours = (24.0 * before["nodes"], 24.0 * after["nodes"], False)
+        listed.append((gettext("Nodes with work take"), gettext("node-hours a day"), *hours))
     return listed

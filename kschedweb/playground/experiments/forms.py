@@ -9,6 +9,7 @@ from django.utils.translation import gettext
 
 from kschedweb.engine.experiment import Setup
 from kschedweb.playground.experiments import selectors
+from kschedweb.web import told
 from kschedweb.web.translating import gettext_lazy as _
 
 DEFAULT = Setup()
@@ -71,8 +72,11 @@ class ExperimentForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        kept = [(str(one.pk), f"{one.name} ({one.machines} machines)") for one in selectors.recording_list()]
-        self.fields["recording"].choices = [("", selectors.DEMO_TITLE), *kept]  # type: ignore[attr-defined]
+        kept = [
+            (str(one.pk), gettext("%(name)s (%(number)s machines)") % {"name": one.name, "number": one.machines})
+            for one in selectors.recording_list()
+        ]
+        self.fields["recording"].choices = [("", told.words(selectors.DEMO_TITLE)), *kept]  # type: ignore[attr-defined]
         self.fields["policies"].choices = selectors.choices()  # type: ignore[attr-defined]
 
     def clean_seeds(self) -> list[int]:

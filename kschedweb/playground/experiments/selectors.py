@@ -16,6 +16,7 @@ from kschedweb.engine.experiment import Recording as EngineRecording
 from kschedweb.engine.experiment.policies import DEFAULT, FUTURE, trials
 from kschedweb.playground.experiments.models import Experiment, Recording, Run
 from kschedweb.policies.kinds import WITH_PROFILES
+from kschedweb.web import told
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -58,14 +59,19 @@ def demo() -> EngineRecording:
 
 def choices() -> list[tuple[str, str]]:
     """The policies to choose from: those of the engine's experiment, and the newest revisions of saved ones."""
-    known = list(_titles().items())
+    known = [(name, told.words(words)) for name, words in _titles().items()]
     return [*known, *policy_choices(WITH_PROFILES)]
 
 
 def title(policy: str) -> str:
-    """A policy's name in a sentence."""
+    """A policy's name in a sentence, in English."""
     name, at, number = policy.partition("@")
     return f"{name}, revision {number}" if at else _titles().get(policy, policy)
+
+
+def shown(policy: str) -> str:
+    """The same in the language of the reader."""
+    return told.words(title(policy))
 
 
 @cache

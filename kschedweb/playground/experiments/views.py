@@ -73,16 +73,16 @@ def experiment(request: PageRequest, experiment_id: UUID) -> HttpResponseBase:
         "job": job,
         "ended": job is None or job.state in ENDED,
         "may_cancel": job is not None and may_change(request.user, job),
-        "policies": [selectors.title(policy) for policy in found.policies],
+        "policies": [selectors.shown(policy) for policy in found.policies],
         "series": listed,
     }
     if listed:
         base = next((one.measures["skew"] for one in listed if one.policy == "default"), None)
         parts = [
-            (selectors.title(one.policy), _shown(one.measures), 100.0 * one.measures["skew"] / base if base else None)
+            (selectors.shown(one.policy), _shown(one.measures), 100.0 * one.measures["skew"] / base if base else None)
             for one in sorted(listed, key=lambda one: one.measures["skew"])
         ]
-        engines = [(selectors.title(one.policy), one.engines) for one in listed if one.engines]
+        engines = [(selectors.shown(one.policy), one.engines) for one in listed if one.engines]
         context["engines"] = sorted(engines, key=lambda one: one[1])
         context |= {"measures": parts, "best": parts[0], "skew": charts.skew(listed)}
         context |= {"distribution": charts.distribution(listed)}

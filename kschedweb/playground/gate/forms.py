@@ -18,6 +18,7 @@ from kschedweb.engine.studies.gate.gate import DEFAULTS
 from kschedweb.engine.studies.gate.thresholds import Thresholds
 from kschedweb.playground.gate import selectors
 from kschedweb.playground.gate.words import Pasted
+from kschedweb.web import told
 from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class GateForm(forms.Form):
         self.asked = bool(given)
         listed = {
             "policy": policies,
-            "baseline": [("", DEFAULTS), *policies],
+            "baseline": [("", told.words(DEFAULTS)), *policies],
             "on": [(gettext("Clusters"), clusters), (gettext("Scenarios"), scenarios)],
         }
         for name, choices in listed.items():

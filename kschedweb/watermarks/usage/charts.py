@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import numpy as np
@@ -20,8 +20,13 @@ if TYPE_CHECKING:
     from kschedweb.watermarks.usage.selectors import NodeUse
 
 MOST_LINES = 60  # readable rows of a table or a heatmap
-CLOCK = {"type": "date", "title": {"text": "time (UTC)", "standoff": 12}, "tickangle": 0, "nticks": 9}
 MOST_TIMES = 8  # columns of the heatmap's table
+
+
+def _clock() -> dict[str, Any]:
+    """An axis of moments."""
+    title = {"text": gettext("time (UTC)"), "standoff": 12}
+    return {"type": "date", "title": title, "tickangle": 0, "nticks": 9}
 
 
 def moment(seconds: float) -> str:
@@ -59,9 +64,9 @@ def skew_chart(asked: UsageQuery, names: Sequence[str], times: Sequence[float], 
     links = {clock: f"{address}&{urlencode({'at': clock.replace(' ', 'T')})}" for clock in at}
     lines: list[tuple[str, str, Floats]] = [
         ("y", gettext("hottest node"), skew.top),
-        ("y", "mean", skew.mean),
+        ("y", gettext("mean"), skew.mean),
         ("y", gettext("coldest node"), skew.bottom),
-        ("y2", "skew (hottest − coldest)", skew.points),
+        ("y2", gettext("skew (hottest − coldest)"), skew.points),
         ("y2", gettext("standard deviation"), skew.deviation),
         ("y2", gettext("coefficient of variation, %"), skew.variation),
     ]
@@ -81,9 +86,9 @@ def skew_chart(asked: UsageQuery, names: Sequence[str], times: Sequence[float], 
         height=480,
         hovermode="x unified",
         legend=ABOVE,
-        xaxis={**CLOCK, "anchor": "y2"},
+        xaxis={**_clock(), "anchor": "y2"},
         yaxis={**vertical, "domain": [0.52, 1], "title": {"text": gettext("node, %(unit)s") % {"unit": asked.unit}}},
-        yaxis2={**vertical, "domain": [0, 0.46], "title": {"text": "points, %"}},
+        yaxis2={**vertical, "domain": [0, 0.46], "title": {"text": gettext("points, %")}},
         margin={"t": 60, "b": 60},
         meta={"links": links},
     )
@@ -161,7 +166,7 @@ def heatmap_chart(
         ],
         go.Layout(
             height=120 + max(160, 12 * len(rows)),
-            xaxis={**CLOCK, "showgrid": False},
+            xaxis={**_clock(), "showgrid": False},
             yaxis={"autorange": "reversed", "automargin": True, "type": "category", "showgrid": False},
             margin={"b": 60},
             meta={"links": links},
@@ -232,7 +237,7 @@ def distribution_chart(asked: UsageQuery, found: Distribution) -> Chart:
             showlegend=False,
             bargap=0,
             xaxis={"title": {"text": f"{asked.figure} ({asked.unit})"}, "range": [0, edges[-1]], "anchor": "y"},
-            yaxis={"title": {"text": "nodes"}, "domain": [0, 0.78], "automargin": True, "rangemode": "tozero"},
+            yaxis={"title": {"text": gettext("nodes")}, "domain": [0, 0.78], "automargin": True, "rangemode": "tozero"},
             yaxis2={"domain": [0.84, 1], "visible": False},
         ),
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 from django import forms
 from django.utils import timezone
+from django.utils.functional import lazy
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 
@@ -26,9 +27,12 @@ LONGEST = 366 * 86_400  # seconds
 
 
 def _choice(choices: Mapping[str, str], label: str) -> forms.ChoiceField:
-    said = gettext("Choose one of %(choices)s.") % {"choices": ", ".join(choices)}
+    def said() -> str:
+        return gettext("Choose one of %(choices)s.") % {"choices": ", ".join(choices)}
+
+    # A field is made once, and read in many languages.
     return forms.ChoiceField(
-        choices=list(choices.items()), label=label, required=False, error_messages={"invalid_choice": said}
+        choices=list(choices.items()), label=label, required=False, error_messages={"invalid_choice": lazy(said, str)()}
     )
 
 

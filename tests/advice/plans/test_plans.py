@@ -56,7 +56,7 @@ def test_a_plan_is_told_with_its_bound_and_what_it_changes(client_as: Callable[.
     assert found["moves"] >= found["bound"]["moves"] > 0
     assert found["least"] in html_of(page)
     assert f"this plan has {found['moves']:,}" in found["least"]
-    gains = {what: (before, after) for what, _, before, after in page.context["gains"]}
+    gains = {what: (before, after) for what, _, before, after, _ in page.context["gains"]}
     before, after = gains["Nodes with work"]
     assert before - after == found["after"] - found["before"]
     assert gains["Nodes with work take"] == (24.0 * before, 24.0 * after), "no prices: node-hours"

@@ -109,6 +109,7 @@ def comparison(request: PageRequest, comparison_id: UUID) -> HttpResponseBase:
         return _export(form, request.GET.get("of", "measures"), found, sides, lines, listed)
     context |= {
         "others": sides[1:],
+        "other_labels": ", ".join(side.label for side in sides[1:]),
         "chosen": chosen,
         **_moved(request, listed),
         "lines": lines,
