@@ -245,7 +245,7 @@ PAGES = {
     "live scheduler, node and result without any": "/live/{live}/?node=node-7&result=error",
     "live scheduler, namespace and search": "/live/{live}/?namespace=default&search=nothing",
     "live scheduler, days": "/live/{live}/?since={day}&until={day}",
-    "live scheduler, what is new since a week, with a search": "/live/{live}/now/?search=nothing&since={week}",
+    "live scheduler, what is new since a week, with a search": "/live/{live}/now/?search=nothing&opened={week}",
     "live scheduler, over REST": "/api/v1/live/{live}/decisions/?limit=500",
     "live scheduler, search over REST": "/api/v1/live/{live}/decisions/?search=no-such-thing",
     "a decision": "/live/{live}/decisions/{decision}/",

@@ -226,8 +226,8 @@ def test_how_many_came_since_is_counted_among_the_newest(
     decided: LiveScheduler, client_as: Any, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr("kschedweb.live.schedulers.views.MOST_LOOKED_AT", LOOKED)
-    since = (NOW - timedelta(days=1)).isoformat()
-    shown = client_as("viewer").get(f"/live/{decided.pk}/now/", {"search": "pod", "since": since})
+    opened = (NOW - timedelta(days=1)).isoformat()
+    shown = client_as("viewer").get(f"/live/{decided.pk}/now/", {"search": "pod", "opened": opened})
     assert shown.context["new"] == LOOKED
 
 

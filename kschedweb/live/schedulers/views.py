@@ -126,7 +126,7 @@ def scheduler(request: PageRequest, live_id: UUID) -> HttpResponseBase:
         "filter": filtered,
         "page": page,
         "filtered": any(request.GET.get(name) for name in filtered.filters),
-        "since": timezone.now(),
+        "opened": timezone.now(),
         **_now(request, found, None),
     }
     if request.htmx:
@@ -140,8 +140,8 @@ def scheduler(request: PageRequest, live_id: UUID) -> HttpResponseBase:
 def now(request: PageRequest, live_id: UUID) -> HttpResponse:
     """The part that says how it is now, and how many decisions came since the page was opened."""
     found = selectors.live_get(live_id)
-    since = _moment(request)
-    context = {"since": since, **_now(request, found, since)}
+    opened = _moment(request)
+    context = {"opened": opened, **_now(request, found, opened)}
     return render(request, "live/schedulers/now.html", context)
 
 
@@ -154,11 +154,11 @@ def figures(request: PageRequest, live_id: UUID) -> HttpResponse:
     return render(request, "live/schedulers/figures.html", {"live": found, **_figures(found)})
 
 
-def _now(request: HttpRequest, found: LiveScheduler, since: datetime | None) -> dict[str, Any]:
+def _now(request: HttpRequest, found: LiveScheduler, opened: datetime | None) -> dict[str, Any]:
     new = 0
-    if since is not None:
+    if opened is not None:
         filtered = DecisionFilter(request.GET, queryset=selectors.decision_list(found))
-        new = _new(filtered, since)
+        new = _new(filtered, opened)
     status = status_of(found)
     kept = urlencode({name: value for name in DecisionFilter.base_filters if (value := request.GET.get(name))})
     return {
@@ -201,7 +201,7 @@ def _figures(found: LiveScheduler) -> dict[str, Any]:
 
 def _moment(request: HttpRequest) -> datetime | None:
     try:
-        found = parse_datetime(request.GET.get("since", ""))
+        found = parse_datetime(request.GET.get("opened", ""))
     except ValueError:
         return None
     return found if found is not None and found.tzinfo else None

@@ -297,14 +297,14 @@ def test_new_decisions_announce_themselves_and_the_filter_counts(
         seed_live.decision(scheduling, name)
     seed_live.decision(scheduling, "stuck", "unschedulable")
     address = f"/live/{scheduling.pk}/now/"
-    all_of_them = client.get(address, {"since": opened.isoformat()})
+    all_of_them = client.get(address, {"opened": opened.isoformat()})
     assert all_of_them.context["new"] == 3
-    assert elements(all_of_them, ".announce a")
-    some = client.get(address, {"since": opened.isoformat(), "result": "unschedulable"})
+    assert [one["href"] for one in elements(all_of_them, ".announce a")] == [f"/live/{scheduling.pk}/"]
+    some = client.get(address, {"opened": opened.isoformat(), "result": "unschedulable"})
     assert some.context["new"] == 1
     assert ["result=unschedulable" in one["href"] for one in elements(some, ".announce a")] == [True]
-    assert not elements(client.get(address, {"since": timezone.now().isoformat()}), ".announce")
-    assert client.get(address, {"since": "yesterday"}).status_code == 200
+    assert not elements(client.get(address, {"opened": timezone.now().isoformat()}), ".announce")
+    assert client.get(address, {"opened": "yesterday"}).status_code == 200
 
 
 def test_a_decision_kept_in_full_shows_funnel_and_matrix(
