@@ -36,7 +36,7 @@ LARGER = {
     "page nodes:state": 20, "page nodes:none": 20, "page pods:reason": 19, "page overview": 29,
     "page right-sizing-apply": 16,
     "page pods": 16, "page decisions-together": 16,
-    "page sweep-new:rows": 17, "page usage": 20, "page usage-distribution": 20, "page usage-heatmap": 20,
+    "page sweep-new:rows": 16, "page usage": 20, "page usage-distribution": 20, "page usage-heatmap": 20,
     "page usage-nodes": 21, "page usage-source": 20, "page usage-workloads": 19,
 }  # fmt: skip
 

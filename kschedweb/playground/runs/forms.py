@@ -87,8 +87,17 @@ class _Descheduled(forms.Form):
         return chosen if chosen in ("", WITHOUT) or minutes == USUAL_EVERY else f"{chosen}{INTERVAL}{minutes}m"
 
 
-class RunForm(_OnScenario, _Descheduled):
+class PolicyForm(_OnScenario):
+    """A scenario and one policy."""
+
     policy = forms.ChoiceField(label=_("Policy"))
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["policy"].choices = policy_choices()  # type: ignore[attr-defined]
+
+
+class RunForm(PolicyForm, _Descheduled):
     nodepools = forms.ChoiceField(label=_("NodePools"), required=False, help_text=_(NODEPOOLS))
     descheduler = forms.ChoiceField(label=_("Descheduler"), required=False, help_text=_(DESCHEDULERS))
     seed = forms.IntegerField(
@@ -104,7 +113,6 @@ class RunForm(_OnScenario, _Descheduled):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["policy"].choices = policy_choices()  # type: ignore[attr-defined]
         own = [("", gettext("As the scenario says")), *karpenters.choices()]
         self.fields["nodepools"].choices = own  # type: ignore[attr-defined]
         self.fields["descheduler"].choices = [own[0], *_deschedulers()]  # type: ignore[attr-defined]

@@ -10,7 +10,7 @@ from django import forms
 from django.utils.text import format_lazy
 from django.utils.translation import gettext
 
-from kschedweb.playground.runs.forms import ComparisonForm, RunForm
+from kschedweb.playground.runs.forms import ComparisonForm, PolicyForm
 from kschedweb.playground.runs.services import LARGEST_SEED
 from kschedweb.playground.sweeps import services
 from kschedweb.playground.sweeps.models import Method
@@ -27,10 +27,8 @@ CELLS = ("path", "low", "high", "step", "values")
 BEGINNING = ("skew_cpu", "moved")
 
 
-class BaseForm(RunForm):
+class BaseForm(PolicyForm):
     """The scenario and policy of a sweep, on which the rest of the form depends."""
-
-    seed: Any = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
