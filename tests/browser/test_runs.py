@@ -60,7 +60,7 @@ def test_from_a_scenario_to_the_plugin_that_moved_a_pod(
     page.get_by_role("navigation", name="Views of this page").get_by_role("link", name="Comparisons").click()
     page.get_by_role("link", name="Compare policies").first.click()
     page.locator("#id_reference").select_option("default@1")
-    page.get_by_role("searchbox", name="Find a policy").fill("pack")
+    page.get_by_role("searchbox", name="Find a policy: Policies").fill("pack")
     expect(page.get_by_label("default, revision 1")).to_be_hidden()
     page.get_by_label("packed, revision 1").check()
     axe(page)
