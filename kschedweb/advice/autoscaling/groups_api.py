@@ -32,7 +32,7 @@ class GroupsRequestSerializer(serializers.Serializer[Any]):
 
 
 class GroupScoreSerializer(serializers.Serializer[Any]):
-    """What a node group scores. Its nodes would leave shares of their CPU and memory free."""
+    """What a node group scores. Its nodes would leave shares of their CPU and memory free, from 0 to 1."""
 
     group = serializers.CharField()
     count = serializers.IntegerField()
