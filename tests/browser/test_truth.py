@@ -107,8 +107,8 @@ def test_what_is_new_is_shown_once_though_the_part_that_told_of_it_renews_itself
     held: list[Route] = []
     problems: list[str] = []
     watch(page, live_server.url, problems)
-    page.route("**/live/*/?*", lambda route: held.append(route))
     page.goto(f"/live/{live.pk}/")
+    page.route(f"**/live/{live.pk}/", lambda route: held.append(route))
     seed_live.decision(live, "web-new")
     new = page.get_by_role("link", name="1 new decision, show")
     new.click()
