@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 
-from django.conf import settings
-from django.utils.translation import get_language, gettext, gettext_noop
+from django.utils.translation import gettext, gettext_noop
+
+from kschedweb.web.translating import in_english
 
 # What a reason is, by how it begins; the longer of two that begin alike comes first. ``rest`` is what follows it.
 READINGS = (
@@ -43,7 +44,7 @@ _COUNTED = re.compile(r"\d+ (?=node\(s\)|[A-Z])")
 
 def reading(words: str) -> str:
     """What a reason says in the reader's language; "" in English, and for words that are not known."""
-    if get_language() in (None, settings.LANGUAGE_CODE):
+    if in_english():
         return ""
     bare = _COUNTED.sub("", words, count=1)
     for begins, meaning in READINGS:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from django.conf import settings
-from django.utils.translation import get_language, gettext, gettext_noop
+from django.utils.translation import gettext, gettext_noop
 
 from kschedweb.web.remarks import REMARKS
+from kschedweb.web.translating import in_english
 
 WORDS = (
     # Groups of measures.
@@ -198,13 +198,9 @@ _SENTENCES = re.compile(r"(?<=\.) ")
 _PART = re.compile(r"%\((\w+)\)s")
 
 
-def _is_english() -> bool:
-    return get_language() in (None, settings.LANGUAGE_CODE)
-
-
 def words(said: str) -> str:
     """A label, a sentence or several sentences of the engine in the language of the reader."""
-    if not said or _is_english():
+    if not said or in_english():
         return said
     for pattern, message in _patterns():
         if (match := pattern.fullmatch(said)) is not None:
@@ -224,14 +220,14 @@ def _part(said: str) -> str:
 
 def amount(said: str) -> str:
     """An amount with its unit, such as "12.5 points"."""
-    match = None if _is_english() else _AMOUNT.fullmatch(said)
+    match = None if in_english() else _AMOUNT.fullmatch(said)
     message = UNITS.get(f"{match['unit']}s") if match else None
     return gettext(message) % {"number": match["number"]} if match and message else said
 
 
 def unit(name: str) -> str:
     """A unit alone, for an axis."""
-    message = None if _is_english() else UNITS.get(name)
+    message = None if in_english() else UNITS.get(name)
     return (gettext(message) % {"number": ""}).strip() if message else name
 
 

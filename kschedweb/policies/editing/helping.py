@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from django.conf import settings
-from django.utils.translation import get_language, gettext, gettext_noop
+from django.utils.translation import gettext, gettext_noop
+
+from kschedweb.web.translating import in_english
 
 # What the engine adds to a help text.
 _ADDED = (
@@ -19,7 +20,7 @@ _ADDED = (
 
 def helped(text: str) -> str:
     """``text``, which the engine says in English; what is not known stays as it is."""
-    if not text or get_language() in (None, settings.LANGUAGE_CODE):
+    if not text or in_english():
         return text
     if (said := gettext(text.replace("%", "%%"))) != text.replace("%", "%%"):
         return said.replace("%%", "%")
