@@ -31,11 +31,15 @@ class NotNow(Exception):
     """It takes longer than a request may, or another one is being worked on."""
 
 
+class Busy(NotNow):
+    """Another one is being worked on."""
+
+
 @contextmanager
 def at_once(turn: Lock, seconds: float) -> Iterator[Step]:
-    """Work in a request, one at a ``turn``; the step given raises NotNow once ``seconds`` are over."""
+    """Work in a request, one at a ``turn``, or raise Busy; the step given raises NotNow once ``seconds`` are over."""
     if not turn.acquire(blocking=False):
-        raise NotNow
+        raise Busy
     connection_released()
     try:
         yield deadline(seconds)

@@ -11,7 +11,7 @@ from kschedweb.engine.documents.marked import DocumentError, as_yaml, parse, pla
 from kschedweb.engine.objects.access import ObjectError
 from kschedweb.engine.simulation.autoscaling import advising
 from kschedweb.engine.studies.document.autoscalers import CLUSTER_AUTOSCALER, MOST_GROUPS
-from kschedweb.jobs.inquiries import NotNow, connection_released, deadline
+from kschedweb.jobs.inquiries import Busy, NotNow, at_once
 from kschedweb.policies.revisions.services import InvalidDocument
 from kschedweb.policies.selectors import DEFAULT_POLICY, configuration, policy_get, revision_get
 from kschedweb.web.errors import Conflict, Unprocessable
@@ -84,20 +84,18 @@ def sentence(found: Json) -> str:
 
 
 def _worked_out(snapshot: Snapshot, told: NodeGroups) -> Json:
-    if not _turn.acquire(blocking=False):
-        raise Conflict("Another question about node groups is being worked on: ask again in a moment.")
+    rules, objects = _rules(snapshot), snapshot_objects(snapshot)
     try:
-        rules, objects = _rules(snapshot), snapshot_objects(snapshot)
-        connection_released()
-        engine = rules.release.seen(objects)
-        engine.now = snapshot.taken_at.timestamp()
-        return advising.advise(told, engine, rules, deadline(SECONDS))
+        with at_once(_turn, SECONDS) as step:
+            engine = rules.release.seen(objects)
+            engine.now = snapshot.taken_at.timestamp()
+            return advising.advise(told, engine, rules, step)
+    except Busy:
+        raise Conflict("Another question about node groups is being worked on: ask again in a moment.") from None
     except NotNow:
         raise Unprocessable(TOO_LONG) from None
     except ObjectError as error:
         raise Unprocessable(str(error)) from None
-    finally:
-        _turn.release()
 
 
 def _rules(snapshot: Snapshot) -> Configuration:
