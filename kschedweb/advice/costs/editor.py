@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
 from kschedweb.clusters.prices.validation import Checked, check
 from kschedweb.engine.documents.json_schema import DIALECT, Schemas
-from kschedweb.engine.documents.marked import DocumentError, MarkedProblem, normalised, parse
+from kschedweb.engine.documents.marked import DocumentError, MarkedProblem, parse
 from kschedweb.engine.pricing.table import DOCUMENT, KIND, VERSION
 from kschedweb.policies.editing import arguments
-from kschedweb.policies.editing.arguments import ABSENT, Field
+from kschedweb.policies.editing.arguments import ABSENT, Field, Posted
+from kschedweb.policies.editing.documents import DocumentForm
 from kschedweb.policies.editing.editor import state
 from kschedweb.policies.editing.edits import rewrite
 from kschedweb.policies.editing.plain import place
@@ -68,7 +68,7 @@ class PricesEditor:
     @property
     def problems(self) -> list[MarkedProblem]:
         """The problems in the order of lines."""
-        return sorted(self.checked.problems, key=lambda problem: (problem.line, problem.column))
+        return sorted(self.checked.errors, key=lambda problem: (problem.line, problem.column))
 
     @property
     def state(self) -> dict[str, Any]:
@@ -76,49 +76,22 @@ class PricesEditor:
         return state(self.document, self.problems, [])
 
 
-def opened(document: str) -> PricesEditor:
-    """The editor for a document."""
-    checked = check(document)
-    return PricesEditor(document, document, checked, _fields(checked.data, checked.problems))
-
-
-def posted(fields: Mapping[str, str]) -> PricesEditor:
-    """The editor for posted fields and YAML: what differs from the form's base is written into the YAML."""
-    document = normalised(fields.get("document", ""))
-    base = normalised(fields.get("base", document))
-    try:
-        return opened(_applied(document, base, fields) if "base" in fields else document)
-    except DocumentError:
-        return _unreadable(document, base, fields)
-
-
 def with_row(document: str, instance_type: str, capacity_type: str) -> PricesEditor:
     """The editor with another row, whose price is still to be said."""
     try:
         data = as_dict(parse(document or NEW).data)
     except DocumentError:
-        return opened(document)
+        return FORM.opened(document)
     row = {"instanceType": instance_type, "capacityType": capacity_type, "price": None}
     prices = [*as_list(data.get("prices")), {name: value for name, value in row.items() if value != ""}]
-    return opened(rewrite(document or NEW, {**data, "prices": prices}))
+    return FORM.opened(rewrite(document or NEW, {**data, "prices": prices}))
 
 
-def _applied(document: str, base: str, fields: Mapping[str, str]) -> str:
-    """``document`` with the changes of the form. Raises DocumentError if one of the two is not YAML."""
-    data, shown = as_dict(parse(document).data), _as_form(as_dict(parse(base).data))
-    old, new = arguments.shown_value(SCHEMA, shown), arguments.read(SCHEMA, "prices", fields)
-    target = arguments.overlay(old, new, _as_form(data))
-    target = _from_form({} if target is ABSENT else target)
-    return document if target == data else rewrite(document, target)
-
-
-def _unreadable(document: str, base: str, fields: Mapping[str, str]) -> PricesEditor:
-    """The editor for text that is no YAML; the form keeps its fields until they can be written into one that is."""
-    try:
-        data = parse(_applied(base, base, fields) if "base" in fields else base).data
-    except DocumentError:
-        base, data = "", {}
-    return PricesEditor(document, base, check(document), _fields(as_dict(data), []))
+def _write(target: dict[str, Any], shown: dict[str, Any], posted: Posted) -> None:
+    old, new = arguments.shown_value(SCHEMA, _as_form(shown)), arguments.read(SCHEMA, "prices", posted)
+    found = arguments.overlay(old, new, _as_form(target))
+    target.clear()
+    target.update(_from_form({} if found is ABSENT else found))
 
 
 def _fields(data: dict[str, Any], problems: list[MarkedProblem]) -> list[Field]:
@@ -164,3 +137,6 @@ def _labels_read(text: Any) -> Any:
     if not all(key.strip() and sign for key, sign, _ in pairs):
         return text
     return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+FORM = DocumentForm(PricesEditor, check, _fields, _write)

@@ -92,7 +92,7 @@ def prices(request: PageRequest) -> HttpResponseBase:
     if request.method == "POST":
         return _posted(request, cluster)
     sheet = sheet_get(cluster)
-    shown = editor.opened(sheet.text or editor.NEW)
+    shown = editor.FORM.opened(sheet.text or editor.NEW)
     return render(request, "advice/costs/prices.html", _context(request, cluster, sheet, shown))
 
 
@@ -101,19 +101,19 @@ def _posted(request: PageRequest, cluster: Cluster) -> HttpResponse:
     expected = ExpectedForm(request.POST).expected(sheet_get(cluster).version)
     if "delete" in request.POST:
         return _deleted(request, cluster, expected)
-    shown = editor.posted(request.POST.dict())
+    shown = editor.FORM.posted(request.POST.dict())
     if "save" in request.POST:
         return _saved(request, cluster, shown, expected)
     context: dict[str, Any] = {"expected": expected}
     status = 200
     if "example" in request.POST and (snapshot := snapshot_current(cluster)):
-        shown = editor.opened(examples(nodes_of(snapshot)))
+        shown = editor.FORM.opened(examples(nodes_of(snapshot)))
     elif "add" in request.POST:
         kind, _, capacity = request.POST["add"].partition(" ")
         shown = editor.with_row(shown.document, kind, capacity)
     elif "upload" in request.POST:
         try:
-            shown = editor.opened(uploaded(request.FILES.get("file")))
+            shown = editor.FORM.opened(uploaded(request.FILES.get("file")))
         except ApplicationError as error:
             context["file_error"], status = error.detail, error.status
     return _editor_page(request, cluster, shown, context, status)
@@ -157,7 +157,7 @@ def _deleted(request: PageRequest, cluster: Cluster, expected: int) -> HttpRespo
 def prices_preview(request: PageRequest, cluster: str) -> HttpResponse:
     """Parts of the editor after a change of form or YAML, for htmx."""
     found = cluster_get(cluster)
-    shown = editor.posted(request.POST.dict())
+    shown = editor.FORM.posted(request.POST.dict())
     return render(request, "advice/costs/_preview.html", _context(request, found, sheet_get(found), shown))
 
 

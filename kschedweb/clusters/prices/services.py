@@ -40,7 +40,7 @@ def prices_save(*, user: User | None, cluster: Cluster, text: str, expected: int
     """
     checked = check(kept(text))
     if checked.table is None:
-        raise InvalidTable(checked.problems)
+        raise InvalidTable(checked.errors)
     sheet = _locked(cluster, expected)
     if sheet.text == checked.text:
         return sheet

@@ -11,31 +11,31 @@ from kschedweb.engine.pricing.table import PriceTable, TableError, read
 
 @dataclass(frozen=True)
 class Checked:
-    """A text with its problems: ``written`` is ``None`` for what is no YAML, ``table`` for what is no price table."""
+    """A text with its problems: ``document`` is ``None`` for what is no YAML, ``table`` for what is no price table."""
 
     text: str
-    written: Document | None
+    document: Document | None
     table: PriceTable | None
-    problems: list[MarkedProblem] = field(default_factory=list)
+    errors: list[MarkedProblem] = field(default_factory=list)
 
     @property
     def data(self) -> dict[str, Any]:
         """The text as plain data; empty if it is not a mapping."""
-        data = self.written.data if self.written else None
+        data = self.document.data if self.document else None
         return data if isinstance(data, dict) else {}
 
 
 def check(text: str) -> Checked:
     """Read ``text`` with the engine; never raises for bad input."""
     try:
-        written = parse(text)
+        document = parse(text)
     except DocumentError as error:
         return Checked(text, None, None, [error.problem])
     try:
-        return Checked(text, written, read(written.data))
+        return Checked(text, document, read(document.data))
     except TableError as error:
         return Checked(
-            text, written, None, [placed(written, found.path, _said(found.text)) for found in error.problems]
+            text, document, None, [placed(document, found.path, _said(found.text)) for found in error.problems]
         )
 
 

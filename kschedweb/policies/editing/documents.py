@@ -1,4 +1,4 @@
-"""Editors of documents that stand beside kube-scheduler's: the YAML, and a form that is written into it.
+"""Editors of documents other than kube-scheduler's: the YAML, and a form that is written into it.
 
 A posted form is compared with the document from which it was filled (the base), and only differences are written.
 """
@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-from kschedweb.engine.documents.marked import DocumentError, MarkedProblem, Path, normalised, parse
+from kschedweb.engine.documents.marked import Document, DocumentError, MarkedProblem, Path, normalised, parse
 from kschedweb.policies.dialect import CheckedText, EditorState
 from kschedweb.policies.editing import arguments
 from kschedweb.policies.editing.arguments import ABSENT, Field, Posted, Schema
@@ -19,9 +19,19 @@ from kschedweb.policies.editing.edits import rewrite
 from kschedweb.policies.editing.switches import as_dict
 
 Text = TypeVar("Text", bound=CheckedText)
+Found = TypeVar("Found", bound="Checked")
 Runs = TypeVar("Runs")
 Editor = TypeVar("Editor")
 Json = dict[str, Any]
+
+
+class Checked(Protocol):
+    """A text with what is wrong in it; ``document`` is ``None`` if it is no YAML."""
+
+    @property
+    def document(self) -> Document | None: ...
+    @property
+    def errors(self) -> list[MarkedProblem]: ...
 
 
 @dataclass
@@ -46,12 +56,12 @@ class DocumentEditor(EditorState[Text, Runs], Generic[Text, Runs]):
 
 
 @dataclass(frozen=True)
-class DocumentForm(Generic[Text, Editor]):
+class DocumentForm(Generic[Found, Editor]):
     """``fields`` are those of a document's data with problems beside them; ``write`` puts a posted form into the data
     ``target`` by how it differs from the data ``shown``."""
 
-    make: Callable[[str, str, Text, list[Field]], Editor]
-    check: Callable[[str], Text]
+    make: Callable[[str, str, Found, list[Field]], Editor]
+    check: Callable[[str], Found]
     fields: Callable[[Json, list[MarkedProblem]], list[Field]]
     write: Callable[[Json, Json, Posted], None]
 

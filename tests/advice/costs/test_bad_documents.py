@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kschedweb.accounts.models import User
-from kschedweb.advice.costs.editor import opened
+from kschedweb.advice.costs.editor import FORM
 from kschedweb.clusters.models import Snapshot
 from kschedweb.clusters.prices.selectors import sheet_get
 from kschedweb.engine.__main__ import main
@@ -212,7 +212,7 @@ def test_price_tables(
     path: str,
 ) -> None:
     text = changed(TEXT, old, new)
-    sent = {"version": "0", **editor_fields(opened(text)), "save": "1"}
+    sent = {"version": "0", **editor_fields(FORM.opened(text)), "save": "1"}
     page = client_as("editor").post(PRICES, sent)
     assert page.status_code == 422
     assert page.context["editor"].document == text

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from kschedweb.advice.costs.editor import PricesEditor, opened
+from kschedweb.advice.costs.editor import FORM, PricesEditor
 from kschedweb.clusters.models import NodeRow, Snapshot
 from kschedweb.clusters.prices.selectors import sheet_get, table_of
 from kschedweb.clusters.prices.services import prices_save
@@ -45,7 +45,7 @@ def editor_fields(shown: PricesEditor) -> dict[str, str]:
 
 def typed(version: int) -> dict[str, str]:
     """The editor with TEXT in it, which nobody has saved."""
-    return {"version": str(version), **editor_fields(opened(TEXT))}
+    return {"version": str(version), **editor_fields(FORM.opened(TEXT))}
 
 
 def test_without_prices_costs_are_node_hours(client_as: Callable[..., Any], demo: Snapshot) -> None:
