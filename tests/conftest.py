@@ -114,14 +114,16 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.fixture(scope="session")
-def migrated_rows(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
+def migrated_rows(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """What migrations made (the policy `default`) is there after each test, also one that emptied the database."""
     from django.db import connection
 
     from tests.support.emptying import keep_rows
 
-    with django_db_blocker.unblock():
-        keep_rows(connection)
+    with pytest.MonkeyPatch.context() as patch:
+        with django_db_blocker.unblock():
+            keep_rows(connection, patch)
+        yield
 
 
 @pytest.fixture(autouse=True)

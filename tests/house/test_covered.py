@@ -109,10 +109,9 @@ def test_no_query_set_is_made_before_anybody_asks() -> None:
         )
         for node in once(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                asked = node.func.value
-                bare = isinstance(asked, ast.Attribute) and asked.attr == "objects" and node.func.attr != "none"
-                if bare and isinstance(asked.value, ast.Name) and asked.value.id in names:  # type: ignore[attr-defined]
-                    found.append(f"{path}:{node.lineno}")
+                match node.func.value:
+                    case ast.Attribute(ast.Name(name), "objects") if name in names and node.func.attr != "none":
+                        found.append(f"{path}:{node.lineno}")
     for route in routes():
         rows = getattr(getattr(route.view, "cls", None), "queryset", None)
         if isinstance(rows, models.QuerySet) and rows.model in covered() and not rows.query.is_empty():

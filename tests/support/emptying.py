@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import pytest
 from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.base.operations import BaseDatabaseOperations
@@ -13,8 +14,8 @@ UNTOUCHED = ("django_content_type", "auth_permission")  # hundreds of rows that 
 Statement = tuple[str, list[tuple[Any, ...]]]  # how to insert into a table, and which rows
 
 
-def keep_rows(connection: BaseDatabaseWrapper) -> None:
-    """From now on every flush of this kind of database leaves the rows that stand in this one now.
+def keep_rows(connection: BaseDatabaseWrapper, patch: pytest.MonkeyPatch) -> None:
+    """As long as ``patch`` lasts, every flush of this kind of database leaves the rows that stand in this one now.
 
     Django would truncate each table, which makes a file anew, and would save each row through its model.
     """
@@ -27,9 +28,9 @@ def keep_rows(connection: BaseDatabaseWrapper) -> None:
             for insert, values in rows:
                 cursor.executemany(insert, values)
 
-    type(connection.ops).execute_sql_flush = flush  # type: ignore[method-assign, assignment]
+    patch.setattr(type(connection.ops), "execute_sql_flush", flush)
     # It makes Django believe that it restores rows itself, so that no flush makes permissions anew.
-    type(connection)._test_serialized_contents = "[]"  # type: ignore[attr-defined]
+    patch.setattr(type(connection), "_test_serialized_contents", "[]", raising=False)
 
 
 def _statements(connection: BaseDatabaseWrapper) -> Iterable[Statement]:
