@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from django.shortcuts import render
@@ -41,14 +40,13 @@ def groups(request: PageRequest) -> HttpResponse:
         return _page(request, document, refused.status, problems=refused.problems)
     except ApplicationError as error:
         return _page(request, document, error.status, refused=error)
-    reasons = Counter((one["verdict"], one["why"]) for one in found["nodes"])
     order = sorted(found["nodes"], key=lambda one: (words.VERDICTS.index(one["verdict"]), one["utilisation"]))
     return _page(
         request,
         document,
         found=found,
         answer=service.sentence(found),
-        reasons=sorted(reasons.items(), key=lambda one: (words.VERDICTS.index(one[0][0]), -one[1]))[:MOST_LISTED],
+        reasons=words.reasons(found["nodes"])[:MOST_LISTED],
         nodes=order[:MOST_LISTED],
     )
 
