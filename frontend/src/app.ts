@@ -3,7 +3,7 @@ import { startAges } from "./frame/ages";
 import { startChoosers } from "./frame/choosers";
 import { startGrids } from "./frame/grid";
 import { startLive } from "./frame/live";
-import { startMoments } from "./frame/moments";
+import { startMoments } from "./frame/moment-inputs";
 import { startDialogs } from "./frame/palette";
 import { startPasskeys } from "./frame/passkeys";
 import { startPicks } from "./frame/pick";

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from django.http import HttpRequest
     from django.http.response import HttpResponseBase
 
-COOKIE = "zone"  # what the browser says; frame/moments.ts writes it
+COOKIE = "zone"  # what the browser says; frame/moment-inputs.ts writes it
 PARAMETER = "zone"
 EARLIEST, LATEST = datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
 INVALID = _(
