@@ -258,7 +258,7 @@ def answered(trial: Trial, rows: Iterable[Told], *, during: bool) -> list[Told]:
     return [row for row in good if trial.during(row) == during]
 
 
-def tell(trial: Trial, alone: float) -> None:
+def tell(trial: Trial) -> None:
     """Every kind of page, and how the processes fared."""
     print(f"\n{'':<18}{'count':>7}  {'outside the outages, ms':^27}{'during them, ms':^27}  statuses")
     print(f"{'':<25}" + f"{'p50':>9}{'p95':>9}{'p99':>9}" * 2)
@@ -270,7 +270,7 @@ def tell(trial: Trial, alone: float) -> None:
             took = [row.milliseconds for row in answered(trial, rows, during=during)]
             times += "".join(f"{percentile(took, percent):>9.0f}" for percent in (50, 95, 99))
         print(f"{kind:<18}{len(rows):>7}{times}  {', '.join(f'{one} × {number}' for one, number in statuses.items())}")
-    print(f"\n{trial.log.events:,} events came by streams. A decision took one person alone {alone:.0f} ms.")
+    print(f"\n{trial.log.events:,} events came by streams.")
     print(f"This machine has {os.cpu_count()} cores; {os.getloadavg()[1]:.1f} threads wanted one on average.")
     print(f"\n{'seconds':>8}{'connections':>13}" + "".join(f"{name:>12}" for name in trial.servers) + "   (MiB)")
     for look in trial.looks[:: max(1, len(trial.looks) // 12)]:
@@ -301,7 +301,8 @@ def main() -> int:
         workers = hired(trial, wanted.people, wanted.pods)
         print(f"{len(workers)} people think for {THINK[0]:g} to {THINK[1]:g} s between two pages", flush=True)
         hold(trial, workers, wanted.minutes, wanted.away)
-        tell(trial, min(alone))
+        tell(trial)
+        print(f"A decision took one person alone {min(alone):.0f} ms.")
         broken = [*wrong(trial), *grown(trial), *slow(trial, wanted.p95)]
     print("\n" + ("\n".join(f"BROKEN {line}" for line in broken) or "Every promise was kept."))
     return 1 if broken else 0

@@ -59,18 +59,18 @@ def _words(answer: Answer) -> str:
 
 
 class Worker:
-    """One person at work until the log is stopped."""
+    """One person at work until the log is stopped; ``think`` has the seconds between two pages."""
 
-    page = ""  # that is opened first and again and again
+    think = THINK
 
     def __init__(self, person: Person, log: Log, seed: int) -> None:
         self.person, self.log, self.chance = person, log, random.Random(seed)
 
     def run(self) -> None:
-        self.rest(self.chance.uniform(0, THINK[1]))
+        self.rest(self.chance.uniform(0, self.think[1]))
         while not self.log.stopped.is_set():
             self.turn()
-            self.rest(self.chance.uniform(*THINK))
+            self.rest(self.chance.uniform(*self.think))
         self.person.close()
 
     @abstractmethod
@@ -177,6 +177,40 @@ class Reader(Worker):
         self.get("decision", f"/decision/{self.cluster}/default/{pod}/")
 
 
+class Walker(Worker):
+    """Goes from cluster to cluster: overview, pods, nodes, and a decision."""
+
+    def __init__(self, person: Person, log: Log, seed: int, clusters: list[str], pods: int) -> None:
+        super().__init__(person, log, seed)
+        self.clusters, self.pods = clusters, pods
+
+    def turn(self) -> None:
+        cluster = self.chance.choice(self.clusters)
+        pod = f"bound-{self.chance.randrange(self.pods):05d}"
+        pages = {
+            "overview": f"/?cluster={cluster}",
+            "pods": f"/pods/?cluster={cluster}",
+            "nodes": f"/nodes/?cluster={cluster}",
+            "decision": f"/decision/{cluster}/default/{pod}/",
+        }
+        for kind, path in pages.items():
+            self.get(kind, path)
+            self.rest(self.chance.uniform(*self.think))
+            if self.log.stopped.is_set():
+                return
+
+
+class Overseer(Worker):
+    """Looks at all clusters at once, and for a pod in all of them."""
+
+    def turn(self) -> None:
+        self.get("fleet", "/fleet/")
+        self.rest(self.chance.uniform(*self.think))
+        self.get("clusters", "/clusters/")
+        self.rest(self.chance.uniform(*self.think))
+        self.get("search of all", f"/fleet/search/?q=bound-{self.chance.randrange(1000):05d}")
+
+
 class Editor(Worker):
     """Reads a policy of their own, has a change checked, and saves it."""
 
@@ -192,7 +226,7 @@ class Editor(Worker):
             self._made = made.status in (201, 409)
             return
         self.get("policy", f"/policies/{self.name}/")
-        self.rest(self.chance.uniform(*THINK))
+        self.rest(self.chance.uniform(*self.think))
         self.post("policy checked", "/api/v1/policies/validate/", {"document": document})
         body = {"document": document, "comment": "more at once"}
         self.post("policy saved", f"/api/v1/policies/{self.name}/revisions/", body, **{"If-Match": "*"})
@@ -212,7 +246,7 @@ class Player(Worker):
             return
         address = f"runs/{run.json()['id']}/"
         for _ in range(20):
-            self.rest(self.chance.uniform(*THINK))
+            self.rest(self.chance.uniform(*self.think))
             if self.log.stopped.is_set():
                 return
             self.get("run", f"/{address}")
