@@ -6,10 +6,11 @@ Beside it the series ``container/RESOURCE/peak`` has the most that one pod's con
 from __future__ import annotations
 
 import json
+import math
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from django.db import transaction
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from kschedweb.watermarks.inventory import Inventory
 
 SECOND = 10**9
-Used = Mapping[tuple[str, str, str], Mapping[str, float]]
+Key: TypeAlias = tuple[str, str, str]  # namespace, pod, container
+Used: TypeAlias = Mapping[Key, Mapping[str, float]]
 
 
 @dataclass(frozen=True)
@@ -73,9 +75,10 @@ def book_add(
     newer = [(at, used) for at, used in rows if at > before]
     if not newer:
         return
+    named = _named(inventory, {key for _, used in newer for key in used})
     taken: list[Taken] = [] if peaks else list(_kills(inventory))
     for at, used in newer:
-        taken += _taken(inventory, used, at)
+        taken += _taken(named, used, at)
     last = newer[-1][0]
     book = book.take(taken, last * SECOND)
     content = {
@@ -84,28 +87,26 @@ def book_add(
         "requested": zlib.compress(json.dumps(inventory.containers).encode(), 1),
     }
     ContainerBook.objects.update_or_create(cluster=cluster, defaults=content)
-    names = sorted({name for _, used in newer for _, name, _ in _named(inventory, used)})
+    names = sorted(set(named.values()))
     if names:
-        values = [(at, _peaks(inventory, used, names)) for at, used in newer]
+        values = [(at, _peaks(named, used, names)) for at, used in newer]
         more = {} if peaks is None else {"resolution": peaks}
         samples_store(cluster=cluster, kind=CONTAINER, names=names, rows=values, origin=origin, **more)
 
 
-def _named(inventory: Inventory, used: Used) -> Iterable[tuple[str, str, Mapping[str, float]]]:
-    """(pod, "namespace/Kind/name/container", what it used) of the containers of workloads."""
-    for (namespace, pod, container), amounts in used.items():
-        place = inventory.owners.get((namespace, pod), WITHOUT_OWNER)
-        if place != WITHOUT_OWNER:
-            yield pod, f"{inventory.workloads[place]}/{container}", amounts
+def _named(inventory: Inventory, keys: Iterable[Key]) -> dict[Key, str]:
+    """ "namespace/Kind/name/container" of those ``keys`` that are containers of workloads."""
+    places = {key: inventory.owners.get(key[:2], WITHOUT_OWNER) for key in keys}
+    return {key: f"{inventory.workloads[place]}/{key[2]}" for key, place in places.items() if place != WITHOUT_OWNER}
 
 
-def _taken(inventory: Inventory, used: Used, at: int) -> Iterable[Taken]:
-    for pod, name, amounts in _named(inventory, used):
-        cpu, memory = amounts.get("cpu"), amounts.get("memory")
-        sample = Sample(
-            at * SECOND, None if cpu is None else round(cpu * 1000), None if memory is None else round(memory)
-        )
-        yield Taken(name, pod, sample)
+def _taken(named: Mapping[Key, str], used: Used, at: int) -> Iterable[Taken]:
+    time = at * SECOND
+    for key, amounts in used.items():
+        if key in named:
+            cpu, memory = amounts.get("cpu"), amounts.get("memory")
+            sample = Sample(time, None if cpu is None else round(cpu * 1000), None if memory is None else round(memory))
+            yield Taken(named[key], key[1], sample)
 
 
 def _kills(inventory: Inventory) -> Iterable[Taken]:
@@ -116,11 +117,16 @@ def _kills(inventory: Inventory) -> Iterable[Taken]:
             yield Taken(name, pod, Sample(round(at * SECOND), oom=request))
 
 
-def _peaks(inventory: Inventory, used: Used, names: list[str]) -> dict[Figure, Floats]:
-    places = {name: place for place, name in enumerate(names)}
-    found = {resource: np.full(len(names), np.nan) for resource in RESOURCES}
-    for _, name, amounts in _named(inventory, used):
-        for resource, amount in amounts.items():
-            place = places[name]
-            found[resource][place] = np.fmax(found[resource][place], amount)
-    return {Figure(CONTAINER, resource, PEAK): values for resource, values in found.items()}
+def _peaks(named: Mapping[Key, str], used: Used, names: list[str]) -> dict[Figure, Floats]:
+    most: dict[str, dict[str, float]] = {resource: {} for resource in RESOURCES}
+    for key, amounts in used.items():
+        name = named.get(key)
+        if name is not None:
+            for resource, amount in amounts.items():
+                before = most[resource].get(name, math.nan)
+                # What is not a number takes the place of nothing.
+                most[resource][name] = before if amount <= before or math.isnan(amount) else amount
+    return {
+        Figure(CONTAINER, resource, PEAK): np.array([found.get(name, math.nan) for name in names])
+        for resource, found in most.items()
+    }

@@ -11,8 +11,7 @@ MOST = 10**14
 """The largest amount, in millicores and in bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(NamedTuple):
     """What was seen at ``time`` (ns of the epoch): millicores, bytes, the memory request of a container killed."""
 
     time: int
