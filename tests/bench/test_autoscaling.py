@@ -56,6 +56,7 @@ def idle(told: Json) -> bool:
     return "command" not in disruption and len(disruption["methods"][2]["candidates"]) > 1
 
 
+@pytest.mark.nightly
 def test_two_thousand_nodes_are_looked_at(report: Callable[..., None]) -> None:
     whole, told = full(NODES), list[Json]()
     took = worked(lambda: told.append(answer(whole, lambda: 0.0, runs=1)))

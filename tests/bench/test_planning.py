@@ -58,7 +58,14 @@ def _levels(found: Snapshot, use: dict[str, Any]) -> Json:
     }
 
 
-@pytest.mark.parametrize("objective", [Skew(60.0), Nodes(500), Fragmentation(GPU, 4)], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "objective",
+    [
+        pytest.param(Skew(60.0), id="skew", marks=pytest.mark.nightly),
+        pytest.param(Nodes(500), id="nodes"),
+        pytest.param(Fragmentation(GPU, 4), id="fragmentation", marks=pytest.mark.nightly),
+    ],
+)
 def test_a_plan_in_a_large_cluster(cluster: Snapshot, objective: Objective, report: Callable[..., None]) -> None:
     policy, found = (
         configuration({**profile({"HheWaterLevelBalance": 1}), "percentageOfNodesToScore": 100}),
