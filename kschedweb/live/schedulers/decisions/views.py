@@ -28,7 +28,7 @@ MOST_NAMES = 1000  # of the nodes that the box suggests
 
 
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 @vary_on_headers("HX-Request")
 def decision(request: HttpRequest, live_id: UUID, decision_id: UUID) -> HttpResponse:
     """One try to place a pod, as it was judged then."""
@@ -81,7 +81,7 @@ def _cell(request: HttpRequest, found: KeptMatrix) -> dict[str, Any]:
 
 
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 def pod(request: HttpRequest, cluster: str, namespace: str, pod: str) -> HttpResponse:
     """What the live schedulers of a cluster decided about one pod."""
     found = cluster_get(cluster)
