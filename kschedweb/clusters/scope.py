@@ -14,7 +14,7 @@ from django.core.cache import cache
 from django.http import Http404
 from django.utils.functional import cached_property
 
-from kschedweb.accounts.reach import namespaces_of, withheld
+from kschedweb.accounts.reach import current, namespaces_of, withheld
 from kschedweb.clusters.flight.selectors import has_recording
 from kschedweb.clusters.models import Cluster, PodRow, Snapshot
 from kschedweb.clusters.selectors import snapshot_current, snapshot_get, snapshot_named
@@ -51,13 +51,16 @@ class ClusterScope:
     @property
     def in_part(self) -> list[str]:
         """The namespaces of the cluster that the person sees, where grants name some; [] for all."""
-        return sorted(namespaces_of(self.cluster.pk) or ()) if self.cluster_shown and self.cluster else []
+        reach = current()
+        if reach is None or not reach.parts or not self.cluster_shown or self.cluster is None:
+            return []
+        return sorted(namespaces_of(self.cluster.pk) or ())
 
     @property
     def left_out(self) -> str:
         """The cluster in the address where the person sees it in part, and the page shows whole ones; "" for none."""
         asked = self.addressed("cluster", "clusters")
-        return asked if self.cluster is None and withheld(asked) else ""
+        return asked if asked and withheld(asked) and self.cluster is None else ""
 
     @property
     def page(self) -> str:

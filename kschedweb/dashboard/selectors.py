@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.models import Count, Exists, OuterRef, Q, Sum
 
 from kschedweb.clusters.models import NodeRow, PodRow, Snapshot
-from kschedweb.clusters.seen import others
+from kschedweb.clusters.seen import others, others_on
 from kschedweb.clusters.selectors import node_rows, pod_rows
 from kschedweb.decisions import services as playground
 from kschedweb.jobs.models import Job
@@ -43,6 +43,12 @@ def counts(snapshot: Snapshot) -> dict[str, int]:
     )
     beside = others(snapshot)
     return nodes | pods | {"others": beside["pods"], "others_waiting": beside["waiting"]}
+
+
+def others_of(snapshot: Snapshot, node: str) -> int:
+    """How many pods there are of namespaces that who looks does not see, on ``node`` or where it is "" in all."""
+    row = node_rows(snapshot).filter(name=node.replace("\0", "")).first() if node else None
+    return others_on(snapshot, row) if row else others(snapshot)["pods"]
 
 
 def changes(snapshot: Snapshot, rows: QuerySet[Any], before: str, called: Sequence[str]) -> tuple[int, int]:

@@ -214,6 +214,7 @@ def pods(request: HttpRequest) -> HttpResponseBase:
         "reason": reason,
         "asked": asked,
         "page": page,
+        "others": selectors.others_of(scope.snapshot, request.GET.get("node", "")),
         "rows": selectors.with_outcomes(scope, page.object_list, LIST_SECONDS, decisions.LISTED_AT_ONCE),
     }
     return render(request, "dashboard/pods.html", context)

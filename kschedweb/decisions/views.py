@@ -12,7 +12,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
-from kschedweb.clusters.seen import in_part
+from kschedweb.clusters.seen import in_part, pod_seen
 from kschedweb.clusters.selectors import node_rows
 from kschedweb.decisions import selectors, services, utilisation
 from kschedweb.decisions.groups.words import by_itself
@@ -99,6 +99,7 @@ def decision(request: PageRequest, cluster: str, namespace: str, pod: str) -> Ht
 def node_names(request: HttpRequest, cluster: str, namespace: str, pod: str) -> HttpResponse:
     """Names of nodes that contain ?node=, for the field "why not here"."""
     snapshot, _ = asked(request, cluster)
+    pod_seen(snapshot, f"{namespace}/{pod}")
     part = request.GET.get("node", "").strip().lower()
     names = [name for name in node_rows(snapshot).values_list("name", flat=True) if part in name.lower()]
     names.sort(key=lambda name: (not name.startswith(part), name))

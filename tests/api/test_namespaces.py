@@ -9,29 +9,36 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+import numpy as np
 import pytest
 from django.test import override_settings
+from django.utils import timezone
 
 from kschedweb.accounts.models import Grant, Scope, User
 from kschedweb.accounts.roles import Role
 from kschedweb.clusters import services as clusters
-from kschedweb.clusters.models import Cluster, Snapshot
+from kschedweb.clusters.models import Cluster
 from kschedweb.live.approvals.models import ApprovalRequest
 from kschedweb.live.schedulers.models import LiveDecision
+from kschedweb.watermarks.containers import book_add
+from kschedweb.watermarks.figures import WORKLOAD, WORKLOAD_STATISTICS, Figure
+from kschedweb.watermarks.inventory import inventory_make
+from kschedweb.watermarks.models import Resolution
+from kschedweb.watermarks.storage import samples_store
 from tests.api.conftest import WEBHOOK_HOSTS, Seed, made, pod
-from tests.api.test_grants import beyond, calls, page_client, places, sent, text_of, token_client, undone
-from tests.support import seed_groups
+from tests.api.test_grants import Call, beyond, calls, page_client, places, sent, text_of, token_client, undone
+from tests.support import addresses, seed_approvals, seed_groups
+from tests.support.addresses import Places
 from tests.support.routes import Choose
 from tests.support.sandbox import TOKEN
-from tests.support.seed import sized
+from tests.support.seed import measured
 
 if TYPE_CHECKING:
     from django.http import HttpResponse
-
-    from tests.api.test_grants import Call
 
 pytestmark = pytest.mark.django_db
 
@@ -64,10 +71,78 @@ def seeded(rows_of_module: Callable[[], AbstractContextManager[None]], sandbox_a
         clusters.sandbox_connect()
         more = objects()
         found = made(MARK, more)
-        sized(found.cluster.name, more)
+        used(found.cluster, more)
         LiveDecision.objects.update(name=f"{MARK}held")
         ApprovalRequest.objects.update(name=f"{MARK}held")
+        theirs = seed_approvals.request(found.decision.scheduler, f"{OURS}-held")
+        ApprovalRequest.objects.filter(pk=theirs.pk).update(namespace=OURS)
+        LiveDecision.objects.filter(name=f"{OURS}-held").update(namespace=OURS)
         yield found
+
+
+def used(cluster: Cluster, listed: list[dict[str, Any]]) -> None:
+    """Two hours of what containers and workloads of both used."""
+    last = int(timezone.now().timestamp()) // 300 * 300
+    amounts = {"cpu": 0.02, "memory": 64.0 * 2**20}
+    rows = {(OURS, f"{OURS}-bound-0", "c"): amounts, ("fremd", f"{MARK}web-0", "c"): amounts}
+    times = range(last - 7200 + 300, last + 1, 300)
+    book_add(
+        cluster=cluster,
+        inventory=inventory_make(listed),
+        rows=[(at, rows) for at in times],
+        origin="demo",
+        peaks=Resolution.FIVE_MINUTES,
+    )
+    names = [f"{OURS}/StatefulSet/{OURS}-bound", f"fremd/StatefulSet/{MARK}web"]
+    figures = {
+        Figure(WORKLOAD, resource, statistic): np.full(2, amounts[resource])
+        for resource in ("cpu", "memory")
+        for statistic in WORKLOAD_STATISTICS
+    }
+    samples_store(cluster=cluster, kind=WORKLOAD, names=names, rows=[(last, figures)], origin="demo")
+    measured(cluster.name, [f"{MARK}a", f"{MARK}b"], 2)
+
+
+def theirs(seed: Seed) -> Places:
+    """What is about pods of their namespace."""
+    approval = ApprovalRequest.objects.get(namespace=OURS)
+    return replace(
+        places(seed),
+        fitting=f"{OURS}/{OURS}-fits",
+        stuck=f"{OURS}/{OURS}-urgent",
+        sized=f"{OURS}/StatefulSet/{OURS}-bound",
+        approval=str(approval.pk),
+        live_decision=str(LiveDecision.objects.get(namespace=OURS).pk),
+    )
+
+
+def asked_for(seed: Seed, *, rest: bool) -> dict[str, str]:
+    """Addresses about their pods, by name."""
+    at = theirs(seed)
+    name = seed.cluster.name
+    if rest:
+        return addresses.resources(at) | {
+            "podgroup:theirs": f"/api/v1/clusters/{name}/podgroups/{OURS}/{OURS}-gang/",
+            "podgroups": f"/api/v1/clusters/{name}/podgroups/",
+            "snapshot:theirs": f"/api/v1/clusters/{name}/snapshots/{seed.snapshot.pk}/",
+            "pods:then": f"/api/v1/clusters/{name}/pods/?snapshot={seed.snapshot.pk}&page_size=500",
+        }
+    found = addresses.pages(at) | {
+        "search": "/search/?q=unsere",
+        "search:others": f"/search/?q={MARK}",
+        "search:pods": f"/search/?q={MARK}&kind=pods",
+        "fleet-search:others": f"/fleet/search/?q={MARK}",
+        "pod-group:theirs": f"/clusters/{name}/podgroups/{OURS}/{OURS}-gang/?gates=on",
+        "pods:all": f"/pods/?cluster={name}&ordering=name",
+        "pods:others": f"/pods/?cluster={name}&namespace=default",
+        "pods:node": f"/pods/?cluster={name}&node={MARK}a",
+        "live-pod": f"/live/pod/{seed.decision.scheduler.cluster.name}/{OURS}/{OURS}-held/",
+        "capacity-fit:theirs": f"/capacity/?cluster={name}&workload={OURS}/StatefulSet/{OURS}-bound&limit=10",
+        "capacity-fit:others": f"/capacity/?cluster={name}&workload=fremd/StatefulSet/{MARK}web&limit=10",
+    }
+    files = {f"{key}:{form}": f"{one}{'&' if '?' in one else '?'}format={form}"
+             for key, one in found.items() for form in ("csv", "json")}  # fmt: skip
+    return found | files
 
 
 def granted(role: str) -> User:
@@ -99,6 +174,7 @@ def test_nobody_learns_of_pods_of_another_namespace(seed: Seed, choose: Choose, 
     user, found = granted(role), []
     client = token_client(user) if rest else page_client(user)
     asked = [one for one in calls(seed, choose, rest=rest) if role == Role.ADMIN or one.method == "get"]
+    asked += [Call("get", address, False) for address in asked_for(seed, rest=rest).values()]
     before = beyond(user)
     for call in asked:
         with undone():
@@ -109,3 +185,45 @@ def test_nobody_learns_of_pods_of_another_namespace(seed: Seed, choose: Choose, 
                 found.append(f"{call}: changes what lies beyond")
     print(f"\n{len(asked)} requests as {role}")
     assert not found, "\n".join(found)
+
+
+# What people of one namespace work with: it answers, and names pods of theirs.
+WORKS = {
+    "pods", "pods:csv", "pods:json", "pods:all", "pods:node", "decision", "decision:stuck", "decisions-together",
+    "search", "approvals", "approval", "approvals-history", "live-scheduler", "live-decision", "live-pod", "pod-groups",
+    "pod-group:theirs", "usage-workloads", "usage-workloads:csv", "costs:workload", "costs:workload:csv",
+    "right-sizing", "right-sizing:csv", "right-sizing-workload", "right-sizing-apply", "capacity-fit:theirs",
+}  # fmt: skip
+REST_WORKS = {
+    "pods", "pods:then", "decision", "decisions-together", "podgroups", "podgroup:theirs", "approvals", "approval",
+    "watermark-workloads", "cost", "right-sizing", "right-sizing-export", "cluster-map-pods", "live-decision",
+}  # fmt: skip
+# These say no pod's name, and answer.
+PLAIN = {
+    "overview", "nodes", "nodes:csv", "nodes:state", "clusters", "cluster", "usage", "usage-heatmap",
+    "usage-distribution", "usage-nodes", "costs", "live", "policies", "policy", "capacity-fit", "capacity-gangs",
+}  # fmt: skip
+REST_PLAIN = {
+    "clusters", "cluster", "snapshots", "nodes", "cluster-map", "cluster-map-frames", "watermark-history",
+    "watermark-skew", "watermark-nodes", "cost-unpriced", "live", "live-scheduler", "policies",
+}  # fmt: skip
+# These show whole clusters.
+REFUSED = {"autoscaling-groups", "capacity-drain", "descheduling", "usage-source", "plans", "cluster-flight"}
+
+
+@pytest.mark.parametrize("rest", [False, True], ids=["pages", "rest"])
+def test_what_they_work_with_answers(seed: Seed, choose: Choose, rest: bool) -> None:
+    user = granted(Role.VIEWER)
+    client, addressed, wrong = token_client(user) if rest else page_client(user), asked_for(seed, rest=rest), []
+    for name in sorted((REST_WORKS | REST_PLAIN) if rest else (WORKS | PLAIN)):
+        with undone():
+            answer = sent(client, Call("get", addressed[name], False))
+            text = text_of(answer)
+        if answer.status_code != 200 or (f"{OURS}-" not in text and name in (REST_WORKS if rest else WORKS)):
+            wrong.append(f"{name}: {addressed[name]} {answer.status_code}")
+    for name in () if rest else REFUSED:
+        with undone():
+            answer = sent(client, Call("get", addressed[name], False))
+            if answer.status_code == 200 and "data-left-out" not in text_of(answer):
+                wrong.append(f"{name}: {addressed[name]} {answer.status_code} shows")
+    assert not wrong, "\n".join(wrong)

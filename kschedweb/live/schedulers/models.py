@@ -139,7 +139,7 @@ class Candidate(models.Model):
     error = models.CharField(max_length=500, blank=True)  # the last one
     error_at = models.DateTimeField(null=True)
 
-    objects = Covered("scheduler")
+    objects = Covered("scheduler", part=True)
 
     class Meta:
         ordering = ("-leading", "started_at")
