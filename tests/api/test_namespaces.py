@@ -187,25 +187,50 @@ def test_nobody_learns_of_pods_of_another_namespace(seed: Seed, choose: Choose, 
     assert not found, "\n".join(found)
 
 
+def test_it_is_a_long_walk(seed: Seed, choose: Choose) -> None:
+    asked = [call.method for rest in (False, True) for call in calls(seed, choose, rest=rest)]
+    of_theirs = sum(len(asked_for(seed, rest=rest)) for rest in (False, True))
+    assert len(asked) + asked.count("get") + 2 * of_theirs > 3_000
+
+
+def test_what_they_do_with_pods_of_theirs_is_done(seed: Seed) -> None:
+    client, name = token_client(granted(Role.ADMIN)), seed.cluster.name
+    mine, others = ApprovalRequest.objects.get(namespace=OURS), seed.approval
+    for address, body, status in (
+        (f"/api/v1/approvals/{mine.pk}/approve/", {}, 200),
+        (f"/api/v1/approvals/{others.pk}/approve/", {}, 404),
+        ("/api/v1/capacity/fit/", {"cluster": name, "pod": {"workload": f"{OURS}/StatefulSet/{OURS}-bound"}}, 200),
+        ("/api/v1/capacity/fit/", {"cluster": name, "pod": {"workload": f"fremd/StatefulSet/{MARK}web"}}, 404),
+        ("/api/v1/capacity/nodes/", {"cluster": name, "pending": True, "node": {"like": f"{MARK}a"}}, 403),
+        ("/api/v1/right-sizing/scenario/", {"cluster": name}, 403),
+        (f"/api/v1/clusters/{name}/refresh/", {}, 403),
+    ):
+        with undone():
+            answer = client.post(address, body)
+            assert answer.status_code == status, (address, answer.content)
+
+
 # What people of one namespace work with: it answers, and names pods of theirs.
 WORKS = {
     "pods", "pods:csv", "pods:json", "pods:all", "pods:node", "decision", "decision:stuck", "decisions-together",
     "search", "approvals", "approval", "approvals-history", "live-scheduler", "live-decision", "live-pod", "pod-groups",
     "pod-group:theirs", "usage-workloads", "usage-workloads:csv", "costs:workload", "costs:workload:csv",
-    "right-sizing", "right-sizing:csv", "right-sizing-workload", "right-sizing-apply", "capacity-fit:theirs",
+    "right-sizing", "right-sizing:csv", "right-sizing-workload", "capacity-fit:theirs",
 }  # fmt: skip
 REST_WORKS = {
     "pods", "pods:then", "decision", "decisions-together", "podgroups", "podgroup:theirs", "approvals", "approval",
-    "watermark-workloads", "cost", "right-sizing", "right-sizing-export", "cluster-map-pods", "live-decision",
+    "watermark-workloads", "cost", "right-sizing", "cluster-map-pods", "live-decision",
 }  # fmt: skip
 # These say no pod's name, and answer.
 PLAIN = {
     "overview", "nodes", "nodes:csv", "nodes:state", "clusters", "cluster", "usage", "usage-heatmap",
     "usage-distribution", "usage-nodes", "costs", "live", "policies", "policy", "capacity-fit", "capacity-gangs",
+    "right-sizing-apply",
 }  # fmt: skip
 REST_PLAIN = {
     "clusters", "cluster", "snapshots", "nodes", "cluster-map", "cluster-map-frames", "watermark-history",
     "watermark-skew", "watermark-nodes", "cost-unpriced", "live", "live-scheduler", "policies",
+    "right-sizing-export",
 }  # fmt: skip
 # These show whole clusters.
 REFUSED = {"autoscaling-groups", "capacity-drain", "descheduling", "usage-source", "plans", "cluster-flight"}
