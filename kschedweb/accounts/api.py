@@ -16,8 +16,8 @@ from kschedweb.accounts import grants as granting
 from kschedweb.accounts import selectors, services
 from kschedweb.accounts.audit import FIELDS
 from kschedweb.accounts.filters import AuditFilter, UserFilter
-from kschedweb.accounts.places import MOST_NAMESPACES
 from kschedweb.accounts.models import AuditEntry, Grant, Token, User
+from kschedweb.accounts.places import MOST_NAMESPACES
 from kschedweb.accounts.roles import Action, Role
 
 if TYPE_CHECKING:
@@ -308,8 +308,10 @@ class GrantList(generics.ListAPIView[Grant]):
 
     @extend_schema(request=NewGrantSerializer, responses={201: GrantSerializer})
     def post(self, request: ApiRequest) -> Response:
-        """Grant a role to a `user` or a `group`: in a `cluster`, in those with a `label`, or else in all. `namespaces` are
-        those that it is about; none: all."""
+        """Grant a role to a `user` or a `group`: in a `cluster`, in those with a `label`, or else in all.
+
+        `namespaces` are those that it is about; none: all.
+        """
         asked = NewGrantSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         made = granting.grant_give(actor=request.user, **asked.validated_data)

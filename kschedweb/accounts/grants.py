@@ -75,7 +75,14 @@ def grant_give(
     elif label:
         scope = Scope.LABEL
         label_read(label)
-    what: dict[str, Any] = {"user": person, "group": group.strip(), "role": role, "scope": scope, "cluster": found, "label": label}
+    what: dict[str, Any] = {
+        "user": person,
+        "group": group.strip(),
+        "role": role,
+        "scope": scope,
+        "cluster": found,
+        "label": label,
+    }
     what["namespaces"] = namespaces_read(namespaces)
     if Grant.objects.filter(**what).exists():
         raise Conflict("This was granted already.")

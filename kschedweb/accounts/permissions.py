@@ -70,9 +70,7 @@ def requires(
     return decorate
 
 
-def demand(
-    user: User, action: Action, site: bool | None = None, refusal: str = "", *, in_part: bool = False
-) -> None:
+def demand(user: User, action: Action, site: bool | None = None, refusal: str = "", *, in_part: bool = False) -> None:
     """Raise PermissionDenied unless ``user`` may do ``action`` somewhere; for what is of the whole ``site`` everywhere.
 
     From here on the request finds only what lies in clusters where they may: the rest is not there.
@@ -136,8 +134,9 @@ def method_read(method: str | None) -> str:
 
 
 class RolePermission(BasePermission):
-    """REST's side of the same rule; a token's scope limits its owner's role. A view's ``in_part`` names its methods that
-    can show a cluster to who sees some namespaces of it.
+    """REST's side of the same rule; a token's scope limits its owner's role.
+
+    A view's ``in_part`` names its methods that can show a cluster to who sees some namespaces of it.
     """
 
     def has_permission(self, request: Request, view: APIView) -> bool:

@@ -19,8 +19,8 @@ from kschedweb.clusters.asked import AT, SNAPSHOT
 from kschedweb.clusters.filters import NodeFilter, PodFilter
 from kschedweb.clusters.importing import uploads
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
-from kschedweb.clusters.seen import problems_seen
 from kschedweb.clusters.refreshing import MOST_MINUTES, cluster_label, refresh_schedule
+from kschedweb.clusters.seen import problems_seen
 from kschedweb.engine.releases import nearest
 from kschedweb.jobs.api import JobSerializer
 from kschedweb.web.errors import ApplicationError, TooLarge

@@ -59,7 +59,9 @@ class ClusterScope:
     @property
     def left_out(self) -> str:
         """The chosen cluster where the person sees it in part, and the page shows whole ones; "" for none."""
-        asked = self.addressed("cluster", "clusters") or (self.remembered("cluster") if self.takes(Choice.CLUSTER) else "")
+        asked = self.addressed("cluster", "clusters") or (
+            self.remembered("cluster") if self.takes(Choice.CLUSTER) else ""
+        )
         return asked if asked and withheld(asked) else ""
 
     @property

@@ -35,8 +35,7 @@ def cluster_list() -> QuerySet[Cluster]:
 
 
 def cluster_get(name: str) -> Cluster:
-    """The cluster called ``name``. Raises ``Http404``, or Forbidden where it is seen in part and this shows it in whole.
-    """
+    """The cluster called ``name``. Raises ``Http404``, or Forbidden as ``in_whole``."""
     try:
         return cluster_list().get(name=name)
     except Cluster.DoesNotExist:

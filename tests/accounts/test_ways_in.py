@@ -101,7 +101,9 @@ def test_groups_have_grants_by_rules_until_they_go(header: Header, admin: User, 
     user = User.objects.get(provider="header")
     blue = Cluster.objects.get()
     assert user.role == "none"
-    assert user.reach("view").parts == {blue.pk: Part("blue", frozenset({"default"}))}
+    reach = user.reach("view")
+    assert reach is not None
+    assert reach.parts == {blue.pk: Part("blue", frozenset({"default"}))}
     assert ask(client, groups="web, staff").status_code == 200
     assert User.objects.get(pk=user.pk).reach("view") is None
     assert ask(client, groups="staff").status_code == 200

@@ -95,7 +95,14 @@ def node(name: str, **spec: Any) -> dict[str, Any]:
 
 
 def pod(
-    name: str, cpu: str, node_name: str = "", group: str = "", *, namespace: str = "default", owner: str = "", **spec: Any
+    name: str,
+    cpu: str,
+    node_name: str = "",
+    group: str = "",
+    *,
+    namespace: str = "default",
+    owner: str = "",
+    **spec: Any,
 ) -> dict[str, Any]:
     containers = [{"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu, "memory": "1Gi"}}}]
     spec |= {"containers": containers, "schedulerName": "default-scheduler"}

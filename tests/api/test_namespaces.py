@@ -27,7 +27,7 @@ from kschedweb.live.schedulers.models import LiveDecision
 from kschedweb.watermarks.containers import book_add
 from kschedweb.watermarks.figures import WORKLOAD, WORKLOAD_STATISTICS, Figure
 from kschedweb.watermarks.inventory import inventory_make
-from kschedweb.watermarks.models import Resolution
+from kschedweb.watermarks.models import ContainerBook, Resolution
 from kschedweb.watermarks.storage import samples_store
 from tests.api.conftest import WEBHOOK_HOSTS, Seed, made, pod
 from tests.api.test_grants import Call, beyond, calls, page_client, places, sent, text_of, token_client, undone
@@ -50,7 +50,8 @@ FOREIGN = tuple(MARK + name for name in ("bound", "pending", "fits", "held", "we
 
 def objects() -> list[dict[str, Any]]:
     """Pods of theirs, and more of others: owned, in a group, and such as would be evicted for one of theirs."""
-    ours, others = {"namespace": OURS}, {"namespace": "fremd"}
+    ours: dict[str, Any] = {"namespace": OURS}
+    others: dict[str, Any] = {"namespace": "fremd"}
     return [
         pod(f"{OURS}-bound-0", "500m", f"{MARK}a", owner=f"{OURS}-bound", **ours),
         pod(f"{OURS}-pending", "100", **ours),
@@ -82,9 +83,10 @@ def seeded(rows_of_module: Callable[[], AbstractContextManager[None]], sandbox_a
 
 def used(cluster: Cluster, listed: list[dict[str, Any]]) -> None:
     """Two hours of what containers and workloads of both used."""
-    last = int(timezone.now().timestamp()) // 300 * 300
+    last = int(timezone.now().timestamp()) // 300 * 300 - 300  # A book of the same time would be taken for known.
     amounts = {"cpu": 0.02, "memory": 64.0 * 2**20}
     rows = {(OURS, f"{OURS}-bound-0", "c"): amounts, ("fremd", f"{MARK}web-0", "c"): amounts}
+    ContainerBook.objects.filter(pk=cluster.pk).delete()
     times = range(last - 7200 + 300, last + 1, 300)
     book_add(
         cluster=cluster,
@@ -219,7 +221,7 @@ WORKS = {
 }  # fmt: skip
 REST_WORKS = {
     "pods", "pods:then", "decision", "decisions-together", "podgroups", "podgroup:theirs", "approvals", "approval",
-    "watermark-workloads", "cost", "right-sizing", "cluster-map-pods", "live-decision",
+    "watermark-workloads", "cost", "right-sizing", "right-sizing-export", "cluster-map-pods", "live-decision",
 }  # fmt: skip
 # These say no pod's name, and answer.
 PLAIN = {
@@ -230,7 +232,6 @@ PLAIN = {
 REST_PLAIN = {
     "clusters", "cluster", "snapshots", "nodes", "cluster-map", "cluster-map-frames", "watermark-history",
     "watermark-skew", "watermark-nodes", "cost-unpriced", "live", "live-scheduler", "policies",
-    "right-sizing-export",
 }  # fmt: skip
 # These show whole clusters.
 REFUSED = {"autoscaling-groups", "capacity-drain", "descheduling", "usage-source", "plans", "cluster-flight"}

@@ -4,15 +4,14 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('accounts', '0008_grants'),
+        ("accounts", "0008_grants"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='grant',
-            name='namespaces',
+            model_name="grant",
+            name="namespaces",
             field=models.JSONField(db_default=[], default=list),
         ),
     ]

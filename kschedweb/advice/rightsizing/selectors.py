@@ -41,7 +41,10 @@ class Unknown(ApplicationError):
 
 
 def sizes_of(cluster: Cluster, method: str = VPA) -> tuple[Known, Rates, list[Size]]:
-    """What is known, prices, and a line for each container whose namespace is seen, by name. Raises ``Unknown`` where nothing was collected."""
+    """What is known, prices, and a line for each container whose namespace is seen, by name.
+
+    Raises ``Unknown`` where nothing was collected.
+    """
     found = known(cluster)
     if found is None:
         raise Unknown(
