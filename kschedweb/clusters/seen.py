@@ -11,7 +11,6 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import Count, Q
-from django.utils.translation import gettext
 
 from kschedweb.accounts.reach import namespaces_of, sees
 from kschedweb.clusters.models import NodeRow, PodRow, Snapshot
@@ -78,8 +77,3 @@ def others_on(snapshot: Snapshot, node: NodeRow) -> int:
         return 0
     seen = PodRow.objects.filter(snapshot=snapshot, node=node.name).exclude(phase__in=FINISHED).count()
     return max(node.pods_bound - seen, 0)
-
-
-def unnamed_pod() -> str:
-    """In place of the name of a pod, for people."""
-    return gettext("a pod of another namespace")

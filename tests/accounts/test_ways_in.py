@@ -96,6 +96,9 @@ def test_groups_have_grants_by_rules_until_they_go(header: Header, admin: User, 
     seed.imported("blue", seed.cluster(2, 6), admin)
     rule = GrantRule("web", "viewer", cluster="blue", namespaces=["default"])
     settings.REMOTE_HEADER = replace(header, rules=replace(header.rules, grants=(rule,)))
+    listed = Client()
+    listed.force_login(admin, backend="django.contrib.auth.backends.ModelBackend")
+    assert elements(listed.get(reverse("grants")), "[data-rule]")[0]["data-rule"] == "web"
     client = Client()
     assert ask(client, groups="web").status_code == 200
     user = User.objects.get(provider="header")

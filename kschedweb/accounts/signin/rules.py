@@ -63,7 +63,7 @@ class Rules:
     grants: tuple[GrantRule, ...] = ()
 
     def role_of(self, groups: Iterable[str]) -> str | None:
-        """The role of somebody in ``groups``; ``None``: they are refused. Whom only a grant fits is let in without one."""
+        """The role of somebody in ``groups``; ``None``: they are refused. Whom only a grant fits is let in."""
         groups = list(groups)
         known = next((rule.role for rule in self.rules if rule.fits(groups)), None)
         if known is None and self.otherwise == REFUSED and self.granted(groups):
