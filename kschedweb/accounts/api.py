@@ -17,6 +17,7 @@ from kschedweb.accounts import selectors, services
 from kschedweb.accounts.audit import FIELDS
 from kschedweb.accounts.filters import AuditFilter, UserFilter
 from kschedweb.accounts.models import AuditEntry, Grant, Token, User
+from kschedweb.accounts.places import MOST_NAMESPACES
 from kschedweb.accounts.roles import Action, Role
 
 if TYPE_CHECKING:
@@ -257,15 +258,18 @@ class Display(APIView):
 
 
 class GrantSerializer(serializers.ModelSerializer[Grant]):
-    """A role for a person or a group: in a cluster, in those with a label, or in all where both are empty."""
+    """A role for a person or a group: in a cluster, in those with a label, or in all where both are empty; there in the
+    namespaces that are named, or in all.
+    """
 
+    namespaces = serializers.ListField(child=serializers.CharField(), read_only=True, help_text="Empty: all.")
     user = serializers.SlugRelatedField[User]("username", read_only=True, allow_null=True)
     cluster = serializers.SerializerMethodField(help_text="Its name; empty where the grant names no cluster.")
     created_by = serializers.CharField(source="created_by.username", default=None, allow_null=True, read_only=True)
 
     class Meta:
         model = Grant
-        fields = ("id", "user", "group", "role", "scope", "cluster", "label", "created_by", "created_at")
+        fields = ("id", "user", "group", "role", "scope", "cluster", "label", "namespaces", "created_by", "created_at")
         read_only_fields = fields
 
     def get_cluster(self, grant: Grant) -> str:
@@ -286,6 +290,13 @@ class NewGrantSerializer(serializers.Serializer[None]):
     label = serializers.CharField(  # type: ignore[assignment]
         required=False, default="", allow_blank=True, max_length=127
     )
+    namespaces = serializers.ListField(
+        child=serializers.CharField(max_length=63),
+        required=False,
+        default=list,
+        max_length=MOST_NAMESPACES,
+        help_text="Names of those that it is about; none: all.",
+    )
 
 
 class GrantList(generics.ListAPIView[Grant]):
@@ -297,7 +308,10 @@ class GrantList(generics.ListAPIView[Grant]):
 
     @extend_schema(request=NewGrantSerializer, responses={201: GrantSerializer})
     def post(self, request: ApiRequest) -> Response:
-        """Grant a role to a `user` or a `group`: in a `cluster`, in those with a `label`, or else in all."""
+        """Grant a role to a `user` or a `group`: in a `cluster`, in those with a `label`, or else in all.
+
+        `namespaces` are those that it is about; none: all.
+        """
         asked = NewGrantSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         made = granting.grant_give(actor=request.user, **asked.validated_data)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from django.db import models
 from django.db.models import Q
@@ -31,11 +31,21 @@ class Covered(models.Manager[Row]):
 
     ``by`` names the fields that lead there; the first that is not null counts. Where all are null, a row is seen by who
     made it if ``own``, and else by those alone who see all clusters. ``rule`` says it in another way.
+
+    Who sees a cluster in part sees no row of it, but all of them where ``part`` is True, their own where it is "own",
+    and those whose field ``namespace`` names one of theirs. What hangs on such rows is ``part`` too.
     """
 
-    def __init__(self, *by: str, own: bool = False, rule: Rule | None = None) -> None:
+    def __init__(
+        self,
+        *by: str,
+        own: bool = False,
+        rule: Rule | None = None,
+        part: bool | Literal["own"] = False,
+        namespace: str = "",
+    ) -> None:
         super().__init__()
-        self.by, self.own, self.rule = by, own, rule
+        self.by, self.own, self.rule, self.part, self.namespace = by, own, rule, part, namespace
 
     def get_queryset(self) -> CoveredQuerySet[Row]:
         rows = CoveredQuerySet[Row](self.model, using=self._db, hints=self._hints)  # type: ignore[attr-defined]
@@ -51,7 +61,20 @@ def rule_of(model: type[models.Model]) -> Rule:
     """The rule of a covered model. Related managers are made without arguments, so the model's own one is asked."""
     manager = model._default_manager
     assert isinstance(manager, Covered), f"{model.__name__} is not covered"
-    return manager.rule or (lambda reach: _by_fields(model, manager, reach))
+    base = manager.rule or (lambda reach: _by_fields(model, manager, reach))
+    return lambda reach: _in_part(manager, base, reach) if reach.parts else base(reach)
+
+
+def _in_part(manager: Covered[Any], base: Rule, reach: Reach) -> Q:
+    """The rows of clusters in whole, and of those in part what the manager says."""
+    if manager.namespace:
+        found = base(reach.whole)
+        for spaces, here in reach.divided:
+            found |= base(here) & Q(**{f"{manager.namespace}__in": spaces})
+        return found
+    if manager.part == "own":
+        return base(reach.whole) | (base(reach.only(reach.parts)) & Q(created_by=reach.user))
+    return base(reach if manager.part else reach.whole)
 
 
 def rows_within(model: type[models.Model], reach: Reach) -> models.QuerySet[models.Model]:

@@ -118,12 +118,21 @@ class GrantForm(forms.Form):
     label = forms.CharField(
         label=_("Or clusters with the label"), max_length=127, required=False, help_text=_("Such as env=prod.")
     )
+    namespaces = forms.CharField(
+        label=_("Namespaces"),
+        max_length=3500,
+        required=False,
+        help_text=_("With commas between them, such as web, shop. Empty: all."),
+    )
 
     def __init__(self, *args: Any, clusters: Iterable[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         choice = self.fields["cluster"]
         assert isinstance(choice, forms.ChoiceField)
         choice.choices = [("", _("All clusters")), *((name, name) for name in sorted(clusters))]
+
+    def clean_namespaces(self) -> list[str]:
+        return str(self.cleaned_data["namespaces"]).replace(",", " ").split()
 
 
 class RoleForm(forms.Form):

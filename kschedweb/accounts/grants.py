@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.db import transaction
 
-from kschedweb.accounts import audit
+from kschedweb.accounts import audit, places
+from kschedweb.accounts.administrators import keep_one
 from kschedweb.accounts.grounds import grounds
 from kschedweb.accounts.models import Grant, Scope, User
 from kschedweb.accounts.reach import everything
@@ -15,17 +16,28 @@ from kschedweb.accounts.roles import Role
 from kschedweb.web.errors import ApplicationError, Conflict
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from uuid import UUID
 
-LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?=([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?")
+    from kschedweb.accounts.signin.rules import GrantRule
+
 MOST_LABELS = 20
 
 
 def label_read(text: str, path: str = "label") -> str:
     """``text`` where it is like key=value; raises ApplicationError."""
-    if not LABEL.fullmatch(text):
-        raise ApplicationError.at(path, f"{text!r} is no label. Write key=value, such as env=prod.")
-    return text
+    try:
+        return places.label_read(text)
+    except ValueError as error:
+        raise ApplicationError.at(path, f"{error}.") from None
+
+
+def namespaces_read(names: Iterable[str]) -> list[str]:
+    """``names`` in order, each once; raises ApplicationError."""
+    try:
+        return places.namespaces_read(names)
+    except ValueError as error:
+        raise ApplicationError.at("namespaces", f"{error}.") from None
 
 
 def cluster_names() -> dict[UUID, str]:
@@ -36,9 +48,17 @@ def cluster_names() -> dict[UUID, str]:
 
 @transaction.atomic
 def grant_give(
-    *, actor: User | None, user: str = "", group: str = "", role: str, cluster: str = "", label: str = ""
+    *,
+    actor: User | None,
+    user: str = "",
+    group: str = "",
+    role: str,
+    cluster: str = "",
+    label: str = "",
+    namespaces: Iterable[str] = (),
 ) -> Grant:
-    """Grant ``role`` to a person or a group, in ``cluster``, in those with ``label``, or in all where neither is given.
+    """Grant ``role`` to a person or a group, in ``cluster``, in those with ``label``, or in all where neither is given;
+    there in ``namespaces``, or in all of them.
 
     Raises ApplicationError at the field that is wrong, and Conflict where it was granted already.
     """
@@ -55,19 +75,41 @@ def grant_give(
     elif label:
         scope = Scope.LABEL
         label_read(label)
-    what = {"user": person, "group": group.strip(), "role": role, "scope": scope, "cluster": found, "label": label}
+    what: dict[str, Any] = {
+        "user": person,
+        "group": group.strip(),
+        "role": role,
+        "scope": scope,
+        "cluster": found,
+        "label": label,
+    }
+    what["namespaces"] = namespaces_read(namespaces)
     if Grant.objects.filter(**what).exists():
         raise Conflict("This was granted already.")
     grant = Grant.objects.create(**what, created_by=actor)
-    audit.record(actor, "grant.given", grant, holder_of(grant), role=role, clusters=where_of(grant))
+    audit.record(actor, "grant.given", grant, holder_of(grant), **_told(grant))
     return grant
 
 
 @transaction.atomic
 def grant_take(*, actor: User | None, grant: Grant) -> None:
-    """Take a grant back; it counts no more from the next request on."""
-    audit.record(actor, "grant.taken", grant, holder_of(grant), role=grant.role, clusters=where_of(grant))
+    """Take a grant back; it counts no more from the next request on. Raises Conflict for the last admin's."""
+    keep_one(without=grant)
+    audit.record(actor, "grant.taken", grant, holder_of(grant), **_told(grant))
     grant.delete()
+
+
+def _told(grant: Grant) -> dict[str, object]:
+    spaces = {"namespaces": grant.namespaces} if grant.namespaces else {}
+    return {"role": grant.role, "clusters": where_of(grant), **spaces}
+
+
+def by_rules() -> list[tuple[str, GrantRule]]:
+    """Those that rules give to groups, by the label of the provider: settings say them, not this site."""
+    found = [(one.label, rule) for one in settings.IDENTITY_PROVIDERS.values() for rule in one.rules.grants]
+    if settings.REMOTE_HEADER is not None:
+        found += [(settings.REMOTE_HEADER.name, rule) for rule in settings.REMOTE_HEADER.rules.grants]
+    return found
 
 
 def holder_of(grant: Grant) -> str:
@@ -76,7 +118,7 @@ def holder_of(grant: Grant) -> str:
 
 
 def where_of(grant: Grant) -> str:
-    """What it covers, as one writes it."""
+    """The clusters that it is about, as one writes it."""
     if grant.scope == Scope.CLUSTER and grant.cluster:
         return cluster_names().get(grant.cluster, "a cluster that was deleted")
     return grant.label or "all clusters"

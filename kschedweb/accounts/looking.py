@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kschedweb.accounts.reach import Reach, looking
+from kschedweb.accounts.reach import Reach, looking, within
 from kschedweb.accounts.roles import Action
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class ReachMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         def ask() -> Reach | None:
-            return request.user.reach(Action.VIEW) if request.user.is_authenticated else None
+            return within(request.user, Action.VIEW, False) if request.user.is_authenticated else None
 
         with looking(ask):
             return self.get_response(request)

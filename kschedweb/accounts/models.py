@@ -14,8 +14,10 @@ from django.utils.crypto import salted_hmac
 from django.utils.functional import cached_property
 
 from kschedweb.accounts.grounds import Ground, grounds
-from kschedweb.accounts.reach import Reach, everything
+from kschedweb.accounts.places import Held, has_label
+from kschedweb.accounts.reach import Part, Reach, everything
 from kschedweb.accounts.roles import RANKS, Action, Role, may, scope_allows
+from kschedweb.accounts.signin.configuration import rules_of
 from kschedweb.accounts.signin.rules import Rule
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -52,10 +54,11 @@ class User(AbstractUser):
         return frozenset(self.provider_groups or ())
 
     @cached_property
-    def grants(self) -> list[Grant]:
-        """What they were granted, and their groups were."""
+    def grants(self) -> list[Held]:
+        """What they were granted, their groups were, and the rules of their provider give to their groups."""
         found = Grant.objects.filter(models.Q(user=self.pk) | ~models.Q(group=""))
-        return [one for one in found if one.user_id == self.pk or Rule(one.group, one.role).fits(self.group_names)]
+        given = [one for one in found if one.user_id == self.pk or Rule(one.group, one.role).fits(self.group_names)]
+        return [*given, *rules_of(self.provider).granted(self.group_names)]
 
     @cached_property
     def _reaches(self) -> dict[str, Reach | None]:
@@ -69,12 +72,18 @@ class User(AbstractUser):
             self._reaches[action] = self._reach([one for one in self.grants if may(one.role, action)])
         return self._reaches[action]
 
-    def _reach(self, grants: list[Grant]) -> Reach | None:
-        if any(one.scope == Scope.ALL for one in grants):
+    def _reach(self, grants: list[Held]) -> Reach | None:
+        if any(one.everywhere for one in grants):
             return None
+        whole, parts = [], dict[UUID, Part]()
         with everything():
-            found = [ground for ground in grounds() if any(one.covers(ground) for one in grants)] if grants else []
-        return Reach(self.pk, frozenset(one.id for one in found), frozenset(one.name for one in found))
+            for ground in grounds() if grants else ():
+                here = [one.namespaces for one in grants if one.covers(ground)]
+                if not all(here):
+                    whole.append(ground)
+                elif here:
+                    parts[ground.id] = Part(ground.name, frozenset().union(*here))
+        return Reach(self.pk, frozenset(one.id for one in whole), frozenset(one.name for one in whole), parts)
 
     def may(self, action: str) -> bool:
         """Whether they may do ``action`` somewhere."""
@@ -84,13 +93,14 @@ class User(AbstractUser):
         """Whether they may do ``action`` in all clusters, and so to what belongs to the whole site."""
         return self.reach(action) is None
 
-    def role_in(self, cluster: UUID) -> str:
-        """Of their roles in ``cluster`` the one that allows most."""
+    def role_in(self, cluster: UUID, namespace: str) -> str:
+        """Of their roles in ``namespace`` of ``cluster`` the one that allows most."""
         held = {self.role}
         if self.role != Role.ADMIN and self.grants:
             with everything():
                 ground = next((one for one in grounds() if one.id == cluster), None)
-            held |= {one.role for one in self.grants if ground and one.covers(ground)}
+            here = [one for one in self.grants if ground and one.covers(ground)]
+            held |= {one.role for one in here if not one.namespaces or namespace in one.namespaces}
         return max(held, key=RANKS.index)
 
     def _get_session_auth_hash(self, secret: str | None = None) -> str:
@@ -108,7 +118,8 @@ class Scope(models.TextChoices):
 
 
 class Grant(models.Model):
-    """A role for a person, or for a group that an identity provider names, in all clusters or in some of them.
+    """A role for a person, or for a group that an identity provider names, in all clusters or in some of them, and
+    there in all namespaces or in some.
 
     Clusters stand above people in the house: a cluster is named by its id (grounds.py).
     """
@@ -120,6 +131,7 @@ class Grant(models.Model):
     scope = models.CharField(max_length=16, choices=Scope.choices)
     cluster = models.UUIDField(null=True, db_index=True)
     label = models.CharField(max_length=127, blank=True, default="")  # "key=value"
+    namespaces = models.JSONField(default=list, db_default=[])  # names of those that it is about; empty: all
     created_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -131,12 +143,16 @@ class Grant(models.Model):
             )
         ]
 
+    @property
+    def everywhere(self) -> bool:
+        """Whether it is for all of all clusters."""
+        return self.scope == Scope.ALL and not self.namespaces
+
     def covers(self, ground: Ground) -> bool:
-        """Whether it is a grant for the cluster ``ground``."""
+        """Whether it is about the cluster ``ground``, in whole or in part."""
         if self.scope == Scope.CLUSTER:
             return self.cluster == ground.id
-        key, _, value = self.label.partition("=")
-        return self.scope == Scope.ALL or ground.labels.get(key) == value
+        return self.scope == Scope.ALL or has_label(ground.labels, self.label)
 
 
 class Token(models.Model):

@@ -37,10 +37,13 @@ def requires(
     with_temporary_password: bool = False,
     without_second_factor: bool = False,
     site: bool | None = None,
+    in_part: bool = False,
 ) -> Callable[[View], View]:
     """Decorate a page: log in first, then 403 unless the person's role, or a grant, allows ``action``.
 
     What belongs to the whole ``site`` asks for the role in all clusters, as administering does where nothing is said.
+
+    A page that can show a cluster to who sees some namespaces of it says so (``in_part``); others are about whole ones.
 
     Who still has a temporary password is sent to change it, except from pages ``with_temporary_password``; then whose
     role needs a second factor, and who has shown none, to add one, except from pages ``without_second_factor``.
@@ -58,7 +61,7 @@ def requires(
                 return _elsewhere(request, 403, _to_password(request), "Your password is temporary.", "Choose your own")
             if not (with_temporary_password or without_second_factor) and factors.missing(request, user):
                 return _elsewhere(request, 403, reverse("mfa_index"), "Your role needs a second factor.", "Add one")
-            demand(user, action, site)
+            demand(user, action, site, in_part=in_part)
             return view(request, *args, **kwargs)
 
         guarded.action_required = action  # type: ignore[attr-defined]
@@ -67,14 +70,14 @@ def requires(
     return decorate
 
 
-def demand(user: User, action: Action, site: bool | None = None, refusal: str = "") -> None:
+def demand(user: User, action: Action, site: bool | None = None, refusal: str = "", *, in_part: bool = False) -> None:
     """Raise PermissionDenied unless ``user`` may do ``action`` somewhere; for what is of the whole ``site`` everywhere.
 
     From here on the request finds only what lies in clusters where they may: the rest is not there.
     """
     if not _allowed(user, action, site):
         raise PermissionDenied(refusal or f"Your role does not allow you to {action.label}.")
-    reach.look(user, action)
+    reach.look(user, action, in_part)
 
 
 def _allowed(user: User, action: Action, site: bool | None) -> bool:
@@ -120,14 +123,21 @@ def action_of(view: Any, method: str | None) -> Action:
     needs the role in all clusters.
     """
     required = getattr(view, "action_required", None)
-    reading = method in ("GET", "HEAD", "OPTIONS")
     if isinstance(required, dict):
-        required = required.get("GET" if reading else method)
-    return required or (Action.VIEW if reading else Action.EDIT)
+        required = required.get(method_read(method))
+    return required or (Action.VIEW if method_read(method) == "GET" else Action.EDIT)
+
+
+def method_read(method: str | None) -> str:
+    """``method``, and GET for whichever only reads."""
+    return "GET" if method in (None, "GET", "HEAD", "OPTIONS") else str(method)
 
 
 class RolePermission(BasePermission):
-    """REST's side of the same rule; a token's scope limits its owner's role."""
+    """REST's side of the same rule; a token's scope limits its owner's role.
+
+    A view's ``in_part`` names its methods that can show a cluster to who sees some namespaces of it.
+    """
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         user = request.user
@@ -146,5 +156,5 @@ class RolePermission(BasePermission):
             raise RestPermissionDenied(f"The scope of this token does not allow to {required.label}.")
         if not allowed:
             raise RestPermissionDenied(f"Your role does not allow you to {required.label}.")
-        reach.look(user, required)
+        reach.look(user, required, method_read(request.method) in getattr(view, "in_part", ()))
         return True

@@ -7,21 +7,49 @@ everything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Protocol
 from uuid import UUID
+
+
+class Part(NamedTuple):
+    """Of a cluster that grants cover in part: its name, and the namespaces that they name."""
+
+    name: str
+    namespaces: frozenset[str]
 
 
 @dataclass(frozen=True)
 class Reach:
-    """The clusters that grants cover, of the person with the key ``user``."""
+    """The clusters that grants cover, of the person with the key ``user``: in whole, or in part.
+
+    ``withheld`` are those in part while what is asked for shows clusters in whole only.
+    """
 
     user: int
     clusters: frozenset[UUID]
     names: frozenset[str]
+    parts: Mapping[UUID, Part] = field(default_factory=dict)
+    withheld: Mapping[UUID, Part] = field(default_factory=dict)
+
+    @property
+    def whole(self) -> Reach:
+        """This without clusters in part."""
+        return replace(self, parts={}, withheld=self.parts) if self.parts else self
+
+    def only(self, clusters: Iterable[UUID]) -> Reach:
+        """Of the clusters in part these, as if they were covered in whole."""
+        kept = frozenset(clusters)
+        return Reach(self.user, kept, frozenset(self.parts[one].name for one in kept))
+
+    @property
+    def divided(self) -> Iterator[tuple[frozenset[str], Reach]]:
+        """The clusters in part by their namespaces, each as if it were covered in whole."""
+        for spaces in sorted({part.namespaces for part in self.parts.values()}, key=sorted):
+            yield spaces, self.only(pk for pk, part in self.parts.items() if part.namespaces == spaces)
 
 
 class Looker(Protocol):
@@ -40,9 +68,38 @@ def current() -> Reach | None:
     return ask() if ask is not None else None
 
 
-def look(user: Looker, action: str) -> None:
-    """From here to the end of the request ``user`` looks, at what their grants allow ``action`` for."""
-    _looking.set(lambda: user.reach(action))
+def look(user: Looker, action: str, in_part: bool = False) -> None:
+    """From here to the end of the request ``user`` looks, at what their grants allow ``action`` for.
+
+    Clusters that they see in part are there only where what is asked for can show them so (``in_part``).
+    """
+    _looking.set(lambda: within(user, action, in_part))
+
+
+def within(user: Looker, action: str, in_part: bool) -> Reach | None:
+    """How far ``user`` reaches, with clusters in part or without them."""
+    reach = user.reach(action)
+    return reach if reach is None or in_part else reach.whole
+
+
+def namespaces_of(cluster: UUID) -> frozenset[str] | None:
+    """The namespaces of ``cluster`` that who looks now sees; ``None``: all."""
+    reach = current()
+    part = reach.parts.get(cluster) if reach is not None else None
+    return part.namespaces if part is not None else None
+
+
+def sees(cluster: UUID, namespace: str) -> bool:
+    """Whether who looks now sees ``namespace`` of ``cluster``, which they see at least in part."""
+    spaces = namespaces_of(cluster)
+    return spaces is None or namespace in spaces
+
+
+def withheld(name: str) -> frozenset[str]:
+    """Their namespaces, where who looks now sees the cluster ``name`` in part, and what they ask for whole ones."""
+    reach = current()
+    found = (part for part in reach.withheld.values() if part.name == name) if reach is not None else iter(())
+    return next((part.namespaces for part in found), frozenset())
 
 
 @contextmanager

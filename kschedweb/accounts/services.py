@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from allauth.mfa.models import Authenticator
 from django.conf import settings
@@ -14,15 +13,13 @@ from django.db.models import F
 from django.utils import timezone
 
 from kschedweb.accounts import audit, tokens
+from kschedweb.accounts.administrators import administrators, keep_one
 from kschedweb.accounts.models import Density, Token, User
-from kschedweb.accounts.roles import Role
+from kschedweb.accounts.roles import Action, Role
 from kschedweb.web.errors import ApplicationError, Conflict
 from kschedweb.web.languages import known
 from kschedweb.web.moments import zone_names
 from kschedweb.web.saving import conflict_where
-
-if TYPE_CHECKING:
-    from kschedweb.accounts.roles import Action
 
 MAX_TOKEN_DAYS = 365
 MAX_TOKENS = 100
@@ -32,12 +29,6 @@ def temporary_password() -> str:
     """About 100 random bits that can be read out over a telephone: four groups of five."""
     letters = "abcdefghjkmnpqrstuvwxyz23456789"
     return "-".join("".join(secrets.choice(letters) for _ in range(5)) for _ in range(4))
-
-
-def _keep_an_admin(user: User) -> None:
-    others = User.objects.select_for_update().filter(role=Role.ADMIN, is_active=True).exclude(pk=user.pk)
-    if user.role == Role.ADMIN and user.is_active and not others.exists():
-        raise Conflict("This is the last active admin. Make somebody else admin first.")
 
 
 def user_create(*, actor: User | None, username: str, role: str, email: str = "") -> tuple[User, str]:
@@ -64,8 +55,9 @@ def user_change_role(*, actor: User, user: User, role: str) -> User:
         return user
     if user.provider:
         raise Conflict(f"The role of {user.username} follows from groups at the identity provider: change them there.")
-    _keep_an_admin(user)
     before, user.role = user.role, role
+    if before == Role.ADMIN and not user.everywhere(Action.ADMINISTER):
+        keep_one(user=User.objects.get(pk=user.pk))
     user.save(update_fields=["role"])
     audit.record(actor, "user.role-changed", user, user.username, before=before, after=role)
     return user
@@ -78,7 +70,7 @@ def user_set_active(*, actor: User, user: User, active: bool) -> User:
     if active == user.is_active:
         return user
     if not active:
-        _keep_an_admin(user)
+        keep_one(user=user)
     user.is_active = active
     user.session_epoch += 1
     user.save(update_fields=["is_active", "session_epoch"])
@@ -174,7 +166,7 @@ def sessions_end(*, user: User) -> None:
 
 def admin_ensure(*, username: str, password: str = "") -> tuple[User | None, str]:
     """Make the first admin unless there is an active one (then ``None``); returns the password in use."""
-    if User.objects.filter(role=Role.ADMIN, is_active=True).exists():
+    if any(administrators()):
         return None, ""
     user = User.objects.filter(username=username).first() or User(username=username)
     if password:

@@ -298,7 +298,7 @@ def grants(request: PageRequest) -> HttpResponse:
             messages.success(request, gettext("Granted. It counts from the next page on."))
             return redirect("grants")
     given = [(one, names.get(one.cluster, "") if one.cluster else "") for one in selectors.grant_list()]
-    context = {"form": form, "given": given}
+    context = {"form": form, "given": given, "ruled": granting.by_rules()}
     return render(request, "accounts/grants.html", context, status=400 if form.errors else 200)
 
 

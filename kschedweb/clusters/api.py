@@ -20,6 +20,7 @@ from kschedweb.clusters.filters import NodeFilter, PodFilter
 from kschedweb.clusters.importing import uploads
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
 from kschedweb.clusters.refreshing import MOST_MINUTES, cluster_label, refresh_schedule
+from kschedweb.clusters.seen import problems_seen
 from kschedweb.engine.releases import nearest
 from kschedweb.jobs.api import JobSerializer
 from kschedweb.web.errors import ApplicationError, TooLarge
@@ -128,12 +129,16 @@ class ConnectedSerializer(serializers.Serializer[Any]):
 
 class SnapshotSerializer(serializers.ModelSerializer[Snapshot]):
     counts = serializers.DictField(child=serializers.IntegerField(), read_only=True)
-    problems = ProblemSerializer(many=True, read_only=True)
+    problems = serializers.SerializerMethodField()
 
     class Meta:
         model = Snapshot
         fields = ("id", "taken_at", "size", "counts", "problems")
         read_only_fields = fields
+
+    @extend_schema_field(ProblemSerializer(many=True))
+    def get_problems(self, snapshot: Snapshot) -> list[dict[str, str]]:
+        return problems_seen(snapshot)
 
 
 class ImportedSerializer(serializers.Serializer[Any]):
@@ -169,6 +174,7 @@ class ClusterList(IdempotencyMixin, generics.ListAPIView[Cluster]):
     """The clusters by name."""
 
     action_required = {"GET": Action.VIEW, "POST": Action.ADMINISTER}
+    in_part = ("GET",)
     serializer_class = ClusterSerializer
 
     def get_queryset(self) -> QuerySet[Cluster]:
@@ -264,6 +270,7 @@ class ClusterImport(APIView):
 
 class ClusterDetail(APIView):
     action_required = {"GET": Action.VIEW, "PATCH": Action.EDIT, "DELETE": Action.ADMINISTER}
+    in_part = ("GET",)
     of_site = False
 
     @extend_schema(responses=ClusterSerializer)
@@ -331,6 +338,7 @@ class SnapshotList(generics.ListAPIView[Snapshot]):
     """The snapshots of a cluster, newest first."""
 
     action_required = Action.VIEW
+    in_part = ("GET",)
     serializer_class = SnapshotSerializer
     queryset = Snapshot.objects.none()
 
@@ -340,6 +348,7 @@ class SnapshotList(generics.ListAPIView[Snapshot]):
 
 class SnapshotDetail(APIView):
     action_required = Action.VIEW
+    in_part = ("GET",)
 
     @extend_schema(responses=SnapshotSerializer)
     def get(self, request: ApiRequest, name: str, id: UUID) -> Response:
@@ -352,6 +361,7 @@ class NodeList(generics.ListAPIView[NodeRow]):
     """The nodes of the cluster's newest snapshot, or of the one that `snapshot` or `at` names."""
 
     action_required = Action.VIEW
+    in_part = ("GET",)
     serializer_class = NodeSerializer
     filterset_class = NodeFilter
     queryset = NodeRow.objects.none()
@@ -366,6 +376,7 @@ class PodList(generics.ListAPIView[PodRow]):
     """The pods of the cluster's newest snapshot, or of the one that `snapshot` or `at` names; pending ones first."""
 
     action_required = Action.VIEW
+    in_part = ("GET",)
     serializer_class = PodSerializer
     filterset_class = PodFilter
     queryset = PodRow.objects.none()

@@ -38,7 +38,7 @@ class Cluster(models.Model):
     labels = models.JSONField(default=dict, db_default={})  # {"env": "prod"}, by which grants name many clusters
     refresh_minutes = models.PositiveSmallIntegerField(default=0, db_default=0)  # between two readings; 0: by hand
 
-    objects = Covered(rule=lambda reach: models.Q(pk__in=reach.clusters))
+    objects = Covered(rule=lambda reach: models.Q(pk__in=reach.clusters | reach.parts.keys()), part=True)
 
     class Meta:
         ordering = ("name",)
@@ -102,7 +102,7 @@ class Snapshot(models.Model):
     problems = models.JSONField(default=list)  # [{"object": "Pod default/x", "reason": "…"}]
     resource_versions = models.JSONField(default=dict)  # starting points of the watches of a refresh
 
-    objects = Covered("cluster")
+    objects = Covered("cluster", part=True)
 
     class Meta:
         ordering = ("-taken_at", "-id")
@@ -161,7 +161,7 @@ class NodeRow(models.Model):
     extended = models.JSONField(default=dict)  # {"nvidia.com/gpu": [requested, allocatable]}
     labels = models.JSONField(null=True)  # null in snapshots of before this was kept
 
-    objects = Covered("snapshot")
+    objects = Covered("snapshot", part=True)
 
     class Meta:
         ordering = ("name", "id")
@@ -190,7 +190,7 @@ class PodRow(models.Model):
     # Message of the PodScheduled condition from the cluster's own scheduler, or "".
     message = models.TextField(blank=True)
 
-    objects = Covered("snapshot")
+    objects = Covered("snapshot", namespace="namespace")
 
     class Meta:
         ordering = ("-pending", "namespace", "name", "id")

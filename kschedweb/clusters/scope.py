@@ -14,6 +14,7 @@ from django.core.cache import cache
 from django.http import Http404
 from django.utils.functional import cached_property
 
+from kschedweb.accounts.reach import current, namespaces_of, withheld
 from kschedweb.clusters.flight.selectors import has_recording
 from kschedweb.clusters.models import Cluster, PodRow, Snapshot
 from kschedweb.clusters.selectors import snapshot_current, snapshot_get, snapshot_named
@@ -46,6 +47,22 @@ class ClusterScope:
             self.remember("cluster", found)
             return found
         return named(self.clusters, self.remembered("cluster"))
+
+    @property
+    def in_part(self) -> list[str]:
+        """The namespaces of the cluster that the person sees, where grants name some; [] for all."""
+        reach = current()
+        if reach is None or not reach.parts or not self.cluster_shown or self.cluster is None:
+            return []
+        return sorted(namespaces_of(self.cluster.pk) or ())
+
+    @property
+    def left_out(self) -> str:
+        """The chosen cluster where the person sees it in part, and the page shows whole ones; "" for none."""
+        asked = self.addressed("cluster", "clusters") or (
+            self.remembered("cluster") if self.takes(Choice.CLUSTER) else ""
+        )
+        return asked if asked and withheld(asked) else ""
 
     @property
     def page(self) -> str:
@@ -151,13 +168,15 @@ class ClusterScope:
         """The namespaces with pods, cached because a snapshot never changes."""
         if self.snapshot is None:
             return []
+        seen = namespaces_of(self.snapshot.cluster_id)
         key = f"namespaces:{self.snapshot.pk}"
         names: list[str] | None = cache.get(key)
         if names is None:
             pods = PodRow.objects.filter(snapshot=self.snapshot)
             names = list(pods.order_by("namespace").values_list("namespace", flat=True).distinct())
-            cache.set(key, names, 3600)
-        return names
+            if seen is None:
+                cache.set(key, names, 3600)
+        return names if seen is None else [name for name in names if name in seen]
 
     def remembered(self, name: str) -> str:
         """The choice of ``name`` in the session, "" for none."""

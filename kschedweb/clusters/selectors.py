@@ -11,11 +11,13 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import Http404
 
 from kschedweb.accounts.grounds import Ground
+from kschedweb.accounts.reach import withheld
 from kschedweb.clusters import storage
 from kschedweb.clusters.flight.asof import moment_read, snapshot_at, written
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
 from kschedweb.engine.releases import minor, nearest
 from kschedweb.jobs.models import UNFINISHED, Job
+from kschedweb.web.errors import Forbidden
 from kschedweb.web.moments import read
 
 
@@ -33,11 +35,21 @@ def cluster_list() -> QuerySet[Cluster]:
 
 
 def cluster_get(name: str) -> Cluster:
-    """The cluster called ``name``. Raises ``Http404``."""
+    """The cluster called ``name``. Raises ``Http404``, or Forbidden as ``in_whole``."""
     try:
         return cluster_list().get(name=name)
     except Cluster.DoesNotExist:
+        in_whole(name)
         raise Http404(f"There is no cluster {name}.") from None
+
+
+def in_whole(name: str) -> None:
+    """Raise Forbidden where who looks sees some namespaces of the cluster ``name``, and this shows whole ones only."""
+    if spaces := withheld(name):
+        raise Forbidden(
+            f"Your grants in {name} are for the namespaces {', '.join(sorted(spaces))}. "
+            "This shows the whole cluster, so it needs a grant for all of it."
+        )
 
 
 def release_remark(cluster: Cluster) -> str:

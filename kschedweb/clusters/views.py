@@ -23,6 +23,7 @@ from kschedweb.clusters.forms import ConnectForm, CredentialsForm, ImportForm, L
 from kschedweb.clusters.importing import uploads
 from kschedweb.clusters.kinds import KINDS
 from kschedweb.clusters.refreshing import cluster_label, refresh_schedule
+from kschedweb.clusters.seen import problems_seen
 from kschedweb.clusters.services import CONNECTED, STORED
 from kschedweb.engine.releases import minor, upgrade
 from kschedweb.web.errors import ApplicationError
@@ -48,7 +49,7 @@ def _sent(request: PageRequest) -> tuple[Any, Any]:
 
 
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 def clusters(request: PageRequest) -> HttpResponse:
     page = Paginator(selectors.cluster_list(), PAGE_SIZE).get_page(request.GET.get("page"))
     return render(request, "clusters/cluster_list.html", {"page": page, "connected": CONNECTED})
@@ -100,7 +101,7 @@ def import_files(request: PageRequest) -> HttpResponse:
 
 
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 def cluster(request: PageRequest, name: str) -> HttpResponse:
     return _cluster(request, selectors.cluster_get(name))
 
@@ -110,6 +111,7 @@ def _cluster(
 ) -> HttpResponse:
     snapshot = selectors.snapshot_current(found)
     counts = dict(snapshot.counts) if snapshot else {}
+    problems = problems_seen(snapshot) if snapshot else []
     context = {
         "cluster": found,
         "schedule": form or ScheduleForm(initial={"refresh_minutes": found.refresh_minutes}),
@@ -119,8 +121,8 @@ def _cluster(
         "snapshots": list(selectors.snapshot_list(found)),
         "counts": counts,
         "others": {kind: count for kind, count in counts.items() if kind not in ("Node", "Pod", "pending")},
-        "problems": snapshot.problems[:PROBLEMS_SHOWN] if snapshot else [],
-        "problem_count": len(snapshot.problems) if snapshot else 0,
+        "problems": problems[:PROBLEMS_SHOWN],
+        "problem_count": len(problems),
         "permissions": selectors.permissions_by_resource(found),
         "missing": selectors.permissions_missing(found),
         "release_remark": selectors.release_remark(found),

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import get_language
 
+from kschedweb.accounts.reach import looking
 from kschedweb.accounts.roles import Action
 from kschedweb.build import product
 from kschedweb.dashboard.bar import choosers
@@ -37,6 +38,11 @@ def frame(request: HttpRequest) -> dict[str, object]:
         reach = user.reach(action) if role else None
         return bool(role) and (reach is None or bool(scope.cluster and scope.cluster.pk in reach.clusters))
 
+    def waiting() -> int:
+        """How many pods wait that they see, also on a page that shows whole clusters."""
+        with looking(lambda: user.reach(Action.VIEW) if role else None):
+            return waiting_count()
+
     def pages(group: navigation.Group) -> list[dict[str, Any]]:
         return navigation.entries(group, allowed, scope.page, scope.query)
 
@@ -47,7 +53,7 @@ def frame(request: HttpRequest) -> dict[str, object]:
         "rail": SimpleLazyObject(lambda: [(group, pages(group)) for group in navigation.RAIL]),
         "account_pages": SimpleLazyObject(lambda: pages(navigation.Group.ACCOUNT)),
         "choosers": SimpleLazyObject(lambda: choosers(scope)),
-        "waiting_approvals": waiting_count,
+        "waiting_approvals": waiting,
         "running_jobs": Job.objects.filter(state__in=UNFINISHED).count,
         "language": get_language(),
         "languages": settings.LANGUAGES,

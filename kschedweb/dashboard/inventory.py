@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kschedweb.clusters.models import NodeRow, PodRow, Snapshot
+from kschedweb.clusters.seen import others_on
 from kschedweb.clusters.selectors import node_rows, snapshot_objects
 from kschedweb.web.lru import LRU
 from kschedweb.web.nodemap import grouping, nodemap
@@ -125,7 +126,7 @@ def stays(snapshot: Snapshot, node: NodeRow) -> dict[str, Any]:
     """The pods on a node, in the form of a run's: all are there from the beginning and none leaves."""
     found = PodRow.objects.filter(snapshot=snapshot, node=node.name).order_by("namespace", "name", "id")
     listed = list(found.values_list("namespace", "name", "cpu_request", "memory_request")[: MOST_PODS + 1])
-    omitted = found.count() - MOST_PODS if len(listed) > MOST_PODS else 0
+    omitted = (found.count() - MOST_PODS if len(listed) > MOST_PODS else 0) + others_on(snapshot, node)
     kept = listed[:MOST_PODS]
     return {
         "node": node.name,

@@ -50,6 +50,7 @@ FILTERS = [
 
 class ClusterMap(APIView):
     action_required = Action.VIEW
+    in_part = ("GET",)
 
     @extend_schema(parameters=FILTERS, responses=MapSerializer)
     def get(self, request: ApiRequest, name: str) -> Response:
@@ -62,6 +63,7 @@ class ClusterMap(APIView):
 
 class ClusterFrames(APIView):
     action_required = Action.VIEW
+    in_part = ("GET",)
 
     @extend_schema(parameters=[SHOW, *FILTERS], responses=FramesSerializer)
     def get(self, request: ApiRequest, name: str) -> Response:
@@ -76,6 +78,7 @@ class ClusterFrames(APIView):
 
 class ClusterStays(APIView):
     action_required = Action.VIEW
+    in_part = ("GET",)
 
     @extend_schema(parameters=[NODE, AT], responses=NodePodsSerializer)
     def get(self, request: ApiRequest, name: str) -> Response:

@@ -10,6 +10,7 @@ from uuid import UUID
 from django.db.models import Count, Exists, OuterRef, Q, Sum
 
 from kschedweb.clusters.models import NodeRow, PodRow, Snapshot
+from kschedweb.clusters.seen import others, others_on
 from kschedweb.clusters.selectors import node_rows, pod_rows
 from kschedweb.decisions import services as playground
 from kschedweb.jobs.models import Job
@@ -40,7 +41,14 @@ def counts(snapshot: Snapshot) -> dict[str, int]:
     pods = PodRow.objects.filter(snapshot=snapshot).aggregate(
         pods=Count("id"), waiting=Count("id", filter=waiting), held=Count("id", filter=waiting & Q(gated=True))
     )
-    return nodes | pods
+    beside = others(snapshot)
+    return nodes | pods | {"others": beside["pods"], "others_waiting": beside["waiting"]}
+
+
+def others_of(snapshot: Snapshot, node: str) -> int:
+    """How many pods there are of namespaces that who looks does not see, on ``node`` or where it is "" in all."""
+    row = node_rows(snapshot).filter(name=node.replace("\0", "")).first() if node else None
+    return others_on(snapshot, row) if row else others(snapshot)["pods"]
 
 
 def changes(snapshot: Snapshot, rows: QuerySet[Any], before: str, called: Sequence[str]) -> tuple[int, int]:

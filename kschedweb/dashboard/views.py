@@ -63,7 +63,7 @@ LIST_SECONDS, REASONS_SECONDS, REASON_SECONDS, EXPORT_SECONDS = 0.12, 3.0, 2.0, 
 
 
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 def overview(request: PageRequest) -> HttpResponse:
     """The state of the chosen cluster in one page."""
     scope = scope_of(request)
@@ -91,7 +91,7 @@ def overview(request: PageRequest) -> HttpResponse:
 
 @heavy
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 @part
 def overview_reasons(request: HttpRequest) -> HttpResponse:
     """Why pods are pending, for the page that had no time to read the cluster."""
@@ -104,7 +104,7 @@ def overview_reasons(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 @announced
 def nodes(request: HttpRequest) -> HttpResponseBase:
     """Nodes with what is requested of them; the heatmap and the exports hold the whole filter, the table a page."""
@@ -192,7 +192,7 @@ def _node_map(
 
 
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 @announced
 def pods(request: HttpRequest) -> HttpResponseBase:
     """Pods, pending ones first, each pending one with what the scheduler says under the chosen policy."""
@@ -214,6 +214,7 @@ def pods(request: HttpRequest) -> HttpResponseBase:
         "reason": reason,
         "asked": asked,
         "page": page,
+        "others": selectors.others_of(scope.snapshot, request.GET.get("node", "")),
         "rows": selectors.with_outcomes(scope, page.object_list, LIST_SECONDS, decisions.LISTED_AT_ONCE),
     }
     return render(request, "dashboard/pods.html", context)
@@ -221,7 +222,7 @@ def pods(request: HttpRequest) -> HttpResponseBase:
 
 @heavy
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 @part
 def pod_message(request: HttpRequest, namespace: str, pod: str) -> HttpResponse:
     """The message cell of one pending pod, for those that the list had no time for."""
@@ -241,7 +242,7 @@ def _pod_lines(scope: Scope, rows: QuerySet[PodRow]) -> Iterator[tuple[object, .
 
 
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 @part
 def search(request: HttpRequest) -> HttpResponse:
     """Everything whose name holds the words: the palette asks for the fragment, a person for the page."""

@@ -138,6 +138,7 @@ class DecisionView(APIView):
     """
 
     action_required = Action.VIEW
+    in_part = ("GET",)
 
     @extend_schema(
         operation_id="decision_retrieve",

@@ -40,7 +40,7 @@ class Question(Inquiry):
     content = models.BinaryField(null=True)  # JSON, compressed
     columns = models.BinaryField(null=True)  # of decisions: kept/columns.py reads it
 
-    objects = Covered("snapshot", own=True)
+    objects = Covered("snapshot", own=True, part="own")
 
     @property
     def subject(self) -> str:
@@ -57,7 +57,7 @@ class PendingOutcomes(models.Model):
     asked = models.PositiveIntegerField()  # pods
     content = models.BinaryField()  # pending/outcomes.py reads it
 
-    objects = Covered("snapshot")
+    objects = Covered("snapshot", part=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["snapshot", "revision"], name="outcomes_once_a_revision")]

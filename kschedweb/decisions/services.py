@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode
 from weakref import WeakValueDictionary
 
+from kschedweb.clusters.seen import pod_seen
 from kschedweb.decisions import snapshots
 from kschedweb.decisions.decider import CycleFails
 from kschedweb.decisions.kinds import PROFILES, decider
@@ -63,6 +64,7 @@ def explain(snapshot: Snapshot, pod_key: str, revision: Revision) -> Explanation
 def case(snapshot: Snapshot, pod_key: str, revision: Revision) -> AnyCase:
     """As ``explain``, with the snapshot and the pod."""
     decides = decider(revision)
+    pod_seen(snapshot, pod_key)
 
     def make() -> AnyCase:
         found: AnyCase = decides.case(scheduler_of(snapshot, revision), pod_key)
@@ -118,6 +120,7 @@ def explain_with(
     decides: Decider[Any, Any, Any] = PROFILES,
 ) -> Explanation:
     """As ``explain`` for an unsaved document, which was read for the decider ``decides``."""
+    pod_seen(snapshot, pod_key)
     with alone(snapshot):
         found: AnyCase = decides.case(decides.scheduler(snapshot, document), pod_key)
         return found.explanation
@@ -125,6 +128,7 @@ def explain_with(
 
 def side_case(snapshot: Snapshot, pod_key: str, side: ScoringSide) -> Case:
     """As ``case`` with ``side`` as the only plugin that scores; raises Unprocessable if its arguments are invalid."""
+    pod_seen(snapshot, pod_key)
 
     def make() -> Case:
         engine = snapshots.engine_snapshot(snapshot)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kschedweb.decisions import services, utilisation
+from kschedweb.decisions import services, utilisation, veil
 from kschedweb.decisions.groups.words import by_itself
 from kschedweb.decisions.kinds import decider
 from kschedweb.engine import Explanation
@@ -34,6 +34,7 @@ def decision(snapshot: Snapshot, case: AnyCase, revision: Revision) -> dict[str,
         answer["preemption"] = room | {"candidates": _snake_cased(room["candidates"])}
     if classic := answer.get("classic"):
         answer["classic"] = snake_case(classic)
+    answer = veil.decision(snapshot.cluster_id, answer)
     return {
         **services.about(snapshot, revision),
         "release": decides.release(case),

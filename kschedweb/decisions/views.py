@@ -12,6 +12,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
+from kschedweb.clusters.seen import in_part, pod_seen
 from kschedweb.clusters.selectors import node_rows
 from kschedweb.decisions import selectors, services, utilisation
 from kschedweb.decisions.groups.words import by_itself
@@ -36,7 +37,7 @@ SUGGESTIONS = 20
 
 @heavy
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 @vary_on_headers("HX-Request")
 def decision(request: PageRequest, cluster: str, namespace: str, pod: str) -> HttpResponse:
     """The decision page: headline, funnel, matrix, chart, one node, one cell.
@@ -87,15 +88,18 @@ def decision(request: PageRequest, cluster: str, namespace: str, pod: str) -> Ht
     with services.alone(snapshot):
         pinned = f"{against.policy.name}@{against.number}" if against else ""
         context |= decided(request, found, "The snapshot has no node", pinned)
+    if in_part(snapshot.cluster_id):
+        context["devices"] = None  # They are told with the claims of others that hold them.
     return render(request, "decisions/decision.html", context)
 
 
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 @part
 def node_names(request: HttpRequest, cluster: str, namespace: str, pod: str) -> HttpResponse:
     """Names of nodes that contain ?node=, for the field "why not here"."""
     snapshot, _ = asked(request, cluster)
+    pod_seen(snapshot, f"{namespace}/{pod}")
     part = request.GET.get("node", "").strip().lower()
     names = [name for name in node_rows(snapshot).values_list("name", flat=True) if part in name.lower()]
     names.sort(key=lambda name: (not name.startswith(part), name))

@@ -74,7 +74,7 @@ class WatermarkSource(models.Model):
     error = models.CharField(max_length=1000, blank=True)  # error of the last run, or ""
     report = models.JSONField(default=dict)  # collection.py: Report.as_json of the last run
 
-    objects = Covered("cluster")
+    objects = Covered("cluster", part=True)
 
     class Meta:
         ordering = ("cluster",)
@@ -94,7 +94,7 @@ class Members(models.Model):
     kind = models.CharField(max_length=12)  # figures.py: node | workload | container
     names = models.BinaryField()  # storage.py: node names, or "namespace/Kind/name" of workloads
 
-    objects = Covered("cluster")
+    objects = Covered("cluster", part=True)
 
 
 class Series(models.Model):
@@ -105,7 +105,7 @@ class Series(models.Model):
     resource = models.CharField(max_length=8)
     statistic = models.CharField(max_length=8)
 
-    objects = Covered("cluster")
+    objects = Covered("cluster", part=True)
 
     class Meta:
         constraints = [
@@ -133,7 +133,7 @@ class Sample(models.Model):
     origin = models.CharField(max_length=16)  # SourceKind, or "demo"
     values = models.BinaryField()  # storage.py: float32 per member, NaN for missing values
 
-    objects = Covered("series")
+    objects = Covered("series", part=True)
 
     class Meta:
         constraints = [
@@ -149,7 +149,7 @@ class ContainerBook(models.Model):
     content = models.BinaryField()  # engine.rightsizing.book: Book.packed
     requested = models.BinaryField()  # containers.py: Requested of each container, zlib over JSON
 
-    objects = Covered("cluster")
+    objects = Covered("cluster", part=True)
 
 
 class Annotating(models.Model):

@@ -37,6 +37,12 @@ class ApplicationError(Exception):
         return refusal
 
 
+class Forbidden(ApplicationError):
+    """What is asked for is there, and this user may not have it."""
+
+    status = 403
+
+
 class NotFound(ApplicationError):
     """The object does not exist, or is not visible to this user."""
 

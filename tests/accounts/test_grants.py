@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+from django.conf import LazySettings
 from django.test import Client
 from django.urls import reverse
 from rest_framework.test import APIClient
@@ -13,11 +15,14 @@ from kschedweb.accounts.grants import grant_give, grant_take
 from kschedweb.accounts.models import AuditEntry, Grant, User
 from kschedweb.accounts.reach import current, everything, look, looking
 from kschedweb.accounts.roles import Action, Role
+from kschedweb.accounts.services import admin_ensure, user_change_role, user_set_active
+from kschedweb.accounts.signin.configuration import Provider
 from kschedweb.clusters.models import Cluster, Snapshot
 from kschedweb.policies.models import Policy
 from kschedweb.policies.services import revision_save
 from kschedweb.web.errors import ApplicationError, Conflict
 from tests.support import seed, seed_approvals, seed_live
+from tests.support.html import elements
 
 pytestmark = pytest.mark.django_db
 
@@ -83,7 +88,7 @@ def test_a_person_is_editor_in_one_cluster_and_viewer_in_another(
     grant_give(actor=admin, user="ada", role="viewer", cluster="red")
     assert names(ada) == {"blue", "red"}
     assert names(ada, Action.EDIT) == {"blue"}
-    assert (anew(ada).role_in(blue.pk), anew(ada).role_in(red.pk)) == ("editor", "viewer")
+    assert (anew(ada).role_in(blue.pk, "web"), anew(ada).role_in(red.pk, "web")) == ("editor", "viewer")
     client = logged_in(ada)
     price = {"document": "apiVersion: kschedweb/v1\nkind: PriceTable\ncurrency: EUR\nprices: []\n"}
     assert client.get("/clusters/red/").status_code == 200
@@ -171,6 +176,122 @@ def test_what_is_set_for_a_request_ends_with_it(blue: Cluster, ada: User) -> Non
     assert Snapshot.objects.exists()
 
 
+def parts(user: User, action: Action = Action.VIEW) -> dict[str, list[str]]:
+    reach = anew(user).reach(action)
+    assert reach is not None
+    return {part.name: sorted(part.namespaces) for part in reach.parts.values()}
+
+
+def test_a_grant_may_name_namespaces(blue: Cluster, red: Cluster, ada: User, admin: User) -> None:
+    grant_give(actor=admin, user="ada", role="viewer", cluster="blue", namespaces=["web"])
+    grant_give(actor=admin, user="ada", role="editor", namespaces=["shop"])
+    assert parts(ada) == {"blue": ["shop", "web"], "red": ["shop"]}
+    assert parts(ada, Action.EDIT) == {"blue": ["shop"], "red": ["shop"]}
+    assert not anew(ada).everywhere(Action.VIEW)
+    assert (anew(ada).role_in(blue.pk, "web"), anew(ada).role_in(blue.pk, "shop")) == ("viewer", "editor")
+    assert anew(ada).role_in(blue.pk, "default") == "none"
+    grant_give(actor=admin, user="ada", role="viewer", cluster="red")
+    assert parts(ada) == {"blue": ["shop", "web"]}
+    told = AuditEntry.objects.filter(verb="grant.given").order_by("id")
+    assert [one.details.get("namespaces") for one in told] == [["web"], ["shop"], None]
+
+
+def test_of_a_cluster_in_part_nodes_are_seen_in_whole_and_pods_counted(ada: User, admin: User) -> None:
+    pods = [seed.pod("theirs", bound_to="node-00000"), seed.pod("stuck", cpu="1000")]
+    for one in pods:
+        one["metadata"]["namespace"] = "web"
+    seed.imported("blue", [*seed.cluster(2, 6), *pods], admin)
+    grant_give(actor=admin, user="ada", role="viewer", cluster="blue", namespaces=["web"])
+    client = logged_in(ada)
+    api = "/api/v1/clusters/blue"
+    assert [one["name"] for one in client.get(f"{api}/pods/").json()["results"]] == ["stuck", "theirs"]
+    nodes = client.get(f"{api}/nodes/").json()["results"]
+    assert [(one["name"], one["pods_bound"]) for one in nodes] == [("node-00000", 3), ("node-00001", 2)]
+    on_node = client.get(f"{api}/map/pods/?node=node-00000").json()
+    assert (on_node["pods"], on_node["omitted"]) == (["web/theirs"], 2)
+    assert elements(client.get("/pods/?cluster=blue"), "[data-others]")[0]["data-others"] == "6"
+    assert elements(client.get("/pods/?cluster=blue&node=node-00000"), "[data-others]")[0]["data-others"] == "2"
+    overview = client.get("/?cluster=blue")
+    counts = overview.context["counts"]
+    assert (counts["pods"], counts["others"], counts["waiting"], counts["others_waiting"]) == (2, 6, 1, 2)
+    assert elements(overview, "[data-in-part]")[0]["data-in-part"] == "web"
+
+
+def test_what_shows_whole_clusters_refuses_and_says_why(blue: Cluster, ada: User, admin: User) -> None:
+    grant_give(actor=admin, user="ada", role="admin", cluster="blue", namespaces=["web"])
+    client = logged_in(ada)
+    answer = client.get("/api/v1/clusters/blue/flight/")
+    assert answer.status_code == 403
+    assert "namespaces web" in answer.json()["detail"]
+    assert client.get("/clusters/blue/flight/").status_code == 403
+    assert client.get("/clusters/blue/delete/").status_code == 403
+    page = client.get("/capacity/drain/?cluster=blue")
+    assert elements(page, "[data-left-out]")[0]["data-left-out"] == "blue"
+    assert client.post("/clusters/blue/refresh/").status_code == 403
+
+
+def test_who_would_be_evicted_is_named_to_whoever_sees_them(ada: User, admin: User) -> None:
+    urgent = seed.pod("urgent", cpu="7500m")
+    urgent["metadata"]["namespace"], urgent["spec"]["priority"] = "web", 1000
+    seed.imported("blue", [seed.node("only"), seed.pod("victim", cpu="1", bound_to="only"), urgent], admin)
+    grant_give(actor=admin, user="ada", role="viewer", cluster="blue", namespaces=["web"])
+    address = "/api/v1/clusters/blue/pods/web/urgent/decision/"
+    told = logged_in(ada).get(address).json()["preemption"]["candidates"]["only"]
+    assert told["pods"] == ["(another namespace)"]
+    assert logged_in(admin).get(address).json()["preemption"]["candidates"]["only"]["pods"] == ["default/victim"]
+    page = logged_in(ada).get("/decision/blue/web/urgent/").content
+    assert b"a pod of another namespace" in page
+    assert b"victim<" not in page
+    assert logged_in(ada).get("/api/v1/clusters/blue/pods/default/victim/decision/").status_code == 404
+
+
+def test_a_vote_asks_for_the_role_in_the_namespace_of_the_pod(ada: User, admin: User) -> None:
+    live = seed_live.scheduler(admin)
+    asked = seed_approvals.request(live)
+    grant_give(actor=admin, user="ada", role="approver", cluster=live.cluster.name, namespaces=["web"])
+    address = f"/api/v1/approvals/{asked.pk}/approve/"
+    assert logged_in(ada).post(address, {}, content_type="application/json").status_code == 404
+    grant_give(actor=admin, user="ada", role="approver", cluster=live.cluster.name, namespaces=["default"])
+    assert logged_in(ada).post(address, {}, content_type="application/json").status_code == 200
+    assert [vote.role for vote in asked.votes.all()] == ["approver"]
+
+
+def test_what_is_kept_of_a_cluster_is_kept_for_all_who_look(ada: User, admin: User) -> None:
+    seed.imported("blue", seed.cluster(2, 6), admin)
+    grant_give(actor=admin, user="ada", role="viewer", cluster="blue", namespaces=["web"])
+    address = "/api/v1/clusters/blue/cost/?by=namespace"
+    first = logged_in(ada).get(address).json()
+    whole = logged_in(admin).get(address).json()
+    assert [(one["name"], one["count"]) for one in first["groups"]] == [("other namespaces", 4)]
+    assert [(one["name"], one["count"]) for one in whole["groups"]] == [("default", 4)]
+    assert first["total"] == whole["total"]
+    assert first["groups"][0]["hour"] == pytest.approx(whole["groups"][0]["hour"])
+
+
+def test_the_last_who_can_administer_stays(blue: Cluster, ada: User, admin: User, settings: LazySettings) -> None:
+    with pytest.raises(Conflict, match="last active admin"):
+        user_change_role(actor=admin, user=admin, role=Role.VIEWER)
+    for less in ({"cluster": "blue"}, {"namespaces": ["web"]}):
+        grant_give(actor=admin, user="ada", role="admin", **less)
+        with pytest.raises(Conflict, match="last active admin"):
+            user_set_active(actor=admin, user=admin, active=False)
+    grant = grant_give(actor=admin, user="ada", role="admin")
+    assert user_change_role(actor=admin, user=admin, role=Role.VIEWER).role == Role.VIEWER
+    with pytest.raises(Conflict, match="last active admin"):
+        grant_take(actor=ada, grant=grant)
+    with pytest.raises(Conflict, match="last active admin"):
+        user_set_active(actor=ada, user=anew(ada), active=False)
+    group = grant_give(actor=ada, group="ops", role="admin")
+    erin = User.objects.create(username="erin", role=Role.NONE, provider="idp", provider_groups=["ops"])
+    with pytest.raises(Conflict, match="last active admin"):  # of a provider that the site does not know any more
+        grant_take(actor=ada, grant=grant)
+    settings.IDENTITY_PROVIDERS = {"idp": Provider("idp", "IdP", "https://sso.example.org", "kschedweb")}
+    grant_take(actor=ada, grant=grant)
+    with pytest.raises(Conflict, match="last active admin"):
+        grant_take(actor=erin, grant=group)
+    assert admin_ensure(username="root") == (None, "")
+
+
 @pytest.mark.parametrize(
     ("asked", "field"),
     [
@@ -181,9 +302,11 @@ def test_what_is_set_for_a_request_ends_with_it(blue: Cluster, ada: User) -> Non
         ({"user": "ada", "cluster": "green"}, "cluster"),
         ({"user": "ada", "label": "prod"}, "label"),
         ({"user": "ada", "label": "a=b", "cluster": "blue"}, "label"),
+        ({"user": "ada", "namespaces": ["Web"]}, "namespaces"),
+        ({"user": "ada", "namespaces": [f"n{number}" for number in range(51)]}, "namespaces"),
     ],
 )
-def test_a_wrong_grant_is_refused_at_its_field(blue: Cluster, ada: User, asked: dict[str, str], field: str) -> None:
+def test_a_wrong_grant_is_refused_at_its_field(blue: Cluster, ada: User, asked: dict[str, Any], field: str) -> None:
     with pytest.raises(ApplicationError) as refused:
         grant_give(actor=None, **({"role": "viewer"} | asked))
     assert [one["path"] for one in refused.value.errors] == [field]
@@ -205,11 +328,14 @@ def test_a_grant_is_given_once_and_taken_back(blue: Cluster, ada: User, admin: U
 
 def test_admins_give_and_take_grants_on_a_page(blue: Cluster, ada: User, client_as: Clients) -> None:
     client = client_as("admin")
-    asked = {"user": "ada", "group": "", "role": "editor", "cluster": "blue", "label": ""}
+    asked = {"user": "ada", "group": "", "role": "editor", "cluster": "blue", "label": "", "namespaces": "web, shop"}
     assert client.post(reverse("grants"), asked)["Location"] == "/grants/"
     page = client.get(reverse("grants"))
     assert b"1 grant" in page.content
     assert b"Editor" in page.content
+    assert b"shop, web" in page.content
+    refused = client.post(reverse("grants"), {**asked, "namespaces": "Web"})
+    assert refused.context["form"].errors["namespaces"]
     wrong = client.post(reverse("grants"), {**asked, "user": "nobody"})
     assert wrong.status_code == 400
     assert b"There is nobody called nobody." in wrong.content
@@ -219,8 +345,9 @@ def test_admins_give_and_take_grants_on_a_page(blue: Cluster, ada: User, client_
 
 def test_admins_give_and_take_grants_over_rest(blue: Cluster, api_as: Callable[[str], APIClient]) -> None:
     api = api_as("admin")
-    made = api.post("/api/v1/grants/", {"group": "sre-*", "role": "editor", "cluster": "blue"})
+    made = api.post("/api/v1/grants/", {"group": "sre-*", "role": "editor", "cluster": "blue", "namespaces": ["web"]})
     assert made.status_code == 201
+    assert made.data["namespaces"] == ["web"]
     assert made.data["cluster"] == "blue"
     assert made.data["scope"] == "cluster"
     listed = api.get("/api/v1/grants/").data["results"]

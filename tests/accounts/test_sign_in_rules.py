@@ -11,7 +11,7 @@ from kschedweb.accounts.roles import Role
 from kschedweb.accounts.signin import rules as rules_module
 from kschedweb.accounts.signin.configuration import header_read, providers_read
 from kschedweb.accounts.signin.people import groups_read
-from kschedweb.accounts.signin.rules import Rule, Rules, rules_read
+from kschedweb.accounts.signin.rules import GrantRule, Rule, Rules, grant_read, rules_read
 
 
 def test_rules_know_the_roles_there_are() -> None:
@@ -47,6 +47,37 @@ def test_without_rules_everybody_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
+    ("word", "grant"),
+    [
+        ("web=editor@prod", GrantRule("web", "editor", cluster="prod")),
+        ("web=editor@prod:shop+web", GrantRule("web", "editor", cluster="prod", namespaces=["shop", "web"])),
+        ("cn=x,ou=y=viewer@env=prod:a", GrantRule("cn=x,ou=y", "viewer", label="env=prod", namespaces=["a"])),
+        ("team-*=approver@example.com/env=", GrantRule("team-*", "approver", label="example.com/env=")),
+        ("ops=admin@*", GrantRule("ops", "admin")),
+    ],
+)
+def test_a_grant_is_written_in_one_word(word: str, grant: GrantRule) -> None:
+    assert grant_read(word) == grant
+
+
+@pytest.mark.parametrize("word", ["web=editor", "web=boss@prod", "web=none@prod", "web=editor@Prod", "web=editor@p:A"])
+def test_a_wrong_grant_is_no_grant(word: str) -> None:
+    with pytest.raises(ValueError, match=r"is not like|is not one of|is no name"):
+        grant_read(word)
+
+
+def test_every_grant_counts_that_fits_and_lets_in_whom_no_rule_names() -> None:
+    rules = rules_read(["blocked=refused"], "refused", ["web=viewer@prod:web", "w*=approver@env=prod"])
+    assert rules.role_of(["web"]) == "none"
+    assert [str(one) for one in rules.granted(["web"])] == [
+        "viewer in prod, namespaces web",
+        "approver in env=prod",
+    ]
+    assert rules.role_of(["web", "blocked"]) is None
+    assert rules.role_of(["other"]) is None
+
+
+@pytest.mark.parametrize(
     ("claim", "groups"),
     [(["a", "b", "a"], ("a", "b")), ("a", ("a",)), (None, ()), ({"a": 1}, ()), (["a", 1, None, "", "x" * 300], ("a",))],
 )
@@ -64,6 +95,9 @@ providers:
   scopes: [openid, profile, email, groups]
   roles:
   - {group: platform-admins, role: admin}
+  grants:
+  - {group: web, role: editor, cluster: prod, namespaces: [web, shop]}
+  - {group: sre, role: approver, label: env=prod}
   otherwise: viewer
 - id: partner
   issuer: https://login.partner.example
@@ -82,9 +116,15 @@ def test_providers_are_read_from_a_file(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("KSCHEDWEB_OIDC_ISSUER", "https://one.example.org")
     monkeypatch.setenv("KSCHEDWEB_OIDC_CLIENT_ID", "kschedweb")
     monkeypatch.setenv("KSCHEDWEB_OIDC_ROLES", "a=admin, b=viewer")
+    monkeypatch.setenv("KSCHEDWEB_OIDC_GRANTS", "a=viewer@prod:x")
     company, partner, oidc = providers_read().values()
     assert (company.client_secret, company.rules.role_of([])) == ("the-secret", "viewer")
     assert "the-secret" not in repr(company)
+    assert company.rules.grants == (
+        GrantRule("web", "editor", cluster="prod", namespaces=["shop", "web"]),
+        GrantRule("sre", "approver", label="env=prod"),
+    )
+    assert oidc.rules.grants == (GrantRule("a", "viewer", cluster="prod", namespaces=["x"]),)
     assert (partner.label, partner.rules.role_of(["platform-admins"])) == ("partner", None)
     assert (oidc.id, oidc.rules.role_of(["b"]), oidc.rules.role_of([])) == ("oidc", "viewer", None)
 
@@ -100,6 +140,12 @@ def test_providers_are_read_from_a_file(tmp_path: Path, monkeypatch: pytest.Monk
         ("id: partner", "id: header", "is not header"),
         ("clientSecretFile: SECRET", "clientSecretFile: absent", "clientSecretFile cannot be read"),
         ("group: platform-admins, ", "", "each rule needs group and role"),
+        ("role: editor", "role: none", r"grants: 'none' is not one of"),
+        ("cluster: prod, ", "cluster: prod, label: a=b, ", "a cluster or a label"),
+        ("label: env=prod", "label: prod", "is no label"),
+        ("namespaces: [web, shop]", "namespaces: [Web]", "is no name of a namespace"),
+        ("namespaces: [web, shop]", "namespaces: web", "a list of names"),
+        ("group: web, ", "", "group and role"),
         ("providers:", "provider:", "a list named providers"),
         ("label: Company", "label: [Company", "well-formed"),
         ("label: Company", "label: 5", "label is of the wrong type"),

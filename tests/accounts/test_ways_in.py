@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from ipaddress import ip_network
 from typing import Any
 
@@ -15,9 +16,12 @@ from django.urls import reverse
 
 from kschedweb.accounts import services
 from kschedweb.accounts.models import AuditEntry, User
+from kschedweb.accounts.reach import Part
 from kschedweb.accounts.signin.configuration import Header
-from kschedweb.accounts.signin.rules import Rule, Rules
+from kschedweb.accounts.signin.rules import GrantRule, Rule, Rules
 from kschedweb.accounts.tasks import mail_password_links
+from kschedweb.clusters.models import Cluster
+from tests.support import seed
 from tests.support.html import elements
 
 pytestmark = pytest.mark.django_db
@@ -86,6 +90,35 @@ def test_groups_of_the_header_hold_for_the_request_that_brings_them(header: Head
     answer = ask(client, groups="visitors")
     assert (answer.status_code, elements(answer, "#refusal")[0]["data-reason"]) == (403, "groups")
     assert ask(client, name="").status_code == 302
+
+
+def test_groups_have_grants_by_rules_until_they_go(header: Header, admin: User, settings: LazySettings) -> None:
+    seed.imported("blue", seed.cluster(2, 6), admin)
+    rule = GrantRule("web", "viewer", cluster="blue", namespaces=["default"])
+    settings.REMOTE_HEADER = replace(header, rules=replace(header.rules, grants=(rule,)))
+    listed = Client()
+    listed.force_login(admin, backend="django.contrib.auth.backends.ModelBackend")
+    assert elements(listed.get(reverse("grants")), "[data-rule]")[0]["data-rule"] == "web"
+    client = Client()
+    assert ask(client, groups="web").status_code == 200
+    user = User.objects.get(provider="header")
+    blue = Cluster.objects.get()
+    assert user.role == "none"
+    reach = user.reach("view")
+    assert reach is not None
+    assert reach.parts == {blue.pk: Part("blue", frozenset({"default"}))}
+    assert ask(client, groups="web, staff").status_code == 200
+    assert User.objects.get(pk=user.pk).reach("view") is None
+    assert ask(client, groups="staff").status_code == 200
+    assert not User.objects.get(pk=user.pk).grants
+    assert ask(client, groups="web").status_code == 200
+    assert ask(client, groups="visitors").status_code == 403
+    assert not User.objects.get(pk=user.pk).grants
+    told = AuditEntry.objects.filter(verb="user.grants-changed").order_by("id")
+    assert [(one.details["before"], one.details["after"]) for one in told] == [
+        ([str(rule)], []),
+        ([], [str(rule)]),
+    ]
 
 
 def test_the_header_gives_nobody_a_local_account(header: Header, admin: User) -> None:

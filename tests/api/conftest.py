@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -94,12 +94,23 @@ def node(name: str, **spec: Any) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Node", "metadata": meta, "spec": spec, "status": status}
 
 
-def pod(name: str, cpu: str, node_name: str = "", group: str = "") -> dict[str, Any]:
+def pod(
+    name: str,
+    cpu: str,
+    node_name: str = "",
+    group: str = "",
+    *,
+    namespace: str = "default",
+    owner: str = "",
+    **spec: Any,
+) -> dict[str, Any]:
     containers = [{"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu, "memory": "1Gi"}}}]
-    spec: dict[str, Any] = {"containers": containers, "schedulerName": "default-scheduler"}
+    spec |= {"containers": containers, "schedulerName": "default-scheduler"}
     spec |= {"nodeName": node_name} if node_name else {}
     spec |= {"schedulingGroup": {"podGroupName": group}} if group else {}
-    meta = {"name": name, "namespace": "default", "uid": f"uid-{name}"}
+    meta: dict[str, Any] = {"name": name, "namespace": namespace, "uid": f"uid-{name}"}
+    if owner:
+        meta["ownerReferences"] = [{"kind": "StatefulSet", "name": owner, "controller": True, "apiVersion": "apps/v1"}]
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec, "status": {"phase": "Pending"}}
 
 
@@ -119,8 +130,8 @@ def seed(seeded: Seed, db: None, settings: Settings, sandbox_address: str) -> Se
     return seeded
 
 
-def made(mark: str = "") -> Seed:
-    """A row of everything, for an admin."""
+def made(mark: str = "", more: Sequence[dict[str, Any]] = ()) -> Seed:
+    """A row of everything, for an admin; ``more`` objects are in the imported cluster."""
     admin = person("admin")
     token, key = accounts.token_create(user=admin, name="seed", scope=Action.ADMINISTER, days=1)
     objects = [
@@ -130,6 +141,7 @@ def made(mark: str = "") -> Seed:
         pod(f"{mark}pending", "100"),
         seed_groups.group("gang", 1),
         pod(f"{mark}fits", "2", group="gang"),
+        *more,
     ]
     name = f"{mark}seed"
     file = ("seed.yaml", yaml.safe_dump_all(objects).encode())

@@ -17,13 +17,14 @@ from kschedweb.accounts.models import AuditEntry, ProviderSession, User
 from kschedweb.accounts.sealing import unseal
 from kschedweb.accounts.signin.configuration import Provider
 from kschedweb.accounts.signin.identity_tokens import TokenError, identity_verified
-from kschedweb.accounts.signin.rules import Rule, Rules
+from kschedweb.accounts.signin.rules import GrantRule, Rule, Rules
 from tests.support.keycloak import CLIENT, SECRET, Keycloak
 from tests.support.processes import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-RULES = Rules((Rule("platform-admins", "admin"), Rule("engineers", "editor")))
+GRANT = GrantRule("engineers", "approver", label="env=prod", namespaces=["web"])
+RULES = Rules((Rule("platform-admins", "admin"), Rule("engineers", "editor")), grants=(GRANT,))
 
 
 @pytest.fixture
@@ -84,6 +85,7 @@ def test_the_role_follows_from_groups(visit: Callable[[], Page]) -> None:
     sign_in(vic, "vic")
     expect(vic.locator("#refusal")).to_have_attribute("data-reason", "groups")
     assert sorted(User.objects.values_list("username", "role")) == [("ada", "admin"), ("erin", "editor")]
+    assert User.objects.get(username="erin").grants == [GRANT]
     assert set(User.objects.get(username="ada").group_names) == {"platform-admins", "engineers"}
 
 
@@ -109,6 +111,8 @@ def test_a_change_of_groups_holds_for_the_request_that_asks(
         keycloak.groups("erin", "engineers")
     changes = AuditEntry.objects.filter(verb="user.role-changed").values_list("details", flat=True)
     assert [change["after"] for change in changes] == ["admin"]
+    granted = AuditEntry.objects.filter(verb="user.grants-changed").values_list("details", flat=True)
+    assert [(change["before"], change["after"]) for change in granted] == [([str(GRANT)], [])]
 
 
 def test_a_logout_ends_the_session_at_the_provider_too(visit: Callable[[], Page]) -> None:

@@ -31,6 +31,7 @@ EVERYTHING = {
     "kschedweb/accounts/grants.py": "what grants of others are about",
     "kschedweb/accounts/models.py": "which clusters grants are about",
     "kschedweb/accounts/reach.py": "defines it",
+    "kschedweb/advice/costs/ground.py": "what is kept of a snapshot is kept for all who look",
     "kschedweb/jobs/services.py": "whose turn it is does not depend on who asks",
     "kschedweb/jobs/tasks.py": "a job runs for the site, also where a request waits for it",
     "kschedweb/jobs/turns.py": "whose turn it is does not depend on who asks",

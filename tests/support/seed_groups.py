@@ -12,12 +12,12 @@ NAME = "grouped"
 ZONE = "topology.kubernetes.io/zone"
 
 
-def group(name: str, least: int, *, topology: str = "", priority: int = 0) -> Json:
+def group(name: str, least: int, *, topology: str = "", priority: int = 0, namespace: str = "default") -> Json:
     constraints = {"topology": [{"key": topology}]} if topology else {}
     return {
         "apiVersion": "scheduling.k8s.io/v1beta1",
         "kind": "PodGroup",
-        "metadata": {"name": name, "namespace": "default"},
+        "metadata": {"name": name, "namespace": namespace},
         "spec": {
             "schedulingPolicy": {"gang": {"minCount": least}},
             "schedulingConstraints": constraints,

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import yaml
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from kschedweb.accounts.signin.rules import REFUSED, ROLES, Rule, Rules, role_read, rules_read
+from kschedweb.accounts.signin.rules import REFUSED, ROLES, Rule, Rules, grant_of, role_read, rules_read
 from kschedweb.web import env
 
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?")
@@ -64,9 +65,9 @@ def _of_environment() -> list[Provider]:
     if not issuer:
         return []
     try:
-        rules = rules_read(env.words("KSCHEDWEB_OIDC_ROLES"), env.text("KSCHEDWEB_OIDC_OTHERWISE") or REFUSED)
+        rules = _rules_of_environment("KSCHEDWEB_OIDC")
     except ValueError as error:
-        raise ImproperlyConfigured(f"KSCHEDWEB_OIDC_ROLES or KSCHEDWEB_OIDC_OTHERWISE: {error}.") from None
+        raise ImproperlyConfigured(f"KSCHEDWEB_OIDC_ROLES, _GRANTS or _OTHERWISE: {error}.") from None
     provider = Provider(
         id="oidc",
         label=env.text("KSCHEDWEB_OIDC_LABEL") or "single sign-on",
@@ -78,6 +79,11 @@ def _of_environment() -> list[Provider]:
         rules=rules,
     )
     return [_checked(provider, "KSCHEDWEB_OIDC_ISSUER")]
+
+
+def _rules_of_environment(prefix: str) -> Rules:
+    otherwise = env.text(f"{prefix}_OTHERWISE") or REFUSED
+    return rules_read(env.words(f"{prefix}_ROLES"), otherwise, env.words(f"{prefix}_GRANTS"))
 
 
 def _of_file() -> list[Provider]:
@@ -107,6 +113,7 @@ KEYS = {
     "usernameClaim": str,
     "linkVerifiedEmail": bool,
     "roles": list,
+    "grants": list,
     "otherwise": str,
 }
 
@@ -127,6 +134,10 @@ def _entry(entry: Any, where: str) -> Provider:
     except (ValueError, KeyError, TypeError) as error:
         said = error if isinstance(error, ValueError) else "each rule needs group and role"
         raise ImproperlyConfigured(f"{where}.roles: {said}.") from None
+    try:
+        rules = replace(rules, grants=tuple(map(grant_of, entry.get("grants", ()))))
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{where}.grants: {error}.") from None
     provider = Provider(
         id=entry.get("id", ""),
         label=entry.get("label", entry.get("id", "")),
@@ -183,10 +194,18 @@ def header_read() -> Header | None:
     except ValueError as error:
         raise ImproperlyConfigured(f"KSCHEDWEB_REMOTE_USER_PROXIES: {error}.") from None
     try:
-        rules = rules_read(env.words("KSCHEDWEB_REMOTE_ROLES"), env.text("KSCHEDWEB_REMOTE_OTHERWISE") or REFUSED)
+        rules = _rules_of_environment("KSCHEDWEB_REMOTE")
     except ValueError as error:
-        raise ImproperlyConfigured(f"KSCHEDWEB_REMOTE_ROLES or KSCHEDWEB_REMOTE_OTHERWISE: {error}.") from None
+        raise ImproperlyConfigured(f"KSCHEDWEB_REMOTE_ROLES, _GRANTS or _OTHERWISE: {error}.") from None
     return Header(name, groups_name, networks, rules)
+
+
+def rules_of(provider: str) -> Rules:
+    """The rules for people of ``provider``: an identity provider by its id, or HEADER. Others have none."""
+    if provider == HEADER:
+        return settings.REMOTE_HEADER.rules if settings.REMOTE_HEADER else Rules()
+    found: Provider | None = settings.IDENTITY_PROVIDERS.get(provider)
+    return found.rules if found else Rules()
 
 
 def roles_read(words: list[str]) -> frozenset[str]:

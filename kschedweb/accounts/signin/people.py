@@ -65,12 +65,12 @@ def person_accept(*, outsider: Outsider, rules: Rules, link_verified_email: bool
     try:
         with transaction.atomic():
             user = user or _linked(outsider, link_verified_email) or _made(outsider, role)
-            return _follow(user, outsider, role)
+            return _follow(user, outsider, role, rules)
     except IntegrityError:  # the same person's other request was first
         user = _known(outsider)
         if user is None:
             raise
-        return _follow(user, outsider, role)
+        return _follow(user, outsider, role, rules)
 
 
 @transaction.atomic
@@ -120,8 +120,8 @@ def _free_name(outsider: Outsider) -> str:
 
 
 @transaction.atomic
-def _follow(user: User, outsider: Outsider, role: str) -> User:
-    """What the provider says now holds: the role at once, in all sessions and for tokens."""
+def _follow(user: User, outsider: Outsider, role: str, rules: Rules) -> User:
+    """What the provider says now holds: role and grants at once, in all sessions and for tokens."""
     user = User.objects.select_for_update().get(pk=user.pk)
     groups = list(outsider.groups)
     if (user.role, user.provider, user.provider_groups) == (role, outsider.provider, groups):
@@ -136,6 +136,10 @@ def _follow(user: User, outsider: Outsider, role: str) -> User:
             after=role,
             provider=outsider.provider,
         )
+    before, after = (sorted(map(str, rules.granted(one))) for one in (user.provider_groups or (), groups))
+    if before != after:
+        told = {"before": before, "after": after, "provider": outsider.provider}
+        audit.record(None, "user.grants-changed", user, user.username, **told)
     user.role, user.provider, user.provider_groups = role, outsider.provider, groups
     user.save(update_fields=["role", "provider", "provider_groups"])
     return user

@@ -71,6 +71,7 @@ class UnpricedListSerializer(serializers.Serializer[Any]):
 
 class CostView(APIView):
     action_required = Action.VIEW
+    in_part = ("GET",)
 
     @extend_schema(
         operation_id="cost",
@@ -113,6 +114,7 @@ class CostView(APIView):
 
 class UnpricedView(APIView):
     action_required = Action.VIEW
+    in_part = ("GET",)
 
     @extend_schema(operation_id="cost_unpriced", parameters=[SNAPSHOT, AT], responses=UnpricedListSerializer)
     def get(self, request: ApiRequest, name: str) -> Response:

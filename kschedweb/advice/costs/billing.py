@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MONTH = 730  # hours: a twelfth of a year
 NODE_HOURS = "node-hours"
+OTHERS = "other namespaces"  # of which who looks sees no more than the sum
 
 
 @dataclass(frozen=True)
@@ -177,6 +178,19 @@ def _line(
     nothing = not known
     used = float("nan") if nothing else of - idle
     return Line(name, int(count), hour, requested, used, float("nan") if nothing else idle, of, int(unpriced))
+
+
+def others_together(lines: list[Line], seen: Callable[[Line], bool]) -> list[Line]:
+    """``lines`` that are ``seen``, and one for all others, where there are any."""
+    kept, others = [one for one in lines if seen(one)], [one for one in lines if not seen(one)]
+    if not others:
+        return kept
+    amounts = ("count", "hour", "requested", "used", "idle", "of", "unpriced")
+    sums = {name: np.nansum([getattr(one, name) for one in others]).item() for name in amounts}
+    if not any(one.known for one in others):
+        sums |= {"used": float("nan"), "idle": float("nan")}
+    sums |= {name: int(sums[name]) for name in ("count", "unpriced")}
+    return [*kept, Line(OTHERS, **sums)]
 
 
 ORDERS: Mapping[str, Callable[[Line], float | str]] = {

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kschedweb.accounts.reach import sees
 from kschedweb.advice.costs import billing
 from kschedweb.advice.costs.billing import Bill, Line, Uses
 from kschedweb.advice.costs.ground import Nodes, nodes_of, pods_of
 from kschedweb.clusters.prices.selectors import sheet_get, table_in
+from kschedweb.clusters.seen import in_part
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.pricing.costs import Rates
 from kschedweb.engine.pricing.table import CAPACITY_TYPE, PriceTable
@@ -30,9 +33,20 @@ _prices: LRU[tuple[PriceTable | None, Floats]] = LRU(8)
 
 
 def bill_of(snapshot: Snapshot, table: PriceTable | None, at: float | None = None) -> Bill:
-    """What an hour of ``snapshot`` costs by ``table``, with the use as known at ``at`` (seconds of the epoch; now)."""
+    """What an hour of ``snapshot`` costs by ``table``, with the use as known at ``at`` (seconds of the epoch; now).
+
+    Namespaces that who looks does not see are one line, and so are their workloads.
+    """
     nodes, pods = nodes_of(snapshot), pods_of(snapshot)
-    return billing.bill(table, _hourly(snapshot, table), nodes, pods, _uses(snapshot, nodes, pods.workloads, at))
+    found = billing.bill(table, _hourly(snapshot, table), nodes, pods, _uses(snapshot, nodes, pods.workloads, at))
+    if not in_part(snapshot.cluster_id):
+        return found
+    seen = partial(sees, snapshot.cluster_id)
+    return replace(
+        found,
+        namespaces=billing.others_together(found.namespaces, lambda one: seen(one.name)),
+        workloads=billing.others_together(found.workloads, lambda one: seen(one.name.partition("/")[0])),
+    )
 
 
 def _hourly(snapshot: Snapshot, table: PriceTable | None) -> Floats:

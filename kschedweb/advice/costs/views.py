@@ -43,7 +43,7 @@ OTHER_UNIT = "node-hours"
 
 
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 def costs(request: HttpRequest) -> HttpResponseBase:
     """What the snapshot costs, by nodes, namespaces or workloads."""
     scope = cluster_scope_of(request)

@@ -118,6 +118,7 @@ NARROWING = [
 
 class SizesView(APIView):
     action_required = Action.VIEW
+    in_part = ("GET",)
 
     @extend_schema(
         operation_id="right_sizing",
@@ -184,6 +185,7 @@ class ScenarioOfSizesView(APIView):
 
 class FileOfSizesView(APIView):
     action_required = Action.VIEW
+    in_part = ("GET",)
 
     @extend_schema(
         operation_id="right_sizing_export",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kschedweb.accounts.reach import sees
 from kschedweb.advice.rightsizing import sizing
 from kschedweb.advice.rightsizing.past import Past, past
 from kschedweb.advice.rightsizing.sizing import VPA, Rates, Size
@@ -40,7 +41,10 @@ class Unknown(ApplicationError):
 
 
 def sizes_of(cluster: Cluster, method: str = VPA) -> tuple[Known, Rates, list[Size]]:
-    """What is known, prices, and a line for each container, by name. Raises ``Unknown`` where nothing was collected."""
+    """What is known, prices, and a line for each container whose namespace is seen, by name.
+
+    Raises ``Unknown`` where nothing was collected.
+    """
     found = known(cluster)
     if found is None:
         raise Unknown(
@@ -48,7 +52,8 @@ def sizes_of(cluster: Cluster, method: str = VPA) -> tuple[Known, Rates, list[Si
         )
     rates = rates_of(cluster)
     key = (cluster.pk, found.updated, method, rates)
-    return found, *_sizes.get(key, lambda: (rates, sizing.sizes(found.book, found.requested, method, rates)))
+    _, listed = _sizes.get(key, lambda: (rates, sizing.sizes(found.book, found.requested, method, rates)))
+    return found, rates, [one for one in listed if sees(cluster.pk, one.namespace)]
 
 
 def rates_of(cluster: Cluster) -> Rates:

@@ -19,7 +19,8 @@ from kschedweb.accounts.roles import Action
 from kschedweb.advice.rightsizing import charts, exporting, scenarios, selectors, sizing, words
 from kschedweb.advice.rightsizing.forms import ExportForm, SizesForm, read
 from kschedweb.clusters.scope import cluster_scope_of
-from kschedweb.clusters.selectors import snapshot_current
+from kschedweb.clusters.seen import in_part
+from kschedweb.clusters.selectors import in_whole, snapshot_current
 from kschedweb.web.errors import ApplicationError, NotFound
 from kschedweb.web.exports import FORMATS, export
 from kschedweb.web.pages import part
@@ -55,7 +56,7 @@ def _explained(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpRespo
 
 
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 @_explained
 def sizes(request: HttpRequest) -> HttpResponseBase:
     """What each container requests and should request."""
@@ -104,7 +105,7 @@ def _row(one: Size) -> list[object]:
 
 
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 @_explained
 def workload(request: HttpRequest) -> HttpResponseBase:
     """The containers of a workload: what they used, and how each target came about."""
@@ -149,7 +150,7 @@ def _charts(cluster: Cluster, one: Size, end: int, book: Any, row: int | None) -
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 @_explained
 def apply(request: PageRequest) -> HttpResponseBase:
     """What would become of the chosen workloads, or all: what it saves, and what would have been too little."""
@@ -176,7 +177,7 @@ def apply(request: PageRequest) -> HttpResponseBase:
         "left": len(short[MOST_PAST:]),
         "throttled": sum(one.throttled for one in pasts),
         "kills": sum(one.kills for one in pasts),
-        "may_make": request.user.may(Action.EDIT),
+        "may_make": request.user.may(Action.EDIT) and not in_part(cluster.pk),
         "modes": exporting.MODES,
         "shared": urlencode({"cluster": cluster.name, "method": form.method_asked}),
         "query": request.GET.urlencode(),
@@ -191,6 +192,7 @@ def _harm(one: Any) -> tuple[float, ...]:
 
 @requires(Action.EDIT)
 def _made(request: PageRequest, cluster: Cluster, found: list[Size]) -> HttpResponse:
+    in_whole(cluster.name)
     snapshot = snapshot_current(cluster)
     if snapshot is None:
         raise NotFound(f"Cluster {cluster.name} has not been read yet: refresh it first.")
@@ -201,7 +203,7 @@ def _made(request: PageRequest, cluster: Cluster, found: list[Size]) -> HttpResp
 
 
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 @part
 def export_file(request: HttpRequest) -> HttpResponse:
     """The recommendations as a file."""

@@ -23,7 +23,7 @@ class FlightRecorder(models.Model):
     held_until = models.DateTimeField(null=True)
     problem = models.CharField(max_length=500, blank=True, default="")  # why nothing is recorded now
 
-    objects = Covered("cluster")
+    objects = Covered("cluster", part=True)
 
 
 class Stretch(models.Model):
@@ -39,7 +39,7 @@ class Stretch(models.Model):
     reason = models.CharField(max_length=500, blank=True)
     missing = models.JSONField(default=list)  # kinds that could not be read
 
-    objects = Covered("cluster")
+    objects = Covered("cluster", part=True)
 
     class Meta:
         ordering = ("began", "id")
@@ -56,7 +56,7 @@ class Segment(models.Model):
     content = models.BinaryField()  # zlib of lines
     stored = models.PositiveBigIntegerField()  # bytes of content
 
-    objects = Covered("stretch")
+    objects = Covered("stretch", part=True)
 
     class Meta:
         ordering = ("number",)

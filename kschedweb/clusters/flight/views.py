@@ -88,7 +88,7 @@ def _input(name: str, value: datetime) -> str:
 
 
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 @part
 def moment(request: PageRequest, name: str) -> HttpResponse:
     """Go to the page ?next as of ?at, which is in the person's zone."""

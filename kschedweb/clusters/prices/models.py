@@ -21,4 +21,4 @@ class PriceSheet(models.Model):
     changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     changed_at = models.DateTimeField(null=True)
 
-    objects = Covered("cluster")
+    objects = Covered("cluster", part=True)

@@ -166,6 +166,7 @@ class PodGroupsView(APIView):
     """The groups of pods of a snapshot: PodGroups, and what pods name as such. 202 where a job has to read them."""
 
     action_required = Action.VIEW
+    in_part = ("GET",)
 
     @extend_schema(
         operation_id="podgroups_list",
@@ -188,6 +189,7 @@ class PodGroupView(APIView):
     """
 
     action_required = Action.VIEW
+    in_part = ("GET",)
 
     @extend_schema(
         operation_id="podgroup_retrieve",

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from django.urls import reverse
 
+from kschedweb.accounts.reach import sees
+from kschedweb.clusters.seen import pod_seen
 from kschedweb.decisions import services as decisions
+from kschedweb.decisions import veil
 from kschedweb.decisions.groups import services, told
 from kschedweb.decisions.groups.shown import GroupShown, shown
 from kschedweb.decisions.inquiring import answering
@@ -34,7 +37,10 @@ def listed(user: User, snapshot: Snapshot) -> list[told.Told] | Question:
     """How all groups of a snapshot stand, as REST tells it; a question that has no answer yet."""
     ask = of_cluster(Kind.GROUPS, snapshot, None, reverse("pod-groups", args=[snapshot.cluster.name]))
     quick = at_hand(snapshot) or not snapshot.counts.get("Pod")
-    return sought(user, ask, lambda: _listed(snapshot), lambda _, content: content["groups"], at_hand=quick)
+    found = sought(user, ask, lambda: _listed(snapshot), lambda _, content: content["groups"], at_hand=quick)
+    if isinstance(found, list):
+        return [one for one in found if sees(snapshot.cluster_id, one["namespace"])]
+    return found
 
 
 def page(user: User, snapshot: Snapshot, revision: Revision, key: str, *, switch: bool) -> GroupShown | Question:
@@ -46,9 +52,10 @@ def page(user: User, snapshot: Snapshot, revision: Revision, key: str, *, switch
 def rest(user: User, snapshot: Snapshot, revision: Revision, key: str, *, switch: bool) -> told.Told | Question:
     """What REST answers about the group ``key``; raises as ``services.answer``."""
     about = decisions.about(snapshot, revision)
-    return _sought(
+    found = _sought(
         user, snapshot, revision, key, switch, lambda case: about | _told(case), lambda _, content: content["answer"]
     )
+    return veil.group(snapshot.cluster_id, found) if isinstance(found, dict) else found
 
 
 def _sought(
@@ -60,6 +67,7 @@ def _sought(
     made: Callable[[GroupCase], Found],
     kept: Callable[[Question, dict[str, Any]], Found],
 ) -> Found | Question:
+    pod_seen(snapshot, key, "PodGroup")
     namespace, _, name = key.partition("/")
     address = reverse("pod-group", args=[snapshot.cluster.name, namespace, name])
     ask = of_cluster(

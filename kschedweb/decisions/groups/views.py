@@ -27,7 +27,7 @@ PAGE_SIZE = 100  # groups, or pods of one
 
 @heavy
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 def everything(request: PageRequest, cluster: str) -> HttpResponse:
     """All groups, each with its state."""
     snapshot, revision = asked(request, cluster)
@@ -46,7 +46,7 @@ def everything(request: PageRequest, cluster: str) -> HttpResponse:
 
 @heavy
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 def one(request: PageRequest, cluster: str, namespace: str, group: str) -> HttpResponse:
     """One group: whether it fits, where its pods go, what is in the way."""
     snapshot, revision = asked(request, cluster)

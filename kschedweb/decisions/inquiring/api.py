@@ -51,6 +51,7 @@ class DecisionQuestionSerializer(serializers.ModelSerializer[Question]):
 
 class AnswerView(APIView):
     action_required = Action.VIEW
+    in_part = ("GET",)
 
     @extend_schema(operation_id="decision_answer", responses=DecisionQuestionSerializer)
     def get(self, request: ApiRequest, id: UUID) -> Response:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import Q
 from django.http import Http404
 
+from kschedweb.decisions import veil
 from kschedweb.decisions.inquiring.answering import ANSWERING
 from kschedweb.decisions.models import Question
 from kschedweb.jobs.inquiries import unpacked
@@ -25,6 +26,7 @@ def question_get(user: User, question_id: UUID | str) -> Question:
     if found is None:
         raise Http404("There is no such question.")
     ANSWERING[found.kind].allowed(user, found)
+    veil.question_seen(found)
     return found
 
 
@@ -39,4 +41,4 @@ def answer_of(question: Question) -> dict[str, Any] | None:
     if question.content is None:
         return None
     found: dict[str, Any] = unpacked(question.content)
-    return found
+    return veil.kept(question, found)

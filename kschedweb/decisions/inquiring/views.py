@@ -35,7 +35,7 @@ MOST_NAMES = 1000  # of the nodes that the box suggests
 
 
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 @vary_on_headers("HX-Request")
 def answer(request: PageRequest, question_id: UUID) -> HttpResponse:
     """The answer of a job, or its progress; htmx asks for the part that changes."""

@@ -10,11 +10,13 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import mark_safe
 
+from kschedweb.accounts.reach import sees
 from kschedweb.engine.releases.classic.describing import described
 
 if TYPE_CHECKING:
     from django.utils.safestring import SafeString
 
+    from kschedweb.clusters.models import Snapshot
     from kschedweb.decisions.parts import NodeRow
     from kschedweb.engine.releases.classic import Algorithm
 
@@ -22,6 +24,12 @@ register = template.Library()
 
 # The colours of scores by ``Cell.step``.
 STEPS = {-3: "below-3", -2: "below-2", -1: "below-1", 0: "median", 1: "above-1", 2: "above-2", 3: "above-3"}
+
+
+@register.filter
+def seen_in(namespace: str, snapshot: Snapshot) -> bool:
+    """Whether who looks sees ``namespace`` of the cluster of ``snapshot``."""
+    return sees(snapshot.cluster_id, namespace)
 
 
 @register.simple_tag

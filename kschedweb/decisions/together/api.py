@@ -53,6 +53,7 @@ class TogetherSerializer(AboutSerializer):
 @method_decorator(heavy, name="dispatch")
 class TogetherView(APIView):
     action_required = Action.VIEW
+    in_part = ("GET",)
 
     @extend_schema(parameters=[POD, *PARAMETERS], responses=TogetherSerializer)
     def get(self, request: ApiRequest, name: str) -> Response:

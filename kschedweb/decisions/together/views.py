@@ -23,7 +23,7 @@ SECONDS = 10.0
 
 @heavy
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 def page(request: HttpRequest, cluster: str) -> HttpResponse:
     """The verdicts about the pods that the address names, else the pending ones; the same reasons together."""
     snapshot, revision = asked(request, cluster)

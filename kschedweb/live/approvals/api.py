@@ -142,6 +142,7 @@ class ApprovalList(generics.ListAPIView[ApprovalRequest]):
     """Requests for approval, newest first; `?state=waiting` for those that people may decide now."""
 
     action_required = Action.VIEW
+    in_part = ("GET",)
     serializer_class = ApprovalSerializer
     filterset_class = RequestFilter
 
@@ -151,6 +152,7 @@ class ApprovalList(generics.ListAPIView[ApprovalRequest]):
 
 class ApprovalDetail(APIView):
     action_required = Action.VIEW
+    in_part = ("GET",)
 
     @extend_schema(responses=ApprovalDetailSerializer)
     def get(self, request: ApiRequest, id: UUID) -> Response:
@@ -160,6 +162,7 @@ class ApprovalDetail(APIView):
 
 class Approve(IdempotencyMixin, APIView):
     action_required = Action.APPROVE
+    in_part = ("POST",)
 
     @extend_schema(request=ApproveSerializer, responses=ApprovalSerializer)
     def post(self, request: ApiRequest, id: UUID) -> Response:
@@ -169,6 +172,7 @@ class Approve(IdempotencyMixin, APIView):
 
 class Deny(IdempotencyMixin, APIView):
     action_required = Action.APPROVE
+    in_part = ("POST",)
 
     @extend_schema(request=DenySerializer, responses=ApprovalSerializer)
     def post(self, request: ApiRequest, id: UUID) -> Response:
@@ -178,6 +182,7 @@ class Deny(IdempotencyMixin, APIView):
 
 class Reopen(IdempotencyMixin, APIView):
     action_required = Action.APPROVE
+    in_part = ("POST",)
 
     @extend_schema(request=None, responses=ApprovalSerializer)
     def post(self, request: ApiRequest, id: UUID) -> Response:
@@ -188,6 +193,7 @@ class Reopen(IdempotencyMixin, APIView):
 
 class DecideMany(IdempotencyMixin, APIView):
     action_required = Action.APPROVE
+    in_part = ("POST",)
 
     @extend_schema(request=DecideSerializer, responses=DecidedManySerializer)
     def post(self, request: ApiRequest) -> Response:

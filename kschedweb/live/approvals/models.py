@@ -62,7 +62,7 @@ class ApprovalRequest(models.Model):
     reopened_at = models.DateTimeField(null=True)  # the denial was lifted: somebody wants to be asked again
     reopened_by = models.CharField(max_length=150, default="", db_default="")
 
-    objects = Covered("scheduler")
+    objects = Covered("scheduler", namespace="namespace")
 
     class Meta:
         ordering = ("expires_at", "id")
@@ -104,7 +104,7 @@ class Vote(models.Model):
     reason = models.TextField(blank=True)
     at = models.DateTimeField()
 
-    objects = Covered("request")
+    objects = Covered("request", part=True)
 
     class Meta:
         ordering = ("at", "id")

@@ -56,7 +56,7 @@ def request_get(request_id: UUID | str) -> ApprovalRequest:
 
 def not_asked(user: User, row: ApprovalRequest) -> ApplicationError | None:
     """Why this person has no say in this request; ``None`` where they have."""
-    role = user.role_in(row.scheduler.cluster_id)
+    role = user.role_in(row.scheduler.cluster_id, row.namespace)
     if not may(role, Action.APPROVE) or not rules.may_decide(row.ask, role):
         return ApplicationError(
             gettext("Your role does not allow you to decide about %(pod)s: it waits for %(people)s.")

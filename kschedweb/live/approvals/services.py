@@ -128,7 +128,7 @@ def request_decide(*, user: User, request_id: Any, verdict: str, reason: str = "
             request=row,
             user=user,
             username=user.get_username(),
-            role=user.role_in(row.scheduler.cluster_id),
+            role=user.role_in(row.scheduler.cluster_id, row.namespace),
             verdict=verdict,
             reason=reason,
             at=now,
@@ -152,7 +152,7 @@ def _checked(user: User, row: ApprovalRequest, verdict: str, reason: str) -> str
     given = [vote for vote in row.votes.all() if vote.verdict == VoteVerdict.APPROVE]
     if any(vote.user_id == user.pk for vote in given):
         raise Conflict(gettext("You have approved %(pod)s already.") % {"pod": row.pod})
-    role = user.role_in(row.scheduler.cluster_id)
+    role = user.role_in(row.scheduler.cluster_id, row.namespace)
     if verdict == VoteVerdict.APPROVE and not rules.counts(row.ask, [vote.role for vote in given], role):
         left = rules.people(rules.missing(row.ask, [vote.role for vote in given]))
         raise Conflict(

@@ -52,7 +52,7 @@ TONES = {
 
 @never_cache
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 def inbox(request: PageRequest) -> HttpResponse:
     """Who waits, the nearest deadline first, and beside it the one that was chosen."""
     return _inbox(request, _uuid(request.GET.get("request", "")))
@@ -92,7 +92,7 @@ def _pane(request: PageRequest, row: ApprovalRequest) -> dict[str, Any]:
 
 @never_cache
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 def approval(request: PageRequest, request_id: UUID) -> HttpResponse:
     """One request as a page; to HTMX the pane of the inbox."""
     services.requests_expire(request_id=request_id)
@@ -103,7 +103,7 @@ def approval(request: PageRequest, request_id: UUID) -> HttpResponse:
 
 @never_cache
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 @part
 def news(request: PageRequest) -> HttpResponse:
     """What happened since the inbox was shown: it announces itself, and nothing in the list moves."""
@@ -115,7 +115,7 @@ def news(request: PageRequest) -> HttpResponse:
 
 @never_cache
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 @part
 def badge(request: PageRequest) -> HttpResponse:
     """How many wait, for the navigation."""
@@ -123,7 +123,7 @@ def badge(request: PageRequest) -> HttpResponse:
 
 
 @require_POST
-@requires(Action.APPROVE)
+@requires(Action.APPROVE, in_part=True)
 def decide(request: PageRequest) -> HttpResponse:
     """Approve or deny what was ticked."""
     ticked = tuple(value for value in request.POST.getlist("requests") if _uuid(value))
@@ -154,7 +154,7 @@ def _say(request: PageRequest, pods: list[str], verdict: str) -> None:
 
 
 @require_POST
-@requires(Action.APPROVE)
+@requires(Action.APPROVE, in_part=True)
 def reopen(request: PageRequest, request_id: UUID) -> HttpResponse:
     """Have people asked anew about what was denied."""
     selectors.request_get(request_id)
@@ -167,7 +167,7 @@ def reopen(request: PageRequest, request_id: UUID) -> HttpResponse:
 
 
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 @announced
 def history(request: PageRequest) -> HttpResponseBase:
     """Every request there was, newest first."""

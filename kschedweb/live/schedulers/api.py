@@ -170,6 +170,7 @@ class StepSerializer(serializers.Serializer[Any]):
 
 class LiveList(IdempotencyMixin, generics.ListAPIView[LiveScheduler]):
     action_required = {"GET": Action.VIEW, "POST": Action.ADMINISTER}
+    in_part = ("GET",)
     of_site = False
     serializer_class = LiveSerializer
     queryset = LiveScheduler.objects.none()
@@ -193,6 +194,7 @@ class LiveList(IdempotencyMixin, generics.ListAPIView[LiveScheduler]):
 
 class LiveDetail(APIView):
     action_required = {"GET": Action.VIEW, "PATCH": Action.ADMINISTER, "DELETE": Action.ADMINISTER}
+    in_part = ("GET",)
     of_site = False
 
     @extend_schema(responses=LiveDetailSerializer)

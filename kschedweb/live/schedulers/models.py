@@ -93,7 +93,7 @@ class LiveScheduler(models.Model):
 
     newest: int  # number of the policy's newest revision, where selectors.live_list read it
 
-    objects = Covered("cluster")
+    objects = Covered("cluster", part=True)
 
     class Meta:
         ordering = ("cluster__name", "scheduler_name")
@@ -139,7 +139,7 @@ class Candidate(models.Model):
     error = models.CharField(max_length=500, blank=True)  # the last one
     error_at = models.DateTimeField(null=True)
 
-    objects = Covered("scheduler")
+    objects = Covered("scheduler", part=True)
 
     class Meta:
         ordering = ("-leading", "started_at")
@@ -175,7 +175,7 @@ class LiveDecision(models.Model):
     engine = models.CharField(max_length=20_000, blank=True, default="", db_default="")
     has_columns = models.BooleanField(default=False)
 
-    objects = Covered("scheduler")
+    objects = Covered("scheduler", namespace="namespace")
 
     class Meta:
         ordering = ("-at", "-id")
@@ -208,4 +208,4 @@ class LiveColumns(models.Model):
     decision = models.OneToOneField(LiveDecision, primary_key=True, on_delete=models.CASCADE, related_name="columns")
     content = models.BinaryField()  # columns.py: an Explanation
 
-    objects = Covered("decision")
+    objects = Covered("decision", part=True)

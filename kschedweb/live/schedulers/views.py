@@ -16,6 +16,7 @@ from django.views.decorators.vary import vary_on_headers
 from kschedweb.accounts.permissions import demand, requires
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.models import Cluster
+from kschedweb.clusters.seen import in_part
 from kschedweb.clusters.services import CONNECTED
 from kschedweb.decisions.inquiring.views import progress
 from kschedweb.decisions.models import Question
@@ -61,7 +62,7 @@ HEAD = (
 
 
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 def live(request: PageRequest) -> HttpResponse:
     """Every live scheduler of every cluster."""
     found = statuses(selectors.live_list())
@@ -112,7 +113,7 @@ def _beside_policy(error: ApplicationError) -> ApplicationError:
 
 
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 @vary_on_headers("HX-Request")
 def scheduler(request: PageRequest, live_id: UUID) -> HttpResponseBase:
     """How one live scheduler is, over the last minutes, and what it decided."""
@@ -127,6 +128,7 @@ def scheduler(request: PageRequest, live_id: UUID) -> HttpResponseBase:
         "page": page,
         "filtered": any(request.GET.get(name) for name in filtered.filters),
         "opened": timezone.now(),
+        "streamed": not in_part(found.cluster_id),  # a stream is told of the pods of all namespaces
         **_now(request, found, None),
     }
     if request.htmx:
@@ -135,7 +137,7 @@ def scheduler(request: PageRequest, live_id: UUID) -> HttpResponseBase:
 
 
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 @part
 def now(request: PageRequest, live_id: UUID) -> HttpResponse:
     """The part that says how it is now, and how many decisions came since the page was opened."""
@@ -146,7 +148,7 @@ def now(request: PageRequest, live_id: UUID) -> HttpResponse:
 
 
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 @part
 def figures(request: PageRequest, live_id: UUID) -> HttpResponse:
     """The part with the figures of the last minutes."""

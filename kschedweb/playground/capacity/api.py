@@ -59,6 +59,8 @@ class _Ask(IdempotencyMixin, APIView):
 class FitView(_Ask):
     """How many more pods of a shape fit."""
 
+    in_part = ("POST",)
+
     @extend_schema(
         operation_id="capacity_fit",
         request=FitRequestSerializer,
@@ -132,6 +134,8 @@ class BufferView(_Ask):
 class GangsView(_Ask):
     """How many more gangs of pods fit."""
 
+    in_part = ("POST",)
+
     @extend_schema(
         operation_id="capacity_gangs",
         request=GangsRequestSerializer,
@@ -150,6 +154,7 @@ class GangsView(_Ask):
 
 class AnswerView(APIView):
     action_required = Action.VIEW
+    in_part = ("GET",)
 
     @extend_schema(operation_id="capacity_answer", responses=CapacityQuestionSerializer)
     def get(self, request: ApiRequest, id: UUID) -> Response:

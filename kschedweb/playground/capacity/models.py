@@ -35,4 +35,4 @@ class Question(Inquiry):
     sentence = models.TextField(blank=True)
     content = models.BinaryField(null=True)  # answers.py reads it
 
-    objects = Covered("snapshot", own=True)
+    objects = Covered("snapshot", own=True, part="own")

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from django.http import Http404
 
+from kschedweb.clusters.seen import in_part
 from kschedweb.clusters.selectors import node_rows, pod_rows, workload_named
 from kschedweb.engine.studies.capacity.shapes import WORKLOADS
 from kschedweb.jobs import inquiries
 from kschedweb.playground.capacity import answers
-from kschedweb.playground.capacity.models import Question
+from kschedweb.playground.capacity.models import Kind, Question
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -53,6 +54,9 @@ def question_get(question_id: UUID | str) -> Question:
     related = Question.objects.select_related("job", "created_by", "snapshot__cluster", "revision__policy")
     found = related.defer("snapshot__content", "snapshot__resource_versions").filter(pk=question_id).first()
     if found is None:
+        raise Http404("There is no such question.")
+    # Answers of other kinds name pods of all namespaces.
+    if found.snapshot and in_part(found.snapshot.cluster_id) and found.kind not in (Kind.FIT, Kind.GANGS):
         raise Http404("There is no such question.")
     return found
 

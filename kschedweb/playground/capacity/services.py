@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from kschedweb.accounts import audit
 from kschedweb.accounts.models import User
+from kschedweb.clusters.seen import pod_seen
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions import utilisation
 from kschedweb.decisions.groups.rules import able, group_rules
@@ -77,6 +78,7 @@ def answer_at_once(*, user: User, snapshot: Snapshot, revision: Revision, asked:
     Raises NotNow if a job is needed, Conflict while another question of ``user`` is being answered, and
     ApplicationError for an invalid question.
     """
+    _workload_seen(snapshot, asked)
     rules, notes = rules_of(snapshot, revision, asked)
     key = (revision.pk, rules.release.title, asked, snapshot.pk, utilisation.version(snapshot))
     known = _answers.peek(key)
@@ -96,6 +98,7 @@ def answer_at_once(*, user: User, snapshot: Snapshot, revision: Revision, asked:
 @transaction.atomic
 def question_ask(*, user: User, snapshot: Snapshot, revision: Revision, asked: Asked) -> Question:
     """Start a job that answers; raises Conflict while another question of ``user`` is being answered."""
+    _workload_seen(snapshot, asked)
     User.objects.select_for_update().get(pk=user.pk)
     refuse_second(Question, user, "capacity")
     made = Question.objects.create(
@@ -136,6 +139,12 @@ def forget() -> None:
     """Clear the caches; for tests, which use primary keys again."""
     _snapshots.clear()
     _answers.clear()
+
+
+def _workload_seen(snapshot: Snapshot, asked: Asked) -> None:
+    """Raise NotFound where ``asked`` is about a workload of a namespace that who asks does not see."""
+    if isinstance(asked, FitAsked | GangsAsked) and asked.pod.workload:
+        pod_seen(snapshot, asked.pod.workload, "workload")
 
 
 @contextmanager

@@ -75,7 +75,7 @@ PAGES = {
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 def fit(request: PageRequest) -> HttpResponseBase:
     """How many more pods of a shape fit, on which nodes, and why not more."""
     return _asked(request, PAGES[Kind.FIT])
@@ -96,7 +96,7 @@ def drain(request: PageRequest) -> HttpResponseBase:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 def gangs(request: PageRequest) -> HttpResponseBase:
     """How many more gangs of pods fit, where, and why not more."""
     return _asked(request, PAGES[Kind.GANGS])
@@ -110,7 +110,7 @@ def buffer(request: PageRequest) -> HttpResponseBase:
 
 
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 def answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
     """The answer of a job, or its progress."""
     question = selectors.question_get(question_id)

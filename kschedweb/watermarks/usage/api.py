@@ -170,6 +170,7 @@ def _timed(found: selectors.Seen) -> dict[str, Any]:
 
 class SkewView(APIView):
     action_required = Action.VIEW
+    in_part = ("GET",)
 
     @extend_schema(
         operation_id="watermarks_skew", responses=SkewSerializer, parameters=[RESOURCE, STATISTIC, SEARCH, *TIME]
@@ -186,6 +187,7 @@ class SkewView(APIView):
 
 class HistoryView(APIView):
     action_required = Action.VIEW
+    in_part = ("GET",)
 
     @extend_schema(
         operation_id="watermarks_history",
@@ -213,6 +215,7 @@ class HistoryView(APIView):
 
 class DistributionView(APIView):
     action_required = Action.VIEW
+    in_part = ("GET",)
 
     @extend_schema(
         operation_id="watermarks_distribution",
@@ -247,6 +250,7 @@ class DistributionView(APIView):
 
 class _UseList(generics.ListAPIView[Any]):
     action_required = Action.VIEW
+    in_part = ("GET",)
     serializer_class = UseSerializer
     pagination_class = ListPagination
     filter_backends = ()

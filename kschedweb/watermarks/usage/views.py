@@ -101,7 +101,7 @@ def _page(request: HttpRequest, form_class: type[AskedForm] = AskedForm) -> Page
 
 
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 def skew(request: HttpRequest) -> HttpResponseBase:
     """The skew over time and now, with the hottest and coldest nodes."""
     page = _page(request)
@@ -141,7 +141,7 @@ def _now(found: Seen, at: int) -> dict[str, Any]:
 
 
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 def heatmap(request: HttpRequest) -> HttpResponseBase:
     """Every node over time; many nodes are grouped, and groups can be opened."""
     page = _page(request)
@@ -186,7 +186,7 @@ def _by_node(found: Seen, order: np.ndarray) -> Iterator[Sequence[object]]:
 
 
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 def distribution(request: HttpRequest) -> HttpResponseBase:
     """The distribution of nodes at one time."""
     page = _page(request)
@@ -224,14 +224,14 @@ USE_HEAD = ("name", "zone", "pods", "allocatable", "requested", "used", "ratio",
 
 
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 def nodes(request: HttpRequest) -> HttpResponseBase:
     """Requests and use of each node."""
     return _uses(request, "nodes")
 
 
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 def workloads(request: HttpRequest) -> HttpResponseBase:
     """Requests and use of each workload."""
     return _uses(request, "workloads")

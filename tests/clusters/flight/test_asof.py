@@ -9,6 +9,7 @@ import pytest
 from django.test import Client
 from rest_framework.test import APIClient
 
+from kschedweb.accounts.grants import grant_give
 from kschedweb.accounts.models import User
 from kschedweb.accounts.roles import Role
 from kschedweb.clusters.flight.flight import SETTLE, Flight
@@ -19,6 +20,7 @@ from kschedweb.clusters.services import snapshot_store
 from kschedweb.playground.recordings import flown
 from kschedweb.playground.scenarios.models import Scenario
 from kschedweb.web.errors import NotFound
+from tests.support.html import elements
 
 pytestmark = pytest.mark.django_db
 
@@ -192,3 +194,23 @@ def test_the_switch(cluster: Cluster, client_as: Callable[[Role], Client], api_a
     Cluster.objects.update(source=Source.IMPORT)
     refused = api_as(Role.EDITOR).put("/api/v1/clusters/recorded/flight/", {"on": True})
     assert refused.status_code == 409
+
+
+def test_as_of_a_moment_who_sees_one_namespace_sees_no_more(cluster: Cluster, admin: User) -> None:
+    ada = User.objects.create_user(username="ada", password="ada-password", role=Role.NONE)
+    grant_give(actor=admin, user="ada", role="viewer", cluster="recorded", namespaces=["web"])
+    client = _as(ada)
+    at = "?cluster=recorded&at=2026-11-22T03:11:59Z"
+    page = client.get(f"/pods/{at}")
+    assert page.status_code == 200
+    assert b"default/" not in page.content
+    assert elements(page, "[data-others]")[0]["data-others"] == "2"
+    assert b"node-0" in client.get(f"/nodes/{at}").content
+    assert client.get(f"/decision/recorded/default/web/{at}").status_code == 404
+    assert b"db" in _as(admin).get(f"/pods/{at}").content
+
+
+def _as(user: User) -> Client:
+    client = Client()
+    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    return client

@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
+from kschedweb.decisions import veil
 from kschedweb.live.schedulers import selectors
 from kschedweb.live.schedulers.decisions.filters import DecisionFilter
 from kschedweb.live.schedulers.models import LiveDecision
@@ -72,13 +73,14 @@ class LiveDecisionDetailSerializer(LiveDecisionSerializer):
     def get_explanation(self, decision: LiveDecision) -> dict[str, Any] | None:
         """Every verdict and score, as `python -m kschedweb.engine explain` writes it; null where it is not kept."""
         found = selectors.explanation(decision) if decision.has_columns else None
-        return found[0].to_dict() if found else None
+        return veil.decision(decision.scheduler.cluster_id, found[0].to_dict()) if found else None
 
 
 class LiveDecisionList(generics.ListAPIView[LiveDecision]):
     """What a live scheduler decided, newest first."""
 
     action_required = Action.VIEW
+    in_part = ("GET",)
     serializer_class = LiveDecisionSerializer
     filterset_class = DecisionFilter
     queryset = LiveDecision.objects.none()
@@ -89,6 +91,7 @@ class LiveDecisionList(generics.ListAPIView[LiveDecision]):
 
 class LiveDecisionDetail(APIView):
     action_required = Action.VIEW
+    in_part = ("GET",)
 
     @extend_schema(responses=LiveDecisionDetailSerializer)
     def get(self, request: ApiRequest, id: UUID, decision: UUID) -> Response:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from django.http import Http404
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.reach import sees
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.selectors import cluster_get
 from kschedweb.decisions.kept.insight import KeptMatrix
@@ -28,7 +30,7 @@ MOST_NAMES = 1000  # of the nodes that the box suggests
 
 
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 @vary_on_headers("HX-Request")
 def decision(request: HttpRequest, live_id: UUID, decision_id: UUID) -> HttpResponse:
     """One try to place a pod, as it was judged then."""
@@ -81,10 +83,12 @@ def _cell(request: HttpRequest, found: KeptMatrix) -> dict[str, Any]:
 
 
 @require_safe
-@requires(Action.VIEW)
+@requires(Action.VIEW, in_part=True)
 def pod(request: HttpRequest, cluster: str, namespace: str, pod: str) -> HttpResponse:
     """What the live schedulers of a cluster decided about one pod."""
     found = cluster_get(cluster)
+    if not sees(found.pk, namespace):
+        raise Http404(f"There is no namespace {namespace} that you see.")
     rows = selectors.decisions_of_pod(found, namespace.replace("\0", ""), pod.replace("\0", ""))
     page = page_shown(request, rows)
     context = {"cluster": found, "namespace_name": namespace, "pod_name": pod, "page": page}

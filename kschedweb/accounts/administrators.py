@@ -1,0 +1,60 @@
+"""Who can administer the site. One is always left: neither a change of people nor of grants takes the last one."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.db.models import Q
+
+from kschedweb.accounts.models import Grant, User
+from kschedweb.accounts.roles import Action, Role
+from kschedweb.accounts.signin.configuration import HEADER
+from kschedweb.accounts.signin.local import password_allowed
+from kschedweb.web.errors import Conflict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from django.db.models import QuerySet
+
+
+def administrators(without: Grant | None = None, *, lock: bool = False) -> Iterator[User]:
+    """Whoever is active, has a way in, and is admin in all clusters, by role or by a grant other than ``without``."""
+    for user in chain.from_iterable(rows.iterator() for rows in _candidates(lock)):
+        if without is not None:
+            user.grants = [one for one in user.grants if one != without]
+        if user.everywhere(Action.ADMINISTER) and comes_in(user):
+            yield user
+
+
+def comes_in(user: User) -> bool:
+    """Whether the site still knows a way in for ``user``."""
+    if user.provider == HEADER:
+        return settings.REMOTE_HEADER is not None
+    if user.provider:
+        return user.provider in settings.IDENTITY_PROVIDERS
+    return user.has_usable_password() and password_allowed(user)
+
+
+def keep_one(*, user: User | None = None, without: Grant | None = None) -> None:
+    """Raise Conflict unless somebody but ``user`` can administer, without the grant ``without``.
+
+    Who cannot administer now is nobody's last admin. Within a transaction: whoever might be the one is locked.
+    """
+    if user is not None and not user.everywhere(Action.ADMINISTER):
+        return
+    if without is not None and not (without.everywhere and without.role == Role.ADMIN):
+        return
+    found = administrators(without, lock=True)
+    if not any(user is None or one.pk != user.pk for one in found):
+        raise Conflict("This is the last active admin. Make somebody else admin first.")
+
+
+def _candidates(lock: bool) -> tuple[QuerySet[User], QuerySet[User]]:
+    """Those with the role, then those with grants; members of groups are known by their provider alone."""
+    people = (User.objects.select_for_update() if lock else User.objects.all()).filter(is_active=True)
+    granted = Grant.objects.filter(role=Role.ADMIN, user__isnull=False).values("user")
+    by_grants = people.exclude(role=Role.ADMIN).filter(Q(pk__in=granted) | ~Q(provider=""))
+    return people.filter(role=Role.ADMIN), by_grants

@@ -1,0 +1,79 @@
+"""What is shown of a cluster to whoever sees some of its namespaces: here the names of the others are left out.
+
+Answers are worked out of the whole cluster, so that they are exact. Rows of other namespaces are not found at all
+(``Covered(namespace=…)``); what an answer says of pods beside the one that it is about is told through this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Count, Q
+
+from kschedweb.accounts.reach import namespaces_of, sees
+from kschedweb.clusters.models import NodeRow, PodRow, Snapshot
+from kschedweb.engine.state.snapshot import FINISHED
+from kschedweb.web.errors import NotFound
+
+UNNAMED = "(another namespace)"  # in place of the name of a pod, in what programs read
+
+
+def in_part(cluster: UUID) -> bool:
+    """Whether who looks sees some namespaces of ``cluster`` only."""
+    return namespaces_of(cluster) is not None
+
+
+def pod_seen(snapshot: Snapshot, key: str, what: str = "pod") -> None:
+    """Raise NotFound where who looks does not see the namespace of ``key``, "namespace/name"."""
+    if not sees(snapshot.cluster_id, key.partition("/")[0]):
+        raise NotFound(f"The snapshot has no {what} {key} in a namespace that you see.")
+
+
+def named(cluster: UUID, keys: Iterable[str] | None) -> list[str] | None:
+    """``keys``, each "namespace/name", with ``UNNAMED`` in place of those whose namespace who looks does not see."""
+    if keys is None or not in_part(cluster):
+        return keys if keys is None else list(keys)
+    return [key if sees(cluster, key.partition("/")[0]) else UNNAMED for key in keys]
+
+
+def problems_seen(snapshot: Snapshot) -> list[dict[str, str]]:
+    """The problems of ``snapshot``; those about objects of namespaces that who looks does not see in one line."""
+    problems: list[dict[str, str]] = snapshot.problems
+    if not in_part(snapshot.cluster_id):
+        return problems
+    kept = [one for one in problems if _about_seen(snapshot.cluster_id, one["object"])]
+    left = len(problems) - len(kept)
+    return [*kept, {"object": UNNAMED, "reason": f"{left:,} more problems"}] if left else kept
+
+
+def _about_seen(cluster: UUID, subject: str) -> bool:
+    """Of an object "Kind name" or "Kind namespace/name"; what has another form may be anything."""
+    kind, space, key = subject.partition(" ")
+    namespace, slash, _ = key.partition("/")
+    return bool(space and slash and sees(cluster, namespace)) or (kind == "Node" and not slash)
+
+
+def others(snapshot: Snapshot) -> dict[str, int]:
+    """How many pods of namespaces that who looks does not see there are (``pods``), and pending ones (``waiting``).
+
+    Both are 0 where the cluster is seen in whole.
+    """
+    if not in_part(snapshot.cluster_id):
+        return {"pods": 0, "waiting": 0}
+    rows = PodRow.objects.filter(snapshot=snapshot)
+    seen = rows.aggregate(pods=Count("id"), waiting=Count("id", filter=Q(pending=True)))
+    counts: Mapping[str, Any] = snapshot.counts
+    return {
+        "pods": max(counts.get("Pod", 0) - seen["pods"], 0),
+        "waiting": max(counts.get("pending", 0) - seen["waiting"], 0),
+    }
+
+
+def others_on(snapshot: Snapshot, node: NodeRow) -> int:
+    """How many pods on ``node`` are of namespaces that who looks does not see."""
+    if not in_part(snapshot.cluster_id):
+        return 0
+    seen = PodRow.objects.filter(snapshot=snapshot, node=node.name).exclude(phase__in=FINISHED).count()
+    return max(node.pods_bound - seen, 0)
