@@ -65,7 +65,9 @@ def _of_environment() -> list[Provider]:
     if not issuer:
         return []
     try:
-        rules = _rules_of_environment("KSCHEDWEB_OIDC")
+        grants = env.words("KSCHEDWEB_OIDC_GRANTS")
+        otherwise = env.text("KSCHEDWEB_OIDC_OTHERWISE") or REFUSED
+        rules = rules_read(env.words("KSCHEDWEB_OIDC_ROLES"), otherwise, grants)
     except ValueError as error:
         raise ImproperlyConfigured(f"KSCHEDWEB_OIDC_ROLES, _GRANTS or _OTHERWISE: {error}.") from None
     provider = Provider(
@@ -79,11 +81,6 @@ def _of_environment() -> list[Provider]:
         rules=rules,
     )
     return [_checked(provider, "KSCHEDWEB_OIDC_ISSUER")]
-
-
-def _rules_of_environment(prefix: str) -> Rules:
-    otherwise = env.text(f"{prefix}_OTHERWISE") or REFUSED
-    return rules_read(env.words(f"{prefix}_ROLES"), otherwise, env.words(f"{prefix}_GRANTS"))
 
 
 def _of_file() -> list[Provider]:
@@ -194,7 +191,9 @@ def header_read() -> Header | None:
     except ValueError as error:
         raise ImproperlyConfigured(f"KSCHEDWEB_REMOTE_USER_PROXIES: {error}.") from None
     try:
-        rules = _rules_of_environment("KSCHEDWEB_REMOTE")
+        grants = env.words("KSCHEDWEB_REMOTE_GRANTS")
+        otherwise = env.text("KSCHEDWEB_REMOTE_OTHERWISE") or REFUSED
+        rules = rules_read(env.words("KSCHEDWEB_REMOTE_ROLES"), otherwise, grants)
     except ValueError as error:
         raise ImproperlyConfigured(f"KSCHEDWEB_REMOTE_ROLES, _GRANTS or _OTHERWISE: {error}.") from None
     return Header(name, groups_name, networks, rules)
