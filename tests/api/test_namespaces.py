@@ -36,6 +36,7 @@ from tests.support.addresses import Places
 from tests.support.routes import Choose
 from tests.support.sandbox import TOKEN
 from tests.support.seed import measured
+from tests.support.tiers import one_of
 
 if TYPE_CHECKING:
     from django.http import HttpResponse
@@ -171,7 +172,7 @@ def wrong(call: Call, answer: HttpResponse) -> str:
 
 # An editor or approver does less than an admin, and reads the same.
 @pytest.mark.parametrize("rest", [False, True], ids=["pages", "rest"])
-@pytest.mark.parametrize("role", [Role.ADMIN, Role.VIEWER])
+@pytest.mark.parametrize("role", one_of(Role.ADMIN, Role.VIEWER))
 def test_nobody_learns_of_pods_of_another_namespace(seed: Seed, choose: Choose, role: str, rest: bool) -> None:
     user, found = granted(role), []
     client = token_client(user) if rest else page_client(user)
