@@ -9,12 +9,15 @@ import pytest
 from django.utils import translation
 
 from kschedweb.advice.moves import words
+from kschedweb.decisions import models as questions
 from kschedweb.engine.planning import evictable
 from kschedweb.engine.planning.ground import Tried
 from kschedweb.engine.planning.stopping import Refusals
 from kschedweb.engine.studies.moves import landing
 from kschedweb.engine.studies.moves.fight import Fight
+from kschedweb.playground.capacity import models as capacity
 from kschedweb.web import told
+from kschedweb.web.languages import in_english
 from tests.support.pseudo import BEGINS, ENDS, pseudo_language
 from tests.support.said import refusals, sampled, yielded
 
@@ -119,6 +122,18 @@ def test_what_is_said_is_found() -> None:
     assert "The question was deleted before there was an answer." in of_jobs()
     assert {"Pod 7: is left out: 7", "7 is empty", "and 7 further notes"} <= noted()
     assert (len(of_jobs()) > 70, len(noted()) > 40) == (True, True)
+
+
+@pytest.mark.parametrize("title", [f"{in_english(one.label)}: default/a, demo" for one in questions.Kind])
+def test_titles_of_questions_are_translated(title: str) -> None:
+    with pseudo_language() as code, translation.override(code):
+        assert told.words(title).startswith(BEGINS)
+
+
+@pytest.mark.parametrize("kind", [in_english(one.label).lower() for one in capacity.Kind])
+def test_titles_of_questions_about_capacity_are_translated(kind: str) -> None:
+    with pseudo_language() as code, translation.override(code):
+        assert told.words(f"Capacity: {kind}, demo").count(BEGINS) == 2
 
 
 @pytest.mark.parametrize("found", [of_jobs, noted])
