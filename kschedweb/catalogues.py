@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+import yaml
 from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
@@ -27,6 +28,7 @@ PACKAGE: Final = ROOT / "kschedweb"
 LOCALE: Final = PACKAGE / "locale"
 TEMPLATES: Final = ROOT / "frontend" / "templates"
 SCRIPTS: Final = ROOT / "frontend" / "src"
+READY: Final = PACKAGE / "playground" / "scenarios" / "ready"
 LANGUAGES: Final = ("zh_Hans", "ja")
 DOMAINS: Final = ("django", "djangojs")
 BEGAN: Final = datetime(2026, 11, 24, tzinfo=UTC)
@@ -61,6 +63,8 @@ def _in_files(domain: str) -> Iterator[tuple[str, Iterator[Message]]]:
         yield str(path.relative_to(ROOT)), in_template(path.read_text())
     for path in sorted(PACKAGE.rglob("*.py")):
         yield str(path.relative_to(ROOT)), in_module(path.read_text())
+    for path in sorted(READY.glob("*.yaml")):
+        yield str(path.relative_to(ROOT)), in_ready(path.read_text(encoding="utf-8"))
 
 
 def in_template(source: str) -> Iterator[Message]:
@@ -81,6 +85,13 @@ def in_module(source: str) -> Iterator[Message]:
             yield texts[0]
         elif name in PLURAL and len(texts) > 1:
             yield texts[0], texts[1]
+
+
+def in_ready(source: str) -> Iterator[Message]:
+    """What the page of a ready scenario shows of it."""
+    about, scenario = yaml.safe_load_all(source)
+    yield from (scenario["name"], scenario["description"], about["source"], about["sentence"])
+    yield from (*about["story"], *about.get("tries", ()))
 
 
 def _called(source: str, call: re.Pattern[str], string: re.Pattern[str], *, plural: str) -> Iterator[Message]:

@@ -21,6 +21,7 @@ from kschedweb.decisions.models import Kind, Question
 from kschedweb.jobs.inquiries import NotNow, Step, packed, refuse_more
 from kschedweb.jobs.services import job_start
 from kschedweb.web.errors import NotFound
+from kschedweb.web.languages import in_english
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,7 +121,7 @@ def question_ask(*, user: User, ask: Ask) -> Question:
         address=ask.address,
         created_by=user,
     )
-    title = f"{ask.kind.label}: {made.subject or ask.policy}, {ask.about}"[:200]
+    title = f"{in_english(ask.kind.label)}: {made.subject or ask.policy}, {ask.about}"[:200]
     params = {"question": str(made.pk)}
     made.job = job_start("decisions.answer", title=title, params=params, user=user, private=ask.private)
     made.save(force_insert=True)

@@ -36,7 +36,7 @@ from kschedweb.jobs.inquiries import (
 )
 from kschedweb.jobs.services import job_start
 from kschedweb.playground.capacity import answers, words
-from kschedweb.playground.capacity.models import Question
+from kschedweb.playground.capacity.models import Kind, Question
 from kschedweb.playground.capacity.questions import (
     MOST_COPIES,
     BufferAsked,
@@ -50,6 +50,7 @@ from kschedweb.playground.capacity.questions import (
 from kschedweb.playground.gate.words import about_snapshot
 from kschedweb.policies.selectors import profiles_only, runs
 from kschedweb.web.errors import ApplicationError, Conflict, Unprocessable
+from kschedweb.web.languages import in_english
 from kschedweb.web.lru import LRU
 
 if TYPE_CHECKING:
@@ -110,10 +111,11 @@ def question_ask(*, user: User, snapshot: Snapshot, revision: Revision, asked: A
         policy=words.label(revision),
         created_by=user,
     )
-    title = f"Capacity: {made.get_kind_display().lower()}, {made.about}"
+    kind = in_english(Kind(made.kind).label)
+    title = f"Capacity: {kind.lower()}, {made.about}"
     made.job = job_start("capacity.answer", title=title, params={"question": str(made.pk)}, user=user)
     made.save(update_fields=["job"])
-    audit.record(user, "capacity.asked", made, f"{made.get_kind_display()}, {made.about}")
+    audit.record(user, "capacity.asked", made, f"{kind}, {made.about}")
     return made
 
 

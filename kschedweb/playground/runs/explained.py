@@ -42,7 +42,7 @@ def explained(request: PageRequest, scenario_id: UUID) -> HttpResponse:
     run = selectors.ready_run(ready, revision)
     context: dict[str, Any] = {
         "scenario": found,
-        "ready": ready,
+        "ready": ready.told,
         "revision": revision,
         "picture": drawn,
         "run": run,

@@ -48,7 +48,7 @@ class _OnScenario(forms.Form):
             (
                 key,
                 gettext("%(scenario)s, revision %(revision)s")
-                % {"scenario": one.scenario.name, "revision": one.number},
+                % {"scenario": one.scenario.title, "revision": one.number},
             )
             for key, one in self.revisions.items()
         ]

@@ -137,7 +137,7 @@ def sentence(run: Run, outcome: Outcome) -> str:
     placed = int((~np.isnan(outcome.bound) & (outcome.attempts > 0))[last].sum())
     parts: dict[str, object] = {"policy": run.label, "end": span(outcome.end)}
     if not placed and not waiting:
-        return gettext("%(scenario)s: no pod had to be scheduled") % {"scenario": run.revision.scenario.name}
+        return gettext("%(scenario)s: no pod had to be scheduled") % {"scenario": run.revision.scenario.title}
     if waiting:
         parts |= {"waiting": f"{waiting:,}", "pods": f"{int(scheduled_for(outcome)[last].sum()):,}"}
         return gettext("%(waiting)s of %(pods)s pods find no node under %(policy)s within %(end)s") % parts

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 from django.db import models
 from django.utils.functional import cached_property
+from django.utils.translation import gettext
 
 from kschedweb.accounts.covered import Covered, rows_within
 from kschedweb.accounts.reach import Reach
@@ -58,6 +59,16 @@ class Scenario(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def title(self) -> str:
+        """The name; that of one that comes with the site in the language of the reader."""
+        return gettext(self.name) if self.built_in else self.name
+
+    @property
+    def about(self) -> str:
+        """The description, likewise."""
+        return gettext(self.description) if self.built_in and self.description else self.description
 
     @property
     def private(self) -> bool:

@@ -170,7 +170,9 @@ def ready_list() -> list[ListedScenario]:
     """The ready scenarios in the database, in order."""
     there = {row.scenario_id: row for row in newest_revisions().filter(scenario__built_in=True)}
     return [
-        ListedScenario(one, there[one.id].scenario, picture(there[one.id])) for one in all_ready() if one.id in there
+        ListedScenario(one.told, there[one.id].scenario, picture(there[one.id]))
+        for one in all_ready()
+        if one.id in there
     ]
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from django.utils import translation
 
 from kschedweb.engine.config import Release
 from kschedweb.engine.plugins.hhewaterlevelbalance import HheWaterLevelBalance
@@ -328,3 +329,18 @@ def test_without_its_run_the_page_offers_to_start_one(placed: Scenario, client_a
 def test_what_does_not_come_with_the_site_is_not_explained(client_as: Callable[[str], Client], editor: User) -> None:
     made = services.scenario_create(text=EMPTY, author=editor)
     assert client_as("editor").get(f"/scenarios/{made.pk}/explained/").status_code == 404
+
+
+def test_a_ready_scenario_is_told_in_the_language_of_the_reader(
+    placed: Scenario, client_as: Callable[[str], Client]
+) -> None:
+    viewer = client_as("viewer")
+    names = set()
+    for language in ("en", "zh-hans", "ja"):
+        page = viewer.get(f"/scenarios/{ONE.id}/explained/", headers={"accept-language": language})
+        with translation.override(language):
+            shown, story = placed.title, BY_KEY[ONE.key].told.story[1]
+        names.add(shown)
+        assert shown in text(page)
+        assert story in text(page)
+    assert len(names) == 3

@@ -72,8 +72,8 @@ def notes(found: Collected, history: Played, until: float | None) -> Iterator[st
     apart = np.diff(found.times)
     gaps = np.flatnonzero(apart > max(GAP, 1.5 * float(np.median(apart)))) if len(apart) else apart
     for place in gaps[:MOST_GAPS].astype(int).tolist():
-        long = f"for {spoken(float(apart[place]))} from {_moment(float(found.times[place]))} on"
-        yield f"use: nothing was collected {long}; the figures from before are held"
+        span, moment = spoken(float(apart[place])), _moment(float(found.times[place]))
+        yield f"use: nothing was collected for {span} from {moment} on; the figures from before are held"
     if len(gaps) > MOST_GAPS:
         yield f"use: the same happened {len(gaps) - MOST_GAPS:,} further times"
     holes = {"node": _holes(found.nodes), "workload": _holes(found.workloads)}

@@ -9,11 +9,13 @@ whose id takes the place of BROUGHT.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid5
+
+from django.utils.translation import gettext
 
 from kschedweb.clusters import demo, demo_catalog
 from kschedweb.engine.documents.marked import parse
@@ -46,6 +48,17 @@ class Ready:
     def id(self) -> UUID:
         """The id, which is the same on every site, so that addresses stay valid."""
         return uuid5(IDS, self.key)
+
+    @property
+    def told(self) -> Ready:
+        """The same in the language of the reader."""
+        return replace(
+            self,
+            source=gettext(self.source),
+            sentence=gettext(self.sentence),
+            story=tuple(map(gettext, self.story)),
+            tries=tuple(map(gettext, self.tries)),
+        )
 
     @property
     def configuration(self) -> str:

@@ -1,19 +1,10 @@
-"""What the engine says of runs, in the language of the reader: measures, their groups and units, checks of the gate.
-
-The engine and what jobs store are in English. In English the words stay as they are; words that are not known do too.
-"""
+"""Measures of runs, their groups, the checks of the gate, and why pods had to leave."""
 
 from __future__ import annotations
 
-import re
-from functools import cache
+from django.utils.translation import gettext_noop
 
-from django.utils.translation import gettext, gettext_noop
-
-from kschedweb.web.remarks import REMARKS
-from kschedweb.web.translating import in_english
-
-WORDS = (
+MEASURES = (
     # Groups of measures.
     gettext_noop("Do pods run?"),
     gettext_noop("Disruption"),
@@ -180,67 +171,3 @@ WORDS = (
     gettext_noop("lost with its node"),
     gettext_noop("memory"),
 )  # fmt: skip
-# Values with a unit; the percentage points of a share are not the points of a score.
-UNITS = {
-    "pods": gettext_noop("%(number)s pods (unit)"),
-    "nodes": gettext_noop("%(number)s nodes (unit)"),
-    "points": gettext_noop("%(number)s percentage points (unit)"),
-    "budgets": gettext_noop("%(number)s budgets (unit)"),
-    "changes": gettext_noop("%(number)s changes (unit)"),
-    "node-hours": gettext_noop("%(number)s node-hours (unit)"),
-}
-# Numbers with units, and names, are shown as they are; the other parts of a message are words again.
-_AS_THEY_ARE = frozenset(
-    {"count", "failed", "node", "plugin", "pod", "pods", "priority", "same", "scorer", "share", "zone"}
-)
-_AMOUNT = re.compile(r"(?P<number>[+−-]?[\d.,]+) (?P<unit>[a-z-]+?)s?$")
-_SENTENCES = re.compile(r"(?<=\.) ")
-_PART = re.compile(r"%\((\w+)\)s")
-
-
-def words(said: str) -> str:
-    """A label, a sentence or several sentences of the engine in the language of the reader."""
-    if not said or in_english():
-        return said
-    for pattern, message in _patterns():
-        if (match := pattern.fullmatch(said)) is not None:
-            parts = match.groupdict()
-            told = {name: part if name in _AS_THEY_ARE else _part(part) for name, part in parts.items()}
-            return gettext(message) % told
-    parted = _SENTENCES.split(said)
-    return " ".join(words(one) for one in parted) if len(parted) > 1 else said
-
-
-def _part(said: str) -> str:
-    """A part of a sentence: an amount, or words."""
-    if _AMOUNT.fullmatch(said):
-        return amount(said)
-    return words(said)
-
-
-def amount(said: str) -> str:
-    """An amount with its unit, such as "12.5 points"."""
-    match = None if in_english() else _AMOUNT.fullmatch(said)
-    message = UNITS.get(f"{match['unit']}s") if match else None
-    return gettext(message) % {"number": match["number"]} if match and message else said
-
-
-def unit(name: str) -> str:
-    """A unit alone, for an axis."""
-    message = None if in_english() else UNITS.get(name)
-    return (gettext(message) % {"number": ""}).strip() if message else name
-
-
-@cache
-def _patterns() -> list[tuple[re.Pattern[str], str]]:
-    """What each of WORDS and REMARKS looks like when it is said."""
-    found = []
-    for message in (*WORDS, *REMARKS):
-        parts = _PART.split(message.replace("%%", "%"))
-        # Only what ends a message can be several sentences.
-        ways = [r"(?:(?!\. ).)+?" if rest else ".+" for rest in parts[2::2]]
-        pattern = "".join(
-            f"(?P<{one}>{ways[place // 2]})" if place % 2 else re.escape(one) for place, one in enumerate(parts)
-        )
-        found.append((re.compile(pattern), message))
-    return found

@@ -1,0 +1,151 @@
+"""What the engine and jobs say is known to the catalogues as they say it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.utils import translation
+
+from kschedweb.advice.moves import words
+from kschedweb.decisions import models as questions
+from kschedweb.engine.planning import evictable
+from kschedweb.engine.planning.ground import Tried
+from kschedweb.engine.planning.stopping import Refusals
+from kschedweb.engine.studies.moves import landing
+from kschedweb.engine.studies.moves.fight import Fight
+from kschedweb.playground.capacity import models as capacity
+from kschedweb.web import told
+from kschedweb.web.languages import in_english
+from tests.support.pseudo import BEGINS, ENDS, pseudo_language
+from tests.support.said import refusals, sampled, yielded
+
+
+def stopped() -> list[str]:
+    none, useless, back = Refusals(), Refusals(), Refusals()
+    useless.useless = 3
+    back.back = 1
+    return [one.stop().text for one in (none, useless, back)]
+
+
+def said() -> list[str]:
+    fights = [
+        Fight(plugin="LowNodeUtilization", scorer=scorer, pods=pods, workloads=(), times=3)
+        for scorer in ("NodeResourcesFit", "")
+        for pods in (("default/a",), ("default/a", "default/b"))
+    ]
+    moves = [landing.NO_CONTROLLER, landing.ENDED, landing.NO_USE, landing.NO_POD_USE, landing.BY_SHARE]
+    stays = [evictable.DAEMON, evictable.STATIC, evictable.BARE, evictable.ASKED, evictable.PROTECTED]
+    stays += [evictable.GROUPED, evictable.DEVICES, evictable.LEAVING, evictable.OTHERS]
+    ends = [Refusals.reached().text, Refusals.late().text, Refusals.most(1200).text, *stopped()]
+    return [*moves, *stays, *ends, *(one.sentence for one in fights)]
+
+
+@pytest.mark.parametrize("text", said())
+def test_a_remark_of_the_engine_is_translated(text: str) -> None:
+    assert told.words(text) == text
+    with pseudo_language() as code, translation.override(code):
+        assert told.words(text).startswith(BEGINS)
+        assert told.words(text).endswith(ENDS)
+
+
+def test_several_sentences_are_translated_one_by_one() -> None:
+    both = Refusals()
+    for tried in (Tried(budget="default/web"), Tried(node="node-1", back=True)):
+        both.heard(tried, gained=False)
+    with translation.override("zh-hans"):
+        assert told.words(both.stop().text).isascii() is False
+        assert "Disruption" not in told.words(both.stop().text)
+        assert "come back" not in told.words(both.stop().text)
+
+
+def test_what_a_dry_run_finds_is_stored_in_english() -> None:
+    counts = {"lands": 1, "returns": 2, "unfit": 0, "gone": 1}
+    found = {"skipped": "", "evicted": 4, "counts": counts, "emptied": ["node-1"]}
+    english = (
+        "The descheduler would evict 4 pods: 1 land on another node, 2 come back to the node that they left and "
+        "1 are not replaced; 1 node would be empty."
+    )
+    assert words.sentence(found) == english
+    with translation.override("ja"):
+        assert words.sentence(found).startswith("deschedulerはPod 4個を退避させる：")
+        assert words.stored(found) == english
+
+
+PACKAGE = Path(told.__file__).parents[2]
+# Parts of a sentence that stand elsewhere, and what is the reason of somebody else.
+ELSEWHERE = {"7: 7", "7.", "7, line 7: 7", "", "Try: 7", "7 recorded pods of 7 do not come: it was 7 before"}
+
+
+ROOMS = (
+    "advice", "clusters", "decisions", "engine/autoscaling", "engine/simulation", "engine/studies", "fleet", "jobs",
+    "live", "playground", "watermarks",
+)  # fmt: skip
+
+
+def sources(*rooms: str) -> list[Path]:
+    """The modules below these folders that are not about how a score is worked out."""
+    found = [path for room in rooms for path in sorted((PACKAGE / room).rglob("*.py"))]
+    return [path for path in found if not {"migrations", "classic", "presenters"} & set(path.parts)]
+
+
+def of_jobs() -> set[str]:
+    """A sample of every step, title and error of a job."""
+    found: set[str] = set()
+    for path in sources(*ROOMS):
+        found |= set(sampled(path, calls={"step", "progress", "_step"}, place=0))
+        found |= set(sampled(path, calls={"_step", "_heard"}, place=1))
+        found |= set(sampled(path, calls={"job_progress"}, keyword="step"))
+        found |= set(sampled(path, calls={"job_start"}, keyword="title"))
+        found |= set(refusals(path, within={"step", "progress"}))
+    return found - ELSEWHERE
+
+
+def noted() -> set[str]:
+    """A sample of every note of what was left out, and of every reason why a line of a file is."""
+    found: set[str] = set()
+    for path in sources("engine/studies/traces", "engine/studies/prepare", "engine/studies/play"):
+        found |= set(sampled(path, calls={"note", "tell", "RowError"}, place=0))
+        found |= set(sampled(path, calls={"left_out"}, place=1))
+        found |= {text for text in sampled(path, calls={"append"}, place=0) if " " in text}
+    for path in sources("playground/recordings"):
+        found |= set(sampled(path, calls={"_note"}, place=0))
+    found |= set(yielded(PACKAGE / "engine/studies/prepare/history.py", function="notes"))
+    found |= set(yielded(PACKAGE / "engine/studies/gate/gate.py", function="_notes"))
+    return found - ELSEWHERE
+
+
+def test_what_is_said_is_found() -> None:
+    """Else the two tests below hold nothing."""
+    assert {"Storing the snapshot", "Read cluster 7", "Trials:", "Read 7 objects", "Under 7:"} <= of_jobs()
+    assert "The question was deleted before there was an answer." in of_jobs()
+    assert {"Pod 7: is left out: 7", "7 is empty", "and 7 further notes"} <= noted()
+    assert (len(of_jobs()) > 70, len(noted()) > 40) == (True, True)
+
+
+@pytest.mark.parametrize("title", [f"{in_english(one.label)}: default/a, demo" for one in questions.Kind])
+def test_titles_of_questions_are_translated(title: str) -> None:
+    with pseudo_language() as code, translation.override(code):
+        assert told.words(title).startswith(BEGINS)
+
+
+@pytest.mark.parametrize("kind", [in_english(one.label).lower() for one in capacity.Kind])
+def test_titles_of_questions_about_capacity_are_translated(kind: str) -> None:
+    with pseudo_language() as code, translation.override(code):
+        assert told.words(f"Capacity: {kind}, demo").count(BEGINS) == 2
+
+
+@pytest.mark.parametrize("found", [of_jobs, noted])
+def test_what_is_stored_of_jobs_and_scenarios_is_translated(found: Callable[[], set[str]]) -> None:
+    with pseudo_language() as code, translation.override(code):
+        assert sorted(text for text in found() if BEGINS not in told.words(text)) == []
+
+
+def test_a_note_on_a_file_is_translated_and_its_name_stays() -> None:
+    with translation.override("zh-hans"):
+        said = told.words("trace.csv, line 7: is left out: creation_time is 'x', which is no number")
+    assert said == "trace.csv，第 7 行：已略去：creation_time 是 'x'，不是数字"
+    with translation.override("ja"):
+        assert told.words("trace.csv: 3 more lines are left out") == "trace.csv：ほかに3行が除外されました"
+        assert told.words("Elastic: a shop by day") == "Elastic: a shop by day"
