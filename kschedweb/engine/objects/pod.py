@@ -126,25 +126,16 @@ class Pod:
     @cached_property
     def started(self) -> float:
         """When the pod started, in seconds of the epoch; infinite where it has not."""
-        time = _time(mapping(self.raw, "status").get("startTime"))
-        return math.inf if time is None else time
+        return started(mapping(self.raw, "status"))
 
     @cached_property
     def scheduled(self) -> float:
         """When the pod got its node, or started, or else was created, in seconds of the epoch; NaN: nothing says."""
-        time = self.since("PodScheduled")
-        if time is None:
-            time = _time(mapping(self.raw, "status").get("startTime"))
-        if time is None:
-            time = _time(mapping(self.raw, "metadata").get("creationTimestamp"))
-        return math.nan if time is None else time
+        return scheduled(self.raw, mapping(self.raw, "status"))
 
     def since(self, condition: str) -> float | None:
         """Since when a condition of the pod is true, in seconds of the epoch; ``None``: it is not, or nobody knows."""
-        if not (conditions := objects(mapping(self.raw, "status"), "conditions")):
-            return None
-        true = [item for item in conditions if item.get("type") == condition and item.get("status") == "True"]
-        return next((time for item in true if (time := _time(item.get("lastTransitionTime"))) is not None), None)
+        return _since(mapping(self.raw, "status"), condition)
 
     def on(self, node_name: str) -> Pod:
         """This pod, bound to ``node_name``."""
@@ -227,11 +218,38 @@ def _scheduling_group(namespace: str, spec: Json) -> str:
     return f"{namespace}/{name}" if name else ""
 
 
+def started(status: Json) -> float:
+    """``Pod.started`` of a pod of this status."""
+    time = _time(status.get("startTime"))
+    return math.inf if time is None else time
+
+
+def scheduled(raw: Json, status: Json) -> float:
+    """``Pod.scheduled`` of a raw pod of this status."""
+    time = _since(status, "PodScheduled")
+    if time is None:
+        time = _time(status.get("startTime"))
+    if time is None:
+        time = _time((raw.get("metadata") or {}).get("creationTimestamp"))
+    return math.nan if time is None else time
+
+
+def _since(status: Json, condition: str) -> float | None:
+    if not status.get("conditions"):
+        return None
+    true = [
+        one for one in objects(status, "conditions") if one.get("type") == condition and one.get("status") == "True"
+    ]
+    return next((time for one in true if (time := _time(one.get("lastTransitionTime"))) is not None), None)
+
+
 def _time(value: Any) -> float | None:
     """Seconds of the epoch; ``None`` for what is no time. Without a zone it is taken as UTC."""
     try:
-        time = datetime.fromisoformat(value) if isinstance(value, str) else None
-        return None if time is None else (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+        if not isinstance(value, str):
+            return None
+        time = datetime.fromisoformat(value)
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return None
 

@@ -25,7 +25,8 @@ from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.engine.state.columns import Floats, Ints, Rows
 from kschedweb.engine.state.snapshot import Snapshot
-from kschedweb.engine.state.watermarks.recent import Counted
+from kschedweb.engine.state.watermarks.podtimes import PodTimes
+from kschedweb.engine.state.watermarks.recent import Columns, Counted
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.validation.fields import Problem, Typed, child, invalid, unsupported
 from kschedweb.engine.validation.golang import parse_duration, seconds
@@ -127,7 +128,11 @@ class HheWaterLevelBalance:
                 return None
             return Counted(list(self._use(pod, watermarks, snapshot.objects, keys)), time + self.clean_up)
 
-        return snapshot.recent(self, len(keys), estimate, watermarks.updated)
+        def until(pods: PodTimes) -> Floats:
+            new = pods.scheduled >= watermarks.updated[pods.node]
+            return np.where(new, pods.scheduled + self.clean_up, math.nan)
+
+        return snapshot.recent(self, len(keys), estimate, Columns(until))
 
     @staticmethod
     def _use(pod: Pod, watermarks: Watermarks, objects: ClusterObjects, keys: list[tuple[str, str]]) -> Iterator[float]:

@@ -29,6 +29,7 @@ from kschedweb.engine.validation.fields import Problem, Typed, child, invalid
 
 # The power model in watts: k0 + k1 × e^(k2 × percent of CPU in use).
 POWER = {"k0": 400.0, "k1": -90.0, "k2": -0.07}
+NO_MODEL: dict[str, float] = {}
 FEMTO = 1e15  # femtowatts in a watt: scores are whole numbers
 OUT_OF_RANGE = np.iinfo(np.int64).min  # Go's int64 of a float out of range, on amd64
 
@@ -66,7 +67,7 @@ class Peaks:
         """k1 and k2 of each node, 0 where it has no model. Shape [nodes] each."""
 
         def compute() -> tuple[Floats, Floats]:
-            models = [self.models.get(name, {}) for name in snapshot.names]
+            models = [self.models.get(name, NO_MODEL) for name in snapshot.names]
             k1, k2 = (np.array([model.get(key, 0.0) for model in models], dtype=np.float64) for key in ("k1", "k2"))
             return k1, k2
 

@@ -24,7 +24,8 @@ from kschedweb.engine.objects.resources import CPU, Container
 from kschedweb.engine.state.columns import Floats, Ints, Rows
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks.capacity import capacity, of_capacity
-from kschedweb.engine.state.watermarks.recent import Counted
+from kschedweb.engine.state.watermarks.podtimes import PodTimes
+from kschedweb.engine.state.watermarks.recent import Columns, Counted
 from kschedweb.engine.state.watermarks.trimaran import MEAN
 from kschedweb.engine.validation.fields import Problem, Typed, child, invalid, unsupported
 from kschedweb.engine.validation.golang import parse_float
@@ -76,7 +77,11 @@ class TargetLoadPacking:
             counts = watermarks.updated[node] - second < REPORTING_INTERVAL
             return Counted([float(self.predicted(pod))]) if counts else None
 
-        missing: Floats = snapshot.recent(self, 1, estimate, watermarks.updated - REPORTING_INTERVAL)[0]
+        def until(pods: PodTimes) -> Floats:
+            counts = watermarks.updated[pods.node] - np.floor(pods.scheduled) < REPORTING_INTERVAL
+            return np.where(counts, math.inf, math.nan)
+
+        missing: Floats = snapshot.recent(self, 1, estimate, Columns(until))[0]
         return missing
 
     def predicted(self, pod: Pod) -> int:

@@ -52,6 +52,7 @@ class PodTable:
         self._columns = np.full((3, 16), -1, dtype=np.int32)
         self._moves: list[PodDelta] = []
         self._forgotten = 0
+        self.refreshed = 0  # pods whose objects were replaced
 
     @property
     def node(self) -> Codes:
@@ -105,6 +106,7 @@ class PodTable:
     def refresh(self, pod: Pod) -> None:
         """Replace the object of a bound pod by a newer one of the same signature."""
         self.pods[self.slots[pod.key]] = pod
+        self.refreshed += 1
 
     def remove(self, key: str) -> tuple[Pod, int]:
         """Remove the pod; returns it and its node's position. Raises KeyError if it is not in the table."""

@@ -25,7 +25,8 @@ from kschedweb.engine.state.podstate import PodState
 from kschedweb.engine.state.volumes.use import VolumeUse
 from kschedweb.engine.state.watermarks.annotations import annotated
 from kschedweb.engine.state.watermarks.curves import HourlyUse
-from kschedweb.engine.state.watermarks.recent import Estimate, RecentPods
+from kschedweb.engine.state.watermarks.podtimes import PodTimes
+from kschedweb.engine.state.watermarks.recent import Columns, Estimate, RecentPods
 from kschedweb.engine.state.watermarks.table import HOURS, Watermarks
 
 Result = TypeVar("Result")
@@ -57,6 +58,7 @@ class Snapshot:
         self.counting = COUNTING
         self._watermarks: Watermarks | None = None
         self._caches = Caches()
+        self._times: tuple[tuple[int, int], PodTimes] | None = None  # of which state of the pods
         self._related_to = self.objects.version
 
     @staticmethod
@@ -198,6 +200,8 @@ class Snapshot:
         """A copy whose parts ``changed`` will be replaced; caches of the other parts are shared."""
         other = copy.copy(self)
         other._caches = self._caches.after(changed)
+        if self._times is not None and not self._times[1].known:
+            other._times = None  # it would look at the pods of this one, which may change until then
         return other
 
     def copy(self) -> Self:
@@ -250,7 +254,7 @@ class Snapshot:
         """Take over from ``last`` the times at which present pods were placed."""
         placed = last.pod_state.placed
         self.pod_state.placed = {key: time for key, time in placed.items() if key in self.pods.slots}
-        self.now = last.now
+        self.now, self._times = last.now, None
 
     def refresh_node(self, node: Node) -> None:
         """Replace a node by a newer object with no change that the columns hold."""
@@ -305,6 +309,14 @@ class Snapshot:
         found = placed.get(pod.key) if placed else None
         return pod.scheduled if found is None else found
 
+    @property
+    def times(self) -> PodTimes:
+        """When the bound pods got their nodes and started, as they are now."""
+        state = self.pods.version, self.pods.refreshed
+        if self._times is None or self._times[0] != state:
+            self._times = state, PodTimes(self.pods, self.pod_state.placed)
+        return self._times[1]
+
     # Computed values.
 
     @property
@@ -331,14 +343,14 @@ class Snapshot:
         """``compute()``, cached under ``key``; only for what depends on nodes and watermarks, not on the time."""
         return self._caches.derived.get(key, compute)
 
-    def recent(self, key: Hashable, width: int, estimate: Estimate, since: Floats | None = None) -> Floats:
+    def recent(self, key: Hashable, width: int, estimate: Estimate, columns: Columns | None = None) -> Floats:
         """Sums by node of what pods add to the watermarks: float64[width, nodes]. The array changes with the next call.
 
         ``estimate(pod, node, time)`` returns what a bound pod adds that was scheduled at ``time`` (NaN: not known).
-        ``key`` identifies everything else that the estimate depends on beside pods and watermarks. ``since`` [nodes] is
-        a time before which no pod that was scheduled adds anything, nor one whose time is not known.
+        ``key`` identifies everything else that the estimate depends on beside pods and watermarks. ``columns`` say the
+        same of all pods at once.
         """
-        return self._caches.recent.get(key, lambda: RecentPods(self, width, estimate, since)).sums()
+        return self._caches.recent.get(key, lambda: RecentPods(self, width, estimate, columns)).sums()
 
     def hourly(self) -> Floats:
         """What the nodes' pods use at each hour of the day in UTC, by the curves of their workloads, in cores.

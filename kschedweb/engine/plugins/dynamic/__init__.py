@@ -18,7 +18,7 @@ from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, PointedFile, Tri
 from kschedweb.engine.framework.interface import Cycle, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, truncated
 from kschedweb.engine.framework.status import SUCCESS, Status, unschedulable
-from kschedweb.engine.objects.access import mapping
+from kschedweb.engine.objects.access import Json, mapping
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.plugins.dynamic.arguments import ARGS, advice, problems, set_defaults
 from kschedweb.engine.plugins.dynamic.policyfile import policy_of
@@ -27,7 +27,8 @@ from kschedweb.engine.state.owners import of_daemon_set
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks import crane
 from kschedweb.engine.state.watermarks.capacity import of_capacity
-from kschedweb.engine.state.watermarks.recent import Counted, Estimate
+from kschedweb.engine.state.watermarks.podtimes import PodTimes
+from kschedweb.engine.state.watermarks.recent import Columns, Counted, Estimate
 from kschedweb.engine.validation.golang import seconds
 
 TOO_HIGH = "Load[{}] of node[{}] is too high"
@@ -140,13 +141,7 @@ class Dynamic:
     def bindings(self, snapshot: Snapshot) -> Ints:
         """The heat of each node by the times at which its pods were bound. Shape [nodes]."""
         counts = [
-            snapshot.recent(
-                ("bindings", rule.seconds),
-                1,
-                _within(rule.seconds),
-                # A second more: the times are truncated.
-                np.full(len(snapshot), snapshot.now - rule.seconds - 1.0),
-            )[0].astype(np.int64)
+            snapshot.recent(("bindings", rule.seconds), 1, *_within(rule.seconds))[0].astype(np.int64)
             for rule in self.hot_rules
         ]
         if max(int(count.sum()) for count in counts) > crane.HEAP_SIZE:
@@ -185,8 +180,8 @@ def _annotations(snapshot: Snapshot, key: str, zone: ZoneInfo) -> tuple[Floats, 
         size = len(snapshot)
         values, times = np.full(size, math.nan), np.full(size, -math.inf)
         present = np.zeros(size, dtype=np.bool_)
-        for position, node in enumerate(snapshot.nodes):
-            text = mapping(mapping(node.raw, "metadata"), "annotations").get(key)
+        for position, said in _annotated(snapshot):
+            text = said.get(key)
             if text is None:
                 continue
             present[position] = True
@@ -199,7 +194,17 @@ def _annotations(snapshot: Snapshot, key: str, zone: ZoneInfo) -> tuple[Floats, 
     return snapshot.memo(("crane", key, zone.key), compute)
 
 
-def _within(span: int) -> Estimate:
+def _annotated(snapshot: Snapshot) -> list[tuple[int, Json]]:
+    """The nodes that have annotations, and these."""
+
+    def compute() -> list[tuple[int, Json]]:
+        found = (mapping(mapping(node.raw, "metadata"), "annotations") for node in snapshot.nodes)
+        return [(position, said) for position, said in enumerate(found) if said]
+
+    return snapshot.memo("annotated nodes", compute)
+
+
+def _within(span: int) -> tuple[Estimate, Columns]:
     """Count a pod until it has been on its node for ``span`` seconds; both are truncated to whole seconds first."""
 
     def estimate(pod: Pod, node: int, time: float) -> Counted | None:
@@ -207,7 +212,10 @@ def _within(span: int) -> Estimate:
             return None
         return Counted((1.0,), math.nextafter(math.floor(time) + span, -math.inf))
 
-    return estimate
+    def until(pods: PodTimes) -> Floats:
+        return np.nextafter(np.floor(pods.scheduled) + span, -math.inf)
+
+    return estimate, Columns(until, alike=True)
 
 
 def _latest(snapshot: Snapshot, spans: list[int]) -> list[Ints]:

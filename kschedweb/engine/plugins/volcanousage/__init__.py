@@ -33,7 +33,8 @@ from kschedweb.engine.plugins.volcanousage.arguments import (
 from kschedweb.engine.state.columns import Floats, Ints, Mask, Rows
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks.capacity import capacity, of_capacity
-from kschedweb.engine.state.watermarks.recent import Counted
+from kschedweb.engine.state.watermarks.podtimes import PodTimes
+from kschedweb.engine.state.watermarks.recent import Columns, Counted
 from kschedweb.engine.validation.golang import seconds
 
 STATUSES = (
@@ -200,7 +201,7 @@ class VolcanoUsage:
         them, it counts for all pods; if it is not above it with all of them, for none. Only in between does the order
         matter.
         """
-        plain, risky = np.split(snapshot.recent(self, 4, self._estimate), 2)
+        plain, risky = np.split(snapshot.recent(self, 4, self._estimate, Columns(self._untils, alike=True)), 2)
         has = [capacity(snapshot, resource).astype(np.float64) for resource in (CPU, MEMORY)]
         used = self.used(snapshot)
         before = self._load(used, np.zeros_like(plain), has)
@@ -242,6 +243,12 @@ class VolcanoUsage:
                 return math.inf
             time = pod.started if phase == "Running" else math.nan
         return math.nextafter(time + self.interval, -math.inf) if math.isfinite(time) else time
+
+    def _untils(self, pods: PodTimes) -> Floats:
+        """The same of all pods by slot."""
+        time = np.where(pods.came_bound, np.where(pods.running, pods.started, math.nan), pods.scheduled)
+        until = np.where(np.isfinite(time), np.nextafter(time + self.interval, -math.inf), time)
+        return np.where(pods.waits, math.inf, until)
 
 
 def composite(used: Floats, shadow: Floats, capacity: Floats) -> Floats:

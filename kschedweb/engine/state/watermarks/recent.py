@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.state.columns import Floats
+from kschedweb.engine.state.columns import Codes, Floats
 from kschedweb.engine.state.pods import Follower, PodDelta, PodTable
+from kschedweb.engine.state.watermarks.podtimes import PodTimes
 
 
 class Counted(NamedTuple):
@@ -24,6 +26,17 @@ class Counted(NamedTuple):
 Estimate = Callable[[Pod, int, float], Counted | None]
 
 
+@dataclass(frozen=True)
+class Columns:
+    """What an estimate says of all pods at once: ``until`` when each counts, by slot; NaN where it never does.
+
+    With ``alike``, pods of one template have the same values.
+    """
+
+    until: Callable[[PodTimes], Floats]
+    alike: bool = False
+
+
 class Nodes(Protocol):
     """The cluster at the time ``now``, in seconds of the epoch; its length is the number of nodes."""
 
@@ -31,6 +44,9 @@ class Nodes(Protocol):
 
     @property
     def pods(self) -> PodTable: ...
+
+    @property
+    def times(self) -> PodTimes: ...
 
     def __len__(self) -> int: ...
 
@@ -41,13 +57,13 @@ class RecentPods(Follower):
     """Sums over each node's pods of ``estimate(pod, node, time)``, where ``None`` adds nothing.
 
     ``time`` is when the pod was scheduled, NaN if unknown. The estimate may depend on the current time only through its
-    ``until``. Pods scheduled before ``since`` of their node, or nobody knows when, add nothing: the estimate is not
-    asked about them when all pods are counted anew.
+    ``until``. With ``columns``, which say the same as the estimate, it is asked about no pod that does not count when
+    all are counted anew.
     """
 
-    def __init__(self, snapshot: Nodes, width: int, estimate: Estimate, since: Floats | None = None) -> None:
+    def __init__(self, snapshot: Nodes, width: int, estimate: Estimate, columns: Columns | None = None) -> None:
         super().__init__(snapshot.pods)
-        self._snapshot, self._width, self._estimate, self._since = snapshot, width, estimate, since
+        self._snapshot, self._width, self._estimate, self._columns = snapshot, width, estimate, columns
         self._ends: list[tuple[float, int]] = []  # when a pod stops counting, and its node
 
     def sums(self) -> Floats:
@@ -60,30 +76,45 @@ class RecentPods(Follower):
         return self._sums
 
     def _recount(self) -> None:
-        snapshot, estimate = self._snapshot, self._estimate
-        now, scheduled_at = snapshot.now, snapshot.scheduled_at
-        nodes: list[int] = []
-        values: list[Sequence[float]] = []
-        self._ends = []
-        since = [] if self._since is None else self._since.tolist()
-        for pod, node in zip(self._pods.pods, self._pods.node.tolist(), strict=True):
-            if pod is None:
-                continue
-            time = scheduled_at(pod)
-            if since and not time >= since[node]:
-                continue
-            counted = estimate(pod, node, time)
-            if counted is not None and counted.until >= now:
-                nodes.append(node)
-                values.append(counted.values)
-                if counted.until < math.inf:
-                    self._ends.append((counted.until, node))
+        slots, until, values = self._counted()
+        nodes = self._pods.node[slots]
+        ends = np.flatnonzero(until < math.inf)
+        self._ends = list(zip(until[ends].tolist(), nodes[ends].tolist(), strict=True))
         heapify(self._ends)
         # One pod after the other, as ``_count`` adds them.
-        columns = np.array(values, dtype=np.float64).reshape(len(values), self._width).T
-        rows = np.array(nodes, dtype=np.int64)
-        sums = [np.bincount(rows, column, len(snapshot)) for column in columns]
-        self._sums: Floats = np.array(sums, dtype=np.float64)
+        sums = [np.bincount(nodes, column, len(self._snapshot)) for column in values]
+        self._sums: Floats = np.array(sums, dtype=np.float64).reshape(self._width, len(self._snapshot))
+
+    def _counted(self) -> tuple[Codes, Floats, Floats]:
+        """The slots of the pods that count, until when, and what they add. Shapes [pods], [pods], [width, pods]."""
+        times, now = self._snapshot.times, self._snapshot.now
+        until = np.full(len(times.node), math.inf) if self._columns is None else self._columns.until(times)
+        slots = np.flatnonzero(times.taken & (until >= now))
+        if self._columns is not None and self._columns.alike and slots.size:
+            templates = [self._pods.pods[slot].template for slot in slots.tolist()]  # type: ignore[union-attr]
+            _, first, code = np.unique(templates, return_index=True, return_inverse=True)
+            return slots, until[slots], self._asked(slots[first])[1][:, code]
+        said, values = self._asked(slots)
+        counts = said >= now
+        return slots[counts], said[counts], values[:, counts]
+
+    def _asked(self, slots: Codes) -> tuple[Floats, Floats]:
+        """What the estimate says of the pods in these slots: until when each counts (NaN: never), and what it adds."""
+        times = self._snapshot.times
+        said = [
+            self._estimate(pod, node, time)
+            for pod, node, time in zip(
+                map(self._pods.pods.__getitem__, slots.tolist()),
+                times.node[slots].tolist(),
+                times.scheduled[slots].tolist(),
+                strict=True,
+            )
+            if pod is not None
+        ]
+        nothing = Counted([0.0] * self._width, math.nan)
+        values = [(one or nothing).values for one in said]
+        until = np.array([(one or nothing).until for one in said], dtype=np.float64)
+        return until, np.array(values, dtype=np.float64).reshape(len(values), self._width).T
 
     def _take(self, moves: list[PodDelta]) -> None:
         self._sum_up({move.node for move in moves})
