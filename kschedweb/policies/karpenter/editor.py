@@ -15,7 +15,7 @@ from kschedweb.policies.editing import arguments
 from kschedweb.policies.editing.arguments import ABSENT, Field, Posted
 from kschedweb.policies.editing.documents import DocumentEditor, DocumentForm, Items, at, changed, put
 from kschedweb.policies.editing.plain import place
-from kschedweb.policies.editing.switches import as_dict, as_list
+from kschedweb.policies.editing.switches import as_dict
 from kschedweb.policies.karpenter.validation import KarpenterChecked, check_karpenter
 
 BUDGET = {

@@ -233,7 +233,10 @@ class TestAsAPolicy:
         assert page.status_code == 200
         assert 'name="remove_item"' not in page.content.decode(), "the only one"
         sent = posted(editor.opened(POLICY), add_item="1")
-        assert "- name: profile-1" in fields(client.post("/policies/spare/", sent).content.decode(), "policy-form")["document"]
+        assert (
+            "- name: profile-1"
+            in fields(client.post("/policies/spare/", sent).content.decode(), "policy-form")["document"]
+        )
         assert b'name="remove_item" value="1"' in client.post("/policies/spare/edit/preview/", sent).content
         assert "HighNodeUtilization" in page.content.decode()
         assert client.get("/policies/spare/effective/").status_code == 200
