@@ -6,6 +6,8 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+import pytest
+
 from kschedweb.engine.config import default_document
 from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.simulation.autoscaling import advising
@@ -14,7 +16,7 @@ from kschedweb.engine.studies.document.autoscalers import CLUSTER_AUTOSCALER
 from tests.bench.conftest import worked
 
 Json = dict[str, Any]
-NODES, PODS_EACH, PENDING, SECONDS = 2000, 10, 300, 30.0
+NODES, PODS_EACH, PENDING, SECONDS = 2000, 10, 300, 60.0
 ZONES = ("zone-a", "zone-b", "zone-c")
 RULES = load(default_document(), CURRENT).configuration
 HAS = {"cpu": "8", "memory": "32Gi", "pods": "110"}
@@ -50,6 +52,7 @@ def cluster(nodes: int) -> Snapshot:
     return RULES.release.seen(objects)
 
 
+@pytest.mark.nightly
 def test_two_thousand_nodes_of_groups(report: Callable[..., None]) -> None:
     snapshot, found = cluster(NODES), list[Json]()
     told = CLUSTER_AUTOSCALER.read({"nodeGroups": advising.ready_groups(snapshot.nodes)}, "", [])

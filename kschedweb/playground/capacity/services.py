@@ -14,10 +14,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
-from django.utils import timezone
 
 from kschedweb.accounts import audit
-from kschedweb.accounts.models import User
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions import utilisation
 from kschedweb.decisions.groups.rules import able, group_rules
@@ -29,11 +27,12 @@ from kschedweb.jobs.inquiries import (
     AT_ONCE_SIZE,
     NotNow,
     Step,
+    answer_store,
+    ask_job,
     at_once,
     connection_released,
     refuse_second,
 )
-from kschedweb.jobs.services import job_start
 from kschedweb.playground.capacity import answers, words
 from kschedweb.playground.capacity.models import Question
 from kschedweb.playground.capacity.questions import (
@@ -52,6 +51,7 @@ from kschedweb.web.errors import ApplicationError, Conflict, Unprocessable
 from kschedweb.web.lru import LRU
 
 if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
     from kschedweb.clusters.models import Snapshot
     from kschedweb.engine.config import Configuration
     from kschedweb.playground.capacity.answers import Found
@@ -96,9 +96,7 @@ def answer_at_once(*, user: User, snapshot: Snapshot, revision: Revision, asked:
 @transaction.atomic
 def question_ask(*, user: User, snapshot: Snapshot, revision: Revision, asked: Asked) -> Question:
     """Start a job that answers; raises Conflict while another question of ``user`` is being answered."""
-    User.objects.select_for_update().get(pk=user.pk)
-    refuse_second(Question, user, "capacity")
-    made = Question.objects.create(
+    made = Question(
         kind=kind_of(asked),
         asked=asdict(asked),
         snapshot=snapshot,
@@ -108,8 +106,7 @@ def question_ask(*, user: User, snapshot: Snapshot, revision: Revision, asked: A
         created_by=user,
     )
     title = f"Capacity: {made.get_kind_display().lower()}, {made.about}"
-    made.job = job_start("capacity.answer", title=title, params={"question": str(made.pk)}, user=user)
-    made.save(update_fields=["job"])
+    ask_job(made, kind="capacity.answer", title=title, refuse=lambda: refuse_second(Question, user, "capacity"))
     audit.record(user, "capacity.asked", made, f"{made.get_kind_display()}, {made.about}")
     return made
 
@@ -124,11 +121,8 @@ def question_answer(*, question: Question, step: Step) -> dict[str, Any]:
         rules, notes = rules_of(question.snapshot, question.revision, asked)
         engine = _engine(question.snapshot, rules)
         found = _worked_out(engine, rules, asked, step, SECONDS, notes)
-        content, sentence = answers.packed(found), words.sentence(found)
-        told = {"sentence": sentence, "engine": rules.release.engine}
-        values = {**told, "content": content, "ended_at": timezone.now()}
-        Question.objects.filter(pk=question.pk, ended_at=None).update(**values)
-        question.refresh_from_db(fields=list(told))
+        told = {"sentence": words.sentence(found), "engine": rules.release.engine}
+        answer_store(question, content=answers.packed(found), **told)
     return {"capacity": str(question.pk), "answer": question.sentence}
 
 
