@@ -113,7 +113,7 @@ def test_what_takes_long_is_a_job(
     assert done.context["document"] == DOCUMENT.strip()
     assert done.context["answer"] == told["groups"]["answer"]
     assert [one["data-verdict"] for one in elements(done, "[data-verdict]")] == ["goes", "could go", "stays"]
-    assert any(one.get("action", "").startswith(f"{PAGE}?cluster=demo") for one in elements(done, "form"))
+    assert any(one.attributes.get("action", "").startswith(f"{PAGE}?cluster=demo") for one in elements(done, "form"))
     monkeypatch.setattr(services, "AT_ONCE_SECONDS", 600.0)
     now = api_as("viewer").post(REST, {"cluster": "demo", "document": DOCUMENT}, format="json")
     assert (now.status_code, now.json()) == (200, told["groups"])
