@@ -1,4 +1,7 @@
-"""Asking: answered at once where that is quick, else by a job."""
+"""Asking: answered at once where that is quick, else by a job.
+
+What a package of questions does with a question is here; what is asked, and how it is answered, is its own.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +11,27 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import UUID
 
-from django.db import connection
+from django.db import connection, transaction
+from django.http import Http404
+from django.utils import timezone
 
-from kschedweb.jobs.models import ENDED
-from kschedweb.web.errors import Conflict
+from kschedweb.accounts.models import User
+from kschedweb.jobs.models import ENDED, Inquiry
+from kschedweb.jobs.services import job_start
+from kschedweb.web.errors import Conflict, NotFound
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
 
-    from kschedweb.accounts.models import User
-    from kschedweb.jobs.models import Inquiry
+Asked = TypeVar("Asked", bound=Inquiry)
 
 # What a request may work on: bytes of a cluster's objects to be read, and seconds.
 AT_ONCE_SIZE, AT_ONCE_SECONDS = 12_000_000, 3.0
+RELATED = ("snapshot__cluster", "revision__policy")  # of a question about a snapshot under a revision
+LARGE = ("content", "columns")  # the fields of an answer that are read when it is shown
 MOST_WAITING = 10  # inquiries of one kind and person that have no answer yet
 Step = Callable[[str, int, int], None]
 
@@ -62,6 +71,46 @@ def connection_released() -> None:
     """Give this thread's connection back: what computes for seconds needs none, and others do."""
     if not connection.in_atomic_block:
         connection.close()
+
+
+@transaction.atomic
+def ask_job(made: Asked, *, kind: str, title: str, refuse: Callable[[], None]) -> Asked:
+    """Save the question ``made`` with a job of this kind that answers it.
+
+    ``refuse`` raises Conflict where the person waits for too many answers; no other question of theirs comes between.
+    """
+    if made.created_by_id is not None:
+        User.objects.select_for_update().get(pk=made.created_by_id)
+    refuse()
+    made.save()
+    made.job = job_start(kind, title=title, params={"question": str(made.pk)}, user=made.created_by)
+    made.save(update_fields=["job"])
+    return made
+
+
+def answer_store(question: Inquiry, **values: Any) -> None:
+    """Store what was found, unless another process was first; ``question`` then has what is stored."""
+    rows = type(question)._default_manager.filter(pk=question.pk)
+    rows.filter(ended_at=None).update(**values, ended_at=timezone.now())
+    question.refresh_from_db(fields=[name for name in values if name not in LARGE])
+
+
+def question_of_job(model: type[Asked], question: str, *related: str) -> Asked:
+    """The question that a job is to answer; raises NotFound. ``related`` is read along."""
+    rows = model._default_manager.select_related(*related or RELATED).defer("snapshot__content")
+    found: Asked | None = rows.filter(pk=question).first()
+    if found is None:
+        raise NotFound("The question was deleted before there was an answer.")
+    return found
+
+
+def question_seen(model: type[Asked], question: UUID | str, noun: str = "question") -> Asked:
+    """A question to be shown; raises Http404."""
+    rows = model._default_manager.select_related("job", "created_by", *RELATED)
+    found: Asked | None = rows.defer("snapshot__content", "snapshot__resource_versions").filter(pk=question).first()
+    if found is None:
+        raise Http404(f"There is no such {noun}.")
+    return found
 
 
 def packed(answer: Any, default: Callable[[Any], Any] | None = None) -> bytes:

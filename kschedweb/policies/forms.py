@@ -75,6 +75,7 @@ class PolicyCreateForm(forms.Form):
         label=_("Feature gates that are on"),
     )
     comment = forms.CharField(max_length=500, required=False, label=_("Comment on revision 1"))
+    uploaded = ""  # the text of the file
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -93,9 +94,10 @@ class PolicyCreateForm(forms.Form):
         if upload.size > SIZE_LIMIT:
             raise forms.ValidationError("The file is larger than 1 MiB: a scheduler configuration is much smaller.")
         try:
-            return str(upload.read().decode("utf-8"))
+            self.uploaded = str(upload.read().decode("utf-8"))
         except UnicodeDecodeError:
             raise forms.ValidationError("The file is not text in UTF-8.") from None
+        return self.uploaded
 
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or self.cleaned_data
@@ -134,6 +136,12 @@ class PolicyCreateForm(forms.Form):
                 for item in error.errors or [{"path": "", "message": error.detail}]:
                     field = item["path"].replace("source.", "source_")
                     self.add_error(field if field in self.fields else None, item["message"])
+
+    def keep_file(self) -> None:
+        """Show the text of an uploaded file as if it were pasted: no browser sends a file again."""
+        if self.uploaded:
+            self.data = self.data.copy()
+            self.data["document"] = self.uploaded
 
     @property
     def main(self) -> list[forms.BoundField]:

@@ -99,6 +99,7 @@ def policy_new(request: PageRequest) -> HttpResponse:
                 request, gettext("Policy %(policy)s created.%(said)s") % {"policy": policy.name, "said": said}
             )
             return redirect("policy", policy.name)
+    form.keep_file()
     return render(request, "policies/new.html", {"form": form, "problems": problems}, status=status)
 
 

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from kschedweb.accounts.models import User
-from kschedweb.advice.autoscaling import groups, services
+from kschedweb.advice.autoscaling import services
 from kschedweb.clusters import demo
 from kschedweb.playground.runs.selectors import revision_get
 from kschedweb.playground.runs.services import comparison_start
@@ -31,7 +31,6 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine makes no job of a quick question."""
     services.forget()
     monkeypatch.setattr(services, "AT_ONCE_SECONDS", 600.0)
-    monkeypatch.setattr(groups, "SECONDS", 600.0)
 
 
 def test_a_nodepool_is_changed_and_compared_over_a_day(
@@ -142,7 +141,7 @@ def test_node_groups_are_asked_about(
     page_as: Callable[..., Any], axe: Callable[[Any], None], editor: User, width: int
 ) -> None:
     imported("demo", demo.cluster(), editor)
-    groups.forget()
+    services.forget()
     page = page_as("viewer")
     page.set_viewport_size({"width": width, "height": 900})
     page.goto("/autoscaling/?cluster=demo")

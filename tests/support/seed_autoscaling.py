@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 def question(user: User, snapshot: str) -> str:
     """What Karpenter would do whose nodes are all nodes of the cluster, with the ready instance types; its id."""
     from kschedweb.advice.autoscaling import services, tasks
-    from kschedweb.advice.autoscaling.services import Asked
+    from kschedweb.advice.autoscaling.questions import Asked
     from kschedweb.clusters.models import Snapshot
 
     about = Snapshot.objects.select_related("cluster").get(pk=snapshot)

@@ -13,9 +13,9 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.advice.autoscaling import days, selectors, services, words
-from kschedweb.advice.autoscaling.groups_api import GroupsView
+from kschedweb.advice.autoscaling.groups_serializers import GroupsRequestSerializer, GroupsSerializer
 from kschedweb.advice.autoscaling.models import Question
-from kschedweb.advice.autoscaling.services import Asked
+from kschedweb.advice.autoscaling.questions import Asked, GroupsAsked
 from kschedweb.decisions.selectors import snapshot_asked
 from kschedweb.jobs.inquiries import NotNow
 from kschedweb.playground.runs.selectors import comparison_get
@@ -167,21 +167,28 @@ class AutoscalingSerializer(serializers.Serializer[Any]):
 
 
 class AutoscalingQuestionSerializer(serializers.ModelSerializer[Question]):
-    """A question that a job answers; `found` is null until it has."""
+    """A question that a job answers. Until it has, both answers are null: `found` is Karpenter's, `groups`
+    cluster-autoscaler's."""
 
     state = serializers.CharField(read_only=True)
     job = serializers.UUIDField(source="job_id", allow_null=True, read_only=True)
     found = serializers.SerializerMethodField()
+    groups = serializers.SerializerMethodField()
 
     class Meta:
         model = Question
-        fields = ("id", "state", "job", "about", "policy", "pool", "created_at", "ended_at", "found")
+        fields = ("id", "state", "job", "about", "policy", "pool", "created_at", "ended_at", "found", "groups")
         read_only_fields = fields
 
     @extend_schema_field(AutoscalingSerializer(allow_null=True))
     def get_found(self, question: Question) -> Json | None:
-        found = selectors.answer_of(question)
+        found = None if question.groups else selectors.answer_of(question)
         return None if found is None else dict(AutoscalingSerializer(found).data)
+
+    @extend_schema_field(GroupsSerializer(allow_null=True))
+    def get_groups(self, question: Question) -> Json | None:
+        found = selectors.answer_of(question) if question.groups else None
+        return None if found is None else dict(GroupsSerializer(found).data)
 
 
 def _policy_asked(named: str) -> Revision | None:
@@ -209,16 +216,40 @@ class AutoscalingView(IdempotencyMixin, APIView):
         """
         data = validated(AutoscalingRequestSerializer, request.data)
         snapshot = snapshot_asked(data["cluster"], str(data.get("snapshot") or ""))
-        asked = Asked(snapshot, _policy_asked(data["policy"]), data["pool"])
-        try:
-            found = services.answer_at_once(asked=asked)
-        except NotNow:
-            question = services.question_ask(user=request.user, asked=asked)
-            body = AutoscalingQuestionSerializer(question).data
-            answer = accepted(request, body, "api:autoscaling-answer", question.pk)
-            answer["Retry-After"] = "2"
-            return answer
-        return Response(AutoscalingSerializer(found).data)
+        return _answered(request, Asked(snapshot, _policy_asked(data["policy"]), data["pool"]), AutoscalingSerializer)
+
+
+class GroupsView(IdempotencyMixin, APIView):
+    """What cluster-autoscaler would do."""
+
+    action_required = Action.VIEW
+
+    @extend_schema(
+        operation_id="autoscaling_groups",
+        request=GroupsRequestSerializer,
+        responses={200: GroupsSerializer, 202: AutoscalingQuestionSerializer},
+    )
+    def post(self, request: ApiRequest) -> Response:
+        """Which node groups cluster-autoscaler would give nodes, which nodes it would remove, and why.
+
+        200 with the answer where it is quick to find; else 202, and a job works it out. After its documentation; not
+        compared with its code. Nothing happens in the cluster.
+        """
+        data = validated(GroupsRequestSerializer, request.data)
+        snapshot = snapshot_asked(data["cluster"], str(data.get("snapshot") or ""))
+        return _answered(request, GroupsAsked(snapshot, data["document"]), GroupsSerializer)
+
+
+def _answered(request: ApiRequest, asked: Asked | GroupsAsked, shown: type[serializers.Serializer[Any]]) -> Response:
+    """The answer, or where it will be."""
+    try:
+        return Response(shown(services.answer_at_once(asked=asked)).data)
+    except NotNow:
+        question = services.question_ask(user=request.user, asked=asked)
+    body = AutoscalingQuestionSerializer(question).data
+    answer = accepted(request, body, "api:autoscaling-answer", question.pk)
+    answer["Retry-After"] = "2"
+    return answer
 
 
 class ChangeRequestSerializer(serializers.Serializer[Any]):

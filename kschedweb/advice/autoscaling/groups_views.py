@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.advice.autoscaling import groups as service
-from kschedweb.advice.autoscaling import words
+from kschedweb.advice.autoscaling import services, words
+from kschedweb.advice.autoscaling.questions import GroupsAsked
+from kschedweb.jobs.inquiries import NotNow
 from kschedweb.policies.scope import scope_of
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.heavy import heavy
@@ -27,28 +29,39 @@ MOST_LISTED = 200
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
 def groups(request: PageRequest) -> HttpResponse:
-    """Node groups to begin with, from the nodes of the snapshot; a POST asks about those that were typed."""
+    """Node groups to begin with, from the nodes of the snapshot; a POST asks about those that were typed.
+
+    What takes long is worked out by a job, whose page has the answer.
+    """
     snapshot = scope_of(request).snapshot_asked()
     if snapshot is None:
         return render(request, "dashboard/nothing.html", {"noun": "autoscaling"})
     if request.method != "POST":
         return _page(request, service.ready_document(snapshot))
     document = request.POST.get("document", "")
+    asked = GroupsAsked(snapshot, document)
     try:
-        found = service.answer(snapshot=snapshot, document=document)
+        try:
+            found = services.answer_at_once(asked=asked)
+        except NotNow:
+            return redirect("autoscaling-answer", services.question_ask(user=request.user, asked=asked).pk)
     except service.NotGroups as refused:
         return _page(request, document, refused.status, problems=refused.problems)
     except ApplicationError as error:
         return _page(request, document, error.status, refused=error)
+    return shown(request, document, found)
+
+
+def shown(request: PageRequest, document: str, found: words.Json, **context: Any) -> HttpResponse:
+    """The page with an answer."""
     order = sorted(found["nodes"], key=lambda one: (words.VERDICTS.index(one["verdict"]), one["utilisation"]))
-    return _page(
-        request,
-        document,
-        found=found,
-        answer=service.sentence(found),
-        reasons=words.reasons(found["nodes"])[:MOST_LISTED],
-        nodes=order[:MOST_LISTED],
-    )
+    context |= {
+        "found": found,
+        "answer": service.sentence(found),
+        "reasons": words.reasons(found["nodes"])[:MOST_LISTED],
+        "nodes": order[:MOST_LISTED],
+    }
+    return _page(request, document, **context)
 
 
 def _page(request: PageRequest, document: str, status: int = 200, **context: Any) -> HttpResponse:

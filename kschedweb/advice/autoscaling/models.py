@@ -11,9 +11,11 @@ from kschedweb.policies.models import Revision
 
 
 class Question(Inquiry):
-    """What Karpenter would do with a snapshot. Its answer, ``content`` and ``sentence``, never changes.
+    """What Karpenter or cluster-autoscaler would do with a snapshot. Its answer, ``content`` and ``sentence``, never
+    changes.
 
-    ``revision`` is that of the NodePools, ``None`` for the ready ones. Labels remain when what they name is deleted.
+    cluster-autoscaler is asked where there are ``groups``, the document of its node groups. ``revision`` is that of
+    Karpenter's NodePools, ``None`` for the ready ones. Labels remain when what they name is deleted.
     """
 
     snapshot = models.ForeignKey(Snapshot, null=True, on_delete=models.SET_NULL, related_name="+")
@@ -21,6 +23,7 @@ class Question(Inquiry):
     revision = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")
     policy = models.CharField(max_length=120)  # the NodePools in words
     ready = models.BooleanField(default=False, db_default=False)  # whether they are the ready ones
+    groups = models.TextField(blank=True, db_default="")
     pool = models.CharField(max_length=253, blank=True, db_default="")  # of which nodes without a NodePool count
     sentence = models.TextField(blank=True)
     content = models.BinaryField(null=True)  # selectors.answer_of reads it

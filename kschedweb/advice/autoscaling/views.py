@@ -13,9 +13,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may_change
-from kschedweb.advice.autoscaling import selectors, services, words
+from kschedweb.advice.autoscaling import groups_views, selectors, services, words
 from kschedweb.advice.autoscaling.forms import AskForm, NodesForm
-from kschedweb.advice.autoscaling.services import Asked
+from kschedweb.advice.autoscaling.questions import Asked
 from kschedweb.jobs.inquiries import NotNow
 from kschedweb.jobs.models import ENDED
 from kschedweb.policies.karpenter import selectors as karpenters
@@ -75,14 +75,22 @@ def answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
     found = selectors.answer_of(question)
     if found is None:
         return _waits(request, question)
+    response = _answered(request, question, found)
+    if request.htmx:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+def _answered(request: PageRequest, question: Question, found: words.Json) -> HttpResponseBase:
+    snapshot = question.snapshot
+    if question.groups:
+        asks_at = f"{reverse('autoscaling-groups')}?{urlencode(_about(snapshot))}"
+        return groups_views.shown(request, question.groups, found, question=question, asks_at=asks_at)
     named = f"{question.revision.policy.name}@{question.revision.number}" if question.revision else ""
     context: dict[str, Any] = {"question": question, "policy": question.policy, "asks_at": reverse("autoscaling")}
     context["form"] = AskForm({"nodepools": named, "pool": question.pool})
     context["kept"] = _about(snapshot)
-    response = _shown(request, snapshot.cluster.name if snapshot else "autoscaling", found, context)
-    if request.htmx:
-        response["HX-Refresh"] = "true"
-    return response
+    return _shown(request, snapshot.cluster.name if snapshot else "autoscaling", found, context)
 
 
 def _asked(snapshot: Snapshot, data: dict[str, Any]) -> Asked:
@@ -131,7 +139,8 @@ def _waits(request: PageRequest, question: Question) -> HttpResponseBase:
     job = question.job
     context: dict[str, Any] = {"question": question, "job": job, "ended": job is None or job.state in ENDED}
     context["address"] = reverse("autoscaling-answer", args=[question.pk])
-    context["again"] = f"{reverse('autoscaling')}?{urlencode(_about(question.snapshot))}"
+    again = "autoscaling-groups" if question.groups else "autoscaling"
+    context["again"] = f"{reverse(again)}?{urlencode(_about(question.snapshot))}"
     context["may_cancel"] = job is not None and may_change(request.user, job)
     part = request.htmx and not context["ended"]
     return render(request, "parts/waits.html" if part else "advice/autoscaling/waiting.html", context)

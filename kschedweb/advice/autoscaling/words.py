@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kschedweb.policies.models import Revision
 
 Json = dict[str, Any]
+GROUPS_LABEL = "node groups of cluster-autoscaler"
 READY_LABEL = "ready NodePool and instance types"
 GOES, COULD_GO, STAYS = "goes", "could go", "stays"
 VERDICTS = (GOES, COULD_GO, STAYS)

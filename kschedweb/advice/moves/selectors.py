@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from django.http import Http404
-
 from kschedweb.advice.moves.models import Question
 from kschedweb.jobs import inquiries
 
@@ -17,11 +15,7 @@ if TYPE_CHECKING:
 
 def question_get(question_id: UUID | str) -> Question:
     """One question; raises ``Http404`` if there is none."""
-    related = Question.objects.select_related("job", "created_by", "snapshot__cluster", "revision__policy")
-    found = related.defer("snapshot__content", "snapshot__resource_versions").filter(pk=question_id).first()
-    if found is None:
-        raise Http404("There is no such question.")
-    return found
+    return inquiries.question_seen(Question, question_id)
 
 
 def answer_of(question: Question) -> dict[str, Any] | None:

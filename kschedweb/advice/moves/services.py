@@ -7,10 +7,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
-from django.utils import timezone
 
 from kschedweb.accounts import audit
-from kschedweb.accounts.models import User
 from kschedweb.advice.moves import answers
 from kschedweb.advice.moves.models import Question
 from kschedweb.advice.moves.questions import Asked
@@ -26,18 +24,20 @@ from kschedweb.jobs.inquiries import (
     AT_ONCE_SIZE,
     NotNow,
     Step,
+    answer_store,
+    ask_job,
     at_once,
     connection_released,
     packed,
     refuse_second,
 )
-from kschedweb.jobs.services import job_start
 from kschedweb.playground.gate.words import about_snapshot
 from kschedweb.policies.selectors import configuration
 from kschedweb.web.errors import Unprocessable
 from kschedweb.web.lru import LRU
 
 if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
     from kschedweb.clusters.models import Snapshot
     from kschedweb.policies.models import Revision
 
@@ -68,9 +68,7 @@ def answer_at_once(*, user: User, snapshot: Snapshot, revision: Revision, asked:
 @transaction.atomic
 def question_ask(*, user: User, snapshot: Snapshot, revision: Revision, asked: Asked) -> Question:
     """Start a job that answers; raises Conflict while another question of ``user`` is being answered."""
-    User.objects.select_for_update().get(pk=user.pk)
-    refuse_second(Question, user, "moves")
-    made = Question.objects.create(
+    made = Question(
         asked=asdict(asked),
         snapshot=snapshot,
         about=about_snapshot(snapshot),
@@ -78,10 +76,8 @@ def question_ask(*, user: User, snapshot: Snapshot, revision: Revision, asked: A
         policy=f"{revision.policy.name}, revision {revision.number}",
         created_by=user,
     )
-    made.job = job_start(
-        "descheduling.answer", title=f"Moves: {made.about}", params={"question": str(made.pk)}, user=user
-    )
-    made.save(update_fields=["job"])
+    title = f"Moves: {made.about}"
+    ask_job(made, kind="descheduling.answer", title=title, refuse=lambda: refuse_second(Question, user, "moves"))
     audit.record(user, "descheduling.asked", made, made.about)
     return made
 
@@ -96,9 +92,7 @@ def question_answer(*, question: Question, step: Step) -> Json:
         rules = configuration(revision, snapshot.cluster.server_version)
         found = _worked_out(snapshot, rules, Asked(**question.asked), step)
         told = {"sentence": found["answer"], "engine": rules.release.engine}
-        values = {**told, "content": packed(found), "ended_at": timezone.now()}
-        Question.objects.filter(pk=question.pk, ended_at=None).update(**values)
-        question.refresh_from_db(fields=list(told))
+        answer_store(question, content=packed(found), **told)
     return {"moves": str(question.pk), "answer": question.sentence}
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from django.http import Http404
-
 from kschedweb.advice.plans.models import Question, Trial
 from kschedweb.engine.studies.play.successors import last_node, latest
 from kschedweb.jobs import inquiries
@@ -26,11 +24,7 @@ Json = dict[str, Any]
 
 def question_get(question_id: UUID | str) -> Question:
     """One question; raises ``Http404`` if there is none."""
-    related = Question.objects.select_related("job", "created_by", "snapshot__cluster", "revision__policy")
-    found = related.defer("snapshot__content", "snapshot__resource_versions").filter(pk=question_id).first()
-    if found is None:
-        raise Http404("There is no such plan.")
-    return found
+    return inquiries.question_seen(Question, question_id, "plan")
 
 
 def answer_of(question: Question) -> Json | None:

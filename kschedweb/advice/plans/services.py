@@ -9,7 +9,6 @@ from django.db import transaction
 from django.utils import timezone
 
 from kschedweb.accounts import audit
-from kschedweb.accounts.models import User
 from kschedweb.advice.plans import objectives
 from kschedweb.advice.plans.answers import work_out
 from kschedweb.advice.plans.models import Question
@@ -21,17 +20,19 @@ from kschedweb.jobs.inquiries import (
     AT_ONCE_SIZE,
     NotNow,
     Step,
+    answer_store,
+    ask_job,
     at_once,
     connection_released,
     packed,
     refuse_second,
 )
-from kschedweb.jobs.services import job_start
 from kschedweb.playground.gate.words import about_snapshot
 from kschedweb.policies.selectors import configuration
 from kschedweb.web.errors import Unprocessable
 
 if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
     from kschedweb.clusters.models import Snapshot
     from kschedweb.policies.models import Revision
 
@@ -53,7 +54,9 @@ def question_ask(*, user: User, snapshot: Snapshot, revision: Revision, asked: J
     except NotNow:
         return _by_job(user, snapshot, revision, asked)
     made = question_new(user, snapshot, revision, asked)
-    _answered(made, *found)
+    for name, value in _told(*found, offers=False).items():
+        setattr(made, name, value)
+    made.ended_at = timezone.now()
     made.save()
     audit.record(user, "plan.asked", made, made.about)
     return made
@@ -68,11 +71,9 @@ def _at_once(snapshot: Snapshot, revision: Revision, asked: Json) -> tuple[Json,
 
 @transaction.atomic
 def _by_job(user: User, snapshot: Snapshot, revision: Revision, asked: Json) -> Question:
-    User.objects.select_for_update().get(pk=user.pk)
-    refuse_second(Question, user, "plans")
     made = question_new(user, snapshot, revision, asked)
-    made.job = job_start(KIND, title=f"Plan of moves: {made.about}", params={"question": str(made.pk)}, user=user)
-    made.save()
+    title = f"Plan of moves: {made.about}"
+    ask_job(made, kind=KIND, title=title, refuse=lambda: refuse_second(Question, user, "plans"))
     audit.record(user, "plan.asked", made, made.about)
     return made
 
@@ -96,18 +97,15 @@ def question_answer(*, question: Question, step: Step, seconds: float = SECONDS)
         if snapshot is None or revision is None:
             raise Unprocessable("The snapshot or the policy was deleted before there was a plan.")
         step("Reading the cluster", 0, 0)
-        _answered(question, *_worked_out(snapshot, revision, question.asked, step, seconds))
-        told = ("sentence", "engine", "content", "offer", "ended_at")
-        values = {name: getattr(question, name) for name in told}
-        Question.objects.filter(pk=question.pk, ended_at=None).update(**values)
-        question.refresh_from_db(fields=list(told))
+        found, engine = _worked_out(snapshot, revision, question.asked, step, seconds)
+        answer_store(question, **_told(found, engine, offers=question.offers))
     return {"plan": str(question.pk), "answer": question.sentence}
 
 
-def _answered(question: Question, found: Json, engine: str) -> None:
-    question.sentence, question.engine = found["answer"], engine
-    question.content, question.ended_at = packed(found), timezone.now()
-    question.offer = offer_in(found) if question.offers else None
+def _told(found: Json, engine: str, *, offers: bool) -> Json:
+    """The fields of a question that an answer fills."""
+    offer = offer_in(found) if offers else None
+    return {"sentence": found["answer"], "engine": engine, "content": packed(found), "offer": offer}
 
 
 def offer_in(found: Json) -> Json | None:

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from django.db import transaction
-from django.utils import timezone
 
 from kschedweb.clusters.models import PodRow
 from kschedweb.decisions import utilisation
 from kschedweb.decisions.inquiring import selectors
 from kschedweb.decisions.inquiring.answering import ANSWERING
 from kschedweb.decisions.models import Kind, Question
-from kschedweb.jobs.inquiries import NotNow, Step, packed, refuse_more
+from kschedweb.jobs.inquiries import NotNow, Step, answer_store, packed, refuse_more
 from kschedweb.jobs.services import job_start
 from kschedweb.web.errors import NotFound
 from kschedweb.web.languages import in_english
@@ -132,8 +131,5 @@ def question_answer(*, question: Question, step: Step) -> dict[str, Any]:
     """Find and store the answer, unless there is one already; ``step`` gets the progress."""
     if question.content is None:
         sentence, content, columns = ANSWERING[question.kind].answer(question, step)
-        kept = packed(content)
-        values = {"sentence": sentence, "content": kept, "columns": columns, "ended_at": timezone.now()}
-        Question.objects.filter(pk=question.pk, ended_at=None).update(**values)
-        question.refresh_from_db(fields=["sentence"])
+        answer_store(question, sentence=sentence, content=packed(content), columns=columns)
     return {"decision": str(question.pk), "answer": question.sentence}

@@ -51,10 +51,7 @@ def nodes_in(snapshot: Snapshot, zone: str) -> list[str]:
 
 def question_get(question_id: UUID | str) -> Question:
     """One question; raises ``Http404`` if there is none."""
-    related = Question.objects.select_related("job", "created_by", "snapshot__cluster", "revision__policy")
-    found = related.defer("snapshot__content", "snapshot__resource_versions").filter(pk=question_id).first()
-    if found is None:
-        raise Http404("There is no such question.")
+    found = inquiries.question_seen(Question, question_id)
     # Answers of other kinds name pods of all namespaces.
     if found.snapshot and in_part(found.snapshot.cluster_id) and found.kind not in (Kind.FIT, Kind.GANGS):
         raise Http404("There is no such question.")

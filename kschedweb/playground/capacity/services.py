@@ -14,10 +14,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
-from django.utils import timezone
 
 from kschedweb.accounts import audit
-from kschedweb.accounts.models import User
 from kschedweb.clusters.seen import pod_seen
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions import utilisation
@@ -30,11 +28,12 @@ from kschedweb.jobs.inquiries import (
     AT_ONCE_SIZE,
     NotNow,
     Step,
+    answer_store,
+    ask_job,
     at_once,
     connection_released,
     refuse_second,
 )
-from kschedweb.jobs.services import job_start
 from kschedweb.playground.capacity import answers, words
 from kschedweb.playground.capacity.models import Kind, Question
 from kschedweb.playground.capacity.questions import (
@@ -54,6 +53,7 @@ from kschedweb.web.languages import in_english
 from kschedweb.web.lru import LRU
 
 if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
     from kschedweb.clusters.models import Snapshot
     from kschedweb.engine.config import Configuration
     from kschedweb.playground.capacity.answers import Found
@@ -100,9 +100,7 @@ def answer_at_once(*, user: User, snapshot: Snapshot, revision: Revision, asked:
 def question_ask(*, user: User, snapshot: Snapshot, revision: Revision, asked: Asked) -> Question:
     """Start a job that answers; raises Conflict while another question of ``user`` is being answered."""
     _workload_seen(snapshot, asked)
-    User.objects.select_for_update().get(pk=user.pk)
-    refuse_second(Question, user, "capacity")
-    made = Question.objects.create(
+    made = Question(
         kind=kind_of(asked),
         asked=asdict(asked),
         snapshot=snapshot,
@@ -113,8 +111,7 @@ def question_ask(*, user: User, snapshot: Snapshot, revision: Revision, asked: A
     )
     kind = in_english(Kind(made.kind).label)
     title = f"Capacity: {kind.lower()}, {made.about}"
-    made.job = job_start("capacity.answer", title=title, params={"question": str(made.pk)}, user=user)
-    made.save(update_fields=["job"])
+    ask_job(made, kind="capacity.answer", title=title, refuse=lambda: refuse_second(Question, user, "capacity"))
     audit.record(user, "capacity.asked", made, f"{kind}, {made.about}")
     return made
 
@@ -129,11 +126,8 @@ def question_answer(*, question: Question, step: Step) -> dict[str, Any]:
         rules, notes = rules_of(question.snapshot, question.revision, asked)
         engine = _engine(question.snapshot, rules)
         found = _worked_out(engine, rules, asked, step, SECONDS, notes)
-        content, sentence = answers.packed(found), words.sentence(found)
-        told = {"sentence": sentence, "engine": rules.release.engine}
-        values = {**told, "content": content, "ended_at": timezone.now()}
-        Question.objects.filter(pk=question.pk, ended_at=None).update(**values)
-        question.refresh_from_db(fields=list(told))
+        told = {"sentence": words.sentence(found), "engine": rules.release.engine}
+        answer_store(question, content=answers.packed(found), **told)
     return {"capacity": str(question.pk), "answer": question.sentence}
 
 

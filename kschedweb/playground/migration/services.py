@@ -20,12 +20,13 @@ from kschedweb.jobs.inquiries import (
     AT_ONCE_SIZE,
     NotNow,
     Step,
+    answer_store,
+    ask_job,
     at_once,
     connection_released,
     packed,
     refuse_more,
 )
-from kschedweb.jobs.services import job_start
 from kschedweb.playground.gate.words import about_snapshot
 from kschedweb.playground.migration import selectors, words
 from kschedweb.playground.migration.models import Question
@@ -66,19 +67,16 @@ def question_ask(*, user: User | None, asked: MigrationQuestion) -> Question:
     _check(asked)
     made = _row(user, asked)
     try:
-        _answered(made, *_at_once(made))
+        told = _told(*_at_once(made))
     except NotNow:
         return _later(user, made)
-    return _known(user, made)
+    return _known(user, made, told)
 
 
 def question_answer(*, question: Question, step: Step) -> dict[str, Any]:
     """Find and store the answer, unless there is one already; ``step`` gets the progress."""
     if question.counts is None:
-        _answered(question, *_worked_out(question, step))
-        values = {name: getattr(question, name) for name in ("counts", "content", "notes", "ended_at")}
-        Question.objects.filter(pk=question.pk, ended_at=None).update(**values)
-        question.refresh_from_db(fields=["counts"])
+        answer_store(question, **_told(*_worked_out(question, step)))
     return {"question": str(question.pk), "answer": words.sentence(question.counts or {})}
 
 
@@ -130,10 +128,9 @@ def _worked_out(question: Question, step: Step) -> tuple[Tally, list[dict[str, A
     return tally, differing, words.notes(rules, configuration, said)
 
 
-def _answered(question: Question, tally: Tally, differing: list[dict[str, Any]], notes: list[str]) -> None:
-    question.counts = tally.to_dict()
-    question.content = packed(differing)
-    question.notes, question.ended_at = notes, timezone.now()
+def _told(tally: Tally, differing: list[dict[str, Any]], notes: list[str]) -> dict[str, Any]:
+    """The fields of a question that an answer fills."""
+    return {"counts": tally.to_dict(), "content": packed(differing), "notes": notes}
 
 
 def _row(user: User | None, asked: MigrationQuestion) -> Question:
@@ -153,22 +150,21 @@ def _row(user: User | None, asked: MigrationQuestion) -> Question:
 
 
 @transaction.atomic
-def _known(user: User | None, question: Question) -> Question:
-    _save(user, question)
-    return question
+def _known(user: User | None, question: Question, told: dict[str, Any]) -> Question:
+    for name, value in told.items():
+        setattr(question, name, value)
+    question.ended_at = timezone.now()
+    question.save()
+    return _noted(user, question)
 
 
 @transaction.atomic
 def _later(user: User | None, question: Question) -> Question:
-    refuse_more(Question, user, "questions")
-    _save(user, question)
     title = f"Moves: {words.title(question)}"
-    question.job = job_start("moves.answer", title=title, params={"question": str(question.pk)}, user=user)
-    question.save(update_fields=["job"])
-    return question
+    ask_job(question, kind="moves.answer", title=title, refuse=lambda: refuse_more(Question, user, "questions"))
+    return _noted(user, question)
 
 
-def _save(user: User | None, question: Question) -> None:
-    """Save a new question, and delete old ones."""
-    question.save()
+def _noted(user: User | None, question: Question) -> Question:
     audit.record(user, "moves.asked", question, words.title(question))
+    return question

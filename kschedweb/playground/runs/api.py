@@ -20,6 +20,7 @@ from kschedweb.playground.runs import deciding, podtable, selectors, services
 from kschedweb.playground.runs.comparisons import moved
 from kschedweb.playground.runs.deeds import DeedList
 from kschedweb.playground.runs.descheduling import EvictionList, told
+from kschedweb.playground.runs.entries import NOTHING
 from kschedweb.playground.runs.models import Comparison, Run
 from kschedweb.playground.runs.podtable import MoveList, PodList
 from kschedweb.playground.runs.reports.report import comparison_report, run_report
@@ -50,7 +51,7 @@ from kschedweb.web.pagination import ListPagination
 from kschedweb.web.rest import IdempotencyMixin, accepted, validated
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from uuid import UUID
 
     from django.db.models import QuerySet
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.typing import ApiRequest
     from kschedweb.engine.studies.play.outcome import Outcome
+    from kschedweb.playground.runs.entries import RunPolicy
 
 AT = OpenApiParameter("at", float, description="Seconds in the simulation; the end of the run without it.")
 
@@ -100,8 +102,13 @@ class RunStart(IdempotencyMixin, APIView):
             policy=values["policy"],
             document=values["document"],
             seed=values["seed"],
+            kept=_kept(request, values["like"]),
         )
         return accepted(request, RunSerializer(found).data, "api:run", found.pk)
+
+
+def _kept(request: ApiRequest, like: UUID | None) -> Mapping[str, RunPolicy]:
+    return NOTHING if like is None else selectors.kept_with(request.user, like)
 
 
 class RunDetail(APIView):
@@ -314,6 +321,7 @@ class ComparisonStart(IdempotencyMixin, APIView):
             policies=values["policies"],
             seeds=values["seeds"],
             title=values["title"],
+            kept=_kept(request, values["like"]),
         )
         body = ComparisonDetailSerializer(selectors.comparison_get(request.user, found.pk)).data
         return accepted(request, body, "api:comparison", found.pk)

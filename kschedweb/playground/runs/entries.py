@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,15 +22,18 @@ from kschedweb.web.errors import ApplicationError, NotFound, Unprocessable
 
 if TYPE_CHECKING:
     from kschedweb.engine.documents.leaves import DocumentProblem
+    from kschedweb.playground.runs.models import Run
     from kschedweb.policies.models import Revision
 
+NOTHING: Mapping[str, RunPolicy] = {}
 WITHOUT = "no descheduler"
 INTERVAL = " every "
 LONGEST_LABEL = 160
 NAMED = (
     "As `name` or `name@revision`. With `+` a policy of kind Karpenter takes the place of the scenario's autoscaler, "
     "and one that holds a DeschedulerPolicy that of its descheduler: `default+trim@2`, or `default+trim@2 every 10m`, "
-    "5m unless told. `+no descheduler` leaves the scenario's out."
+    "5m unless told. `+no descheduler` leaves the scenario's out. What a run or a comparison that `like` names was "
+    "under is named by its label."
 )
 
 
@@ -51,18 +54,27 @@ class RunPolicy:
     descheduler: dict[str, Any] | None = None
 
 
-def entry_named(named: str, path: str) -> RunPolicy:
+def entry_named(named: str, path: str, kept: Mapping[str, RunPolicy] = NOTHING) -> RunPolicy:
     """The saved policy ``name`` or ``name@revision``, perhaps with others after a "+", as NAMED says.
 
-    Raises ApplicationError if the engine does not accept it.
+    What is ``kept`` with runs is named by its label. Raises ApplicationError if the engine does not accept it.
     """
-    scheduling, *others = named.split("+")
-    entry = _scheduling(scheduling, path)
+    known = max((label for label in kept if f"{named}+".startswith(f"{label}+")), key=len, default="")
+    scheduling, *others = named.removeprefix(known).split("+")
+    entry = kept[known] if known else _scheduling(scheduling, path)
     for other in others:
         entry = _with(entry, other.strip(), path)
     if len(entry.label) > LONGEST_LABEL:
         raise ApplicationError.at(path, f"The names of these policies have more than {LONGEST_LABEL} characters.")
     return entry
+
+
+def kept_of(runs: Iterable[Run]) -> dict[str, RunPolicy]:
+    """What the runs were under, saved or not, by their labels."""
+    return {
+        run.label: RunPolicy(run.label, run.configuration, run.process, run.policy, run.autoscaler, run.descheduler)
+        for run in runs
+    }
 
 
 def descheduler_of(kept: Mapping[str, Any]) -> DeschedulerOf | None:

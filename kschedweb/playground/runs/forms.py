@@ -92,9 +92,10 @@ class PolicyForm(_OnScenario):
 
     policy = forms.ChoiceField(label=_("Policy"))
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, kept: Iterable[str] = (), **kwargs: Any) -> None:
+        """``kept``: labels of what other runs were under, which may be chosen too."""
         super().__init__(*args, **kwargs)
-        self.fields["policy"].choices = policy_choices()  # type: ignore[attr-defined]
+        self.fields["policy"].choices = _with(policy_choices(), kept)  # type: ignore[attr-defined]
 
 
 class RunForm(PolicyForm, _Descheduled):
@@ -130,10 +131,15 @@ def _deschedulers() -> list[tuple[str, str]]:
 
 
 def asked_again(label: str) -> dict[str, Any]:
-    """What a form of a run begins with to run what has this label, such as default@1+trim@2 every 10m."""
+    """What a form of a run begins with to run what has this label, such as default@1+trim@2 every 10m.
+
+    A label that names something that is not saved, or no more, is a choice of its own.
+    """
     policy, *others = label.split("+")
     found: dict[str, Any] = {"policy": policy}
     deschedulers, pools = dict(_deschedulers()), dict(karpenters.choices())
+    if policy not in dict(policy_choices()):
+        return {"policy": label}
     for other in others:
         name, _, every = other.partition(INTERVAL)
         if name in deschedulers:
@@ -141,7 +147,15 @@ def asked_again(label: str) -> dict[str, Any]:
             found |= {"descheduler": name} | ({"every": int(minutes)} if minutes.isdecimal() else {})
         elif name in pools:
             found["nodepools"] = name
+        else:
+            return {"policy": label}
     return found
+
+
+def _with(choices: list[tuple[str, str]], labels: Iterable[str]) -> list[tuple[str, str]]:
+    """The choices with ``labels``, if they are not among them."""
+    known = dict(choices)
+    return [*choices, *((one, one.replace("@", ", revision ")) for one in dict.fromkeys(labels) if one not in known)]
 
 
 class ComparisonForm(_OnScenario, _Descheduled):
@@ -186,13 +200,11 @@ class ComparisonForm(_OnScenario, _Descheduled):
         ),
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, kept: Iterable[str] = (), **kwargs: Any) -> None:
+        """``kept``: labels of what other runs were under, which may be chosen too."""
         super().__init__(*args, **kwargs)
-        choices = policy_choices()
         posted = [one for name in ("reference", "policies") for one in self._posted(name) if "+" in one]
-        for given in (self.initial.get("reference"), *(self.initial.get("policies") or ()), *posted):
-            if given and given not in dict(choices):
-                choices.append((given, given.replace("@", ", revision ")))
+        choices = _with(policy_choices(), [*kept, *posted])
         self.fields["nodepools"].choices = karpenters.choices()  # type: ignore[attr-defined]
         self.fields["deschedulers"].choices = _deschedulers()  # type: ignore[attr-defined]
         usual = (name for name, _ in choices if name.startswith(f"{DEFAULT_POLICY}@"))

@@ -23,7 +23,7 @@ from kschedweb.engine.studies.prepare.nodes import told_otherwise
 from kschedweb.engine.studies.prepare.prepared import autoscaled, descheduled
 from kschedweb.jobs.inquiries import deadline
 from kschedweb.jobs.models import ENDED
-from kschedweb.playground.runs.entries import descheduler_of
+from kschedweb.playground.runs.entries import RunPolicy, descheduler_of, kept_of
 from kschedweb.playground.runs.models import Comparison, Difference, Run
 from kschedweb.playground.scenarios.models import ScenarioRevision, readable
 from kschedweb.playground.scenarios.selectors import newest_revisions, prepared, revision_get, scenario_get
@@ -97,6 +97,16 @@ def comparison_get(user: User, comparison_id: UUID | str) -> Comparison:
     if found is None:
         raise Http404("There is no such comparison, or its scenario is not shared with you.")
     return found
+
+
+def kept_with(user: User, like: UUID | str) -> dict[str, RunPolicy]:
+    """What the run or the runs of the comparison ``like`` were under, by label; raises Http404."""
+    try:
+        asked = UUID(str(like))
+    except ValueError:
+        raise Http404("There is no such run or comparison.") from None
+    found = Run.objects.filter(Q(pk=asked) | Q(comparison=asked), readable(user, "revision__scenario"))
+    return kept_of(found.select_related("policy__policy").defer("outcome", "groups"))
 
 
 def finished(run: Run) -> bool:

@@ -17,6 +17,8 @@ from kschedweb.playground.runs.measures import kept
 from kschedweb.playground.runs.models import Comparison, Run
 from kschedweb.playground.runs.services import FEWEST_POLICIES, LARGEST_SEED, MOST_POLICIES, MOST_SEEDS
 
+LIKE = "A run or a comparison. What it was under, saved or not, can be named by its label."
+
 
 class AskedSerializer(serializers.Serializer[Any]):
     """On which scenario something is to be done."""
@@ -114,6 +116,7 @@ class RunStartSerializer(AskedSerializer):
         help_text="A KubeSchedulerConfiguration, or a Policy.",
     )
     seed = serializers.IntegerField(required=False, default=1, min_value=0, max_value=LARGEST_SEED)
+    like = serializers.UUIDField(required=False, default=None, allow_null=True, help_text=LIKE)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if bool(attrs["policy"]) == bool(attrs["document"]):
@@ -251,6 +254,7 @@ class ComparisonStartSerializer(AskedSerializer):
     )
     seeds = SeedsField(max_length=MOST_SEEDS)
     title = serializers.CharField(required=False, default="", allow_blank=True, max_length=200)
+    like = serializers.UUIDField(required=False, default=None, allow_null=True, help_text=LIKE)
 
 
 class RunPodSerializer(serializers.Serializer[Any]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from kschedweb.live.approvals.webhooks import services as webhooks
 from kschedweb.live.approvals.webhooks.messages import Told
 from kschedweb.playground.runs import selectors
 from kschedweb.playground.runs.comparisons import chance
-from kschedweb.playground.runs.entries import RunPolicy, accepted, entry_named
+from kschedweb.playground.runs.entries import NOTHING, RunPolicy, accepted, entry_named
 from kschedweb.playground.runs.maps import nodes
 from kschedweb.playground.runs.models import Comparison, Difference, Run
 from kschedweb.policies.files import with_files
@@ -59,8 +59,10 @@ def run_start(
     document: str = "",
     label: str = "",
     seed: int = 1,
+    kept: Mapping[str, RunPolicy] = NOTHING,
 ) -> Run:
-    """Start a run under a saved ``policy`` ("name", "name@revision"), or under an unsaved ``document``."""
+    """Start a run under a saved ``policy`` ("name", "name@revision"), one that is ``kept`` with another run, by its
+    label, or under an unsaved ``document``."""
     if document:
         if check_either(document).secrets:
             raise ApplicationError.at("document", "The policy contains a private key or a token: leave it out.")
@@ -68,7 +70,7 @@ def run_start(
         checked = accepted(document, process, label or "The policy", "document")
         entry = RunPolicy(label or "not saved", checked, process, None)
     else:
-        entry = entry_named(policy, "policy")
+        entry = entry_named(policy, "policy", kept)
     run = _run(user, revision, entry, seeds_checked([seed])[0])
     audit.record(user, "run.started", run, f"{revision.scenario.name} under {entry.label}")
     return run
@@ -82,13 +84,15 @@ def comparison_start(
     policies: Sequence[str | RunPolicy],
     seeds: Sequence[int],
     title: str = "",
+    kept: Mapping[str, RunPolicy] = NOTHING,
 ) -> Comparison:
-    """Start a run for each policy ("name", "name@revision", or one that is not saved) with each seed.
+    """Start a run for each policy ("name", "name@revision", the label of one that is ``kept`` with other runs, or one
+    that is not saved) with each seed.
 
     The first policy is the reference. If nothing in the scenario is random, only the first seed is run, because all
     others give the same run.
     """
-    found = (entry_named(one, "policies") if isinstance(one, str) else one for one in policies)
+    found = (entry_named(one, "policies", kept) if isinstance(one, str) else one for one in policies)
     entries = list({entry.label: entry for entry in found}.values())
     if not FEWEST_POLICIES <= len(entries) <= MOST_POLICIES:
         raise ApplicationError.at("policies", f"Choose from {FEWEST_POLICIES} to {MOST_POLICIES} different policies.")

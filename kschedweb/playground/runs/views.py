@@ -30,6 +30,7 @@ from kschedweb.playground.runs.comparisons import (
     chance,
 )
 from kschedweb.playground.runs.deeds import DeedList
+from kschedweb.playground.runs.entries import NOTHING
 from kschedweb.playground.runs.family_charts import ChartedRun, family_charts
 from kschedweb.playground.runs.forms import LookForm, RunForm, asked_again
 from kschedweb.playground.runs.links import carried
@@ -52,7 +53,7 @@ from kschedweb.web.nodemap.nodemap import PODS
 from kschedweb.web.pages import add_errors, done, part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from uuid import UUID
 
     from django.http import HttpRequest, HttpResponse
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from kschedweb.decisions.presentation import Presentation
     from kschedweb.engine.studies.play.deciding import Decided
     from kschedweb.engine.studies.play.outcome import Outcome
+    from kschedweb.playground.runs.entries import RunPolicy
     from kschedweb.playground.runs.models import Run
     from kschedweb.playground.scenarios.models import ScenarioRevision
 
@@ -84,9 +86,10 @@ def runs(request: PageRequest) -> HttpResponse:
 
 @requires(Action.EDIT)
 def new(request: PageRequest) -> HttpResponse:
-    revision = asked_revision(request)
+    revision, kept = asked_revision(request), asked_like(request)
     initial = {"scenario": str(revision.pk) if revision else "", **asked_again(request.GET.get("policy", ""))}
-    form = RunForm(request.user, request.POST or None, revision=revision, initial=initial)
+    others = [label for label in kept if asked_again(label) == {"policy": label}]
+    form = RunForm(request.user, request.POST or None, revision=revision, initial=initial, kept=others)
     status = 200
     if request.method == "POST":
         status = 400
@@ -94,13 +97,19 @@ def new(request: PageRequest) -> HttpResponse:
             try:
                 asked = form.cleaned_data
                 made = services.run_start(
-                    user=request.user, revision=form.revision, policy=form.chosen, seed=asked["seed"]
+                    user=request.user, revision=form.revision, policy=form.chosen, seed=asked["seed"], kept=kept
                 )
                 return redirect("run", made.pk)
             except ApplicationError as error:
                 add_errors(form, error)
                 status = error.status
     return render(request, "playground/runs/new.html", {"form": form}, status=status)
+
+
+def asked_like(request: PageRequest) -> Mapping[str, RunPolicy]:
+    """What the run or the comparison of the address (?like=ID) was under, by label."""
+    like = request.GET.get("like", "")
+    return selectors.kept_with(request.user, like) if like else NOTHING
 
 
 def asked_revision(request: PageRequest) -> ScenarioRevision | None:

@@ -106,6 +106,11 @@ class ImportForm(forms.Form):
             self.add_error("file", gettext("Choose a file, or paste a document."))
         return data
 
+    def keep(self, text: str) -> None:
+        """Show a document as if it were pasted: no browser sends a file again."""
+        self.data = self.data.copy()
+        self.data["text"] = text
+
 
 class UploadForm(forms.Form):
     """A file for changes, arrivals or use."""

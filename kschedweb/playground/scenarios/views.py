@@ -117,6 +117,8 @@ def scenario_import(request: PageRequest) -> HttpResponse:
     except services.InvalidDocument as error:
         context["problems"] = error.errors
         form.add_error("file" if upload else "text", error.detail)
+        if not imported.files:
+            form.keep(imported.text)
         return render(request, "playground/scenarios/import.html", context, status=error.status)
     except ApplicationError as error:
         form.add_error("file" if upload else "text", error.detail)

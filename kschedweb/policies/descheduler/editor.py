@@ -9,7 +9,7 @@ from kschedweb.engine.config.types import encode
 from kschedweb.engine.rebalancing.handle import BALANCE, DESCHEDULE
 from kschedweb.engine.rebalancing.loading import Policy
 from kschedweb.engine.rebalancing.plugins import PLUGINS, defaultevictor
-from kschedweb.policies.descheduler.form import fields, write
+from kschedweb.policies.descheduler.form import ITEMS, fields, write
 from kschedweb.policies.descheduler.validation import DeschedulerChecked, check_descheduler
 from kschedweb.policies.editing.arguments import leaves
 from kschedweb.policies.editing.documents import DocumentEditor, DocumentForm
@@ -35,6 +35,11 @@ class DeschedulerEditor(DocumentEditor[DeschedulerChecked, Policy]):
         return self.checked.loaded
 
     @property
+    def profiles(self) -> int:
+        """How many profiles the form shows."""
+        return sum(one.kind == "group" for one in self.fields)
+
+    @property
     def running(self) -> list[Running]:
         """What runs, in its order: Deschedule of every profile, then Balance; first what guards pods."""
         profiles = (self.runs.profiles or []) if self.runs else []
@@ -52,6 +57,6 @@ def _arguments(plugin: str, args: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 FORM: DocumentForm[DeschedulerChecked, DeschedulerEditor] = DocumentForm(
-    DeschedulerEditor, check_descheduler, fields, write
+    DeschedulerEditor, check_descheduler, fields, write, ITEMS
 )
 opened, posted = FORM.opened, FORM.posted

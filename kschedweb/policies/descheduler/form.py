@@ -12,7 +12,7 @@ from kschedweb.engine.rebalancing.handle import FILTER
 from kschedweb.engine.rebalancing.plugins import PLUGINS, defaultevictor
 from kschedweb.policies.editing import arguments
 from kschedweb.policies.editing.arguments import ABSENT, Field, Posted, Schema
-from kschedweb.policies.editing.documents import at, changed, put
+from kschedweb.policies.editing.documents import Items, at, changed, put
 from kschedweb.policies.editing.plain import place
 from kschedweb.policies.editing.switches import as_list
 
@@ -30,6 +30,8 @@ NAMES = (EVICTOR, *(name for name in PLUGINS if name != EVICTOR))
 MOST_PROFILES = 20
 CHOICES = {"noEvictionPolicy": list(defaultevictor.POLICIES)}
 Json = dict[str, Any]
+# A new profile evicts nothing before a plugin of it is switched on.
+ITEMS = Items("profiles", "profile", lambda name: {"name": name}, lambda profile: profile.get("name"))
 
 
 @cache
@@ -125,7 +127,7 @@ def _runs(profile: Json, plugin: str) -> bool:
 
 
 def _profiles(data: Json) -> list[Json]:
-    return [one for one in as_list(data.get("profiles")) if isinstance(one, dict)][:MOST_PROFILES]
+    return ITEMS.of(data)[:MOST_PROFILES]
 
 
 def _profile(number: int, profile: Json) -> Field:

@@ -16,7 +16,7 @@ from kschedweb.policies.editing import arguments
 from kschedweb.policies.editing.arguments import ABSENT, Field, Posted, Schema
 from kschedweb.policies.editing.editor import state
 from kschedweb.policies.editing.edits import rewrite
-from kschedweb.policies.editing.switches import as_dict
+from kschedweb.policies.editing.switches import as_dict, as_list
 
 Text = TypeVar("Text", bound=CheckedText)
 Found = TypeVar("Found", bound="Checked")
@@ -56,14 +56,42 @@ class DocumentEditor(EditorState[Text, Runs], Generic[Text, Runs]):
 
 
 @dataclass(frozen=True)
+class Items:
+    """A list at the top of a document, each item with a group in the form. Items get names that none has:
+    ``prefix`` and a number; ``make`` makes one of its name."""
+
+    key: str
+    prefix: str
+    make: Callable[[str], Json]
+    name: Callable[[Json], Any]
+
+    def of(self, data: Json) -> list[Json]:
+        """The items; what is none of them has no group."""
+        return [one for one in as_list(data.get(self.key)) if isinstance(one, dict)]
+
+    def changed(self, data: Json, posted: Posted) -> Json:
+        """``data`` with what was pressed: a new item ("add_item"), or one less ("remove_item"), but for the last."""
+        listed, items = as_list(data.get(self.key)), self.of(data)
+        if "add_item" in posted:
+            used = {self.name(one) for one in items}
+            name = next(name for number in range(1, len(items) + 2) if (name := f"{self.prefix}-{number}") not in used)
+            return {**data, self.key: [*listed, self.make(name)]}
+        number = posted.get("remove_item", "")
+        if number.isdecimal() and len(number) < 6 and int(number) < len(items) > 1:
+            return {**data, self.key: [one for one in listed if one is not items[int(number)]]}
+        return data
+
+
+@dataclass(frozen=True)
 class DocumentForm(Generic[Found, Editor]):
     """``fields`` are those of a document's data with problems beside them; ``write`` puts a posted form into the data
-    ``target`` by how it differs from the data ``shown``."""
+    ``target`` by how it differs from the data ``shown``. Buttons add to ``items`` and take away."""
 
     make: Callable[[str, str, Found, list[Field]], Editor]
     check: Callable[[str], Found]
     fields: Callable[[Json, list[MarkedProblem]], list[Field]]
     write: Callable[[Json, Json, Posted], None]
+    items: Items | None = None
 
     def opened(self, document: str) -> Editor:
         """The editor for a saved document."""
@@ -76,7 +104,8 @@ class DocumentForm(Generic[Found, Editor]):
         document = normalised(posted.get("document", ""))
         base = normalised(posted.get("base", document))
         try:
-            return self.opened(self._applied(document, base, posted) if "base" in posted else document)
+            written = self._applied(document, base, posted) if "base" in posted else document
+            return self.opened(self._pressed(written, posted))
         except DocumentError:
             return self._unreadable(document, base, posted)
 
@@ -85,6 +114,14 @@ class DocumentForm(Generic[Found, Editor]):
         data, shown = as_dict(parse(document).data), as_dict(parse(base).data)
         target = deepcopy(data)
         self.write(target, shown, posted)
+        return document if target == data else rewrite(document, target)
+
+    def _pressed(self, document: str, posted: Posted) -> str:
+        """``document`` after a button of the form. Raises DocumentError if it is not YAML."""
+        if self.items is None or not posted.keys() & {"add_item", "remove_item"}:
+            return document
+        data = as_dict(parse(document).data)
+        target = self.items.changed(data, posted)
         return document if target == data else rewrite(document, target)
 
     def _unreadable(self, document: str, base: str, posted: Posted) -> Editor:

@@ -7,15 +7,15 @@ from typing import Any
 
 from kschedweb.engine.autoscaling.cluster.world import Objects
 from kschedweb.engine.autoscaling.document import MOST_POOLS, Karpenter
-from kschedweb.engine.autoscaling.offers.nodepools import MOST_WEIGHT, POLICIES
+from kschedweb.engine.autoscaling.offers.nodepools import API_VERSION, KIND, MOST_WEIGHT, POLICIES
 from kschedweb.engine.autoscaling.provisioning.explaining import explain_pools
 from kschedweb.engine.autoscaling.provisioning.ground import Ground
 from kschedweb.engine.documents.marked import MarkedProblem, Path
 from kschedweb.policies.editing import arguments
 from kschedweb.policies.editing.arguments import ABSENT, Field, Posted
-from kschedweb.policies.editing.documents import DocumentEditor, DocumentForm, at, changed, put
+from kschedweb.policies.editing.documents import DocumentEditor, DocumentForm, Items, at, changed, put
 from kschedweb.policies.editing.plain import place
-from kschedweb.policies.editing.switches import as_dict, as_list
+from kschedweb.policies.editing.switches import as_dict
 from kschedweb.policies.karpenter.validation import KarpenterChecked, check_karpenter
 
 BUDGET = {
@@ -119,7 +119,7 @@ def _fields(data: dict[str, Any], problems: list[MarkedProblem]) -> list[Field]:
 
 
 def _group(number: int, pool: dict[str, Any]) -> Field:
-    name = as_dict(pool.get("metadata")).get("name") or f"{number + 1}"
+    name = _name(pool) or f"{number + 1}"
     group = Field("group", f"pool.{number}", f"NodePool {name}", path=("nodePools", number))
     for part, label, schema, path, default in PARTS:
         place_of = ("nodePools", number, *path)
@@ -129,8 +129,19 @@ def _group(number: int, pool: dict[str, Any]) -> Field:
 
 
 def _pools(data: dict[str, Any]) -> list[dict[str, Any]]:
-    return [one for one in as_list(data.get("nodePools")) if isinstance(one, dict)][:MOST_POOLS]
+    return ITEMS.of(data)[:MOST_POOLS]
 
 
-FORM: DocumentForm[KarpenterChecked, KarpenterEditor] = DocumentForm(KarpenterEditor, check_karpenter, _fields, _write)
+def _name(pool: dict[str, Any]) -> Any:
+    return as_dict(pool.get("metadata")).get("name")
+
+
+def _new(name: str) -> dict[str, Any]:
+    return {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": {}}
+
+
+ITEMS = Items("nodePools", "nodepool", _new, _name)
+FORM: DocumentForm[KarpenterChecked, KarpenterEditor] = DocumentForm(
+    KarpenterEditor, check_karpenter, _fields, _write, ITEMS
+)
 opened, posted = FORM.opened, FORM.posted

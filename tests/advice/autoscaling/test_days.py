@@ -9,7 +9,7 @@ import pytest
 
 from kschedweb.accounts.models import User
 from kschedweb.advice.autoscaling import days
-from kschedweb.playground.runs.models import Comparison
+from kschedweb.playground.runs.models import Comparison, Run
 from kschedweb.playground.scenarios.models import Scenario, ScenarioRevision
 from kschedweb.playground.scenarios.ready import all_ready
 from kschedweb.playground.scenarios.services import scenario_create
@@ -60,6 +60,43 @@ def test_a_change_in_the_form_is_compared_over_a_scenario(
         kept = {one["name"]: one["value"] for one in run.summary}
         assert mean == pytest.approx(kept["node_hours"] / (run.virtual_seconds / 3600))
         assert money == pytest.approx(kept["node_cost"] / (run.virtual_seconds / 3600))
+
+
+def test_a_comparison_with_what_is_not_saved_is_run_again(
+    burst: Scenario, client_as: Callable[..., Any], api_as: Callable[..., Any], editor: User
+) -> None:
+    client = client_as("editor")
+    client.post(ADDRESS, posted(f"scenario:{burst.pk}", ROOMY))
+    seed_runs.work_off()
+    first = Comparison.objects.get()
+    page = client.get(f"/comparisons/{first.pk}/")
+    (address,) = {one["action"] for one in elements(page, "form.sentence")}
+    labels = ["default@1+nodepools@1", "default@1+nodepools@1 changed"]
+    asked = {"scenario": str(first.revision_id), "reference": labels[0], "policies": labels[1:], "seeds": "1"}
+    answer = client.post(address, asked)
+    assert answer.status_code == 302, elements(answer, ".field-error")
+    again = Comparison.objects.exclude(pk=first.pk).get()
+    kept = [list(one.runs.order_by("position").values_list("label", "autoscaler")) for one in (first, again)]
+    assert kept[0] == kept[1] == [(labels[0], DOCUMENT), (labels[1], ROOMY)]
+    # Without the comparison nobody knows what was changed: nothing else is played in its stead.
+    lost = client.post("/comparisons/new/", asked)
+    assert (lost.status_code, list(lost.context["form"].errors)) == (400, ["policies"])
+
+    changed = first.runs.get(position=1)
+    Run.objects.filter(pk=changed.pk).update(ended_at=None)  # as a run that did not finish, which has the link
+    (link,) = [one["href"] for one in elements(client.get(f"/runs/{changed.pk}/"), "a") if "like=" in one["href"]]
+    form = client.get(link).context["form"]
+    run = {"scenario": str(first.revision_id), "policy": form.initial["policy"], "seed": "1"}
+    assert client.post(link, run).status_code == 302
+    assert Run.objects.get(comparison=None).autoscaler == ROOMY
+
+    rest = {"scenario": str(burst.pk), "policies": labels, "like": str(first.pk)}
+    assert api_as("editor").post("/api/v1/comparisons/start/", rest, format="json").status_code == 202
+    alone = {"scenario": str(burst.pk), "policy": labels[1], "like": str(changed.pk)}
+    assert api_as("editor").post("/api/v1/runs/start/", alone, format="json").status_code == 202
+    for like in (str(burst.pk), "none"):
+        assert client.get(f"/runs/new/?like={like}").status_code == (404 if like == "none" else 200)
+        assert api_as("editor").post("/api/v1/runs/start/", alone | {"like": like}, format="json").status_code == 400
 
 
 def test_a_recording_is_played_with_its_nodes_as_of_a_nodepool(client_as: Callable[..., Any], editor: User) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from kschedweb.advice.autoscaling import groups
+from kschedweb.advice.autoscaling import selectors, services, tasks
+from kschedweb.advice.autoscaling.models import Question
 from kschedweb.clusters.models import Snapshot
 from tests.engine.simulation.autoscaling.test_advising import node, pod
 from tests.support.html import elements
@@ -20,11 +21,6 @@ nodeGroups:
   - {name: plain, labels: {of: plain}, allocatable: {cpu: "4", memory: 16Gi}, max: 9, price: 0.5}
   - {name: large, allocatable: {cpu: "16", memory: 64Gi}, max: 2, price: 4}
 """
-
-
-@pytest.fixture(autouse=True)
-def unknown() -> None:
-    groups.forget()
 
 
 @pytest.fixture
@@ -99,12 +95,34 @@ def test_a_problem_stands_at_its_line_and_nothing_is_lost(
         assert [(one["path"], one["line"]) for one in answer.json()["errors"]] == [(path, line)]
 
 
-def test_what_takes_too_long_is_refused_in_words(
+def test_what_takes_long_is_a_job(
+    monkeypatch: pytest.MonkeyPatch, client_as: Callable[..., Any], api_as: Callable[..., Any], small: Snapshot
+) -> None:
+    monkeypatch.setattr(services, "AT_ONCE_SECONDS", -1.0)
+    client = client_as("viewer")
+    sent = client.post(f"{PAGE}?cluster=demo", {"document": DOCUMENT})
+    assert sent.status_code == 302
+    assert "being worked out" in client.get(sent["Location"]).content.decode()
+    answer = api_as("viewer").post(REST, {"cluster": "demo", "document": DOCUMENT}, format="json")
+    assert (answer.status_code, answer.json()["groups"]) == (202, None)
+    question = selectors.question_get(answer.json()["id"])
+    tasks.answer(str(question.job_id))
+    told = api_as("viewer").get(f"/api/v1/autoscaling/{question.pk}/").json()
+    assert (told["state"], told["found"]) == ("succeeded", None)
+    done = client.get(f"/autoscaling/{question.pk}/")
+    assert done.context["document"] == DOCUMENT.strip()
+    assert done.context["answer"] == told["groups"]["answer"]
+    assert [one["data-verdict"] for one in elements(done, "[data-verdict]")] == ["goes", "could go", "stays"]
+    assert any(one.attributes.get("action", "").startswith(f"{PAGE}?cluster=demo") for one in elements(done, "form"))
+    monkeypatch.setattr(services, "AT_ONCE_SECONDS", 600.0)
+    now = api_as("viewer").post(REST, {"cluster": "demo", "document": DOCUMENT}, format="json")
+    assert (now.status_code, now.json()) == (200, told["groups"])
+
+
+def test_a_job_is_refused_what_no_node_groups_are(
     monkeypatch: pytest.MonkeyPatch, client_as: Callable[..., Any], small: Snapshot
 ) -> None:
-    monkeypatch.setattr(groups, "SECONDS", -1.0)
-    page = client_as("viewer").post(f"{PAGE}?cluster=demo", {"document": DOCUMENT})
-    assert page.status_code == 422
-    assert groups.TOO_LONG in page.content.decode()
-    monkeypatch.setattr(groups, "SECONDS", 600.0)
-    assert client_as("viewer").post(f"{PAGE}?cluster=demo", {"document": DOCUMENT}).status_code == 200
+    monkeypatch.setattr(services, "AT_ONCE_SIZE", 0)
+    page = client_as("viewer").post(f"{PAGE}?cluster=demo", {"document": "nodeGroups: 1"})
+    assert (page.status_code, page.context["document"]) == (422, "nodeGroups: 1")
+    assert not Question.objects.exists()

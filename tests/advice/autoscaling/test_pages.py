@@ -11,7 +11,7 @@ import pytest
 
 from kschedweb.accounts.models import User
 from kschedweb.advice.autoscaling import selectors, services, tasks, words
-from kschedweb.advice.autoscaling.services import Asked
+from kschedweb.advice.autoscaling.questions import Asked
 from kschedweb.clusters import demo as demo_cluster
 from kschedweb.clusters.models import Snapshot
 from kschedweb.engine.autoscaling import advising

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 
 from kschedweb.accounts.models import User
 from kschedweb.advice.costs.editor import FORM
@@ -22,6 +23,8 @@ from kschedweb.policies.models import Revision
 from kschedweb.policies.services import policy_create
 from tests.advice.costs.test_views import PRICES, TEXT, editor_fields
 from tests.policies.descheduler.test_descheduler import POLICY
+from tests.support.formfields import fields
+from tests.support.html import elements
 from tests.support.seed_karpenter import DOCUMENT
 
 pytestmark = pytest.mark.django_db
@@ -103,6 +106,10 @@ def told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     return ask
 
 
+def upload(text: str) -> SimpleUploadedFile:
+    return SimpleUploadedFile("document.yaml", text.encode())
+
+
 def paths(answer: Any) -> list[str]:
     assert answer["Content-Type"] == "application/problem+json"
     return [problem["path"] for problem in answer.json()["errors"]]
@@ -119,6 +126,10 @@ def policies_refuse(text: str, path: str, name: str, client: Any, api: Any) -> N
     new = client.post("/policies/new/", {"name": "other", "description": "mine", "document": text})
     assert new.status_code in (400, 422)
     assert (new.context["form"].data["document"], new.context["form"].data["description"]) == (text, "mine")
+    sent = client.post("/policies/new/", {"name": "other", "description": "mine", "file": upload(text)})
+    assert sent.status_code == 422
+    assert (sent.context["form"]["document"].value(), sent.context["form"].data["description"]) == (text, "mine")
+    assert path in {one["path"] for one in sent.context["problems"]}
     refused = api.post("/api/v1/policies/", {"name": "other", "document": text})
     assert refused.status_code == 422
     assert path in paths(refused)
@@ -192,6 +203,9 @@ def test_node_groups(
     assert page.context["editor"].document == text
     assert path in {one.path for one in page.context["editor"].checked.problems}
     assert ScenarioRevision.objects.count() == 1
+    sent = client_as("editor").post("/scenarios/import/", {"file": upload(text)})
+    assert (sent.status_code, sent.context["form"]["text"].value()) == (422, text)
+    assert path in {one["path"] for one in sent.context["problems"]}
     refused = api_as("editor").post("/api/v1/scenarios/", {"document": text})
     assert refused.status_code == 422
     assert path in paths(refused)
@@ -217,6 +231,9 @@ def test_price_tables(
     assert page.status_code == 422
     assert page.context["editor"].document == text
     assert path in {one.path for one in page.context["editor"].problems}
+    loaded = client_as("editor").post(PRICES, {"version": "0", "upload": "1", "file": upload(text)})
+    assert loaded.context["editor"].document == text
+    assert path in {one.path for one in loaded.context["editor"].problems}
     put = api_as("editor").put("/api/v1/clusters/demo/prices/", {"document": text}, HTTP_IF_MATCH='"0"')
     assert put.status_code == 422, put.json()
     assert path in paths(put)
@@ -225,6 +242,69 @@ def test_price_tables(
     prices.write_text(text, encoding="utf-8")
     snapshot.write_text(json.dumps({"kind": "List", "items": []}), encoding="utf-8")
     assert path in gate(told, tmp_path, "--snapshot", str(snapshot), "--prices", str(prices))
+
+
+CONTRADICTION = """- {key: kubernetes.io/arch, operator: In, values: [amd64]}
+- {key: kubernetes.io/arch, operator: In, values: [arm64]}"""
+EVICTOR = "profile.0.DefaultEvictor.args"
+FIELDS = [
+    ("nodepools", "pool.0.spec.weight", "101"),
+    ("nodepools", "pool.0.spec.limits", "cpu: many"),
+    ("nodepools", "pool.0.spec.disruption.consolidationPolicy", "Always"),
+    ("nodepools", "pool.0.spec.disruption.budgets.0.nodes", "-1"),
+    ("nodepools", "pool.0.requirements", CONTRADICTION),
+    ("nodepools", "pool.0.requirements", "- {key: kubernetes.io/arch, operator: Near, values: [amd64]}"),
+    ("spare", "maxNoOfPodsToEvictTotal", "-1"),
+    ("spare", "nodeSelector", "a in"),
+    ("spare", f"{EVICTOR}.minReplicas", "-1"),
+    ("spare", f"{EVICTOR}.labelSelector", "matchLabels: [web]"),
+    ("spare", "profile.0.HighNodeUtilization.args.thresholds.cpu", "a third"),
+]
+
+
+@pytest.mark.parametrize(("name", "field", "value"), FIELDS)
+def test_a_single_field_of_a_policy(
+    editor: User, client_as: Callable[..., Any], name: str, field: str, value: str
+) -> None:
+    text = {"nodepools": DOCUMENT, "spare": POLICY}[name]
+    policy_create(name=name, document=text, author=editor)
+    client = client_as("editor")
+    sent = fields(client.get(f"/policies/{name}/").content.decode(), "policy-form")
+    assert field in sent
+    page = client.post(f"/policies/{name}/", sent | {field: value, "comment": "because", "save": "1"})
+    assert page.status_code == 422
+    shown = {one.name: one for top in page.context["editor"].fields for one in top.walk()}
+    at = next((part for part in (field, field.partition(".args")[0]) if shown[part].problems), "")
+    assert at, page.context["editor"].problems
+    assert (
+        "".join(shown[field].value.split()) == "".join(value.split())
+        or parse(shown[field].value).data == parse(value).data
+    )
+    assert elements(page, f"#{shown[at].id}-error")
+    assert page.context["save"].data["comment"] == "because"
+    assert Revision.objects.filter(policy__name=name).count() == 1
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("prices.prices.0.price", "-0.5"),
+        ("prices.prices.0.price", "cheap"),
+        ("prices.prices.0.price", "1e999"),
+        ("prices.perNode", "-1"),
+        ("prices.weights.cpu", "-1"),
+        ("prices.prices.0.labels", "no pairs"),
+        ("prices.prices.0.capacityType", "cheap"),
+    ],
+)
+def test_a_single_field_of_a_price_table(client_as: Callable[..., Any], demo: Snapshot, field: str, value: str) -> None:
+    client = client_as("editor")
+    sent = {"version": "0", **editor_fields(FORM.opened(TEXT)), field: value, "save": "1"}
+    page = client.post(PRICES, sent)
+    assert page.status_code == 422
+    shown = {one.name: one for top in page.context["editor"].fields for one in top.walk()}
+    assert (shown[field].value, bool(shown[field].problems)) == (value, True), page.context["editor"].problems
+    assert sheet_get(demo.cluster).version == 0
 
 
 def gate(told: Told, folder: Path, *arguments: str) -> str:

@@ -16,6 +16,7 @@ from kschedweb.policies.kinds import DESCHEDULER, check_either
 from kschedweb.policies.models import Policy
 from kschedweb.policies.selectors import descheduling_only, policy_get, revision_get
 from kschedweb.web.errors import Unprocessable
+from tests.support.formfields import fields
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -176,6 +177,29 @@ def test_fields_are_kept_while_the_yaml_cannot_be_read_and_yaml_wins_where_no_fi
     assert dict(both.running[1].arguments)["thresholds.cpu"] == "44"
 
 
+def test_profiles_are_added_and_removed_with_what_else_was_changed() -> None:
+    shown = editor.opened(POLICY)
+    two = editor.posted(posted(shown, maxNoOfPodsToEvictTotal="60", add_item="1"))
+    assert not two.problems
+    assert "maxNoOfPodsToEvictTotal: 60 # a cycle" in two.document
+    assert two.runs is not None
+    assert [one.name for one in two.runs.profiles or []] == ["spare", "profile-1"]
+    three = editor.posted(posted(two, add_item="1", **{"profile.1.PodLifeTime.runs": "true"}))
+    assert "- name: profile-2" in three.document
+    assert "profile.2.PodLifeTime.runs" in {one.name for top in three.fields for one in top.walk()}
+    one = editor.posted(posted(editor.posted(posted(two, remove_item="0")), remove_item="0"))
+    assert "- name: profile-1" in one.document, "the last one stays"
+    assert "spare" not in one.document
+    assert editor.posted(posted(two, remove_item="1")).document == POLICY.replace(": 50 #", ": 60 #")
+    assert editor.posted(posted(two, remove_item="2")).document == two.document
+
+
+def test_a_button_waits_until_the_yaml_can_be_read() -> None:
+    broken = editor.posted(posted(editor.opened(POLICY), add_item="1") | {"document": "a: ["})
+    assert broken.document == "a: ["
+    assert [top.name for top in broken.fields if top.kind == "group"] == ["profile.0"]
+
+
 def test_every_argument_of_every_plugin_is_a_field() -> None:
     names = {one.name for top in editor.opened(POLICY).fields for one in top.walk()}
     for plugin, spec in PLUGINS.items():
@@ -207,6 +231,13 @@ class TestAsAPolicy:
         client = client_as("editor")
         page = client.get("/policies/spare/")
         assert page.status_code == 200
+        assert 'name="remove_item"' not in page.content.decode(), "the only one"
+        sent = posted(editor.opened(POLICY), add_item="1")
+        assert (
+            "- name: profile-1"
+            in fields(client.post("/policies/spare/", sent).content.decode(), "policy-form")["document"]
+        )
+        assert b'name="remove_item" value="1"' in client.post("/policies/spare/edit/preview/", sent).content
         assert "HighNodeUtilization" in page.content.decode()
         assert client.get("/policies/spare/effective/").status_code == 200
 

@@ -102,6 +102,14 @@ def test_the_form_changes_what_it_shows_and_leaves_the_rest_of_the_text() -> Non
     assert spec["template"]["spec"]["requirements"][0]["values"] == ["arm64"]
 
 
+def test_nodepools_are_added_and_removed() -> None:
+    two = editor.posted(posted(editor.opened(DOCUMENT), add_item="1"))
+    assert (two.problems, {one.name for one in two.launches}) == ([], {"general", "nodepool-1"})
+    assert editor.posted(posted(two, remove_item="1")).document == DOCUMENT
+    other = editor.posted(posted(two, remove_item="0", **{"pool.1.spec.weight": "7"}))
+    assert [(one.name, one.weight) for one in other.launches] == [("nodepool-1", 7)]
+
+
 def test_a_wrong_value_stands_at_its_field() -> None:
     edited = editor.posted(posted(editor.opened(DOCUMENT), **{"pool.0.spec.disruption.consolidateAfter": "soon"}))
     [cell] = [one for top in edited.fields for one in top.walk() if one.problems]

@@ -188,6 +188,8 @@ class ClassicScheduler(Scheduler):
         plan = self._plans.get(self.framework(pod), pod)
         cycle = plan.cycle(pod)
         handle, filtered = self._filtered(plan, cycle, elsewhere=request.elsewhere)
+        if request.within is not None:
+            filtered = filtered.within(request.within)
         walk = self._walk(filtered, request.start)
         if errors := _errors(filtered, walk.visited, every=self.algorithm.always_check_all):
             raise CycleError(_aggregate(errors))
@@ -241,7 +243,7 @@ class ClassicScheduler(Scheduler):
         if wanted >= size and not begin:
             return Walk(order, feasible)
         order = np.roll(order, -begin)
-        in_order = order[filtered.first[order] == NOWHERE]
+        in_order = order[np.isin(order, feasible)]
         if len(in_order) <= wanted:
             return Walk(order, in_order)
         visited = int((in_order[wanted] - begin) % size) + 1

@@ -5,12 +5,18 @@ Written after its documentation (the FAQ of kubernetes/autoscaler), and not comp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
 
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.controllers import daemons
 from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.cycle.request import SearchRequest
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.access import Json, mapping, string_map
 from kschedweb.engine.objects.node import HOSTNAME, ZONE, Node
@@ -126,7 +132,7 @@ class Verdict:
     moves: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Look:
     """A cluster at one moment. ``nodes`` has the group of each node that is there or was asked for, ``going`` those on
     their way out. ``lives`` are all pods, ``on`` those of a node that would have to go elsewhere. ``check`` is called
@@ -163,23 +169,34 @@ class Look:
         return group.most - sum(one is group for one in self.nodes.values())
 
     def option(self, group: NodeGroup, pods: Sequence[Pod]) -> Option | None:
-        """How many nodes of the group would hold the pods, one node more at a time."""
+        """How many nodes of the group would hold the pods: each is filled with pods that the ones before it left.
+
+        Once a pod is refused, pods like it are not tried on the same node.
+        """
         room, left, helped, free, whole = self.room(group), list(pods), list[tuple[Pod, ...]](), [0, 0], [0, 0]
+        name = f"{group.name}-template"
+        if not left or room <= 0:
+            return None
+        scheduler = self.scheduler([group.node(name)])
+        place = np.array([scheduler.snapshot.index[name]], dtype=np.intp)
         while left and len(helped) < room:
-            name = f"{group.name}-template-{len(helped)}"
-            scheduler = self.scheduler([group.node(name)])
-            on = []
+            on, others, refused = list[Pod](), list[Pod](), set[Hashable]()
             for pod in left:
                 self.check()
-                if _placed(scheduler, pod, name):
+                if pod.signature not in refused and _placed(scheduler, pod, place):
                     on.append(pod)
+                else:
+                    others.append(pod)
+                    refused.add(pod.signature)
             if not on:
                 break
             for number, (requested, has) in enumerate(used(scheduler.snapshot, name).values()):
                 free[number] += has - requested
                 whole[number] += has
+            for pod in on:
+                scheduler.snapshot.remove_pod(pod.key)
             helped.append(tuple(on))
-            left = [pod for pod in left if pod not in on]
+            left = others
         if not helped:
             return None
         shares = [rest / all_of if all_of else 0.0 for rest, all_of in zip(free, whole, strict=True)]
@@ -237,22 +254,34 @@ class Look:
             return f"Pod {pod.key} has local data."
         return f"Pod {pod.key} is of {SYSTEM}, without a budget." if pod.namespace == SYSTEM and not meant else ""
 
+    @cached_property
+    def _emptying(self) -> Scheduler:
+        """A scheduler over a copy of the cluster, on which one node at a time is emptied and filled again."""
+        return Scheduler.of(self.snapshot.copy(), self.configuration)
+
     def _elsewhere(self, name: str, lives: Sequence[Life]) -> Verdict:
-        scheduler, moves = self.scheduler([], without={name, *self.going}), dict[str, str]()
-        for life in lives:
-            self.check()
-            node = _placed(scheduler, replica(life.pod, life.pod.name))
-            if not node:
-                return Verdict(f"Pod {life.pod.key} has no place on another node.", moves)
-            moves[life.pod.key] = node
+        """Where the node's pods would go. It stays meanwhile without pods, as it does while it is drained, and counts
+        for the spread of pods."""
+        scheduler, moves = self._emptying, dict[str, str]()
+        snapshot = scheduler.snapshot
+        closed = [snapshot.index[one] for one in {name, *self.going} if one in snapshot.index]
+        others = np.delete(np.arange(len(snapshot), dtype=np.intp), closed)
+        scheduler.advance(-scheduler.start)
+        with ExitStack() as back:
+            for pod in snapshot.pods.on(snapshot.index[name]):
+                back.enter_context(snapshot.lifted(pod.key))
+            for life in lives:
+                self.check()
+                node = _placed(scheduler, replica(life.pod, life.pod.name), others)
+                if not node:
+                    return Verdict(f"Pod {life.pod.key} has no place on another node.", moves)
+                back.callback(snapshot.remove_pod, life.pod.key)
+                moves[life.pod.key] = node
         return Verdict("", moves)
 
-    def scheduler(self, more: Sequence[Json], without: Collection[str] = ()) -> Scheduler:
-        """A scheduler over the cluster as it is, with more nodes and their daemons, and without some."""
+    def scheduler(self, more: Sequence[Json]) -> Scheduler:
+        """A scheduler over the cluster as it is, with more nodes and their daemons."""
         world = World(self.snapshot.copy())
-        for name in without:
-            if name in world.nodes:
-                world.remove_node(name)
         for raw in more:
             world.set_node(Node.read(raw))
         snapshot: Snapshot = world.snapshot
@@ -287,14 +316,12 @@ def sets_of(objects: Iterable[Json]) -> list[Json]:
     return [raw for raw in objects if raw.get("kind") == "DaemonSet"]
 
 
-def _placed(scheduler: Scheduler, pod: Pod, node: str = "") -> str:
-    """The node at which the pod finds a place, "" if none; at ``node`` if one is named. It is put there."""
-    if stays_at_drain(pod):
+def _placed(scheduler: Scheduler, pod: Pod, within: NDArray[np.intp] | None = None) -> str:
+    """The node at which the pod finds a place, "" if none; of those ``within``, if any are named. It is put there."""
+    if stays_at_drain(pod) or (within is not None and not within.size):
         return ""
     try:
-        if node and not scheduler.verdict(pod, node).ok:
-            return ""
-        place = node or scheduler.find(pod).node or ""
+        place = scheduler.find(pod, SearchRequest(within=within)).node
     except CycleError:
         return ""
     if place:

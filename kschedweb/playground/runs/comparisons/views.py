@@ -23,7 +23,7 @@ from kschedweb.playground.runs.links import carried
 from kschedweb.playground.runs.maps import shown as maps
 from kschedweb.playground.runs.reports.report import comparison_report
 from kschedweb.playground.runs.reports.report_file import report_response
-from kschedweb.playground.runs.views import asked_revision, player
+from kschedweb.playground.runs.views import asked_like, asked_revision, player
 from kschedweb.playground.scenarios.services import scenario_share
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.exports import FORMATS, export
@@ -56,9 +56,9 @@ def comparisons(request: PageRequest) -> HttpResponse:
 @requires(Action.EDIT)
 def new(request: PageRequest) -> HttpResponse:
     """The form of a new comparison, which reads as a sentence; a POST starts it."""
-    revision = asked_revision(request)
+    revision, kept = asked_revision(request), asked_like(request)
     initial: dict[str, Any] = {"scenario": str(revision.pk) if revision else ""}
-    form = ComparisonForm(request.user, request.POST or None, revision=revision, initial=initial)
+    form = ComparisonForm(request.user, request.POST or None, revision=revision, initial=initial, kept=kept)
     status = 200
     if request.method == "POST":
         status = 400
@@ -69,6 +69,7 @@ def new(request: PageRequest) -> HttpResponse:
                     revision=form.revision,
                     policies=form.chosen,
                     seeds=form.cleaned_data["seeds"],
+                    kept=kept,
                 )
                 if len(form.cleaned_data["seeds"]) > 1 and not chance.drawn(form.revision.document):
                     messages.info(request, chance.advice([], 1))
@@ -76,7 +77,8 @@ def new(request: PageRequest) -> HttpResponse:
             except ApplicationError as error:
                 add_errors(form, error)
                 status = error.status
-    return render(request, "playground/runs/comparison_new.html", {"form": form}, status=status)
+    context = {"form": form, "like": request.GET.get("like", "")}
+    return render(request, "playground/runs/comparison_new.html", context, status=status)
 
 
 @require_safe
@@ -118,6 +120,7 @@ def comparison(request: PageRequest, comparison_id: UUID) -> HttpResponseBase:
         "scaled": autoscaled.rows(sides),
         "sentence": comparing.sentence(sides, lines, listed.first_count, listed.pods),
         "form": _sentence(request, found, sides),
+        "like": str(found.pk),
         "seeds_said": chance.advice(chance.drawn(found.revision.document), sides[0].total if sides else 0),
         "failed": [run for run in found.runs.all() if run.ended_at is None and selectors.finished(run)],
         "fighting": _fighting(sides) if lines else [],
@@ -150,7 +153,8 @@ def _sentence(request: PageRequest, found: Comparison, sides: list[ComparedPolic
         "policies": [side.label for side in sides[1:]],
         "seeds": " ".join(map(str, seeds)),
     }
-    return ComparisonForm(request.user, None, revision=found.revision, initial=initial)
+    kept = [side.label for side in sides]
+    return ComparisonForm(request.user, None, revision=found.revision, initial=initial, kept=kept)
 
 
 def _moved(request: HttpRequest, listed: moved.MovedList) -> dict[str, Any]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 
 from kschedweb.engine import Pod
 from kschedweb.engine.cycle.plan import Plan, Plans, Unplanned
+from kschedweb.engine.cycle.request import SearchRequest
 from kschedweb.engine.framework.runtime import Framework
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.releases.classic import (
@@ -35,6 +37,14 @@ def test_a_node_that_is_alone_does_not_use_up_a_turn() -> None:
     pods = [pod("p0"), pod("p1", requests={"cpu": "6"}), pod("p2")]
     nodes = [node("a"), node("b", allocatable={"cpu": "8"}), node("c")]
     assert place(pods, *nodes, policy=EQUAL) == ["a", "b", "b"]
+
+
+def test_a_search_among_some_nodes_takes_one_of_them() -> None:
+    asked = scheduler(*map(node, "abc"), policy=EQUAL)
+    some = SearchRequest(within=np.array([1, 2], dtype=np.intp))
+    assert [asked.schedule_one(Pod.read(pod(f"p{number}")), some).node for number in range(3)] == [*"bcb"]
+    huge = pod("huge", requests={"cpu": "9"})
+    assert not asked.find(Pod.read(huge), some).node
 
 
 def test_1_9_takes_equal_nodes_from_the_last_name_on() -> None:

@@ -121,6 +121,28 @@ def test_a_node_that_stays_says_why(objects: list[Json], more: Json, why: str) -
     assert why in found["why"]
 
 
+@pytest.mark.parametrize(("skew", "verdict"), [(1, advising.STAYS), (2, advising.COULD_GO)])
+def test_a_node_counts_for_the_spread_of_its_pods_until_it_is_gone(skew: int, verdict: str) -> None:
+    spread = {
+        "maxSkew": skew,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }
+    pods = [pod(f"web-{one}", "500m", f"plain-{one}", topologySpreadConstraints=[spread]) for one in range(2)]
+    nodes = [node(f"plain-{one}", of="plain") for one in range(2)]
+    found = asked([*nodes, *pods], [group("plain", labels={"of": "plain"})])["nodes"]
+    assert [one["verdict"] for one in found][1] == verdict
+
+
+def test_each_node_is_looked_at_as_if_no_other_had_been() -> None:
+    nodes = [node(f"plain-{one}", "1", of="plain") for one in range(3)]
+    pods = [pod(f"web-{one}", "400m", f"plain-{one}") for one in range(3)]
+    (_, *found) = asked([*nodes, *pods], [group("plain", labels={"of": "plain"})])["nodes"]
+    assert [set(one["moves"]) for one in found] == [{"default/web-1"}, {"default/web-2"}]
+    assert all(target != one["node"] for one in found for target in one["moves"].values())
+
+
 def test_pods_that_no_group_helps_say_why_of_each() -> None:
     found = asked([node("full", "100m"), pod("huge", "9")], [group("small", "2"), group("none", "16", 0)])
     why = {"small": "Insufficient cpu", "none": "It has its most nodes, 0."}

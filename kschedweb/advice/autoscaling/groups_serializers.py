@@ -1,22 +1,13 @@
-"""REST: what cluster-autoscaler would do with node groups that the question brings."""
+"""What REST takes and says of node groups of cluster-autoscaler."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
-from kschedweb.accounts.roles import Action
 from kschedweb.advice.autoscaling import groups, words
-from kschedweb.decisions.selectors import snapshot_asked
 from kschedweb.engine.simulation.autoscaling.looking import EXPANDERS
-from kschedweb.web.rest import validated
-
-if TYPE_CHECKING:
-    from kschedweb.accounts.typing import ApiRequest
 
 Json = dict[str, Any]
 TEXTS = serializers.ListField(child=serializers.CharField())
@@ -99,19 +90,3 @@ class GroupsSerializer(serializers.Serializer[Any]):
     def get_answer(self, found: Json) -> str:
         """One sentence."""
         return groups.sentence(found)
-
-
-class GroupsView(APIView):
-    """What cluster-autoscaler would do."""
-
-    action_required = Action.VIEW
-
-    @extend_schema(operation_id="autoscaling_groups", request=GroupsRequestSerializer, responses=GroupsSerializer)
-    def post(self, request: ApiRequest) -> Response:
-        """Which node groups cluster-autoscaler would give nodes, which nodes it would remove, and why.
-
-        After its documentation; not compared with its code. Nothing happens in the cluster.
-        """
-        data = validated(GroupsRequestSerializer, request.data)
-        snapshot = snapshot_asked(data["cluster"], str(data.get("snapshot") or ""))
-        return Response(GroupsSerializer(groups.answer(snapshot=snapshot, document=data["document"])).data)
