@@ -235,10 +235,10 @@ def pages(at: Places) -> dict[str, str]:
         }
     if at.sandbox:
         found |= {"sandbox": "/sandbox/", "sandbox-object": f"/sandbox/objects/Pod/{at.sandbox}/"}
-    return found | _of_rows(at)
+    return found | _beside(at)
 
 
-def _of_rows(at: Places) -> dict[str, str]:
+def _beside(at: Places) -> dict[str, str]:
     found = {"job": f"/jobs/{at.job}/"} if at.job else {}
     return found | ({"pod-history": f"/decision/{at.flown}/history/?policy={at.policy}"} if at.flown else {})
 
