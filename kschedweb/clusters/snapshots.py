@@ -15,7 +15,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError
 from django.utils import timezone
 
-from kschedweb.clusters import storage
+from kschedweb.clusters import bulk, storage
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
 from kschedweb.clusters.rows import MOST_PROBLEMS, Rows, pod_row, rows_of
 from kschedweb.clusters.signals import snapshot_stored
@@ -105,8 +105,8 @@ class Prepared:
         for done in range(0, total, BATCH):
             batch = list(islice(rows, BATCH))
             with transaction.atomic():
-                NodeRow.objects.bulk_create(row for row in batch if isinstance(row, NodeRow))
-                PodRow.objects.bulk_create(row for row in batch if isinstance(row, PodRow))
+                bulk.insert([row for row in batch if isinstance(row, NodeRow)])
+                bulk.insert([row for row in batch if isinstance(row, PodRow)])
             step("Storing the snapshot", min(done + BATCH, total), total)
 
     def _forget_older(self) -> None:

@@ -37,6 +37,7 @@ from tests.support.scenarios import explained, seeded
 from tests.support.seed import experimented
 from tests.support.seed_classic import classic
 from tests.support.seed_crane import crane
+from tests.support.seed_flight import flown
 from tests.support.seed_gates import gates
 from tests.support.seed_karpenter import karpenter
 from tests.support.seed_moves import questions
@@ -110,6 +111,7 @@ def demo(live_server: Any, admin: User, settings: Any, sandbox_address: str) -> 
         effect=effect,
         sweep=swept,
         recording=seed_recordings.everything(1, admin),
+        flown=flown(),
         live=live,
         live_decision=decision,
         approval=approval,

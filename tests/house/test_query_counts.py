@@ -26,7 +26,7 @@ REST, PAGE = 8, 14
 # What draws on more, each with room for one query more than it asks today.
 LARGER = {
     "REST cluster-map": 12, "REST cluster-map-frames": 12, "REST comparison-report": 10, "REST decisions-together": 10,
-    "REST cost": 11, "REST live-shadow-drift": 10, "REST podgroup": 10,
+    "REST cost": 11, "REST pod-history": 14, "REST live-shadow-drift": 10, "REST podgroup": 10,
     "REST watermark-distribution": 14, "REST watermark-history": 14, "REST watermark-nodes": 10,
     "REST watermark-skew": 14, "REST watermark-source": 11,
     "page approval": 16, "page approvals": 16, "page comparison": 18, "page decision": 20, "page decision:stuck": 20,
@@ -35,7 +35,7 @@ LARGER = {
     "page decision:classic": 23, "page decision:classic-stuck": 18, "page live-shadow": 17, "page nodes": 20,
     "page nodes:state": 20, "page nodes:none": 20, "page pods:reason": 19, "page overview": 29,
     "page right-sizing-apply": 16,
-    "page pods": 16, "page decisions-together": 16,
+    "page pods": 16, "page pod-history": 21, "page decisions-together": 16,
     "page sweep-new:rows": 16, "page usage": 20, "page usage-distribution": 20, "page usage-heatmap": 20,
     "page usage-nodes": 21, "page usage-source": 20, "page usage-workloads": 19,
 }  # fmt: skip

@@ -38,6 +38,7 @@ class Places:
     effect: str = ""  # one about an edited policy
     sweep: str = ""
     recording: str = ""
+    flown: str = ""  # "cluster/namespace/name" of a pod that a flight recorder knows
     run_pod: str = "default/web-00"
     run_node: str = "node-0"
     node: str = "node-00000"
@@ -234,7 +235,12 @@ def pages(at: Places) -> dict[str, str]:
         }
     if at.sandbox:
         found |= {"sandbox": "/sandbox/", "sandbox-object": f"/sandbox/objects/Pod/{at.sandbox}/"}
-    return found | ({"job": f"/jobs/{at.job}/"} if at.job else {})
+    return found | _beside(at)
+
+
+def _beside(at: Places) -> dict[str, str]:
+    found = {"job": f"/jobs/{at.job}/"} if at.job else {}
+    return found | ({"pod-history": f"/decision/{at.flown}/history/?policy={at.policy}"} if at.flown else {})
 
 
 def resources(at: Places) -> dict[str, str]:
@@ -384,6 +390,7 @@ def _of_rows(at: Places) -> list[tuple[str | int, dict[str, str]]]:
         (at.decided, {"decision-answer": f"{api}/decisions/questions/{at.decided}/"}),
         (at.sweep, {"sweep": f"{api}/sweeps/{at.sweep}/", "sweep-trials": f"{api}/sweeps/{at.sweep}/trials/"}),
         (at.recording, {"recording": f"{api}/recordings/{at.recording}/"}),
+        (at.flown, {"pod-history": f"{api}/clusters/{at.flown.replace('/', '/history/', 1)}/"}),
         (at.grant, {"grant": f"{api}/grants/{at.grant}/"}),
         (at.webhook, {"webhook": f"{webhook}/", "webhook-deliveries": f"{webhook}/deliveries/"}),
         (at.experiment, {"experiment": f"{api}/experiments/{at.experiment}/"}),

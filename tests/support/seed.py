@@ -185,6 +185,7 @@ def everything(rows: int, admin: User, sandbox: str = "") -> Places:
     from tests.support.seed_descheduled import run as seed_descheduled
     from tests.support.seed_descheduling import question as seed_descheduling
     from tests.support.seed_fleet import trial as seed_fleet
+    from tests.support.seed_flight import flown
     from tests.support.seed_gates import gates as seed_gates
     from tests.support.seed_moves import questions as seed_moves
     from tests.support.seed_plans import question as seed_plans
@@ -252,6 +253,7 @@ def everything(rows: int, admin: User, sandbox: str = "") -> Places:
         effect=effect,
         sweep=swept,
         recording=seed_recordings.everything(rows, admin),
+        flown=flown(rows),
         snapshot=snapshot,
         token=str(token.pk),
         view=str(view.pk),

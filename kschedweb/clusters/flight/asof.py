@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 
 from django.db.models import ProtectedError
@@ -14,6 +16,7 @@ from kschedweb.clusters.models import Cluster, Snapshot
 from kschedweb.clusters.snapshots import Prepared
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.moments import read
+from kschedweb.web.stacks import on_own_stack
 
 KEPT = 8  # rebuilt snapshots of each cluster
 INVALID = "Write a moment such as 2026-11-22T03:12Z, with an offset such as Z or +09:00."
@@ -35,8 +38,20 @@ def snapshot_at(cluster: Cluster, at: datetime) -> Snapshot:
     """
     if at > timezone.now():
         selectors.stretch_at(cluster, at)
-    with _one_at_a_time:
+    with _one_at_a_time, _uncollected():
         return _stored(cluster, at) or _rebuilt(cluster, at)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without the garbage collector, which would walk all objects again and again while they are read."""
+    on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if on:
+            gc.enable()
 
 
 def _stored(cluster: Cluster, at: datetime) -> Snapshot | None:
@@ -46,7 +61,8 @@ def _stored(cluster: Cluster, at: datetime) -> Snapshot | None:
 
 def _rebuilt(cluster: Cluster, at: datetime) -> Snapshot:
     """Rebuild it, even where another process does so meanwhile: either will do."""
-    saved = Prepared.of(cluster, selectors.objects_at(cluster, at), [], taken_at=at, moment=at).save()
+    objects = selectors.objects_at(cluster, at)
+    saved = on_own_stack(Prepared.of, cluster, objects, [], taken_at=at, moment=at).save()
     forget(cluster, keep=KEPT)
     return Snapshot.objects.defer("content", "resource_versions").get(pk=saved.pk)
 

@@ -83,6 +83,15 @@ class Hints:
                 break
         return strategy
 
+    def helpers(self, queued: QueuedPod, event: ClusterEvent, change: ObjectChange) -> list[str]:
+        """The plugins that rejected ``queued`` and say that ``event`` may help it, by name."""
+        concerned = self.concerned(queued.pod.scheduler_name, event)
+        return sorted(
+            plugin
+            for plugin in queued.rejectors & concerned.keys()
+            if any(_may_help(hint, queued.pod, change) for hint in concerned[plugin])
+        )
+
 
 def _may_help(hint: Hint | None, pod: Pod, change: ObjectChange) -> bool:
     if hint is None:

@@ -71,6 +71,7 @@ class SchedulingQueue:
         self._looked = 0  # the last period in which old pods were looked for
         self.incoming: Counter[tuple[str, str]] = Counter()  # pods by the part they came into, and what brought them
         self._cause = ""
+        self.listener: Callable[[ClusterEvent, Any, Any], None] | None = None  # hears of every event, with its objects
 
     def counts(self) -> tuple[int, int, int, int]:
         """How many pods are active or being tried, are backing off, wait for an event, and are gated."""
@@ -229,6 +230,8 @@ class SchedulingQueue:
         only: Callable[[Pod], bool] | None = None,
     ) -> None:
         """Something happened in the cluster: wake the pods (of those ``only`` says) that it may help."""
+        if self.listener is not None:
+            self.listener(event, old, new)
         if not self._hints.of_interest(event):
             return
         candidates = []
@@ -241,6 +244,12 @@ class SchedulingQueue:
                     queued for queued in members if only is None or any(only(member.pod) for member in queued.members)
                 ]
         self._wake(candidates, event, old, new, now)
+
+    def helpers(self, queued: QueuedPod, event: ClusterEvent, old: Any, new: Any) -> list[str] | None:
+        """The plugins that rejected ``queued`` and say that this may help it; ``None`` where it does not."""
+        if not queued.rejectors:
+            return [] if self._hints.of_interest(event) else None
+        return self._hints.helpers(queued, event, ObjectChange(old, new, self.cluster)) or None
 
     def _strategy(self, queued: Queued, event: ClusterEvent, change: ObjectChange) -> Strategy:
         """What an event means: for a group the most that it means for one of its pods."""

@@ -2,7 +2,7 @@ from django.apps import AppConfig
 
 from kschedweb.web import actions, doctor, navigation, retention
 from kschedweb.web.actions import PaletteAction
-from kschedweb.web.navigation import Entry, Group
+from kschedweb.web.navigation import Choice, Entry, Group
 from kschedweb.web.translating import gettext_lazy as _
 
 PAGES = ("new", "scheduler", "change", "mode", "rollout", "delete", "setup", "decision", "pod")
@@ -22,6 +22,8 @@ class SchedulingConfig(AppConfig):
 
         pages = frozenset(f"live-{page}" for page in PAGES)
         navigation.register(Group.PRODUCTION, Entry(_("Schedulers"), "radio", "live", 10, pages))
+        navigation.belong("pods", "pod-history")
+        navigation.choosing((Choice.POLICY, Choice.MOMENT), "pod-history")
         actions.register(
             PaletteAction(_("New live scheduler"), "radio", "live-new", "production run", action="administer"),
         )

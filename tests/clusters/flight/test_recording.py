@@ -29,6 +29,7 @@ from kschedweb.clusters.flight.storage import Tape, lines
 from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.services import sandbox_connect
 from kschedweb.engine import Snapshot
+from kschedweb.engine.config import Configuration
 from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.cycle.judgement import Agreement, judge
 from kschedweb.engine.objects.pod import Pod
@@ -49,6 +50,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 SECONDS = 1440.0 if NIGHTLY else 5.0  # of real time
 ASKED = 20  # moments
+DECIDING = 1_000_000  # microseconds between a decision and the news of its binding, at most
 DEFAULT = "default-scheduler"
 
 
@@ -128,16 +130,34 @@ def test_what_was_decided_is_what_the_moment_before_leads_to(
     assert configuration is not None
     told = Counter[Agreement]()
     for at, key, node in random.Random(7).sample(inside, ASKED):
-        before = selectors.objects_at(cluster, selectors.moment_of(at - 1))
-        snapshot = Snapshot.from_objects(before)
-        snapshot.now = at / 1e6
-        (raw,) = [one for one in before if one["kind"] == "Pod" and _key(one) == key]
-        assert not raw["spec"].get("nodeName")
-        told[judge(Scheduler(snapshot, configuration), Pod.read(raw), node).verdict] += 1
+        verdicts = (judged(cluster, configuration, moment, key, node) for moment in moments_before(cluster, at))
+        told[next((one for one in verdicts if one is Agreement.AGREE), Agreement.DIFFER)] += 1
         after = selectors.objects_at(cluster, selectors.moment_of(at))
         (raw,) = [one for one in after if one["kind"] == "Pod" and _key(one) == key]
         assert raw["spec"]["nodeName"] == node
     assert told == {Agreement.AGREE: ASKED}
+
+
+def moments_before(cluster: Cluster, at: int) -> Iterator[int]:
+    """The moments at which the scheduler can have decided what was heard ``at``: up to a second before, newest first.
+
+    It decides first and writes the binding then, while other things happen.
+    """
+    (stretch,) = selectors.stretches(cluster)
+    heard = {line[0] for line in selectors.lines_between(stretch, at - DECIDING, at) if at - DECIDING < line[0] <= at}
+    yield from sorted((moment - 1 for moment in heard), reverse=True)
+
+
+def judged(cluster: Cluster, configuration: Configuration, moment: int, key: str, node: str) -> Agreement | None:
+    """What the engine says of the pod on ``node`` as of ``moment``; ``None`` where it was not there yet."""
+    before = selectors.objects_at(cluster, selectors.moment_of(moment))
+    snapshot = Snapshot.from_objects(before)
+    snapshot.now = moment / 1e6
+    raw = next((one for one in before if one["kind"] == "Pod" and _key(one) == key), None)
+    if raw is None:
+        return None
+    assert not raw["spec"].get("nodeName")
+    return judge(Scheduler(snapshot, configuration), Pod.read(raw), node).verdict
 
 
 def _key(raw: dict[str, Any]) -> str:

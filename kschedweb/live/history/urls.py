@@ -1,0 +1,7 @@
+from django.urls import path
+
+from kschedweb.live.history import views
+
+urlpatterns = [
+    path("decision/<slug:cluster>/<str:namespace>/<str:pod>/history/", views.history, name="pod-history"),
+]

@@ -1,0 +1,37 @@
+"""The page of a pod's history: why it was pending, and what changed until it ran."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.roles import Action
+from kschedweb.clusters.flight.asof import moment_read
+from kschedweb.clusters.selectors import cluster_get
+from kschedweb.decisions.selectors import revision_asked
+from kschedweb.live.history import selectors
+from kschedweb.policies.scope import scope_of
+from kschedweb.web.heavy import heavy
+
+if TYPE_CHECKING:
+    from django.http import HttpResponse
+
+    from kschedweb.accounts.typing import PageRequest
+
+
+@heavy
+@require_safe
+@requires(Action.VIEW)
+def history(request: PageRequest, cluster: str, namespace: str, pod: str) -> HttpResponse:
+    """The pod's tries until it ran, under ?policy= and ?revision=; of the pod of this name that was there by ?at=."""
+    found, scope = cluster_get(cluster), scope_of(request)
+    policy = request.GET.get("policy") or (scope.policy.name if scope.policy else "default")
+    revision = revision_asked(policy, request.GET.get("revision", ""))
+    asked = request.GET.get("at", "").strip()
+    at = moment_read(asked) if asked else None
+    told = selectors.history(found, f"{namespace}/{pod}", revision, at)
+    context = {"cluster": found, "namespace_name": namespace, "pod_name": pod, "told": told, "revision": revision}
+    return render(request, "live/history.html", {**context, "entries": told.entries, "at": asked})

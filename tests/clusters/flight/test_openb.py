@@ -1,0 +1,173 @@
+"""A day of a recorded production cluster (openb), replayed into a flight recorder while a scheduler decides.
+
+Twenty random moments asked "as of" lead to what was decided then: by the engine on the objects, and by the pod's own
+history. The nightly tier replays the busiest day, the other one its first hours.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import json
+import os
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kschedweb.clusters.flight import selectors
+from kschedweb.clusters.flight.flight import SETTLE, Flight
+from kschedweb.clusters.flight.models import FlightRecorder
+from kschedweb.clusters.following.reflector import Bookmark, Changed, Listed, Removed
+from kschedweb.clusters.models import Cluster, Source
+from kschedweb.engine import Snapshot
+from kschedweb.engine.config import Configuration
+from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.cycle.judgement import Agreement, judge
+from kschedweb.engine.live import Bind, LiveLoop
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.releases import load
+from kschedweb.engine.studies.traces import openb as traces
+from kschedweb.engine.studies.traces.table import Doubts
+from kschedweb.engine.studies.traces.text import lines
+from kschedweb.live.history.selectors import history
+from kschedweb.policies.models import Policy
+from kschedweb.policies.services import policy_create
+from tests.support import openb
+from tests.support.tiers import NIGHTLY
+
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.skipif("KSCHEDWEB_SHARED" not in os.environ, reason="KSCHEDWEB_SHARED names the recorded cluster"),
+]
+
+DAY = 148  # of the recording: the one with most new pods
+HOURS = 24.0 if NIGHTLY else 3.0
+ASKED = 20
+BEGAN, SECOND = 1_795_316_400, 1_000_000
+ALL_NODES = (
+    "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\npercentageOfNodesToScore: 100\n"
+)
+Json = dict[str, Any]
+
+
+class Replayed:
+    """The cluster, its scheduler, and the recorder that hears of both."""
+
+    def __init__(self, configuration: Configuration, nodes: list[Json]) -> None:
+        self.cluster = Cluster.objects.create(name="openb", source=Source.TOKEN, server="https://127.0.0.1:1")
+        FlightRecorder.objects.create(cluster=self.cluster, on=True, holder="me")
+        self._loop = LiveLoop(configuration)
+        self._loop.replace("Node", nodes, BEGAN)
+        self._nodes, self._pods = nodes, dict[str, Json]()
+        self._flight: Flight | None = None
+        self._version, self._now = 0, float(BEGAN)
+        self._due: list[tuple[float, int, Any, Any]] = []
+        self._numbers = itertools.count()
+        self.lives: dict[str, float | None] = {}  # seconds from binding on
+        self.decided: list[tuple[int, str, str]] = []  # microseconds, pod, node
+
+    def due(self, at: float, do: Any, about: Any) -> None:
+        heapq.heappush(self._due, (at, next(self._numbers), do, about))
+
+    def run(self, until: float) -> None:
+        while self._due and self._due[0][0] <= until:
+            at, _, do, about = heapq.heappop(self._due)
+            self.passes(at)
+            at = max(at, self._now + 0.005)  # the recording knows whole seconds only: one after the other
+            do(about, at)
+            self._now = at
+            if self._flight is not None:
+                self.keep(at + 0.002)
+
+    def comes(self, raw: Json, at: float) -> None:
+        self._says(raw, at)
+        self._decide(at)
+
+    def goes(self, name: str, at: float) -> None:
+        if (raw := self._pods.pop(f"default/{name}", None)) is None:
+            return
+        self._loop.delete("Pod", raw, at)
+        if self._flight is not None:
+            self._flight.take(int(at * SECOND), Removed("Pod", raw))
+        self._decide(at)
+
+    def passes(self, until: float) -> None:
+        """Time in which nothing comes: pods whose backoff ends are tried."""
+        while (due := self._loop.next_time(self._now)) is not None and due <= until:
+            self._now = max(due, self._now)
+            self._tried(self._now)
+
+    def record(self, _: None, at: float) -> None:
+        """The recorder begins."""
+        self._flight, began = Flight(self.cluster, "me", ("Node", "Pod"), "started"), int(at * SECOND)
+        self._flight.take(began, Listed("Node", json.loads(json.dumps(self._nodes)), "1", "start"))
+        self._flight.take(began, Listed("Pod", json.loads(json.dumps([*self._pods.values()])), "1", "start"))
+        self._flight.keep(began + SETTLE)
+
+    def keep(self, at: float) -> None:
+        assert self._flight is not None
+        for kind in ("Node", "Pod"):
+            self._flight.take(int(at * SECOND), Bookmark(kind, "1"))
+        self._flight.keep(int(at * SECOND))
+
+    def _says(self, raw: Json, at: float) -> None:
+        self._version += 1
+        raw = json.loads(json.dumps(raw))
+        raw["metadata"]["resourceVersion"] = str(self._version)
+        self._pods[f"default/{raw['metadata']['name']}"] = raw
+        self._loop.apply("Pod", raw, at)
+        if self._flight is not None:
+            self._flight.take(int(at * SECOND), Changed("Pod", json.loads(json.dumps(raw))))
+
+    def _decide(self, at: float) -> None:
+        self._now = at
+        while self._loop.ready:
+            self._tried(at)
+
+    def _tried(self, at: float) -> None:
+        for intent in self._loop.step(at):
+            if isinstance(intent, Bind):
+                self._bind(intent, at)
+
+    def _bind(self, intent: Bind, at: float) -> None:
+        later = at + 0.001  # until the cluster shows it
+        self._loop.bound(intent.pod.uid, at)
+        if self._flight is not None:
+            self.decided.append((int(later * SECOND), intent.pod.key, intent.node))
+        raw = self._pods[intent.pod.key]
+        if (life := self.lives[raw["metadata"]["name"]]) is not None:
+            self.due(later + life, self.goes, raw["metadata"]["name"])
+        self._says({**raw, "spec": {**raw["spec"], "nodeName": intent.node}, "status": {"phase": "Running"}}, later)
+
+
+def test_twenty_moments_of_a_day_lead_to_what_was_decided(shared: Path) -> None:
+    configuration = load(ALL_NODES).configuration
+    assert configuration is not None
+    made, begins = Replayed(configuration, openb.nodes(shared)), BEGAN + DAY * 86_400.0
+    for one in traces.pods(lines(openb.files(shared)["pods"]), "default", Doubts("pods", [])):
+        raw = openb._stored(one.raw)
+        made.lives[raw["metadata"]["name"]] = one.life
+        made.due(BEGAN + one.at, made.comes, raw)
+        if one.leaves is not None:
+            made.due(BEGAN + one.leaves, made.goes, raw["metadata"]["name"])
+    made.due(begins, made.record, None)
+    made.run(begins + HOURS * 3600)
+    inside = made.decided
+    asked = random.Random(7).sample(inside, min(ASKED, len(inside)))
+    told = Counter[Agreement]()
+    policy_create(name="all", document=ALL_NODES, author=None)
+    revision = Policy.objects.get(name="all").revisions.get()
+    for at, key, node in asked:
+        before = selectors.objects_at(made.cluster, selectors.moment_of(at - 1))
+        snapshot = Snapshot.from_objects(before)
+        (raw,) = [one for one in before if one["kind"] == "Pod" and f"default/{one['metadata']['name']}" == key]
+        told[judge(Scheduler(snapshot, configuration), Pod.read(raw), node).verdict] += 1
+        found = history(made.cluster, key, revision, selectors.moment_of(at))
+        assert (found.node, found.bound_at) == (node, selectors.moment_of(at))
+        assert [one.tried.node for one in found.attempts][-1] == node, key
+    print(f"\nopenb: {len(inside)} decided in {HOURS:g} h, {selectors.stored(made.cluster) / 2**20:.1f} MiB: {told}")
+    assert told == {Agreement.AGREE: len(asked)}
+    assert len(asked) == ASKED

@@ -1,0 +1,190 @@
+"""Why a pod was pending at 03:12, and what changed until it ran: by page and over REST."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from rest_framework.test import APIClient
+
+from kschedweb.accounts.roles import Role
+from kschedweb.clusters.flight import storage
+from kschedweb.clusters.flight.flight import SETTLE, Flight
+from kschedweb.clusters.flight.models import FlightRecorder
+from kschedweb.clusters.following.reflector import Bookmark, Changed, Listed, Removed
+from kschedweb.clusters.models import Cluster, Source
+from kschedweb.clusters.services import snapshot_store
+from kschedweb.live.history import selectors
+from kschedweb.live.schedulers.models import LiveDecision, LiveScheduler, Result
+from kschedweb.policies.models import Policy
+from tests.clusters.flight.test_asof import BEGAN, SECOND, node, pod
+
+pytestmark = pytest.mark.django_db
+KINDS = ("Node", "Pod")
+
+
+class Told:
+    """Feeds a recorder with what happens at seconds after 03:00."""
+
+    def __init__(self) -> None:
+        self.cluster = Cluster.objects.create(name="recorded", source=Source.TOKEN, server="https://127.0.0.1:1")
+        FlightRecorder.objects.create(cluster=self.cluster, on=True, holder="me")
+        self.flight = Flight(self.cluster, "me", KINDS, "started")
+
+    def begins(self, *objects: dict[str, Any]) -> None:
+        for kind in KINDS:
+            listed = [one for one in objects if one["kind"] == kind]
+            self.flight.take(BEGAN, Listed(kind, listed, "1", "start"))
+        self.flight.keep(BEGAN + SETTLE)
+
+    def happens(self, second: float, raw: dict[str, Any], *, gone: bool = False) -> None:
+        self.flight.take(int(BEGAN + second * SECOND), (Removed if gone else Changed)(raw["kind"], raw))
+
+    def heard(self, second: float) -> None:
+        for kind in KINDS:
+            self.flight.take(int(BEGAN + second * SECOND), Bookmark(kind, "2"))
+        self.flight.keep(int(BEGAN + second * SECOND))
+
+
+@pytest.fixture
+def told() -> Told:
+    """web comes at 03:10, a node that is too small at 03:11, db goes at 03:12 and web runs."""
+    made = Told()
+    made.begins(node(0), pod("db", "node-0"))
+    made.happens(600, pod("web"))
+    made.happens(605, pod("other"))
+    made.happens(660, node(1, cpu="1"))
+    made.happens(720, pod("db", "node-0"), gone=True)
+    made.happens(720.5, pod("web", "node-0") | {"status": {"phase": "Pending"}})
+    made.happens(723, pod("web", "node-0"))
+    made.heard(1200)
+    snapshot_store(cluster=made.cluster, objects=[node(0), pod("web", "node-0")], problems=[])
+    return made
+
+
+def at(second: float) -> str:
+    return datetime.fromtimestamp(BEGAN / 1e6 + second, UTC).isoformat().replace("+00:00", "Z")
+
+
+ADDRESS = "/api/v1/clusters/recorded/history/default/web/"
+
+
+def test_the_history_is_exact_to_the_event(told: Told, api_as: Callable[[Role], APIClient]) -> None:
+    found = api_as(Role.VIEWER).get(ADDRESS).json()
+    assert (found["kept"], found["complete"], found["since"], found["until"]) == (False, True, at(600), at(723))
+    first, last = found["tries"]
+    assert (first["at"], first["node"], first["cause"], first["rejected_by"]) == (
+        at(600), "", "PodAdd", ["NodeResourcesFit"],
+    )  # fmt: skip
+    assert first["message"].startswith("0/1 nodes are available: 1 Insufficient cpu.")
+    assert (last["at"], last["node"], last["mattered_count"]) == (at(720), "node-0", 1)
+    assert last["mattered"] == [
+        {
+            "at": at(720),
+            "event": "AssignedPodDelete",
+            "kind": "Pod",
+            "object": "default/db",
+            "plugins": ["NodeResourcesFit"],
+        }
+    ]
+    assert [(one["what"], one["at"], one["detail"]) for one in found["milestones"]] == [
+        ("came", at(600), "2026-11-22T03:00:00Z"), ("bound", at(720.5), "node-0"), ("ran", at(723), ""),
+    ]  # fmt: skip
+
+
+def test_a_segment_each_change_tells_the_same(
+    monkeypatch: pytest.MonkeyPatch, api_as: Callable[[Role], APIClient]
+) -> None:
+    monkeypatch.setattr(storage, "CHUNK", 1)
+    made = Told()
+    made.begins(node(0), pod("db", "node-0"))
+    made.happens(10, pod("web"))
+    made.happens(20, pod("web"), gone=True)
+    made.happens(30, pod("web"))
+    made.heard(35)
+    made.happens(40, pod("db", "node-0"), gone=True)
+    made.happens(41, pod("web", "node-0"))
+    made.heard(50)
+    api = api_as(Role.VIEWER)
+    found = api.get(ADDRESS).json()
+    assert (found["since"], [one["at"] for one in found["tries"]]) == (at(30), [at(30), at(40)])
+    earlier = api.get(ADDRESS, {"at": at(15)}).json()
+    assert [one["what"] for one in earlier["milestones"]] == ["came", "gone"]
+    assert [one["at"] for one in earlier["tries"]] == [at(10)]
+
+
+def test_a_gap_is_told_and_nothing_is_made_up_within_it(api_as: Callable[[Role], APIClient]) -> None:
+    made = Told()
+    made.begins(node(0), pod("db", "node-0"))
+    made.happens(10, pod("web"))
+    made.heard(20)
+    made.flight.broken(25 * SECOND + BEGAN, "Node", "connection reset")
+    made.heard(60)
+    made.heard(62)
+    made.happens(70, pod("db", "node-0"), gone=True)
+    made.heard(80)
+    found = api_as(Role.VIEWER).get(ADDRESS).json()
+    (gap,) = [one for one in found["milestones"] if one["what"] == "gap"]
+    assert (gap["at"], gap["until"]) == (at(20), at(62))
+    assert "connection reset" in gap["detail"]
+    assert not [one for one in found["tries"] if at(20) < one["at"] < at(62)]
+    assert found["tries"][-1]["node"] == "node-0"
+    assert found["until"] == at(80)
+
+
+def test_decisions_that_a_live_scheduler_kept_are_the_tries(told: Told, api_as: Callable[[Role], APIClient]) -> None:
+    revision = Policy.objects.get(name="default").revisions.get()
+    live = LiveScheduler.objects.create(
+        cluster=told.cluster, scheduler_name="live", policy=revision.policy, revision=revision
+    )
+    rows = [
+        (601.0, "", "0/1 nodes are available: 1 Insufficient cpu.", ["NodeResourcesFit"], Result.UNSCHEDULABLE),
+        (720.2, "node-0", "", [], Result.BOUND),
+    ]
+    kept = [
+        LiveDecision.objects.create(
+            id=uuid4(), scheduler=live, at=datetime.fromtimestamp(BEGAN / 1e6 + second, UTC), namespace="default",
+            name="web", uid="web", attempt=number, result=result, node=on, message=said, rejected_by=by,
+            revision=revision,
+        )
+        for number, (second, on, said, by, result) in enumerate(rows, 1)
+    ]  # fmt: skip
+    found = api_as(Role.VIEWER).get(ADDRESS).json()
+    assert found["kept"]
+    assert [(one["at"], one["decision"]) for one in found["tries"]] == [
+        (at(601), str(kept[0].pk)), (at(720.2), str(kept[1].pk)),
+    ]  # fmt: skip
+    assert [one["object"] for one in found["tries"][1]["mattered"]] == ["default/db"]
+
+
+def test_what_cannot_be_told_is_said(
+    told: Told, api_as: Callable[[Role], APIClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api = api_as(Role.VIEWER)
+    nobody = api.get("/api/v1/clusters/recorded/history/default/nobody/")
+    assert (nobody.status_code, "No pod default/nobody was recorded" in nobody.json()["detail"]) == (404, True)
+    assert api.get(ADDRESS, {"at": "yesterday"}).status_code == 400
+    assert api.get(ADDRESS, {"at": at(7200)}).status_code == 404
+    assert api.get(ADDRESS, {"policy": "nothing"}).status_code == 404
+    monkeypatch.setattr(selectors, "MOST_LINES", 2)
+    cut = api.get(ADDRESS).json()
+    assert (cut["complete"], cut["milestones"][-1]["what"]) == (False, "cut")
+
+
+def test_the_page_leads_on_to_each_moment(told: Told, client_as: Callable[[Role], Client]) -> None:
+    page = client_as(Role.EDITOR).get("/decision/recorded/default/web/history/?policy=default")
+    text = page.content.decode()
+    assert page.status_code == 200
+    assert "does not tell its tries" in text
+    assert "/decision/recorded/default/web/?at=2026-11-22T03%3A12%3A00Z" in text
+    assert "Insufficient cpu" in text
+    assert 'action="/recordings/of/recorded/moment/"' in text
+    assert (
+        "/recordings/of/" not in client_as(Role.VIEWER).get("/decision/recorded/default/web/history/").content.decode()
+    )
+    decision = client_as(Role.VIEWER).get("/decision/recorded/default/web/?policy=default").content.decode()
+    assert "/decision/recorded/default/web/history/?policy=default" in decision
