@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
@@ -24,6 +25,24 @@ if TYPE_CHECKING:
     from django.http import HttpResponse
 
     from kschedweb.accounts.typing import PageRequest
+    from kschedweb.jobs.models import Job
+
+# The pages of what results of jobs name.
+PAGES = {
+    "autoscaling": "autoscaling-answer",
+    "capacity": "capacity-answer",
+    "cluster": "cluster",
+    "comparison": "comparison",
+    "decision": "decision-answer",
+    "experiment": "experiment",
+    "gate": "gate-verdict",
+    "moves": "descheduling-answer",
+    "plan": "plans-answer",
+    "question": "migration-answer",
+    "recording": "recording",
+    "run": "run",
+    "tried": "tried",
+}
 
 
 @require_safe
@@ -48,12 +67,21 @@ def job(request: PageRequest, job_id: UUID) -> HttpResponse:
     """The job's page; to HTMX only the part that changes."""
     (row,) = selectors.with_places([selectors.shown(request.user, selectors.job_get(job_id))])
     context = {"job": row, "ended": row.state in ENDED, "may_cancel": may_change(request.user, row)}
+    context["results"] = _results(row)
     if request.htmx and row.state in ENDED:
         # The whole page again, so that its title tells how it ended.
         response = render(request, "jobs/live.html", context)
         response["HX-Refresh"] = "true"
         return response
     return render(request, "jobs/live.html" if request.htmx else "jobs/job_detail.html", context)
+
+
+def _results(row: Job) -> list[tuple[str, Any, str]]:
+    """Each result by name, with the address of its page, "" where it has none."""
+    return [
+        (key, value, reverse(PAGES[key], args=[value]) if key in PAGES and value else "")
+        for key, value in row.result.items()
+    ]
 
 
 @require_POST

@@ -5,6 +5,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from kschedweb.jobs.models import Job, State
+from kschedweb.jobs.views import PAGES
 from tests.support.html import elements, levels
 
 pytestmark = pytest.mark.django_db
@@ -88,3 +89,16 @@ def test_rest_lists_filters_and_shows_jobs(api_as, admin):
     assert one["created_by"] == "admin"
     assert "params" not in one
     assert client.get("/api/v1/jobs/", {"state": "nonsense"}).status_code == 400
+
+
+def test_what_a_job_made_is_a_link_to_its_page(client_as):
+    made = "5f2a3c1e-7c0b-4f39-9a55-3d1b7a0c9e61"
+    done = make(State.SUCCEEDED, ended_at=timezone.now(), result={"plan": made, "run": "", "answer": "3 moves"})
+    text = client_as("viewer").get(reverse("job", args=[done.pk])).content.decode()
+    assert f'<a href="/plans/{made}/">' in text
+    assert '<a href="/runs/' not in text
+
+
+@pytest.mark.parametrize(("key", "page"), PAGES.items())
+def test_each_page_of_a_result_is_there(key, page):
+    assert reverse(page, args=["demo" if key == "cluster" else "5f2a3c1e-7c0b-4f39-9a55-3d1b7a0c9e61"])

@@ -17,6 +17,7 @@ from kschedweb.playground.runs import measures, selectors
 from kschedweb.playground.scenarios import selectors as scenarios
 from kschedweb.playground.scenarios.ready import ready_of
 from kschedweb.web.errors import ApplicationError
+from kschedweb.web.readings import reading
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -78,6 +79,7 @@ def _judge(drawn: Picture, shown: Presentation, tried: Decided) -> None:
         position = found.nodes.index(node.name)
         if (verdict := found.verdict_at(position)) is not None:
             node.state, node.said = "rejected", f"{verdict.plugin}: {', '.join(verdict.reasons)}"
+            node.reading = "; ".join(filter(None, map(reading, verdict.reasons)))
             continue
         node.state = "chosen" if node.name == tried.placement.node else "fits"
         node.said = (

@@ -21,7 +21,8 @@ MOST_NODES = 12  # nodes drawn with names and pods; if there are more, each is a
 class Drawn:
     """A node. ``level`` is its CPU use in percent, from an annotation; ``state`` is a decision's verdict.
 
-    ``state`` is "chosen", "fits", "rejected", or "" without a decision. ``said`` is the reason, or the score.
+    ``state`` is "chosen", "fits", "rejected", or "" without a decision. ``said`` is the reason, or the
+    score; ``reading`` is the reason in the language of the reader.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Drawn:
     level: float | None = None
     state: str = ""
     said: str = ""
+    reading: str = ""
 
     @property
     def share(self) -> int:

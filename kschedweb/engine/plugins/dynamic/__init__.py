@@ -213,7 +213,8 @@ def _within(span: int) -> tuple[Estimate, Columns]:
         return Counted((1.0,), math.nextafter(math.floor(time) + span, -math.inf))
 
     def until(pods: PodTimes) -> Floats:
-        return np.nextafter(np.floor(pods.scheduled) + span, -math.inf)
+        found: Floats = np.nextafter(np.floor(pods.scheduled) + span, -math.inf)
+        return found
 
     return estimate, Columns(until, alike=True)
 

@@ -40,34 +40,39 @@ class PodTimes:
     @cached_property
     def scheduled(self) -> Floats:
         """When the pod got its node, in seconds of the epoch; NaN if unknown."""
-        return self._told[0]
+        found: Floats = self._told[0]
+        return found
 
     @cached_property
     def started(self) -> Floats:
         """When the pod started, in seconds of the epoch; infinite where it has not."""
-        return self._told[1]
+        found: Floats = self._told[1]
+        return found
 
     @cached_property
     def came_bound(self) -> Mask:
         """Whether the pod came with its node: it was not placed in this snapshot."""
-        return self._told[2] >= BOUND
+        found: Mask = self._told[2] >= BOUND
+        return found
 
     @cached_property
     def running(self) -> Mask:
         """Whether a pod that came with its node runs; one that is being deleted does not."""
-        return self._told[2] == RUNNING
+        found: Mask = self._told[2] == RUNNING
+        return found
 
     @cached_property
     def waits(self) -> Mask:
         """Whether a pod that came with its node has not begun to run; one that is being deleted is not among them."""
-        return self._told[2] == PENDING
+        found: Mask = self._told[2] == PENDING
+        return found
 
     @cached_property
     def _told(self) -> Floats:
         """The times, and what is told of the phase. Shape [3, slots]."""
         nothing = math.nan, math.nan, 0
-        found = np.array([nothing if pod is None else _told(pod) for pod in self._pods], dtype=np.float64)
-        found = found.reshape(-1, 3).T
+        rows = np.array([nothing if pod is None else _told(pod) for pod in self._pods], dtype=np.float64)
+        found: Floats = rows.reshape(-1, 3).T
         for key, time in self._placed.items():
             found[0, self._slots[key]] = time
         return found

@@ -9,9 +9,10 @@ from heapq import heapify, heappop, heappush
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.state.columns import Codes, Floats
+from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.state.pods import Follower, PodDelta, PodTable
 from kschedweb.engine.state.watermarks.podtimes import PodTimes
 
@@ -23,6 +24,7 @@ class Counted(NamedTuple):
     until: float = math.inf
 
 
+Slots = NDArray[np.intp]
 Estimate = Callable[[Pod, int, float], Counted | None]
 
 
@@ -85,7 +87,7 @@ class RecentPods(Follower):
         sums = [np.bincount(nodes, column, len(self._snapshot)) for column in values]
         self._sums: Floats = np.array(sums, dtype=np.float64).reshape(self._width, len(self._snapshot))
 
-    def _counted(self) -> tuple[Codes, Floats, Floats]:
+    def _counted(self) -> tuple[Slots, Floats, Floats]:
         """The slots of the pods that count, until when, and what they add. Shapes [pods], [pods], [width, pods]."""
         times, now = self._snapshot.times, self._snapshot.now
         until = np.full(len(times.node), math.inf) if self._columns is None else self._columns.until(times)
@@ -98,7 +100,7 @@ class RecentPods(Follower):
         counts = said >= now
         return slots[counts], said[counts], values[:, counts]
 
-    def _asked(self, slots: Codes) -> tuple[Floats, Floats]:
+    def _asked(self, slots: Slots) -> tuple[Floats, Floats]:
         """What the estimate says of the pods in these slots: until when each counts (NaN: never), and what it adds."""
         times = self._snapshot.times
         said = [
