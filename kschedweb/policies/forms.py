@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.http import QueryDict
 from django.utils.translation import gettext
 
 from kschedweb.clusters.models import Cluster
@@ -139,9 +140,9 @@ class PolicyCreateForm(forms.Form):
 
     def keep_file(self) -> None:
         """Show the text of an uploaded file as if it were pasted: no browser sends a file again."""
-        if self.uploaded:
-            self.data = self.data.copy()
-            self.data["document"] = self.uploaded
+        if self.uploaded and isinstance(self.data, QueryDict):
+            self.data = kept = self.data.copy()
+            kept["document"] = self.uploaded
 
     @property
     def main(self) -> list[forms.BoundField]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kschedweb.engine.config import default_document
+from kschedweb.engine.config import Configuration, default_document
 from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.simulation.autoscaling import advising
 from kschedweb.engine.state.snapshot import Snapshot
@@ -18,8 +18,13 @@ from tests.bench.conftest import worked
 Json = dict[str, Any]
 NODES, PODS_EACH, PENDING, SECONDS = 2000, 10, 300, 60.0
 ZONES = ("zone-a", "zone-b", "zone-c")
-RULES = load(default_document(), CURRENT).configuration
 HAS = {"cpu": "8", "memory": "32Gi", "pods": "110"}
+
+
+def rules() -> Configuration:
+    found = load(default_document(), CURRENT).configuration
+    assert found is not None
+    return found
 
 
 def node(number: int) -> Json:
@@ -32,7 +37,7 @@ def node(number: int) -> Json:
 
 def pod(number: int, app: int, cpu: str, on: str = "") -> Json:
     owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"app-{app}", "uid": f"app-{app}"}
-    metadata = {"name": f"pod-{number}", "namespace": "default", "labels": {"app": f"app-{app}"}}
+    metadata: Json = {"name": f"pod-{number}", "namespace": "default", "labels": {"app": f"app-{app}"}}
     spec: Json = {"containers": [{"name": "main", "resources": {"requests": {"cpu": cpu, "memory": "512Mi"}}}]}
     if app % 5 == 0:
         chosen = {"matchLabels": {"app": f"app-{app}"}}
@@ -49,14 +54,14 @@ def cluster(nodes: int) -> Snapshot:
         cpu = random.choice(["100m", "200m", "300m", "500m"])
         objects.append(pod(number, random.randrange(100), cpu, f"node-{number % nodes}"))
     objects += [pod(nodes * PODS_EACH + number, number % 10, "7") for number in range(PENDING)]
-    return RULES.release.seen(objects)
+    return rules().release.seen(objects)
 
 
 @pytest.mark.nightly
 def test_two_thousand_nodes_of_groups(report: Callable[..., None]) -> None:
     snapshot, found = cluster(NODES), list[Json]()
     told = CLUSTER_AUTOSCALER.read({"nodeGroups": advising.ready_groups(snapshot.nodes)}, "", [])
-    took = worked(lambda: found.append(advising.advise(told, snapshot, RULES)))
+    took = worked(lambda: found.append(advising.advise(told, snapshot, rules())))
     assert len(found[0]["nodes"]) == NODES
     assert any(one["moves"] for one in found[0]["nodes"])
     report(f"cluster-autoscaler, {NODES:,} nodes, {PENDING} pods wait", [took], SECONDS * 1000, "each node tried")

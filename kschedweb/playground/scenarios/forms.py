@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.http import QueryDict
 from django.utils.translation import gettext
 
 from kschedweb.clusters.prices.selectors import prices_part
@@ -108,8 +109,9 @@ class ImportForm(forms.Form):
 
     def keep(self, text: str) -> None:
         """Show a document as if it were pasted: no browser sends a file again."""
-        self.data = self.data.copy()
-        self.data["text"] = text
+        if isinstance(self.data, QueryDict):
+            self.data = kept = self.data.copy()
+            kept["text"] = text
 
 
 class UploadForm(forms.Form):
