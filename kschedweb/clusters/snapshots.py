@@ -15,10 +15,11 @@ from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError
 from django.utils import timezone
 
-from kschedweb.clusters import bulk, storage
+from kschedweb.clusters import storage
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
 from kschedweb.clusters.rows import MOST_PROBLEMS, Rows, pod_row, rows_of
 from kschedweb.clusters.signals import snapshot_stored
+from kschedweb.web import bulk
 from kschedweb.web.errors import Conflict
 
 Json = dict[str, Any]

@@ -9,7 +9,7 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from kschedweb.clusters import bulk
+from kschedweb.web import bulk
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot, Source
 
 pytestmark = pytest.mark.django_db
