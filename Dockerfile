@@ -25,6 +25,7 @@ LABEL org.opencontainers.image.title="kschedweb" \
       org.opencontainers.image.version="$KSCHEDWEB_VERSION" \
       org.opencontainers.image.revision="$KSCHEDWEB_COMMIT"
 ENV KSCHEDWEB_COMMIT=$KSCHEDWEB_COMMIT
+RUN apt-get update && apt-get install --yes --no-install-recommends git && rm -rf /var/lib/apt/lists/*
 RUN useradd --system --uid 10001 --home-dir /nonexistent --no-create-home --shell /usr/sbin/nologin kschedweb \
     && install -d -o kschedweb -g kschedweb -m 700 /data
 ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 KSCHEDWEB_DATA_DIR=/data KSCHEDWEB_HOST=0.0.0.0

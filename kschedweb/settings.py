@@ -44,6 +44,10 @@ STREAMS_PER_PERSON = env.integer("KSCHEDWEB_STREAMS_PER_PERSON", 20, 1, 10_000)
 # The same for extenders, which live schedulers ask.
 EXTENDER_ALLOWLIST = env.words("KSCHEDWEB_EXTENDER_ALLOWLIST")
 EXTENDER_ALLOW_INSECURE = env.boolean("KSCHEDWEB_EXTENDER_ALLOW_INSECURE", False)
+# The same for git repositories that policies come from; folders of the server are named one by one.
+REPOSITORY_ALLOWLIST = env.words("KSCHEDWEB_REPOSITORY_ALLOWLIST")
+REPOSITORY_ALLOW_INSECURE = env.boolean("KSCHEDWEB_REPOSITORY_ALLOW_INSECURE", False)
+REPOSITORY_FOLDERS = env.words("KSCHEDWEB_REPOSITORY_FOLDERS")
 # Where the sandbox of `make run` answers, and what opens it: runner.py sets both.
 SANDBOX_SERVER = env.text("KSCHEDWEB_SANDBOX_SERVER")
 SANDBOX_TOKEN = env.secret("KSCHEDWEB_SANDBOX_TOKEN")
@@ -75,6 +79,7 @@ INSTALLED_APPS = [
     "kschedweb.clusters.prices",
     "kschedweb.watermarks",
     "kschedweb.policies",
+    "kschedweb.policies.repositories",
     "kschedweb.decisions",
     "kschedweb.playground.scenarios",
     "kschedweb.playground.runs",
@@ -241,6 +246,11 @@ CELERY_BEAT_SCHEDULE = {
         "task": "kschedweb.fleet.tasks.catch_up",
         "schedule": 60,
         "options": {"expires": 50},
+    },
+    "look at repositories": {
+        "task": "kschedweb.policies.repositories.tasks.look_due",
+        "schedule": 10,
+        "options": {"expires": 9},
     },
     "tell of decisions": {
         "task": "kschedweb.approvals.webhooks.tasks.tell_decisions",

@@ -48,6 +48,7 @@ KINDS = {
     "policy": "Policies",
     "prices": "Prices",
     "recording": "Recordings",
+    "repository": "Policies from git",
     "run": "Runs",
     "sandbox": "Sandbox",
     "scenario": "Scenarios",

@@ -19,6 +19,7 @@ from kschedweb.policies.files import with_files
 from kschedweb.policies.kinds import DIALECTS, check_either, other_kind
 from kschedweb.policies.models import Policy, Revision
 from kschedweb.policies.older import as_v1
+from kschedweb.policies.repositories.models import RepositoryFile
 from kschedweb.policies.revisions import services as revisions
 from kschedweb.policies.selectors import DEFAULT_POLICY
 from kschedweb.web.errors import ApplicationError, Conflict, FieldProblem, NotFound
@@ -33,7 +34,7 @@ NAME_HELP = gettext_noop(
     "Lower-case letters, digits and hyphens, at most 63, beginning and ending with a letter or digit."
 )
 # addresses beside /policies/<name>/
-RESERVED = frozenset({"new", "validate"})
+RESERVED = frozenset({"new", "repositories", "validate"})
 
 
 class InvalidDocument(revisions.InvalidDocument):
@@ -89,6 +90,14 @@ def _of_site(author: User | None) -> None:
         raise ApplicationError("Policies belong to all clusters: to change one asks for a role in all.", status=403)
 
 
+def _written_here(policy: Policy) -> None:
+    """Refuse to change by hand what a repository would change back."""
+    file = RepositoryFile.objects.filter(policy=policy, removed=False).select_related("repository").first()
+    if file is not None:
+        where = f"{file.path} in git repository {file.repository.name}"
+        raise Conflict(f"The policy {policy.name} comes from {where}: change it there.")
+
+
 @transaction.atomic
 def policy_create(
     *,
@@ -138,6 +147,7 @@ def revision_save(
     expected: int,
     comment: str = "",
     process: Mapping[str, Any] | None = None,
+    from_repository: bool = False,
 ) -> Revision:
     """Save the next revision of ``policy``; returns the newest one if the text has not changed.
 
@@ -145,6 +155,8 @@ def revision_save(
     ``PreconditionFailed`` if it is not the newest.
     """
     _of_site(author)
+    if not from_repository:
+        _written_here(policy)
     newest = revisions.newest_locked(policy, Revision.objects.filter(policy_id=policy.pk), expected)
     content = content_checked(document, newest.process if process is None else process, policy)
     revision = _next(newest, content, comment, author)
@@ -158,6 +170,7 @@ def revision_save(
 def revision_restore(*, policy: Policy, number: int, author: User | None, expected: int) -> Revision:
     """Save a new revision with the document of revision ``number``."""
     _of_site(author)
+    _written_here(policy)
     newest = revisions.newest_locked(policy, Revision.objects.filter(policy_id=policy.pk), expected)
     old = policy.revisions.filter(number=number).first()
     if old is None:

@@ -41,6 +41,7 @@ from tests.support.seed_flight import flown
 from tests.support.seed_gates import gates
 from tests.support.seed_karpenter import karpenter
 from tests.support.seed_moves import questions
+from tests.support.seed_repositories import repositories
 from tests.support.seed_trying import tried
 from tests.support.tiers import NIGHTLY
 
@@ -112,6 +113,7 @@ def demo(live_server: Any, admin: User, settings: Any, sandbox_address: str) -> 
         sweep=swept,
         recording=seed_recordings.everything(1, admin),
         flown=flown(),
+        repository=repositories(2, admin),
         live=live,
         live_decision=decision,
         approval=approval,

@@ -38,6 +38,7 @@ class Places:
     effect: str = ""  # one about an edited policy
     sweep: str = ""
     recording: str = ""
+    repository: str = ""  # that policies come from
     flown: str = ""  # "cluster/namespace/name" of a pod that a flight recorder knows
     run_pod: str = "default/web-00"
     run_node: str = "node-0"
@@ -79,6 +80,7 @@ def pages(at: Places) -> dict[str, str]:
         "classic-entry:priority": "/classic/SelectorSpreadPriority/",
         "policies": "/policies/",
         "policy-new": "/policies/new/",
+        "repositories": "/policies/repositories/",
         "policy": f"/policies/{p}/?cluster={c}",
         "policy:points": f"/policies/{p}/?by=point&changed=1",
         "policy-revisions": f"/policies/{p}/revisions/",
@@ -240,6 +242,7 @@ def pages(at: Places) -> dict[str, str]:
 
 def _beside(at: Places) -> dict[str, str]:
     found = {"job": f"/jobs/{at.job}/"} if at.job else {}
+    found |= {"repository": f"/policies/repositories/{at.repository}/"} if at.repository else {}
     return found | ({"pod-history": f"/decision/{at.flown}/history/?policy={at.policy}"} if at.flown else {})
 
 
@@ -272,6 +275,7 @@ def resources(at: Places) -> dict[str, str]:
         "load-aware-curves": f"/api/v1/load-aware/curves/?policy={at.policy}",
         "classic": "/api/v1/classic/",
         "policies": "/api/v1/policies/",
+        "repositories": "/api/v1/repositories/",
         "policy": f"{policy}/",
         "revisions": f"{policy}/revisions/",
         "revision": f"{policy}/revisions/{at.revision}/",
@@ -355,6 +359,8 @@ def _of_rows(at: Places) -> list[tuple[str | int, dict[str, str]]]:
         "comparison-moved": f"{api}/comparisons/{at.comparison}/moved/",
         "comparison-report": f"{api}/comparisons/{at.comparison}/report/",
     }
+    repository = f"{api}/repositories/{at.repository}"
+    of_repository = {"repository": f"{repository}/", "repository-status": f"{repository}/status/"}
     of_live = {
         "live-scheduler": f"{live}/",
         "live-rollout": f"{live}/rollout/",
@@ -390,6 +396,7 @@ def _of_rows(at: Places) -> list[tuple[str | int, dict[str, str]]]:
         (at.decided, {"decision-answer": f"{api}/decisions/questions/{at.decided}/"}),
         (at.sweep, {"sweep": f"{api}/sweeps/{at.sweep}/", "sweep-trials": f"{api}/sweeps/{at.sweep}/trials/"}),
         (at.recording, {"recording": f"{api}/recordings/{at.recording}/"}),
+        (at.repository, of_repository),
         (at.flown, {"pod-history": f"{api}/clusters/{at.flown.replace('/', '/history/', 1)}/"}),
         (at.grant, {"grant": f"{api}/grants/{at.grant}/"}),
         (at.webhook, {"webhook": f"{webhook}/", "webhook-deliveries": f"{webhook}/deliveries/"}),

@@ -190,6 +190,7 @@ def everything(rows: int, admin: User, sandbox: str = "") -> Places:
     from tests.support.seed_moves import questions as seed_moves
     from tests.support.seed_plans import question as seed_plans
     from tests.support.seed_questions import questions as seed_questions
+    from tests.support.seed_repositories import repositories
     from tests.support.seed_trying import tried as seed_trying
 
     owned = pod("owned-7f9c-1", bound_to="node-00000")
@@ -254,6 +255,7 @@ def everything(rows: int, admin: User, sandbox: str = "") -> Places:
         sweep=swept,
         recording=seed_recordings.everything(rows, admin),
         flown=flown(rows),
+        repository=repositories(rows, admin),
         snapshot=snapshot,
         token=str(token.pk),
         view=str(view.pk),

@@ -144,7 +144,8 @@ def moments_before(cluster: Cluster, at: int) -> Iterator[int]:
     It decides first and writes the binding then, while other things happen.
     """
     (stretch,) = selectors.stretches(cluster)
-    heard = {line[0] for line in selectors.lines_between(stretch, at - DECIDING, at) if at - DECIDING < line[0] <= at}
+    first = max(stretch.began, at - DECIDING)
+    heard = {line[0] for line in selectors.lines_between(stretch, first, at) if first < line[0] <= at}
     yield from sorted((moment - 1 for moment in heard), reverse=True)
 
 

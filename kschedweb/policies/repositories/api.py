@@ -1,0 +1,136 @@
+"""REST: git repositories that policies come from, and what came of each commit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.urls import path
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import generics, serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kschedweb.accounts.roles import Action
+from kschedweb.policies.repositories import selectors, services
+from kschedweb.policies.repositories.models import Repository, RepositoryCommit
+from kschedweb.policies.repositories.services import LEAST_SECONDS, MOST_SECONDS
+from kschedweb.web.rest import validated
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
+    from kschedweb.accounts.typing import ApiRequest
+
+COMMIT = OpenApiParameter("commit", OpenApiTypes.STR, description="Full name of a commit; the last one without it.")
+
+
+class RepositorySerializer(serializers.ModelSerializer[Repository]):
+    """A repository without its secret."""
+
+    interval = serializers.IntegerField(help_text="Seconds between two looks.")
+    commit = serializers.CharField(help_text="The last one that was read.")
+    problem = serializers.CharField(help_text="Why the last look failed; empty where it did not.")
+
+    class Meta:
+        model = Repository
+        fields = (
+            "name", "url", "branch", "folder", "username", "interval", "active", "commit", "looked_at", "problem",
+        )  # fmt: skip
+        read_only_fields = fields
+
+
+class NewRepositorySerializer(serializers.Serializer[Any]):
+    name = serializers.SlugField(max_length=63)
+    url = serializers.CharField(max_length=500, help_text="https://…, or a folder of the server; both must be allowed.")
+    branch = serializers.CharField(max_length=200, required=False)
+    folder = serializers.CharField(max_length=300, required=False, allow_blank=True)
+    username = serializers.CharField(max_length=100, required=False, allow_blank=True)
+    secret = serializers.CharField(max_length=500, required=False, allow_blank=True, help_text="Never shown again.")
+    interval = serializers.IntegerField(
+        required=False, min_value=LEAST_SECONDS, max_value=MOST_SECONDS, help_text="Seconds between two looks."
+    )
+    active = serializers.BooleanField(required=False)
+
+
+class FileProblemSerializer(serializers.Serializer[Any]):
+    line = serializers.IntegerField(help_text="0 for the whole file.")
+    message = serializers.CharField(help_text="The scheduler's own words.")
+
+
+class CommittedFileSerializer(serializers.Serializer[Any]):
+    path = serializers.CharField()
+    policy = serializers.CharField(help_text="Empty where the file never was valid.")
+    revision = serializers.IntegerField(allow_null=True, help_text="That it became; null where it became none.")
+    removed = serializers.BooleanField(help_text="The file is gone; its policy stays.")
+    problems = FileProblemSerializer(many=True)
+
+
+class CommitStatusSerializer(serializers.ModelSerializer[RepositoryCommit]):
+    """What came of a commit that changed files of the folder."""
+
+    files = CommittedFileSerializer(many=True)
+    valid = serializers.BooleanField(help_text="Whether each file that it changed is valid.")
+
+    class Meta:
+        model = RepositoryCommit
+        fields = ("commit", "author", "subject", "written_at", "read_at", "valid", "files")
+        read_only_fields = fields
+
+
+class RepositoryList(generics.ListAPIView[Repository]):
+    # No Idempotency-Key: the body may hold a secret, and bodies are kept for a day.
+    action_required = {"GET": Action.VIEW, "POST": Action.ADMINISTER}
+    of_site = True
+    serializer_class = RepositorySerializer
+
+    def get_queryset(self) -> QuerySet[Repository]:
+        return selectors.repository_list()
+
+    @extend_schema(request=NewRepositorySerializer, responses={201: RepositorySerializer})
+    def post(self, request: ApiRequest) -> Response:
+        """Follow a folder of a git repository: each YAML file in it is a policy of the file's name."""
+        made = services.repository_save(user=request.user, **validated(NewRepositorySerializer, request.data))
+        return Response(RepositorySerializer(made).data, status=201)
+
+
+class RepositoryDetail(APIView):
+    action_required = {"GET": Action.VIEW, "PUT": Action.ADMINISTER, "DELETE": Action.ADMINISTER}
+    of_site = True
+
+    @extend_schema(responses=RepositorySerializer)
+    def get(self, request: ApiRequest, name: str) -> Response:
+        """One repository."""
+        return Response(RepositorySerializer(selectors.repository_get(name)).data)
+
+    @extend_schema(request=NewRepositorySerializer, responses=RepositorySerializer)
+    def put(self, request: ApiRequest, name: str) -> Response:
+        """Change a repository. The secret stays where none is named and the address is the same."""
+        found = selectors.repository_get(name)
+        given = validated(NewRepositorySerializer, request.data)
+        return Response(
+            RepositorySerializer(services.repository_save(user=request.user, repository=found, **given)).data
+        )
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: ApiRequest, name: str) -> Response:
+        """Follow a repository no more; its policies stay."""
+        services.repository_delete(user=request.user, repository=selectors.repository_get(name))
+        return Response(status=204)
+
+
+class RepositoryStatus(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(parameters=[COMMIT], responses=CommitStatusSerializer)
+    def get(self, request: ApiRequest, name: str) -> Response:
+        """What came of a commit: which revisions it made, or file, line and error of what is not valid."""
+        found = selectors.commit_status(selectors.repository_get(name), request.query_params.get("commit", ""))
+        return Response(CommitStatusSerializer(found).data)
+
+
+urlpatterns = [
+    path("repositories/", RepositoryList.as_view(), name="repositories"),
+    path("repositories/<slug:name>/", RepositoryDetail.as_view(), name="repository"),
+    path("repositories/<slug:name>/status/", RepositoryStatus.as_view(), name="repository-status"),
+]

@@ -1,0 +1,44 @@
+"""The form of a repository."""
+
+from __future__ import annotations
+
+from django import forms
+
+from kschedweb.policies.repositories.models import Repository
+from kschedweb.policies.repositories.services import LEAST_SECONDS, MOST_SECONDS
+from kschedweb.web.translating import gettext_lazy as _
+
+FIELDS = ("name", "url", "branch", "folder", "username", "interval", "active")
+
+
+class RepositoryForm(forms.Form):
+    """Which folder of which branch is followed, and what opens it."""
+
+    name = forms.SlugField(max_length=63, label=_("Name"))
+    url = forms.CharField(
+        max_length=500,
+        label=_("Address"),
+        widget=forms.TextInput(
+            attrs={"placeholder": "https://git.example.com/platform/policies", "spellcheck": "false"}
+        ),
+        help_text=_("Among those that the operator allows (KSCHEDWEB_REPOSITORY_ALLOWLIST)."),
+    )
+    branch = forms.CharField(max_length=200, label=_("Branch"), initial="main")
+    folder = forms.CharField(max_length=300, required=False, label=_("Folder"), help_text=_("Empty: the topmost one."))
+    username = forms.CharField(max_length=100, required=False, label=_("User name"))
+    secret = forms.CharField(
+        max_length=500,
+        required=False,
+        label=_("Token or password"),
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+        help_text=_("Never shown again. Leave it empty to keep the one that is stored."),
+    )
+    interval = forms.IntegerField(
+        min_value=LEAST_SECONDS, max_value=MOST_SECONDS, initial=60, label=_("Seconds between two looks")
+    )
+    active = forms.BooleanField(required=False, initial=True, label=_("Follow it"))
+
+
+def form_of(repository: Repository) -> RepositoryForm:
+    """The form with what is stored."""
+    return RepositoryForm(initial={name: getattr(repository, name) for name in FIELDS})

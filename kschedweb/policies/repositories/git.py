@@ -1,0 +1,152 @@
+"""The program ``git``, asked for one branch of one repository: bounded in time and size, and led nowhere else.
+
+A server's name is resolved and checked once, and git is told to connect to that address. It follows no redirect, runs
+no hook and no helper, asks nobody, and reads no settings of the machine. The secret goes in by the environment.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from django.conf import settings
+
+from kschedweb.clusters.connecting.addresses import AddressRule, endpoint_check
+from kschedweb.web.errors import ApplicationError
+
+SECONDS = 60.0  # for one call
+MOST_COMMITS, MOST_FILES, LARGEST_FILE = 200, 500, 1 << 20
+LARGEST_PACK = "64m"
+RULE = AddressRule("REPOSITORY", "a git repository")
+SUFFIXES = (".yaml", ".yml")
+FORMAT = "%H%x00%an <%ae>%x00%ct%x00%s"
+
+
+class GitError(ApplicationError):
+    """git could not do what was asked; the message is for people and holds no secret."""
+
+
+@dataclass(frozen=True)
+class Commit:
+    commit: str
+    author: str
+    written_at: datetime
+    subject: str
+
+
+def address_check(url: str) -> list[str]:
+    """git's settings for connecting to ``url``. Raises AddressError, or GitError for a path that is not allowed."""
+    if url.startswith("/"):
+        _folder_check(url)
+        return []
+    endpoint = endpoint_check(url, carries="the policies", rule=RULE)
+    literal = f"[{endpoint.address}]" if ":" in endpoint.address else endpoint.address
+    return [f"http.curloptResolve={endpoint.host}:{endpoint.port}:{literal}"]
+
+
+def _folder_check(path: str) -> None:
+    allowed: list[str] = settings.REPOSITORY_FOLDERS
+    real = Path(os.path.realpath(path))
+    if not any(real == Path(os.path.realpath(one)) or Path(os.path.realpath(one)) in real.parents for one in allowed):
+        raise GitError(
+            "This folder of the server is not allowed. The operator names folders in KSCHEDWEB_REPOSITORY_FOLDERS.",
+            errors=[{"path": "url", "message": "This folder of the server is not allowed."}],
+        )
+
+
+@dataclass(frozen=True)
+class Clone:
+    """A bare copy of one branch in ``folder``, which may be lost at any time."""
+
+    folder: Path
+    url: str
+    branch: str
+    username: str = ""
+    secret: str = ""
+
+    def fetch(self) -> str:
+        """Bring the branch up to date; returns its commit. Raises GitError."""
+        options = address_check(self.url)
+        if not (self.folder / "HEAD").exists():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._git("init", "--bare", "--quiet")
+        branch = f"+refs/heads/{self.branch}:refs/heads/followed"
+        depth = f"--depth={MOST_COMMITS}"
+        self._git("fetch", "--quiet", "--no-tags", "--force", depth, "--", self.url, branch, options=options)
+        return self._git("rev-parse", "--verify", "refs/heads/followed").strip()
+
+    def commits(self, since: str, until: str, folder: str) -> list[Commit]:
+        """The commits after ``since`` that changed ``folder``, oldest first; the last one alone where there is none."""
+        known = since and self._succeeds("merge-base", "--is-ancestor", since, until)
+        span = [f"{since}..{until}"] if known else ["--max-count=1", until]
+        where = ["--", folder] if folder and known else []
+        text = self._git("log", "--first-parent", "--reverse", f"--format={FORMAT}", *span, *where)
+        return [_commit(line) for line in text.splitlines() if line]
+
+    def files(self, commit: str, folder: str) -> Iterator[tuple[str, str, int]]:
+        """(path, git's name of the content, bytes) of each YAML file in ``folder``, not in folders below it."""
+        where = ["--", f"{folder}/"] if folder else []
+        for entry in self._git("ls-tree", "-z", "--long", commit, *where).split("\0"):
+            about, _, path = entry.partition("\t")
+            if path.endswith(SUFFIXES) and about.split()[1] == "blob" and not about.startswith("120000"):
+                yield path, about.split()[2], int(about.split()[3])
+
+    def content(self, blob: str) -> str:
+        """The text of a file. Raises GitError where it is none."""
+        try:
+            return self._run("cat-file", "blob", blob).stdout.decode()
+        except UnicodeDecodeError:
+            raise GitError("The file is not text in UTF-8.") from None
+
+    def _succeeds(self, *arguments: str) -> bool:
+        return self._run(*arguments).returncode == 0
+
+    def _git(self, *arguments: str, options: list[str] | None = None) -> str:
+        done = self._run(*arguments, options=options or [])
+        if done.returncode:
+            said = [line for line in done.stderr.decode(errors="replace").splitlines() if line.strip()]
+            raise GitError(f"git: {self._safe(said[-1] if said else f'exit status {done.returncode}')}"[:500])
+        return done.stdout.decode(errors="replace")
+
+    def _safe(self, text: str) -> str:
+        return text.replace(self.secret, "***") if self.secret else text
+
+    def _run(self, *arguments: str, options: list[str] | None = None) -> subprocess.CompletedProcess[bytes]:
+        try:
+            return subprocess.run(  # noqa: S603 (no shell, and no option comes from a person)
+                ["git", *arguments],  # noqa: S607
+                cwd=self.folder, env=self._environment(options or []), capture_output=True, timeout=SECONDS,
+                stdin=subprocess.DEVNULL, check=False,
+            )  # fmt: skip
+        except FileNotFoundError:
+            raise GitError("The program git is not installed where this site's workers run.") from None
+        except subprocess.TimeoutExpired:
+            raise GitError(f"git did not end within {SECONDS:.0f} s.") from None
+
+    def _environment(self, options: list[str]) -> dict[str, str]:
+        given = [
+            "http.followRedirects=false", "credential.helper=", "core.hooksPath=/dev/null", "gc.auto=0",
+            "transfer.fsckObjects=true", "safe.directory=*", f"core.bigFileThreshold={LARGEST_PACK}",
+            *options,
+        ]  # fmt: skip
+        if self.secret:
+            both = base64.b64encode(f"{self.username or 'git'}:{self.secret}".encode()).decode()
+            given.append(f"http.extraHeader=Authorization: Basic {both}")
+        found = {"PATH": os.environ.get("PATH", ""), "HOME": "/nonexistent", "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
+        found |= {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_DIR": str(self.folder)}
+        found |= {"GIT_ALLOW_PROTOCOL": "file" if self.url.startswith("/") else "https:http"}
+        found["GIT_CONFIG_COUNT"] = str(len(given))
+        for number, setting in enumerate(given):
+            name, _, value = setting.partition("=")
+            found |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+        return found
+
+
+def _commit(line: str) -> Commit:
+    name, author, seconds, subject = line.split("\0", 3)
+    return Commit(name, author[:300], datetime.fromtimestamp(int(seconds), UTC), subject[:300])

@@ -1,0 +1,92 @@
+"""Git repositories whose files are policies: what is followed, the files and commits that were read."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+
+from kschedweb.clusters.models import SealedRow
+from kschedweb.policies.models import Policy, Revision
+
+
+class Repository(models.Model):
+    """A folder of a branch that is followed; each YAML file in it is a policy of the file's name."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    name = models.SlugField(max_length=63, unique=True)
+    url = models.CharField(max_length=500)  # https://…, or a path on the server
+    branch = models.CharField(max_length=200, default="main")
+    folder = models.CharField(max_length=300, blank=True)  # "" is the whole repository
+    username = models.CharField(max_length=100, blank=True)  # beside the secret; "" where that is enough
+    interval = models.PositiveIntegerField(default=60)  # seconds between two looks
+    active = models.BooleanField(default=True)
+    commit = models.CharField(max_length=64, blank=True)  # the last one that was read
+    due_at = models.DateTimeField(null=True)  # the next look; null: at once
+    looked_at = models.DateTimeField(null=True)
+    problem = models.CharField(max_length=500, blank=True)  # why the last look failed
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("name",)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class RepositorySecret(SealedRow):
+    """The token or password that opens a repository."""
+
+    purpose, kind = b"policy repository", "repository"
+
+    repository = models.OneToOneField(Repository, primary_key=True, on_delete=models.CASCADE, related_name="secret")
+
+    @property
+    def opens(self) -> str:
+        return self.repository.name
+
+
+class RepositoryFile(models.Model):
+    """A file as it was read last. ``policy`` is ``None`` as long as it never was valid."""
+
+    repository = models.ForeignKey(Repository, on_delete=models.CASCADE, related_name="files")
+    path = models.CharField(max_length=500)
+    blob = models.CharField(max_length=64)  # git's name of its content
+    commit = models.CharField(max_length=64)  # that changed it last
+    policy = models.OneToOneField(Policy, null=True, on_delete=models.SET_NULL, related_name="file")
+    removed = models.BooleanField(default=False)  # no longer in the repository
+    problems = models.JSONField(default=list)  # [{"line": 3, "message": "…"}]; line 0 for the file
+
+    class Meta:
+        ordering = ("path",)
+        constraints = [models.UniqueConstraint(fields=["repository", "path"], name="file_once_a_repository")]
+
+
+class RepositoryCommit(models.Model):
+    """A commit that changed files of the folder, and what came of each."""
+
+    repository = models.ForeignKey(Repository, on_delete=models.CASCADE, related_name="commits")
+    commit = models.CharField(max_length=64)
+    author = models.CharField(max_length=300)  # "Name <address>"
+    subject = models.CharField(max_length=300)
+    written_at = models.DateTimeField()
+    read_at = models.DateTimeField(auto_now_add=True)
+    # [{"path", "policy", "revision": 3 or null, "removed", "problems": [{"line", "message"}]}]
+    files = models.JSONField(default=list)
+    valid = models.BooleanField()
+
+    class Meta:
+        ordering = ("-id",)
+        constraints = [models.UniqueConstraint(fields=["repository", "commit"], name="commit_once_a_repository")]
+
+
+class RevisionCommit(models.Model):
+    """The commit that a revision was made of."""
+
+    revision = models.OneToOneField(Revision, primary_key=True, on_delete=models.CASCADE, related_name="commit")
+    commit = models.CharField(max_length=64)
+    author = models.CharField(max_length=300)
+    written_at = models.DateTimeField()
+    path = models.CharField(max_length=500)

@@ -1,0 +1,36 @@
+"""Reads repositories, and which policies come from one."""
+
+from __future__ import annotations
+
+from django.db.models import QuerySet
+from django.http import Http404
+
+from kschedweb.policies.models import Policy
+from kschedweb.policies.repositories.models import Repository, RepositoryCommit, RepositoryFile
+from kschedweb.web.errors import NotFound
+
+
+def repository_list() -> QuerySet[Repository]:
+    return Repository.objects.all()
+
+
+def repository_get(name: str) -> Repository:
+    """Raises Http404."""
+    found = Repository.objects.filter(name=name).first()
+    if found is None:
+        raise Http404(f"There is no repository {name}.")
+    return found
+
+
+def file_of(policy: Policy) -> RepositoryFile | None:
+    """The file that ``policy`` comes from; ``None`` where it is written here."""
+    return RepositoryFile.objects.filter(policy=policy).select_related("repository").first()
+
+
+def commit_status(repository: Repository, commit: str) -> RepositoryCommit:
+    """What came of ``commit``, by default of the last one that changed files. Raises NotFound."""
+    found = repository.commits.filter(commit=commit).first() if commit else repository.commits.first()
+    if found is None:
+        what = f"Commit {commit}" if commit else "No commit"
+        raise NotFound(f"{what} was read from repository {repository.name}, or it changed no file of its folder.")
+    return found

@@ -1,0 +1,215 @@
+"""Policies that come from a git repository: served by git over http, read commit by commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+from rest_framework.test import APIClient
+
+from kschedweb.accounts.models import AuditEntry, User
+from kschedweb.accounts.roles import Role
+from kschedweb.policies import services as policies
+from kschedweb.policies.models import Policy
+from kschedweb.policies.repositories import services
+from kschedweb.policies.repositories.models import Repository, RepositorySecret
+from kschedweb.web.errors import ApplicationError, Conflict
+from tests.support.git_server import SECRET, Work, served, work
+
+pytestmark = pytest.mark.django_db
+
+GOOD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\npercentageOfNodesToScore: {}\n"
+
+
+@pytest.fixture(autouse=True)
+def allowed(settings: Settings, tmp_path: Path) -> None:
+    settings.DATA_DIR = tmp_path / "data"
+    settings.REPOSITORY_ALLOWLIST, settings.REPOSITORY_ALLOW_INSECURE = ["127.0.0.1", "127.0.0.0/8"], True
+    settings.REPOSITORY_FOLDERS = [str(tmp_path / "git")]
+
+
+@pytest.fixture
+def ours(tmp_path: Path) -> Work:
+    made = work(tmp_path / "git" / "repo")
+    made.commit("Begin", web=GOOD.format(50))
+    return made
+
+
+@pytest.fixture
+def address(ours: Work, tmp_path: Path) -> Iterator[str]:
+    with served(tmp_path / "git") as (url, _):
+        yield f"{url}/repo"
+
+
+def look() -> Repository:
+    Repository.objects.update(due_at=None)
+    for due in services.due():
+        services.repository_look(due)
+    return Repository.objects.get()
+
+
+def numbers(name: str) -> list[int]:
+    return sorted(Policy.objects.get(name=name).revisions.values_list("number", flat=True))
+
+
+def test_each_commit_makes_a_revision_with_its_author(
+    ours: Work, address: str, admin: User, api_as: Callable[[Role], APIClient]
+) -> None:
+    services.repository_save(user=admin, name="platform", url=address, folder="/policies/")
+    assert look().problem == ""
+    assert numbers("web") == [1]
+    second = ours.commit("Look at more nodes", web=GOOD.format(60))
+    third = ours.commit("Look at most nodes", web=GOOD.format(90), batch=GOOD.format(10))
+    ours.commit("Say something", **{"../README": "words"})
+    assert look().commit == ours.git("rev-parse", "HEAD")
+    assert (numbers("web"), numbers("batch")) == ([1, 2, 3], [1])
+    newest = Policy.objects.get(name="web").revisions.get(number=3)
+    assert (newest.comment, newest.commit.commit, newest.commit.author) == (
+        "Look at most nodes", third, "Ada <ada@example.com>",
+    )  # fmt: skip
+    told = api_as(Role.VIEWER).get("/api/v1/repositories/platform/status/", {"commit": second}).json()
+    assert (told["valid"], told["author"], told["subject"]) == (True, "Ada <ada@example.com>", "Look at more nodes")
+    assert told["files"] == [
+        {"path": "policies/web.yaml", "policy": "web", "revision": 2, "removed": False, "problems": []}
+    ]
+    none = api_as(Role.VIEWER).get("/api/v1/repositories/platform/status/", {"commit": "0" * 40})
+    assert none.status_code == 404
+
+
+def test_a_file_that_is_not_valid_makes_no_revision_and_is_told_by_line(
+    ours: Work, address: str, admin: User, api_as: Callable[[Role], APIClient], client_as: Callable[[Role], Client]
+) -> None:
+    services.repository_save(user=admin, name="platform", url=address, folder="policies")
+    look()
+    ours.commit("Break it", web=GOOD.format(500), batch=GOOD.format(10))
+    look()
+    assert (numbers("web"), numbers("batch")) == ([1], [1])
+    told = api_as(Role.VIEWER).get("/api/v1/repositories/platform/status/").json()
+    batch, web = told["files"]
+    assert (told["valid"], batch["revision"], web["revision"]) == (False, 1, None)
+    (problem,) = web["problems"]
+    assert problem["line"] == 3
+    assert problem["message"].startswith("percentageOfNodesToScore: Invalid value: 500: ")
+    page = client_as(Role.VIEWER).get("/policies/repositories/platform/").content.decode()
+    assert "Line 3:" in page
+    assert problem["message"] in page
+    ours.commit("Mend it", web=GOOD.format(55))
+    look()
+    assert numbers("web") == [1, 2]
+    assert Repository.objects.get().files.get(path="policies/web.yaml").problems == []
+
+
+def test_a_policy_from_git_is_changed_there_and_stays_when_its_file_is_gone(
+    ours: Work, address: str, admin: User, client_as: Callable[[Role], Client]
+) -> None:
+    services.repository_save(user=admin, name="platform", url=address, folder="policies")
+    look()
+    found = Policy.objects.get(name="web")
+    with pytest.raises(Conflict, match=r"comes from policies/web\.yaml in git repository platform"):
+        policies.revision_save(policy=found, document=GOOD.format(70), author=admin, expected=1)
+    assert "policies/web.yaml" in client_as(Role.VIEWER).get("/policies/web/revisions/").content.decode()
+    ours.commit("Drop it", web=None, batch=GOOD.format(1))
+    look()
+    assert Policy.objects.filter(name="web").exists()
+    assert "no longer in the repository" in client_as(Role.VIEWER).get("/policies/web/revisions/").content.decode()
+    policies.revision_save(policy=found, document=GOOD.format(70), author=admin, expected=1)
+    ours.commit("Bring it back", web=GOOD.format(80))
+    look()
+    assert numbers("web") == [1, 2, 3]
+
+
+def test_a_policy_that_was_written_here_is_left_alone(ours: Work, address: str, admin: User) -> None:
+    policies.policy_create(name="web", document=GOOD.format(1), author=admin)
+    services.repository_save(user=admin, name="platform", url=address, folder="policies")
+    look()
+    assert numbers("web") == [1]
+    (problem,) = Repository.objects.get().files.get().problems
+    assert "exists already and was written here" in problem["message"]
+
+
+def test_a_branch_that_was_written_anew_is_followed(ours: Work, address: str, admin: User) -> None:
+    services.repository_save(user=admin, name="platform", url=address, folder="policies")
+    ours.commit("Second", web=GOOD.format(60))
+    look()
+    ours.git("reset", "--quiet", "--hard", "HEAD~1")
+    ours.commit("Another second", web=GOOD.format(61))
+    assert look().problem == ""
+    newest = Policy.objects.get(name="web").revisions.get(number=2)
+    assert "percentageOfNodesToScore: 61" in newest.document
+
+
+def test_the_secret_opens_it_and_is_never_shown(
+    ours: Work, admin: User, tmp_path: Path, api_as: Callable[[Role], APIClient]
+) -> None:
+    with served(tmp_path / "git", secret=SECRET) as (url, _):
+        body = {"name": "platform", "url": f"{url}/repo", "folder": "policies", "secret": "wrong-secret"}
+        made = api_as(Role.ADMIN).post("/api/v1/repositories/", body)
+        assert (made.status_code, "secret" in made.json()) == (201, False)
+        problem = look().problem
+        assert "Authentication failed" in problem or "could not read" in problem
+        assert "wrong-secret" not in problem
+        api_as(Role.ADMIN).put("/api/v1/repositories/platform/", {**body, "secret": SECRET})
+        assert look().problem == ""
+        assert numbers("web") == [1]
+        moved = {key: value for key, value in body.items() if key != "secret"} | {"url": f"{url}/other"}
+        api_as(Role.ADMIN).put("/api/v1/repositories/platform/", moved)
+        assert not RepositorySecret.objects.exists()  # it was given for the other address
+    assert SECRET not in str(list(AuditEntry.objects.values_list("details", flat=True)))
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("http://169.254.169.254/repo", "169.254.169.254"),
+        ("https://other.example/repo", "other.example"),
+        ("ssh://127.0.0.1/repo", "https://"),
+        ("ext::sh -c touch% /tmp/x", ""),
+        ("--upload-pack=touch", ""),
+        ("/etc", "KSCHEDWEB_REPOSITORY_FOLDERS"),
+        ("/tmp/../etc", "KSCHEDWEB_REPOSITORY_FOLDERS"),
+        ("http://git:secret@127.0.0.1/repo", "in their own fields"),
+    ],
+)
+def test_no_other_address_is_asked(admin: User, url: str, said: str) -> None:
+    with pytest.raises(ApplicationError) as refused:
+        services.repository_save(user=admin, name="platform", url=url)
+    assert said in refused.value.detail
+    assert [one["path"] for one in refused.value.errors] == ["url"]
+    assert not Repository.objects.exists()
+
+
+def test_no_redirect_is_followed_and_a_failed_look_is_told(ours: Work, admin: User, tmp_path: Path) -> None:
+    with served(tmp_path / "git") as (url, asked):
+        services.repository_save(user=admin, name="platform", url=f"{url}/elsewhere")
+        assert look().problem.startswith("git: ")
+        assert asked == ["/elsewhere/info/refs"]
+        services.repository_save(
+            user=admin, name="platform", url=f"{url}/repo", branch="nobody", repository=Repository.objects.get()
+        )
+        assert "nobody" in look().problem
+
+
+def test_a_folder_of_the_server_is_followed_where_it_is_allowed(ours: Work, admin: User, tmp_path: Path) -> None:
+    services.repository_save(user=admin, name="platform", url=str(ours.folder), folder="policies")
+    assert look().problem == ""
+    assert numbers("web") == [1]
+    (tmp_path / "git" / "way").symlink_to("/etc")
+    with pytest.raises(ApplicationError, match="not allowed"):
+        services.repository_save(user=admin, name="other", url=str(tmp_path / "git" / "way"))
+
+
+def test_pages_make_change_and_end_it(ours: Work, client_as: Callable[[Role], Client]) -> None:
+    client = client_as(Role.ADMIN)
+    sent = {"name": "platform", "url": str(ours.folder), "branch": "main", "folder": "policies", "interval": 60}
+    assert client.post("/policies/repositories/", sent | {"active": "on"}).status_code == 302
+    assert client.post("/policies/repositories/platform/", sent | {"interval": 1}).status_code == 422
+    assert client.post("/policies/repositories/platform/look/").status_code == 302
+    look()
+    assert "Begin" in client.get("/policies/repositories/platform/").content.decode()
+    assert client_as(Role.EDITOR).post("/policies/repositories/platform/look/").status_code == 403
+    assert client.post("/policies/repositories/platform/delete/").status_code == 302
+    assert not Repository.objects.exists()
+    assert Policy.objects.filter(name="web").exists()
