@@ -9,8 +9,8 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from kschedweb.web import bulk
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot, Source
+from kschedweb.web import bulk
 
 pytestmark = pytest.mark.django_db
 
