@@ -92,7 +92,7 @@ def _of_site(author: User | None) -> None:
 
 def _written_here(policy: Policy) -> None:
     """Refuse to change by hand what a repository would change back."""
-    file = RepositoryFile.objects.filter(policy=policy, removed=False).select_related("repository").first()
+    file = RepositoryFile.objects.filter(policy_id=policy.pk, removed=False).select_related("repository").first()
     if file is not None:
         where = f"{file.path} in git repository {file.repository.name}"
         raise Conflict(f"The policy {policy.name} comes from {where}: change it there.")

@@ -44,6 +44,8 @@ from tests.support import (
 from tests.support.routes import Choose
 from tests.support.sandbox import TOKEN, told
 from tests.support.seed import priced, sized
+from tests.support.seed_flight import flown
+from tests.support.seed_repositories import repositories
 
 if TYPE_CHECKING:
     from pytest_django import Settings
@@ -160,6 +162,8 @@ def made(mark: str = "", more: Sequence[dict[str, Any]] = ()) -> Seed:
         user=admin, name="seed", url="https://192.0.2.9/hooks", events=list(webhooks.EVENTS)
     )
     webhooks.endpoint_test(user=admin, endpoint=webhook)
+    repositories(1, admin, f"{mark}seed")
+    flown(of=cluster, name=f"{mark}pending")
     return Seed(
         admin,
         key,

@@ -88,6 +88,7 @@ def api_schema(seed, one_connection, monkeypatch):
         "views": {"id": seed.view},
         "webhooks": {"id": str(seed.webhook.pk)},
         "grants": {"id": str(seed.grant)},
+        "repositories": {"name": "seed"},
         "tokens": {"id": seed.token.pk},
         "users": {"username": "admin"},
         "sandbox": {"kind": "Node", "namespace": "-", "name": "general-a-1"},

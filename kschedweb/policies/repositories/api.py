@@ -19,6 +19,7 @@ from kschedweb.web.rest import validated
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
+    from rest_framework.request import Request
 
     from kschedweb.accounts.typing import ApiRequest
 
@@ -86,6 +87,10 @@ class RepositoryList(generics.ListAPIView[Repository]):
 
     def get_queryset(self) -> QuerySet[Repository]:
         return selectors.repository_list()
+
+    def get(self, request: Request, *args: object, **kwargs: object) -> Response:
+        """The git repositories that policies come from, by name."""
+        return super().get(request, *args, **kwargs)
 
     @extend_schema(request=NewRepositorySerializer, responses={201: RepositorySerializer})
     def post(self, request: ApiRequest) -> Response:
