@@ -142,7 +142,7 @@ def named_in(address: str, choice: str) -> set[str]:
     found = {value.partition("@")[0] for value in parse_qs(parts.query).get(choice, [])}
     path = parts.path.strip("/").split("/")
     folders = {"cluster": ("clusters", "decision"), "policy": ("policies",)}[choice]
-    if len(path) > 1 and path[0] in folders and path[1] not in ("new", "connect", "import"):
+    if len(path) > 1 and path[0] in folders and path[1] not in ("new", "connect", "import", "repositories"):
         found.add(path[1])
     return found
 

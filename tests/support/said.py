@@ -30,10 +30,10 @@ def yielded(path: Path, *, function: str) -> Iterator[str]:
 
 
 def refusals(path: Path, *, within: set[str]) -> Iterator[str]:
-    """A sample of each error that ``path`` raises where a function has a parameter of ``within``; of all in tasks."""
+    """A sample of each error that ``path`` raises where a function has a parameter of ``within`` or is about a job."""
     for scope in _scopes(path, REFUSALS):
         asked = {one.arg for one in (*scope.args.args, *scope.args.kwonlyargs)} & within
-        if not asked and path.name != "tasks.py":
+        if not asked and path.name != "tasks.py" and not scope.name.endswith("_of_job"):
             continue
         for node in ast.walk(scope):
             raised = node.exc if isinstance(node, ast.Raise) else None
