@@ -19,14 +19,13 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from tests.bench.crowd import LOOK, Trial, answered, grown, tell, wrong
+from tests.bench.crowd import LOOK, Trial, answered, grown, hire, played, served, tell, wrong
 from tests.support.crowd import Editor, Overseer, Player, Walker, Watcher, Worker, at_work
 from tests.support.livesite import live_site
-from tests.support.people import Person, Web, percentile
+from tests.support.people import Person, percentile
 
 NODES, PODS = 500, 2000  # of an imported cluster
 MIX = {"walker": 0.6, "overseer": 0.15, "watcher": 0.1, "editor": 0.1, "player": 0.05}
-ROLES = {"walker": "viewer", "overseer": "viewer", "watcher": "viewer", "editor": "editor", "player": "editor"}
 LISTS = ("overview", "pods", "nodes", "decision", "fleet", "clusters", "search of all")
 BOUND = PODS * 8 // 10  # whose names are sure to be there
 
@@ -41,16 +40,7 @@ def brought(assets: Path, folder: Path, imported: int, live: int) -> Iterator[tu
         for name in names:
             site.backstage("generated", name=name, nodes=NODES, pods=PODS)
         print(f"{imported} clusters are imported", flush=True)
-        webs = [Web(deployment, f"web-{number}") for number in (1, 2)]
-        servers = {f"web-{number}": web.server for number, web in enumerate(webs, start=1)}
-        servers |= {f"worker-{number}": deployment.service("worker", f"worker-{number}") for number in (1, 2)}
-        servers["beat"] = deployment.service("beat", "beat-1")
-        for name, server in servers.items():
-            ending.callback(server.stop)
-            if not name.startswith("web"):
-                server.start()
-        for web in webs:
-            web.start()
+        webs, servers = served(deployment, ending, workers=2)
         site.have_workers(1)
         site.nodes(50)
         proxy, token = site.proxy, site.plane.tokens["admin"]
@@ -68,10 +58,7 @@ def hired(
     trial: Trial, people: int, clusters: list[str], schedulers: list[str], think: tuple[float, float]
 ) -> list[Worker]:
     """The people, each with a session, half of them at either web process."""
-    site, log = trial.site, trial.log
-    (guest,) = trial.webs[0].people(site.backstage, "viewer", 1)
-    listed = guest.get("/api/v1/scenarios/").json()["results"]
-    scenarios = [row["id"] for row in listed if row["name"].startswith("Spread")]
+    log, scenarios = trial.log, played(trial)
     jobs: dict[str, Callable[[Person, int], Worker]] = {
         "walker": lambda person, seed: Walker(person, log, seed, clusters, BOUND),
         "overseer": lambda person, seed: Overseer(person, log, seed),
@@ -79,13 +66,9 @@ def hired(
         "editor": lambda person, seed: Editor(person, log, seed),
         "player": lambda person, seed: Player(person, log, seed, scenarios[seed % len(scenarios)]),
     }
-    workers: list[Worker] = []
-    for job, share in MIX.items():
-        for _ in range(max(1, round(share * people))):
-            seed = len(workers)
-            (person,) = trial.webs[seed % 2].people(site.backstage, ROLES[job], 1)
-            workers.append(jobs[job](person, seed))
-            workers[-1].think = think
+    workers = hire(trial, people, MIX, jobs)
+    for one in workers:
+        one.think = think
     return workers
 
 

@@ -25,13 +25,14 @@ from pathlib import Path
 import psycopg
 
 from tests.support.crowd import THINK, Approver, Editor, Log, Player, Reader, Told, Watcher, Worker, at_work
-from tests.support.livesite import HELD, PODS, LiveSite, live_site
+from tests.support.livesite import HELD, PODS, Deployment, LiveSite, live_site
 from tests.support.people import UNANSWERED, Person, Web, percentile
 from tests.support.processes import Server
 
 LARGE = "large"
 MIX = {"watcher": 0.4, "reader": 0.3, "editor": 0.1, "player": 0.1, "approver": 0.1}
-ROLES = {"watcher": "viewer", "reader": "viewer", "editor": "editor", "player": "editor", "approver": "approver"}
+ROLES = {"editor": "editor", "player": "editor", "approver": "approver"}
+ROLES |= dict.fromkeys(("watcher", "reader", "walker", "overseer"), "viewer")
 AFTERWARDS = 15.0  # seconds after its return in which what was away may still be missed
 LOOK = 5.0  # seconds between two looks at connections and memory
 WARM = 0.3  # of the time, after which memory and connections count
@@ -146,26 +147,29 @@ def brought(assets: Path, folder: Path, nodes: int, pods: int) -> Iterator[Trial
         deployment = site.deployment
         deployment.manage("load_scenarios")
         site.backstage("generated", name=LARGE, nodes=nodes, pods=pods)
-        webs = [Web(deployment, f"web-{number}") for number in (1, 2)]
-        servers = {f"web-{number}": web.server for number, web in enumerate(webs, start=1)}
-        servers |= {name: deployment.service(name, f"{name}-1") for name in ("worker", "beat")}
-        for server in servers.values():
-            ending.callback(server.stop)
-        for web in webs:
-            web.start()
-        for name in ("worker", "beat"):
-            servers[name].start()
+        webs, servers = served(deployment, ending, workers=1)
         site.begin("crowd", workers=1, nodes=20)
         yield Trial(site, webs, servers | {"scheduler": site.workers[0]})
 
 
+def served(deployment: Deployment, ending: ExitStack, workers: int) -> tuple[list[Web], dict[str, Server]]:
+    """Two web processes, workers and beat at work until ``ending``, as docker-compose.yml starts them."""
+    webs = [Web(deployment, f"web-{number}") for number in (1, 2)]
+    others = {f"worker-{number}": deployment.service("worker", f"worker-{number}") for number in range(1, workers + 1)}
+    others["beat"] = deployment.service("beat", "beat-1")
+    servers = {f"web-{number}": web.server for number, web in enumerate(webs, start=1)} | others
+    for server in servers.values():
+        ending.callback(server.stop)
+    for web in webs:
+        web.start()
+    for server in others.values():
+        server.start()
+    return webs, servers
+
+
 def hired(trial: Trial, people: int, pods: int) -> list[Worker]:
     """The people, each with a session, half of them at either web process."""
-    site, log = trial.site, trial.log
-    (guest,) = trial.webs[0].people(site.backstage, "viewer", 1)
-    listed = guest.get("/api/v1/scenarios/").json()["results"]
-    scenarios = [row["id"] for row in listed if row["name"].startswith("Spread")]
-    bound = pods * 8 // 10
+    site, log, scenarios, bound = trial.site, trial.log, played(trial), pods * 8 // 10
     jobs: dict[str, Callable[[Person, int], Worker]] = {
         "watcher": lambda person, seed: Watcher(person, log, seed, site.live),
         "reader": lambda person, seed: Reader(person, log, seed, LARGE, bound),
@@ -173,11 +177,25 @@ def hired(trial: Trial, people: int, pods: int) -> list[Worker]:
         "player": lambda person, seed: Player(person, log, seed, scenarios[seed % len(scenarios)]),
         "approver": lambda person, seed: Approver(person, log, seed),
     }
+    return hire(trial, people, MIX, jobs)
+
+
+def played(trial: Trial) -> list[str]:
+    """The scenarios that people play."""
+    (guest,) = trial.webs[0].people(trial.site.backstage, "viewer", 1)
+    listed = guest.get("/api/v1/scenarios/").json()["results"]
+    return [row["id"] for row in listed if row["name"].startswith("Spread")]
+
+
+def hire(
+    trial: Trial, people: int, mix: dict[str, float], jobs: dict[str, Callable[[Person, int], Worker]]
+) -> list[Worker]:
+    """``people`` in all, each job with its share of ``mix``; they sit at the web processes in turn."""
     workers: list[Worker] = []
-    for job, share in MIX.items():
+    for job, share in mix.items():
         for _ in range(max(1, round(share * people))):
             seed = len(workers)
-            (person,) = trial.webs[seed % 2].people(site.backstage, ROLES[job], 1)
+            (person,) = trial.webs[seed % 2].people(trial.site.backstage, ROLES[job], 1)
             workers.append(jobs[job](person, seed))
     return workers
 
