@@ -9,7 +9,6 @@ from __future__ import annotations
 import heapq
 import itertools
 import json
-import os
 import random
 from collections import Counter
 from pathlib import Path
@@ -38,10 +37,7 @@ from kschedweb.policies.services import policy_create
 from tests.support import openb
 from tests.support.tiers import NIGHTLY
 
-pytestmark = [
-    pytest.mark.django_db,
-    pytest.mark.skipif("KSCHEDWEB_SHARED" not in os.environ, reason="KSCHEDWEB_SHARED names the recorded cluster"),
-]
+pytestmark = pytest.mark.django_db
 
 DAY = 148  # of the recording: the one with most new pods
 HOURS = 24.0 if NIGHTLY else 3.0
