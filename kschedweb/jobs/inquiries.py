@@ -88,6 +88,15 @@ def ask_job(made: Asked, *, kind: str, title: str, refuse: Callable[[], None]) -
     return made
 
 
+def answered(made: Asked, **values: Any) -> Asked:
+    """Save the question ``made`` with an answer that was found at once."""
+    for name, value in values.items():
+        setattr(made, name, value)
+    made.ended_at = timezone.now()
+    made.save()
+    return made
+
+
 def answer_store(question: Inquiry, **values: Any) -> None:
     """Store what was found, unless another process was first; ``question`` then has what is stored."""
     rows = type(question)._default_manager.filter(pk=question.pk)

@@ -6,7 +6,6 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
-from django.utils import timezone
 
 from kschedweb.accounts import audit
 from kschedweb.advice.plans import objectives
@@ -21,6 +20,7 @@ from kschedweb.jobs.inquiries import (
     NotNow,
     Step,
     answer_store,
+    answered,
     ask_job,
     at_once,
     connection_released,
@@ -53,11 +53,7 @@ def question_ask(*, user: User, snapshot: Snapshot, revision: Revision, asked: J
         found = _at_once(snapshot, revision, asked)
     except NotNow:
         return _by_job(user, snapshot, revision, asked)
-    made = question_new(user, snapshot, revision, asked)
-    for name, value in _told(*found, offers=False).items():
-        setattr(made, name, value)
-    made.ended_at = timezone.now()
-    made.save()
+    made = answered(question_new(user, snapshot, revision, asked), **_told(*found, offers=False))
     audit.record(user, "plan.asked", made, made.about)
     return made
 

@@ -7,7 +7,6 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
-from django.utils import timezone
 
 from kschedweb.accounts import audit
 from kschedweb.clusters.selectors import snapshot_objects
@@ -21,6 +20,7 @@ from kschedweb.jobs.inquiries import (
     NotNow,
     Step,
     answer_store,
+    answered,
     ask_job,
     at_once,
     connection_released,
@@ -151,11 +151,7 @@ def _row(user: User | None, asked: MigrationQuestion) -> Question:
 
 @transaction.atomic
 def _known(user: User | None, question: Question, told: dict[str, Any]) -> Question:
-    for name, value in told.items():
-        setattr(question, name, value)
-    question.ended_at = timezone.now()
-    question.save()
-    return _noted(user, question)
+    return _noted(user, answered(question, **told))
 
 
 @transaction.atomic
