@@ -162,7 +162,7 @@ def made(mark: str = "", more: Sequence[dict[str, Any]] = ()) -> Seed:
         user=admin, name="seed", url="https://192.0.2.9/hooks", events=list(webhooks.EVENTS)
     )
     webhooks.endpoint_test(user=admin, endpoint=webhook)
-    repositories(1, admin, f"{mark}seed")
+    repositories(1, admin, "seed")
     flown(of=cluster, name=f"{mark}pending")
     return Seed(
         admin,
