@@ -11,9 +11,11 @@ import pytest
 
 from tests.support import previous, seed
 from tests.support.controlplane import ControlPlane
+from tests.support.crowd import Approver, Editor, Log, Walker, Worker, at_work
 from tests.support.databases import databases
 from tests.support.history import AUDIT_POLICY
 from tests.support.livesite import DOCUMENT, HELD, Deployment, Live, pid_of
+from tests.support.people import Led
 from tests.support.processes import free_port, wait_until
 from tests.support.site import PASSWORD, Site
 
@@ -22,16 +24,20 @@ pytestmark = [pytest.mark.live, pytest.mark.nightly]
 
 Json = dict[str, Any]
 NAME = "upgraded"  # the live scheduler
+WALKED, PODS = "walked", 100  # a cluster that people look at
+CONFLICTS = (409, 412, 429)  # another one was first, or the person asked for more than their share
 
 
 class Release:
     """One release's processes on the site, by the commands of its own docker-compose.yml."""
 
     def __init__(self, label: str, deployment: Deployment) -> None:
-        port = free_port()
+        self.port = free_port()
         self.manage, self.label = deployment.manage, label
-        self.site = Site(f"http://127.0.0.1:{port}")
-        self.servers = {name: deployment.service(name, label, port) for name in ("web", "worker", "scheduler", "beat")}
+        self.site = Site(f"http://127.0.0.1:{self.port}")
+        self.servers = {
+            name: deployment.service(name, label, self.port) for name in ("web", "worker", "scheduler", "beat")
+        }
 
     def start(self, *services: str) -> None:
         for service in services:
@@ -55,7 +61,7 @@ class Upgrade:
     """A site on a cluster, with the processes of both releases; none is started yet."""
 
     def __init__(self, plane: ControlPlane, deployment: Deployment, old_root: Path) -> None:
-        self.plane = plane
+        self.plane, self.backstage = plane, deployment.backstage()
         self.new = Release("new", deployment)
         self.old = Release("old", deployment.at(old_root))
         self.live = ""
@@ -67,7 +73,23 @@ class Upgrade:
         self.pods.pods(names)
         wait_until(lambda: set(names) <= set(self.pods.bound()), f"{names} are bound", step=0.2)
 
+    def people(self) -> list[Worker]:
+        """Who read, change policies and approve, each at whichever web process is there."""
+        log, ports = Log(), (self.old.port, self.new.port)
+        made: list[Worker] = []
+        for number, role in enumerate(("viewer", "viewer", "editor", "approver")):
+            person = Led(ports, self.backstage("log_in", person=f"{role}-{number}", role=role))
+            makes = {
+                "viewer": Walker(person, log, number, [WALKED], PODS * 8 // 10),
+                "editor": Editor(person, log, number),
+                "approver": Approver(person, log, number),
+            }
+            made.append(makes[role])
+            made[-1].think = (0.0, 0.2)
+        return made
+
     def close(self) -> None:
+        self.backstage.close()
         for release in (self.old, self.new):
             release.stop(*release.servers)
 
@@ -137,6 +159,29 @@ def test_both_releases_share_rows_jobs_and_the_lead(upgrade: Upgrade) -> None:
     old.site.ask("POST", f"approvals/{waiting(old.site)[0]['id']}/approve/", {})
     wait_until(lambda: "asked-by-old" in upgrade.pods.bound(), "the approved pod is bound", step=0.2)
     upgrade.bound("third")
+
+
+def test_people_click_on_while_web_processes_are_replaced(upgrade: Upgrade) -> None:
+    old, new = upgrade.old, upgrade.new
+    upgrade.backstage("generated", name=WALKED, nodes=10, pods=PODS)
+    people = upgrade.people()
+    log = people[0].log
+
+    def go_on() -> None:
+        """Everybody walks through all pages of theirs once more."""
+        wanted = len(log.rows) + 20 * len(people)
+        wait_until(lambda: len(log.rows) >= wanted, "people go on")
+
+    with at_work(people, log):
+        go_on()
+        old.stop("web")
+        go_on()
+        old.start("web")
+        new.stop("web")
+        go_on()
+    answers = {(row.kind, row.status, row.words) for row in log.rows}
+    assert [told for told in answers if not 200 <= told[1] < 300 and told[1] not in CONFLICTS] == []
+    assert {row.kind for row in log.rows if row.status < 300} >= {"overview", "decision", "policy saved", "inbox"}
 
 
 def test_the_way_back_is_open(upgrade: Upgrade) -> None:

@@ -75,6 +75,26 @@ class Person:
         self._connection.close()
 
 
+class Led(Person):
+    """A person behind a proxy: whichever of several web processes is there answers, first the one that did last."""
+
+    def __init__(self, ports: Sequence[int], session: str) -> None:
+        super().__init__(ports[0], session)
+        self._ways = [Person(port, session) for port in ports]
+
+    def ask(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Answer:
+        for way in tuple(self._ways):
+            answer = way.ask(method, path, body, **headers)
+            if answer.status != UNANSWERED:
+                break
+            self._ways.append(self._ways.pop(0))
+        return answer
+
+    def close(self) -> None:
+        for way in self._ways:
+            way.close()
+
+
 class Web:
     """A web process of a deployment, as docker-compose.yml starts it."""
 
