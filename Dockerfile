@@ -4,6 +4,7 @@ ARG NODE=node:22-slim
 ARG PYTHON=python:3.12-slim
 
 FROM ${NODE} AS frontend
+ARG NPM_CONFIG_REGISTRY
 WORKDIR /src/frontend
 COPY frontend/package.json frontend/package-lock.json ./
 RUN npm ci --no-audit --no-fund
@@ -11,6 +12,7 @@ COPY frontend/ ./
 RUN npm run build
 
 FROM ${PYTHON} AS python
+ARG PIP_INDEX_URL
 RUN python -m venv /opt/venv
 ENV PATH=/opt/venv/bin:$PATH
 COPY requirements.lock ./
