@@ -7,8 +7,14 @@ no hook and no helper, asks nobody, and reads no settings of the machine. The se
 from __future__ import annotations
 
 import base64
+import contextlib
 import os
+import re
+import shutil
+import signal
 import subprocess
+import tempfile
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,7 +27,10 @@ from kschedweb.web.errors import ApplicationError
 
 SECONDS = 60.0  # for one call
 MOST_COMMITS, MOST_FILES, LARGEST_FILE = 200, 500, 1 << 20
-LARGEST_PACK = "64m"
+MIB = 1 << 20
+# Of what is fetched at once, of the memory of git and of all that it starts, of what it may say, of a copy on the disk.
+FETCHED, MEMORY, SAID, COPY = 64 * MIB, 2048 * MIB, 16 * MIB, 256 * MIB
+OLDEST = (2, 37)  # that can be told the address of a server's name
 RULE = AddressRule("REPOSITORY", "a git repository")
 SUFFIXES = (".yaml", ".yml")
 FORMAT = "%H%x00%an <%ae>%x00%ct%x00%s"
@@ -37,6 +46,32 @@ class Commit:
     author: str
     written_at: datetime
     subject: str
+
+
+@dataclass(frozen=True)
+class File:
+    """``blob`` is git's name of its content; ``size`` is in bytes, and ``None`` where it is no file but a link."""
+
+    path: str
+    blob: str
+    size: int | None
+
+
+@dataclass(frozen=True)
+class Done:
+    status: int
+    output: bytes
+    errors: str
+
+
+def version() -> tuple[int, ...]:
+    """Of the program; () where there is none."""
+    try:
+        said = subprocess.run(["git", "--version"], capture_output=True, text=True, check=False).stdout  # noqa: S607
+    except FileNotFoundError:
+        return ()
+    found = re.search(r"(\d+)\.(\d+)", said)
+    return (int(found[1]), int(found[2])) if found else ()
 
 
 def address_check(url: str) -> list[str]:
@@ -72,12 +107,20 @@ class Clone:
     def fetch(self) -> str:
         """Bring the branch up to date; returns its commit. Raises GitError."""
         options = address_check(self.url)
+        if _bytes(self.folder) > COPY:
+            shutil.rmtree(self.folder)
         if not (self.folder / "HEAD").exists():
             self.folder.mkdir(parents=True, exist_ok=True)
             self._git("init", "--bare", "--quiet")
         branch = f"+refs/heads/{self.branch}:refs/heads/followed"
         depth = f"--depth={MOST_COMMITS}"
-        self._git("fetch", "--quiet", "--no-tags", "--force", depth, "--", self.url, branch, options=options)
+        try:
+            self._git("fetch", "--quiet", "--no-tags", "--force", depth, "--", self.url, branch, options=options)
+        except GitError:
+            if not any(one.stat().st_size >= FETCHED for one in self.folder.glob("objects/pack/tmp_pack_*")):
+                raise
+            shutil.rmtree(self.folder)
+            raise GitError(f"The repository is too large: at most {_told(FETCHED)} are fetched at once.") from None
         return self._git("rev-parse", "--verify", "refs/heads/followed").strip()
 
     def commits(self, since: str, until: str, folder: str) -> list[Commit]:
@@ -88,51 +131,83 @@ class Clone:
         text = self._git("log", "--first-parent", "--reverse", f"--format={FORMAT}", *span, *where)
         return [_commit(line) for line in text.splitlines() if line]
 
-    def files(self, commit: str, folder: str) -> Iterator[tuple[str, str, int]]:
-        """(path, git's name of the content, bytes) of each YAML file in ``folder``, not in folders below it."""
+    def files(self, commit: str, folder: str) -> Iterator[File]:
+        """Each YAML file in ``folder``, not in folders below it."""
         where = ["--", f"{folder}/"] if folder else []
         for entry in self._git("ls-tree", "-z", "--long", commit, *where).split("\0"):
             about, _, path = entry.partition("\t")
-            if path.endswith(SUFFIXES) and about.split()[1] == "blob" and not about.startswith("120000"):
-                yield path, about.split()[2], int(about.split()[3])
+            if path.endswith(SUFFIXES):
+                mode, kind, name, size = about.split()
+                if kind != "tree":
+                    yield File(path, name, int(size) if kind == "blob" and not mode.startswith("12") else None)
 
     def content(self, blob: str) -> str:
         """The text of a file. Raises GitError where it is none."""
         try:
-            return self._run("cat-file", "blob", blob).stdout.decode()
+            return self._run("cat-file", "blob", blob).output.decode()
         except UnicodeDecodeError:
             raise GitError("The file is not text in UTF-8.") from None
 
     def _succeeds(self, *arguments: str) -> bool:
-        return self._run(*arguments).returncode == 0
+        return self._run(*arguments).status == 0
 
     def _git(self, *arguments: str, options: list[str] | None = None) -> str:
         done = self._run(*arguments, options=options or [])
-        if done.returncode:
-            said = [line for line in done.stderr.decode(errors="replace").splitlines() if line.strip()]
-            raise GitError(f"git: {self._safe(said[-1] if said else f'exit status {done.returncode}')}"[:500])
-        return done.stdout.decode(errors="replace")
+        if done.status:
+            said = [line for line in done.errors.splitlines() if line.strip()]
+            raise GitError(f"git: {self._safe(said[-1] if said else f'exit status {done.status}')}"[:500])
+        return done.output.decode(errors="replace")
 
     def _safe(self, text: str) -> str:
         return text.replace(self.secret, "***") if self.secret else text
 
-    def _run(self, *arguments: str, options: list[str] | None = None) -> subprocess.CompletedProcess[bytes]:
-        try:
-            return subprocess.run(  # noqa: S603 (no shell, and no option comes from a person)
-                ["git", *arguments],  # noqa: S607
-                cwd=self.folder, env=self._environment(options or []), capture_output=True, timeout=SECONDS,
-                stdin=subprocess.DEVNULL, check=False,
+    def _run(self, *arguments: str, options: list[str] | None = None) -> Done:
+        """git and all that it starts, which end together: at its end, after ``SECONDS``, or when it says too much."""
+        # The limits go to whatever it starts. The shell counts files in blocks of 512 bytes, memory in KiB.
+        limited = f'ulimit -f {FETCHED // 512} && ulimit -v {MEMORY // 1024} && exec git "$@"'
+        late = threading.Event()
+        with tempfile.TemporaryFile() as errors:
+            process = subprocess.Popen(  # noqa: S603 (no option comes from a person)
+                ["sh", "-c", limited, "git", *arguments],  # noqa: S607
+                cwd=self.folder, env=self._environment(options or []), stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=errors, start_new_session=True,
             )  # fmt: skip
-        except FileNotFoundError:
-            raise GitError("The program git is not installed where this site's workers run.") from None
-        except subprocess.TimeoutExpired:
-            raise GitError(f"git did not end within {SECONDS:.0f} s.") from None
+
+            def stop() -> None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+
+            def end() -> None:
+                late.set()
+                stop()
+
+            timer = threading.Timer(SECONDS, end)
+            timer.start()
+            assert process.stdout is not None
+            with process.stdout:
+                output = process.stdout.read(SAID + 1)
+            if len(output) > SAID:
+                stop()
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # its number stays taken
+            timer.cancel()
+            stop()
+            status = process.wait()
+            errors.seek(0)
+            said = errors.read(SAID).decode(errors="replace")
+        if late.is_set():
+            raise GitError(f"git did not end within {SECONDS:.0f} s.")
+        if len(output) > SAID:
+            raise GitError(f"The repository has too much to say: at most {_told(SAID)} are read at once.")
+        if status == 127:
+            raise GitError("The program git is not installed where this site's workers run.")
+        return Done(status, output, said)
 
     def _environment(self, options: list[str]) -> dict[str, str]:
         given = [
             "http.followRedirects=false", "credential.helper=", "core.hooksPath=/dev/null", "gc.auto=0",
-            "transfer.fsckObjects=true", "safe.directory=*", f"core.bigFileThreshold={LARGEST_PACK}",
-            *options,
+            "transfer.fsckObjects=true", "safe.directory=*",
+            # One pack in one file, so that its limit counts; what is larger than a policy may be is never in memory.
+            "fetch.unpackLimit=1", f"core.bigFileThreshold={LARGEST_FILE}", "pack.threads=1", *options,
         ]  # fmt: skip
         if self.secret:
             both = base64.b64encode(f"{self.username or 'git'}:{self.secret}".encode()).decode()
@@ -145,6 +220,14 @@ class Clone:
             name, _, value = setting.partition("=")
             found |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
         return found
+
+
+def _bytes(folder: Path) -> int:
+    return sum(one.stat().st_size for one in folder.rglob("*") if one.is_file())
+
+
+def _told(size: int) -> str:
+    return f"{size // MIB} MiB" if size >= MIB else f"{size:,} bytes"
 
 
 def _commit(line: str) -> Commit:

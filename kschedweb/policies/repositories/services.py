@@ -17,7 +17,7 @@ from kschedweb.accounts import audit
 from kschedweb.clusters.connecting.credentials import text_open, text_seal
 from kschedweb.policies import services as policies
 from kschedweb.policies.models import Policy
-from kschedweb.policies.repositories.git import LARGEST_FILE, MOST_FILES, Clone, Commit, GitError, address_check
+from kschedweb.policies.repositories.git import LARGEST_FILE, MOST_FILES, Clone, Commit, File, GitError, address_check
 from kschedweb.policies.repositories.models import (
     Repository,
     RepositoryCommit,
@@ -144,16 +144,16 @@ def _follow(repository: Repository) -> None:
 def _read(repository: Repository, clone: Clone, commit: Commit) -> None:
     """Read one commit: what changed of each file since the last one."""
     known = {one.path: one for one in repository.files.select_related("policy").select_for_update(of=("self",))}
-    there = {path: (blob, size) for path, blob, size in clone.files(commit.commit, repository.folder)}
+    there = {file.path: file for file in clone.files(commit.commit, repository.folder)}
     if len(there) > MOST_FILES:
         raise GitError(f"The folder has {len(there):,} files: at most {MOST_FILES} are followed.")
     told = []
-    for path, (blob, size) in sorted(there.items()):
+    for path, file in sorted(there.items()):
         row = known.get(path)
-        if row is None or row.blob != blob or row.removed:
+        if row is None or row.blob != file.blob or row.removed:
             row = row or RepositoryFile(repository=repository, path=path)
-            row.blob, row.commit, row.removed = blob, commit.commit, False
-            told.append(_file(row, clone, commit, size))
+            row.blob, row.commit, row.removed = file.blob, commit.commit, False
+            told.append(_file(row, clone, commit, file))
     for path in sorted(known.keys() - there.keys()):
         if not (row := known[path]).removed:
             row.removed, row.problems, row.commit = True, [], commit.commit
@@ -175,12 +175,14 @@ def _about(row: RepositoryFile, revision: int | None) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _file(row: RepositoryFile, clone: Clone, commit: Commit, size: int) -> dict[str, Any]:
+def _file(row: RepositoryFile, clone: Clone, commit: Commit, file: File) -> dict[str, Any]:
     """A file that came or changed: the next revision of its policy, or its problems."""
     revision, row.problems = None, []
     try:
-        if size > LARGEST_FILE:
-            raise GitError(f"The file has {size:,} bytes: at most {LARGEST_FILE:,} are read.")
+        if file.size is None:
+            raise GitError("This is a link or another repository: only files are read.")
+        if file.size > LARGEST_FILE:
+            raise GitError(f"The file has {file.size:,} bytes: at most {LARGEST_FILE:,} are read.")
         with transaction.atomic():
             revision = _revision(row, clone.content(row.blob), commit)
     except ApplicationError as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from kschedweb.accounts.models import AuditEntry, User
 from kschedweb.accounts.roles import Role
 from kschedweb.policies import services as policies
 from kschedweb.policies.models import Policy
-from kschedweb.policies.repositories import services
+from kschedweb.policies.repositories import git, services
 from kschedweb.policies.repositories.models import Repository, RepositorySecret
 from kschedweb.web.errors import ApplicationError, Conflict
 from tests.support.git_server import SECRET, Work, served, work
@@ -179,6 +181,64 @@ def test_no_other_address_is_asked(admin: User, url: str, said: str) -> None:
     assert said in refused.value.detail
     assert [one["path"] for one in refused.value.errors] == ["url"]
     assert not Repository.objects.exists()
+
+
+@pytest.fixture
+def followed(ours: Work, address: str, admin: User) -> Work:
+    services.repository_save(user=admin, name="platform", url=address, folder="policies")
+    assert look().problem == ""
+    return ours
+
+
+def test_no_more_is_fetched_than_is_allowed(followed: Work, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(git, "FETCHED", 65_536)
+    (followed.folder / "large.bin").write_bytes(random.Random(1).randbytes(200_000))
+    followed.commit("Add what is no policy", web=GOOD.format(60))
+    assert look().problem == "The repository is too large: at most 65,536 bytes are fetched at once."
+    assert numbers("web") == [1]
+    assert not [path for path in (tmp_path / "data").rglob("*") if path.is_file()]
+
+
+def test_a_copy_that_has_grown_is_made_anew(followed: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(git, "COPY", 1)
+    followed.commit("Look at more", web=GOOD.format(60))
+    assert look().problem == ""
+    assert numbers("web") == [1, 2]
+
+
+def test_no_more_is_read_than_is_allowed(followed: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(git, "SAID", 20)
+    followed.commit("Look at more", web=GOOD.format(60))
+    assert look().problem == "The repository has too much to say: at most 20 bytes are read at once."
+
+
+def test_whatever_git_has_started_ends_with_its_time(
+    ours: Work, admin: User, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The server accepts, and says nothing: git's own child waits for it."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setattr(git, "SECONDS", 1.0)
+        services.repository_save(user=admin, name="platform", url=f"http://127.0.0.1:{silent.getsockname()[1]}/repo")
+        assert look().problem == "git did not end within 1 s."
+    place = str(Repository.objects.get().pk).encode()
+    assert not [one for one in Path("/proc").glob("[0-9]*/environ") if place in readable(one)]
+
+
+def readable(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def test_a_link_is_told_and_not_followed(followed: Work) -> None:
+    (followed.folder / "policies" / "way.yaml").symlink_to("/etc/passwd")
+    followed.commit("Link it", web=GOOD.format(60))
+    look()
+    (problem,) = Repository.objects.get().files.get(path="policies/way.yaml").problems
+    assert problem["message"] == "This is a link or another repository: only files are read."
+    assert numbers("web") == [1, 2]
+    assert not Policy.objects.filter(name="way").exists()
 
 
 def test_no_redirect_is_followed_and_a_failed_look_is_told(ours: Work, admin: User, tmp_path: Path) -> None:
