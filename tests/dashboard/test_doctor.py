@@ -6,6 +6,7 @@ import json
 from datetime import timedelta
 from io import StringIO
 from ipaddress import ip_network
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,6 +21,7 @@ from kschedweb.clusters.models import Cluster, Source
 from kschedweb.jobs.models import Job, Pulse
 from kschedweb.jobs.retention import beat_heard
 from kschedweb.live.schedulers.models import Candidate
+from kschedweb.policies.repositories.models import Repository
 from kschedweb.web import doctor
 from tests.support import seed_live
 from tests.support.issuer import issuing
@@ -152,6 +154,26 @@ def test_allowlists_that_are_too_wide_or_too_narrow(settings: Settings) -> None:
     Cluster.objects.create(name="inside", source=Source.IN_CLUSTER)
     ((_, what),) = amiss("allowlists")
     assert what == "Cluster inside is connected from inside, and this process has no service account."
+
+
+def test_repositories_without_a_git_that_can_read_them(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    settings.REPOSITORY_ALLOWLIST = ["192.0.2.0/24"]
+    row = Repository.objects.create(name="platform", url="https://192.0.2.9/policies")
+    assert amiss("repositories") == []
+    old = tmp_path / "git"
+    old.write_text("#!/bin/sh\necho git version 2.30.2\n")
+    old.chmod(0o755)
+    for path, said in ((tmp_path, "git 2.30 is too old"), (tmp_path / "none", "The program git is not installed")):
+        monkeypatch.setenv("PATH", str(path))
+        assert amiss("repositories") == [("failure", f"{said}: policies from git are not read.")]
+    monkeypatch.undo()
+    settings.REPOSITORY_ALLOWLIST = []
+    ((level, what),) = amiss("repositories")
+    assert (level, what.partition(" ")[0], "KSCHEDWEB_REPOSITORY_ALLOWLIST" in what) == ("failure", "Repository", True)
+    Repository.objects.filter(pk=row.pk).update(active=False)
+    assert amiss("repositories") == []
 
 
 def test_beat_that_fell_silent_or_never_was() -> None:

@@ -1,0 +1,26 @@
+"""What `manage.py doctor` asks about git repositories that policies come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedweb.policies.repositories.git import OLDEST, RULE, address_check, version
+from kschedweb.policies.repositories.models import Repository
+from kschedweb.web.doctor import Finding, failure, ok
+from kschedweb.web.errors import ApplicationError
+
+
+def repositories_examine() -> Iterator[Finding]:
+    followed = list(Repository.objects.filter(active=True))
+    found, wanted = version(), ".".join(map(str, OLDEST))
+    if followed and found < OLDEST:
+        here = f"git {'.'.join(map(str, found))} is too old" if found else "The program git is not installed"
+        yield failure(
+            f"{here}: policies from git are not read.", f"Install git {wanted} or newer where web and workers run."
+        )
+    for row in followed:
+        try:
+            address_check(row.url)
+        except ApplicationError as error:
+            yield failure(f"Repository {row.name}: {error.detail}", f"Change {RULE.variable}, or follow it no more.")
+    yield ok(f"{len(followed)} followed")
