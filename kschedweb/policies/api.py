@@ -64,10 +64,14 @@ class RevisionSerializer(serializers.ModelSerializer[Revision]):
 
     policy = serializers.CharField(source="policy.name", read_only=True)
     author = serializers.CharField(source="author.username", default=None, allow_null=True, read_only=True)
+    commit = serializers.CharField(
+        source="commit.commit", default=None, allow_null=True, read_only=True, help_text="Of a git repository."
+    )
+    commit_author = serializers.CharField(source="commit.author", default=None, allow_null=True, read_only=True)
 
     class Meta:
         model = Revision
-        fields: tuple[str, ...] = ("policy", "number", "comment", "author", "created_at")
+        fields: tuple[str, ...] = ("policy", "number", "comment", "author", "commit", "commit_author", "created_at")
         read_only_fields = fields
 
 

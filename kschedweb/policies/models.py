@@ -31,6 +31,12 @@ class Policy(models.Model):
         return self.name
 
     @property
+    def written_here(self) -> bool:
+        """Whether people change it here, not in a git repository."""
+        file = getattr(self, "file", None)
+        return file is None or file.removed
+
+    @property
     def dialect(self) -> Dialect[Any, Any]:
         return DIALECTS[self.kind]
 
@@ -50,6 +56,12 @@ class Revision(models.Model):
     class Meta:
         ordering = ("-number",)
         constraints = [models.UniqueConstraint(fields=["policy", "number"], name="revision_number_once_a_policy")]
+
+    @property
+    def by(self) -> str:
+        """Who made it: a person of the site, or the author of its commit; "" for the site itself."""
+        commit = getattr(self, "commit", None)
+        return commit.author if commit else self.author.username if self.author else ""
 
     def checked(self) -> CheckedText:
         """The document, checked by the engine."""

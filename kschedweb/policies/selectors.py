@@ -30,7 +30,8 @@ DEFAULT_POLICY = "default"
 
 def policy_list() -> QuerySet[Policy]:
     """Policies by name, each with ``newest`` (number), ``revision_count``, ``changed_at``, ``changed_by``."""
-    return with_newest(Policy.objects.all(), Revision.objects.all(), "policy").order_by("name")
+    kept = Policy.objects.select_related("file__repository")
+    return with_newest(kept, Revision.objects.all(), "policy").order_by("name")
 
 
 def policy_get(name: str) -> Policy:
@@ -43,7 +44,7 @@ def policy_get(name: str) -> Policy:
 
 def revision_list(policy: Policy) -> QuerySet[Revision]:
     """Newest first."""
-    return policy.revisions.select_related("policy", "author").order_by("-number")
+    return policy.revisions.select_related("policy", "author", "commit").order_by("-number")
 
 
 def revision_get(policy: Policy, number: int | None = None) -> Revision:

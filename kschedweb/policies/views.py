@@ -345,5 +345,5 @@ def _editor_address(request: PageRequest, policy: Policy, shown: EditorState[Any
 
 def _about(request: PageRequest, policy: Policy) -> dict[str, Any]:
     """The common context of all pages of a policy."""
-    may_change = request.user.everywhere(Action.EDIT)
+    may_change = request.user.everywhere(Action.EDIT) and policy.written_here
     return {"policy": policy, "kept": policy, "kind": "policy", "key": policy.name, "may_change": may_change}

@@ -112,7 +112,12 @@ def test_a_policy_from_git_is_changed_there_and_stays_when_its_file_is_gone(
     found = Policy.objects.get(name="web")
     with pytest.raises(Conflict, match=r"comes from policies/web\.yaml in git repository platform"):
         policies.revision_save(policy=found, document=GOOD.format(70), author=admin, expected=1)
-    assert "policies/web.yaml" in client_as(Role.VIEWER).get("/policies/web/revisions/").content.decode()
+    editor = client_as(Role.EDITOR)
+    listed = editor.get("/policies/web/revisions/").content.decode()
+    assert "policies/web.yaml" in listed
+    assert "Ada &lt;ada@example.com&gt;" in listed
+    fields = {name: 'id="comment"' in editor.get(f"/policies/{name}/").content.decode() for name in ("default", "web")}
+    assert fields == {"default": True, "web": False}
     ours.commit("Drop it", web=None, batch=GOOD.format(1))
     look()
     assert Policy.objects.filter(name="web").exists()
