@@ -242,7 +242,9 @@ def pages(at: Places) -> dict[str, str]:
 
 def _beside(at: Places) -> dict[str, str]:
     found = {"job": f"/jobs/{at.job}/"} if at.job else {}
-    found |= {"repository": f"/policies/repositories/{at.repository}/"} if at.repository else {}
+    if at.repository:
+        repository = f"/policies/repositories/{at.repository}/"
+        found |= {"repository": repository, "repository-delete": f"{repository}delete/"}
     return found | ({"pod-history": f"/decision/{at.flown}/history/?policy={at.policy}"} if at.flown else {})
 
 

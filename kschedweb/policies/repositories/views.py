@@ -80,10 +80,13 @@ def look(request: PageRequest, name: str) -> HttpResponse:
     return redirect("repository", name)
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.ADMINISTER, site=True)
 def delete(request: PageRequest, name: str) -> HttpResponse:
-    """Follow the repository no more; its policies stay."""
-    services.repository_delete(user=request.user, repository=selectors.repository_get(name))
+    """Ask whether to follow the repository no more, and do it; its policies stay."""
+    found = selectors.repository_get(name)
+    if request.method != "POST":
+        return render(request, "policies/repositories/delete.html", {"repository": found})
+    services.repository_delete(user=request.user, repository=found)
     messages.success(request, gettext("The repository is followed no more. Its policies stay."))
     return redirect("repositories")

@@ -275,6 +275,8 @@ def test_pages_make_change_and_end_it(ours: Work, client_as: Callable[[Role], Cl
     look()
     assert "Begin" in client.get("/policies/repositories/platform/").content.decode()
     assert client_as(Role.EDITOR).post("/policies/repositories/platform/look/").status_code == 403
+    assert client.get("/policies/repositories/platform/delete/").status_code == 200
+    assert Repository.objects.exists()
     assert client.post("/policies/repositories/platform/delete/").status_code == 302
     assert not Repository.objects.exists()
     assert Policy.objects.filter(name="web").exists()
