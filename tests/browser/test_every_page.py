@@ -1,6 +1,6 @@
 """Every page, light and wide, dark and narrow: nothing serious for axe, no violation, nothing that sticks out.
 
-`KSCHEDWEB_SCREENSHOTS=folder` keeps a picture of each; with `NIGHTLY=1` of each width in each theme.
+`KSCHEDWEB_SCREENSHOTS=folder` keeps a picture of each; with `NIGHTLY=1` of each width in each theme, and in Chinese.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from tests.support.seed_karpenter import karpenter
 from tests.support.seed_moves import questions
 from tests.support.seed_repositories import repositories
 from tests.support.seed_trying import tried
-from tests.support.tiers import NIGHTLY
+from tests.support.tiers import NIGHTLY, one_of
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -128,18 +128,21 @@ WAYS = list(itertools.product(WIDTHS, ("light", "dark")))
 
 
 @pytest.mark.parametrize("size", [pytest.param(size, marks=pytest.mark.xdist_group(size)) for size in WIDTHS])
+@pytest.mark.parametrize("language", one_of("en-US", "zh-CN"))
 def test_every_page_is_sound(
-    page_as: Callable[..., Any], axe: Callable[..., None], demo: addresses.Places, size: str
+    page_as: Callable[..., Any], axe: Callable[..., None], demo: addresses.Places, size: str, language: str
 ) -> None:
     """In the full tier each page is looked at in all four ways; in a commit's pages take turns, also with contrast."""
-    width = WIDTHS[size]
-    windows = {scheme: page_as("admin", width=width, dark=scheme == "dark") for scheme in ("light", "dark")}
+    width, open_ = WIDTHS[size], partial(page_as, "admin", width=WIDTHS[size], language=language)
+    windows = {scheme: open_(dark=scheme == "dark") for scheme in ("light", "dark")}
     wrong: list[str] = []
     for turn, (name, path) in enumerate(addresses.pages(demo).items()):
         colours = None if NIGHTLY or turn // len(WAYS) % 3 == 0 else False
         for of_size, scheme in WAYS if NIGHTLY else [WAYS[turn % len(WAYS)]]:
             if of_size == size:
-                wrong += troubles(windows[scheme], name, path, width, scheme, partial(axe, colours=colours))
+                wrong += troubles(
+                    windows[scheme], f"{name}-{language[:2]}", path, width, scheme, partial(axe, colours=colours)
+                )
     assert not wrong, "\n".join(wrong)
 
 

@@ -107,13 +107,20 @@ def page_as(
     problems: list[str] = []
 
     def make(
-        role: str = "editor", *, width: int = 1440, height: int = 900, dark: bool = False, javascript: bool = True
+        role: str = "editor",
+        *,
+        width: int = 1440,
+        height: int = 900,
+        dark: bool = False,
+        javascript: bool = True,
+        language: str = "en-US",
     ) -> Page:
         context = browser.new_context(
             base_url=live_server.url,
             viewport={"width": width, "height": height},
             color_scheme="dark" if dark else "light",
             java_script_enabled=javascript,
+            locale=language,
             reduced_motion="reduce",
             accept_downloads=True,
         )

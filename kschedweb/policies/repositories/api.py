@@ -29,6 +29,7 @@ COMMIT = OpenApiParameter("commit", OpenApiTypes.STR, description="Full name of 
 class RepositorySerializer(serializers.ModelSerializer[Repository]):
     """A repository without its secret."""
 
+    drafts = serializers.CharField(help_text="Branches whose files become drafts, with one star; empty: none.")
     interval = serializers.IntegerField(help_text="Seconds between two looks.")
     commit = serializers.CharField(help_text="The last one that was read.")
     problem = serializers.CharField(help_text="Why the last look failed; empty where it did not.")
@@ -36,7 +37,8 @@ class RepositorySerializer(serializers.ModelSerializer[Repository]):
     class Meta:
         model = Repository
         fields = (
-            "name", "url", "branch", "folder", "username", "interval", "active", "commit", "looked_at", "problem",
+            "name", "url", "branch", "drafts", "folder", "username", "interval", "active", "commit", "looked_at",
+            "problem",
         )  # fmt: skip
         read_only_fields = fields
 
@@ -45,6 +47,9 @@ class NewRepositorySerializer(serializers.Serializer[Any]):
     name = serializers.SlugField(max_length=63)
     url = serializers.CharField(max_length=500, help_text="https://…, or a folder of the server; both must be allowed.")
     branch = serializers.CharField(max_length=200, required=False)
+    drafts = serializers.CharField(
+        max_length=200, required=False, allow_blank=True, help_text="Branches whose files become drafts: feature/*."
+    )
     folder = serializers.CharField(max_length=300, required=False, allow_blank=True)
     username = serializers.CharField(max_length=100, required=False, allow_blank=True)
     secret = serializers.CharField(max_length=500, required=False, allow_blank=True, help_text="Never shown again.")
@@ -71,11 +76,12 @@ class CommitStatusSerializer(serializers.ModelSerializer[RepositoryCommit]):
     """What came of a commit that changed files of the folder."""
 
     files = CommittedFileSerializer(many=True)
+    branch = serializers.CharField(help_text="Of drafts; empty where it is the followed one.")
     valid = serializers.BooleanField(help_text="Whether each file that it changed is valid.")
 
     class Meta:
         model = RepositoryCommit
-        fields = ("commit", "author", "subject", "written_at", "read_at", "valid", "files")
+        fields = ("commit", "branch", "author", "subject", "written_at", "read_at", "valid", "files")
         read_only_fields = fields
 
 

@@ -8,7 +8,7 @@ from kschedweb.policies.repositories.models import Repository
 from kschedweb.policies.repositories.services import LEAST_SECONDS, MOST_SECONDS
 from kschedweb.web.translating import gettext_lazy as _
 
-FIELDS = ("name", "url", "branch", "folder", "username", "interval", "active")
+FIELDS = ("name", "url", "branch", "drafts", "folder", "username", "interval", "active")
 
 
 class RepositoryForm(forms.Form):
@@ -24,6 +24,13 @@ class RepositoryForm(forms.Form):
         help_text=_("Among those that the operator allows (KSCHEDWEB_REPOSITORY_ALLOWLIST)."),
     )
     branch = forms.CharField(max_length=200, label=_("Branch"), initial="main")
+    drafts = forms.CharField(
+        max_length=200,
+        required=False,
+        label=_("Branches read as drafts"),
+        widget=forms.TextInput(attrs={"placeholder": "feature/*", "spellcheck": "false"}),
+        help_text=_("A file that differs there becomes a policy of its own, which nothing runs. Empty: none."),
+    )
     folder = forms.CharField(max_length=300, required=False, label=_("Folder"), help_text=_("Empty: the topmost one."))
     username = forms.CharField(max_length=100, required=False, label=_("User name"))
     secret = forms.CharField(

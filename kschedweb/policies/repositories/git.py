@@ -18,6 +18,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from django.conf import settings
@@ -26,7 +27,7 @@ from kschedweb.clusters.connecting.addresses import AddressRule, endpoint_check
 from kschedweb.web.errors import ApplicationError
 
 SECONDS = 60.0  # for one call
-MOST_COMMITS, MOST_FILES, LARGEST_FILE = 200, 500, 1 << 20
+MOST_COMMITS, MOST_BRANCHES, MOST_FILES, LARGEST_FILE = 200, 50, 500, 1 << 20
 MIB = 1 << 20
 # Of what is fetched at once, of the memory of git and of all that it starts, of what it may say, of a copy on the disk.
 FETCHED, MEMORY, SAID, COPY = 64 * MIB, 2048 * MIB, 16 * MIB, 256 * MIB
@@ -96,32 +97,42 @@ def _folder_check(path: str) -> None:
 
 @dataclass(frozen=True)
 class Clone:
-    """A bare copy of one branch in ``folder``, which may be lost at any time."""
+    """A bare copy of one branch and of ``others`` in ``folder``, which may be lost at any time."""
 
     folder: Path
     url: str
     branch: str
+    others: str = ""  # branches, with one star; "" is none
     username: str = ""
     secret: str = ""
 
     def fetch(self) -> str:
-        """Bring the branch up to date; returns its commit. Raises GitError."""
+        """Bring the branches up to date; returns the commit of the first. Raises GitError."""
         options = address_check(self.url)
         if _bytes(self.folder) > COPY:
             shutil.rmtree(self.folder)
         if not (self.folder / "HEAD").exists():
             self.folder.mkdir(parents=True, exist_ok=True)
             self._git("init", "--bare", "--quiet")
-        branch = f"+refs/heads/{self.branch}:refs/heads/followed"
-        depth = f"--depth={MOST_COMMITS}"
+        wanted = [f"+refs/heads/{self.branch}:refs/heads/followed"]
+        if self.others:
+            wanted.append(f"+refs/heads/{self.others}:refs/heads/drafts/{self.others}")
+        how = ("--quiet", "--no-tags", "--force", "--prune", f"--depth={MOST_COMMITS}")
         try:
-            self._git("fetch", "--quiet", "--no-tags", "--force", depth, "--", self.url, branch, options=options)
+            self._git("fetch", *how, "--", self.url, *wanted, options=options)
         except GitError:
             if not any(one.stat().st_size >= FETCHED for one in self.folder.glob("objects/pack/tmp_pack_*")):
                 raise
             shutil.rmtree(self.folder)
             raise GitError(f"The repository is too large: at most {_told(FETCHED)} are fetched at once.") from None
         return self._git("rev-parse", "--verify", "refs/heads/followed").strip()
+
+    def drafts(self) -> dict[str, str]:
+        """The other branches, each with its newest commit; those that changed last where there are many."""
+        wanted = [f"--count={MOST_BRANCHES}", "--sort=-committerdate", "--format=%(refname:lstrip=3)%00%(objectname)"]
+        text = self._git("for-each-ref", *wanted, "refs/heads/drafts/") if self.others else ""
+        heads = dict(line.split("\0") for line in text.splitlines())
+        return {name: head for name, head in heads.items() if fnmatchcase(name, self.others) and name != self.branch}
 
     def commits(self, since: str, until: str, folder: str) -> list[Commit]:
         """The commits after ``since`` that changed ``folder``, oldest first; the last one alone where there is none."""

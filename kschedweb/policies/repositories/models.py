@@ -12,12 +12,16 @@ from kschedweb.policies.models import Policy, Revision
 
 
 class Repository(models.Model):
-    """A folder of a branch that is followed; each YAML file in it is a policy of the file's name."""
+    """A folder of a branch that is followed; each YAML file in it is a policy of the file's name.
+
+    What differs on other branches becomes a draft: a policy of its own.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.SlugField(max_length=63, unique=True)
     url = models.CharField(max_length=500)  # https://…, or a path on the server
     branch = models.CharField(max_length=200, default="main")
+    drafts = models.CharField(max_length=200, blank=True, default="", db_default="")  # branches, such as feature/*
     folder = models.CharField(max_length=300, blank=True)  # "" is the whole repository
     username = models.CharField(max_length=100, blank=True)  # beside the secret; "" where that is enough
     interval = models.PositiveIntegerField(default=60)  # seconds between two looks
@@ -52,6 +56,8 @@ class RepositoryFile(models.Model):
     """A file as it was read last. ``policy`` is ``None`` as long as it never was valid."""
 
     repository = models.ForeignKey(Repository, on_delete=models.CASCADE, related_name="files")
+    # Of a draft; "" is the branch that is followed.
+    branch = models.CharField(max_length=200, blank=True, default="", db_default="")
     path = models.CharField(max_length=500)
     blob = models.CharField(max_length=64)  # git's name of its content
     commit = models.CharField(max_length=64)  # that changed it last
@@ -60,14 +66,15 @@ class RepositoryFile(models.Model):
     problems = models.JSONField(default=list)  # [{"line": 3, "message": "…"}]; line 0 for the file
 
     class Meta:
-        ordering = ("path",)
-        constraints = [models.UniqueConstraint(fields=["repository", "path"], name="file_once_a_repository")]
+        ordering = ("branch", "path")
+        constraints = [models.UniqueConstraint(fields=["repository", "branch", "path"], name="file_once_a_branch")]
 
 
 class RepositoryCommit(models.Model):
     """A commit that changed files of the folder, and what came of each."""
 
     repository = models.ForeignKey(Repository, on_delete=models.CASCADE, related_name="commits")
+    branch = models.CharField(max_length=200, blank=True, default="", db_default="")  # as of files
     commit = models.CharField(max_length=64)
     author = models.CharField(max_length=300)  # "Name <address>"
     subject = models.CharField(max_length=300)

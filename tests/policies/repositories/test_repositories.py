@@ -14,9 +14,11 @@ from rest_framework.test import APIClient
 
 from kschedweb.accounts.models import AuditEntry, User
 from kschedweb.accounts.roles import Role
+from kschedweb.clusters.models import Cluster, Source
+from kschedweb.live.schedulers.models import LiveScheduler
 from kschedweb.policies import services as policies
 from kschedweb.policies.models import Policy
-from kschedweb.policies.repositories import git, services
+from kschedweb.policies.repositories import following, git, services
 from kschedweb.policies.repositories.models import Repository, RepositorySecret
 from kschedweb.web.errors import ApplicationError, Conflict
 from tests.support.git_server import SECRET, Work, served, work
@@ -48,8 +50,8 @@ def address(ours: Work, tmp_path: Path) -> Iterator[str]:
 
 def look() -> Repository:
     Repository.objects.update(due_at=None)
-    for due in services.due():
-        services.repository_look(due)
+    for due in following.due():
+        following.repository_look(due)
     return Repository.objects.get()
 
 
@@ -234,6 +236,67 @@ def readable(path: Path) -> bytes:
         return path.read_bytes()
     except OSError:
         return b""
+
+
+def test_what_differs_on_other_branches_becomes_drafts_until_it_is_merged(
+    followed: Work, admin: User, api_as: Callable[[Role], APIClient]
+) -> None:
+    found = Repository.objects.get()
+    services.repository_save(
+        user=admin, name=found.name, url=found.url, folder="policies", drafts="feature/*", repository=found
+    )
+    followed.git("checkout", "--quiet", "-b", "feature/More-nodes")
+    head = followed.commit("Look at more", web=GOOD.format(60), wrong=GOOD.format(500))
+    followed.git("checkout", "--quiet", "-b", "private")
+    followed.commit("Nobody asked for this branch", web=GOOD.format(70))
+    assert look().problem == ""
+    assert numbers("web") == [1]
+    draft = Policy.objects.get(name="web-feature-more-nodes")
+    assert "percentageOfNodesToScore: 60" in draft.revisions.get().document
+    assert Policy.objects.filter(name__startswith="web").count() == 2
+    with pytest.raises(Conflict, match="change it there"):
+        policies.revision_save(policy=draft, document=GOOD.format(61), author=admin, expected=1)
+    told = api_as(Role.VIEWER).get("/api/v1/repositories/platform/status/", {"commit": head}).json()
+    assert (told["branch"], told["valid"]) == ("feature/More-nodes", False)
+    assert [(one["policy"], one["revision"]) for one in told["files"]] == [(draft.name, 1), ("", None)]
+
+    followed.git("checkout", "--quiet", "feature/More-nodes")
+    followed.commit("Look at more still", web=GOOD.format(65), wrong=None)
+    look()
+    assert numbers(draft.name) == [1, 2]
+    assert not Repository.objects.get().files.filter(path="policies/wrong.yaml").exists()
+
+    followed.git("checkout", "--quiet", "main")
+    followed.git("merge", "--quiet", "--no-ff", "-m", "Merge it", "feature/More-nodes")
+    look()
+    assert numbers("web") == [1, 2]
+    assert not Policy.objects.filter(name=draft.name).exists()
+    followed.git("branch", "--quiet", "-D", "feature/More-nodes")
+    assert look().problem == ""
+    assert list(Repository.objects.get().files.values_list("path", "branch")) == [("policies/web.yaml", "")]
+
+
+def test_a_draft_goes_with_its_branch_unless_a_live_scheduler_uses_it(followed: Work, admin: User) -> None:
+    Repository.objects.update(drafts="*")
+    for branch in ("one", "two"):
+        followed.git("checkout", "--quiet", "-b", branch, "main")
+        followed.commit(branch, web=GOOD.format(60))
+    look()
+    assert set(Policy.objects.filter(name__startswith="web-").values_list("name", flat=True)) == {"web-one", "web-two"}
+    cluster = Cluster.objects.create(name="far", source=Source.TOKEN)
+    LiveScheduler.objects.create(cluster=cluster, scheduler_name="ours", policy=Policy.objects.get(name="web-two"))
+    followed.git("checkout", "--quiet", "main")
+    followed.git("branch", "--quiet", "-D", "one", "two")
+    look()
+    assert set(Policy.objects.filter(name__startswith="web-").values_list("name", flat=True)) == {"web-two"}
+    assert Repository.objects.get().files.get(branch="two").removed
+
+
+@pytest.mark.parametrize("drafts", ["feature", "*/*", "-*", "../*", "a b*"])
+def test_branches_of_drafts_have_one_star(admin: User, address: str, drafts: str) -> None:
+    with pytest.raises(ApplicationError) as refused:
+        services.repository_save(user=admin, name="platform", url=address, drafts=drafts)
+    assert [one["path"] for one in refused.value.errors] == ["drafts"]
 
 
 def test_a_link_is_told_and_not_followed(followed: Work) -> None:
