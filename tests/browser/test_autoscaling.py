@@ -56,6 +56,7 @@ def test_a_nodepool_is_changed_and_compared_over_a_day(
     expect(page.locator("[data-verdict='goes'] details[open]").first).to_contain_text("let")
 
     page.goto("/policies/nodepools/")
+    page.wait_for_load_state()  # a change before the scripts are there is shown when the form is sent
     page.get_by_label("consolidationPolicy").select_option("WhenEmpty")
     expect(page.locator("#policy-effective")).to_contain_text("consolidationPolicy")
     axe(page)
@@ -93,6 +94,7 @@ def test_a_nodepool_is_changed_in_the_form_and_a_recorded_day_compared(
     expect(page.locator("h1")).to_contain_text("nodepools, revision 1")
     page.locator("#id_day").select_option(f"recording:{recording.pk}")
     expect(page.get_by_label("Count recorded nodes as of NodePool")).to_have_value("general")
+    page.wait_for_load_state()  # a change before the scripts are there is shown when the form is sent
     page.get_by_label("consolidationPolicy").select_option("WhenEmpty")
     expect(page.locator("#policy-effective")).to_contain_text("WhenEmpty")
     axe(page)
