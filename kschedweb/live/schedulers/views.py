@@ -16,7 +16,6 @@ from django.views.decorators.vary import vary_on_headers
 from kschedweb.accounts.permissions import demand, requires
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.models import Cluster
-from kschedweb.clusters.seen import in_part
 from kschedweb.clusters.services import CONNECTED
 from kschedweb.decisions.inquiring.views import progress
 from kschedweb.decisions.models import Question
@@ -128,7 +127,6 @@ def scheduler(request: PageRequest, live_id: UUID) -> HttpResponseBase:
         "page": page,
         "filtered": any(request.GET.get(name) for name in filtered.filters),
         "opened": timezone.now(),
-        "streamed": not in_part(found.cluster_id),  # a stream is told of the pods of all namespaces
         **_now(request, found, None),
     }
     if request.htmx:

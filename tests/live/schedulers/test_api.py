@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, cast
@@ -14,6 +14,8 @@ import pytest
 from django.test import AsyncClient
 from django.utils import timezone
 
+from kschedweb.accounts.models import Grant, Scope, User
+from kschedweb.accounts.roles import Role
 from kschedweb.live.schedulers.models import Candidate, LiveScheduler
 from tests.support import seed_live
 
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     from django.test import Client
     from rest_framework.test import APIClient
 
-    from kschedweb.accounts.models import User
     from kschedweb.clusters.models import Cluster
 
 LIVE = "/api/v1/live/"
@@ -192,29 +193,56 @@ def test_more_decisions_than_anybody_reads_are_told_as_a_number(
     assert [name for name, _, _ in events if name != "decision"] == ["skipped", "status"]
 
 
-@pytest.mark.django_db(transaction=True)
-def test_a_stream_under_asgi_goes_on_telling(client_as: Callable[[str], Client], scheduling: LiveScheduler) -> None:
-    cookies = client_as("viewer").cookies
+def listened(
+    client: Client, live: LiveScheduler, acts: Sequence[Callable[[], object]], last: str, after: str
+) -> Events:
+    """What an open stream tells until it names ``last``; each status that it tells is followed by the next act."""
 
     async def listen() -> Events:
         from asgiref.sync import sync_to_async
 
-        client = AsyncClient()
-        client.cookies = cookies
-        answer = await client.get(f"{LIVE}{scheduling.pk}/stream/")
+        other = AsyncClient()
+        other.cookies = client.cookies
+        answer = await other.get(f"{LIVE}{live.pk}/stream/", headers={"Last-Event-ID": after})
         chunks = cast(AsyncIterator[bytes], cast(Any, answer).streaming_content)
-        text, acts = "", [lambda: seed_live.hosted(scheduling), lambda: seed_live.decision(scheduling, "web-1")]
+        text, left = "", list(acts)
         async for chunk in chunks:
             text += chunk.decode()
-            if b"event: status" in chunk and acts:
-                await sync_to_async(acts.pop(0))()
-            if '"web-1"' in text:
+            if b"event: status" in chunk and left:
+                await sync_to_async(left.pop(0))()
+            if f'"{last}"' in text:
                 return parsed(text)
         return parsed(text)
 
     # In a thread of its own: Playwright's event loop runs on in the main thread of a process that has used it.
     with ThreadPoolExecutor(1) as pool:
-        events = pool.submit(lambda: asyncio.run(asyncio.wait_for(listen(), 30))).result()
+        return pool.submit(lambda: asyncio.run(asyncio.wait_for(listen(), 60))).result()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_whoever_sees_some_namespaces_is_told_of_their_pods_alone(client: Client, scheduling: LiveScheduler) -> None:
+    person = User.objects.create_user(username="of-one", password="of-one-password", role=Role.NONE)
+    Grant.objects.create(user=person, role=Role.VIEWER, scope=Scope.ALL, namespaces=["ours"])
+    client.force_login(person, backend="django.contrib.auth.backends.ModelBackend")
+    before = timezone.now()
+    for name, namespace in (("missed-1", "default"), ("missed-2", "ours")):
+        seed_live.decision(scheduling, name, namespace=namespace)
+
+    def act() -> None:
+        for name, namespace in (("web-1", "default"), ("web-2", "ours")):
+            seed_live.decision(scheduling, name, namespace=namespace)
+
+    events = listened(client, scheduling, [act], "web-2", f"{before.isoformat()}/{uuid4()}")
+    assert [data["name"] for name, data, _ in events if name == "decision"] == ["missed-2", "web-2"]
+    page = client.get(f"/live/{scheduling.pk}/").content.decode()
+    assert "data-stream" in page
+    assert "web-1" not in page
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_stream_under_asgi_goes_on_telling(client_as: Callable[[str], Client], scheduling: LiveScheduler) -> None:
+    acts = [lambda: seed_live.hosted(scheduling), lambda: seed_live.decision(scheduling, "web-1")]
+    events = listened(client_as("viewer"), scheduling, acts, "web-1", "")
     assert [name for name, _, _ in events] == ["status", "status", "decision"]
     assert [data["state"] for name, data, _ in events if name == "status"] == ["Not hosted", "Scheduling"]
     assert Candidate.objects.count() == 2

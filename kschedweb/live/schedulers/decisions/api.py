@@ -121,6 +121,7 @@ class AnyKind(BaseContentNegotiation):
 @part
 class LiveStream(APIView):
     action_required = Action.VIEW
+    in_part = ("GET",)
     content_negotiation_class = AnyKind
 
     @extend_schema(

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 import structlog
 from django.db import connections
 
-from kschedweb.live.schedulers.streaming.news import Following, Place, event
+from kschedweb.live.schedulers.streaming.news import Event, Following, News, Place, event
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 EVERY = 0.5  # seconds between two looks at the database
 REST = 2.0  # seconds after one that failed
 SILENCE = 3.0  # seconds without an answer after which listeners are told so
-MOST_WAITING = 200  # texts that one listener may be behind
+MOST_WAITING = 200  # looks that one listener may be behind
 UNAVAILABLE = event("unavailable", {})
-END = ""
+END: News = []
 
 Result = TypeVar("Result")
-Inbox = asyncio.Queue[str]
+Inbox = asyncio.Queue[News]
 logger = structlog.get_logger(__name__)
 _threads = ThreadPoolExecutor(2, "stream")
 _hubs: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[UUID, Channel]] = WeakKeyDictionary()
@@ -69,7 +69,7 @@ class Channel:
         self.known = asyncio.Event()  # the first look is done
         self.failing = False
         self.place: Place | None = None  # of the last decision that was told
-        self.status = ""  # the event that told it last
+        self.status = Event("")  # that told it last
         self._inboxes: set[Inbox] = set()
         self.looking = asyncio.ensure_future(self._look(Following(live_id)))
 
@@ -89,17 +89,17 @@ class Channel:
             if not (await asyncio.wait({asked}, timeout=SILENCE))[0]:
                 self._fail("no answer")
             try:
-                text = await asked
+                news = await asked
             except Exception as error:
                 self._fail(type(error).__name__)
                 await asyncio.sleep(REST)
                 continue
             self.place, self.status = following.place, following.status
-            if self.failing and self.status not in text:
-                text += self.status  # the reader was told that nothing is known: tell it the status
+            if self.failing and self.status not in news:
+                news.append(self.status)  # the reader was told that nothing is known: tell it the status
             self.failing = False
-            if text:
-                self._tell(text)
+            if news:
+                self._tell(news)
             self.known.set()
             await asyncio.sleep(EVERY)
         self._tell(END)
@@ -108,13 +108,13 @@ class Channel:
         if not self.failing:
             logger.warning("stream_cannot_look", reason=reason)
             self.failing = True
-            self._tell(UNAVAILABLE)
+            self._tell([UNAVAILABLE])
 
-    def _tell(self, text: str) -> None:
+    def _tell(self, news: News) -> None:
         for inbox in list(self._inboxes):
             if inbox.full():  # nobody reads there; a reader that comes back is told what it missed
                 self._inboxes.discard(inbox)
                 inbox.get_nowait()
                 inbox.put_nowait(END)
             else:
-                inbox.put_nowait(text)
+                inbox.put_nowait(news)

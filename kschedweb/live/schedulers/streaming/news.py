@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -22,22 +24,38 @@ MOST = 100  # decisions told one by one at each look; of more, the number alone
 Place = tuple[datetime, UUID]
 
 
+@dataclass(frozen=True)
+class Event:
+    """The text of a server-sent event; ``namespace`` is that of the pod that it is about, "" is for everybody."""
+
+    text: str
+    namespace: str = ""
+
+
+News = list[Event]
+
+
+def text_of(news: Iterable[Event], namespaces: frozenset[str] | None) -> str:
+    """What somebody is told who sees these namespaces; ``None``: all of them."""
+    return "".join(one.text for one in news if namespaces is None or one.namespace in ("", *namespaces))
+
+
 class Following:
     """One who looks again and again: what they saw last."""
 
     def __init__(self, live_id: UUID, place: Place | None = None) -> None:
         self.place = place
-        self.status = ""  # the event that told it last
+        self.status = Event("")  # that told it last
         self.gone = False
         self._id = live_id
         self._told: dict[str, Any] = {}
 
-    def news(self) -> str:
-        """The events since the last call; "" for none."""
+    def news(self) -> News:
+        """The events since the last call."""
         live = selectors.live_list().filter(pk=self._id).first()
         if live is None:
             self.gone = True
-            return event("deleted", {})
+            return [event("deleted", {})]
         decisions = self._decisions()
         now = status_of(live).to_dict()
         if (shown := _without_clock(now)) == self._told:
@@ -45,18 +63,18 @@ class Following:
         self._told = shown
         # It has an id too, so that one who comes again later is told what was decided in between.
         self.status = event("status", now, place_key(self.place))
-        return decisions + self.status
+        return [*decisions, self.status]
 
-    def _decisions(self) -> str:
+    def _decisions(self) -> News:
         if self.place is None:
             newest = _decisions(self._id).first()
             self.place = (newest.at, newest.pk) if newest else (timezone.now(), UUID(int=0))
-            return ""
-        text, self.place = decisions_after(self._id, self.place)
-        return text
+            return []
+        news, self.place = decisions_after(self._id, self.place)
+        return news
 
 
-def decisions_after(live_id: UUID, place: Place, until: Place | None = None) -> tuple[str, Place]:
+def decisions_after(live_id: UUID, place: Place, until: Place | None = None) -> tuple[News, Place]:
     """The events of the decisions after ``place`` (up to ``until``), oldest first, and the place of the last."""
     at, key = place
     found = _decisions(live_id).filter(Q(at__gt=at) | Q(at=at, pk__gt=key), at__gte=at)
@@ -64,11 +82,13 @@ def decisions_after(live_id: UUID, place: Place, until: Place | None = None) -> 
         found = found.filter(Q(at__lt=until[0]) | Q(at=until[0], pk__lte=until[1]))
     rows = list(found[: MOST + 1])
     if not rows:
-        return "", place
-    events = [event("decision", told(row), place_key((row.at, row.pk))) for row in rows[:MOST][::-1]]
+        return [], place
+    events = [
+        event("decision", told(row), place_key((row.at, row.pk)), namespace=row.namespace) for row in rows[:MOST][::-1]
+    ]
     if len(rows) > MOST:
         events.append(event("skipped", {"decisions": f"more than {MOST}"}))
-    return "".join(events), (rows[0].at, rows[0].pk)
+    return events, (rows[0].at, rows[0].pk)
 
 
 def _decisions(live_id: UUID) -> QuerySet[LiveDecision]:
@@ -104,6 +124,6 @@ def _without_clock(status: dict[str, Any]) -> dict[str, Any]:
     return {**status, "candidates": candidates}
 
 
-def event(name: str, data: dict[str, Any], key: str = "") -> str:
+def event(name: str, data: dict[str, Any], key: str = "", *, namespace: str = "") -> Event:
     head = f"id: {key}\n" if key else ""
-    return f"{head}event: {name}\ndata: {json.dumps(data, cls=DjangoJSONEncoder)}\n\n"
+    return Event(f"{head}event: {name}\ndata: {json.dumps(data, cls=DjangoJSONEncoder)}\n\n", namespace)

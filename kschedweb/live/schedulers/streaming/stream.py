@@ -19,8 +19,9 @@ from django.core.handlers.asgi import ASGIRequest
 from django.db import DatabaseError, InterfaceError
 from django.http import StreamingHttpResponse
 
+from kschedweb.accounts.reach import namespaces_of
 from kschedweb.live.schedulers.streaming.hub import END, UNAVAILABLE, channel, in_thread
-from kschedweb.live.schedulers.streaming.news import Following, Place, decisions_after, place_of
+from kschedweb.live.schedulers.streaming.news import Following, News, Place, decisions_after, place_of, text_of
 from kschedweb.web.errors import TooManyRequests
 
 if TYPE_CHECKING:
@@ -42,11 +43,11 @@ _lock = Lock()
 
 def stream(request: HttpRequest, live: LiveScheduler, after: str) -> StreamingHttpResponse:
     """The events after the decision whose place ``after`` is, "" for those from now on."""
-    place = place_of(after)
+    place, seen = place_of(after), namespaces_of(live.cluster_id)
     events = (
-        Listener(live.pk, place, request.user.pk)
+        Listener(live.pk, place, request.user.pk, seen)
         if isinstance(request, ASGIRequest)
-        else [AGAIN, Following(live.pk, place).news()]
+        else [AGAIN, text_of(Following(live.pk, place).news(), seen)]
     )
     response = StreamingHttpResponse(events, content_type="text/event-stream")
     response["Cache-Control"] = "no-store"
@@ -55,10 +56,13 @@ def stream(request: HttpRequest, live: LiveScheduler, after: str) -> StreamingHt
 
 
 class Listener:
-    """One person's stream, counted until it is closed; TooManyRequests where the person has too many."""
+    """One person's stream, counted until it is closed; TooManyRequests where the person has too many.
 
-    def __init__(self, live_id: UUID, place: Place | None, person: int | None) -> None:
-        self._live, self._place, self._person = live_id, place, person
+    ``seen``: the namespaces that the person sees; ``None``: all.
+    """
+
+    def __init__(self, live_id: UUID, place: Place | None, person: int | None, seen: frozenset[str] | None) -> None:
+        self._live, self._place, self._person, self._seen = live_id, place, person, seen
         with _lock:
             if _open[person] >= settings.STREAMS_PER_PERSON:
                 raise TooManyRequests(
@@ -82,26 +86,26 @@ class Listener:
         yield AGAIN
         with channel(self._live) as told:
             while await _within(told.known.wait(), ALIVE_EVERY) is None:
-                yield UNAVAILABLE if told.failing else ALIVE
+                yield UNAVAILABLE.text if told.failing else ALIVE
             with told.inbox() as inbox:
                 # The inbox begins where this ends.
                 place, status = told.place, told.status
                 try:
-                    yield await self._missed(place) + status
+                    yield text_of([*await self._missed(place), status], self._seen)
                 except (DatabaseError, InterfaceError):
                     return  # who comes again asks for the same
                 while time.monotonic() < ends:
-                    text = await _within(inbox.get(), ALIVE_EVERY)
-                    if text == END:
+                    news = await _within(inbox.get(), ALIVE_EVERY)
+                    if news == END:
                         return
-                    yield text or ALIVE
+                    yield text_of(news or (), self._seen) or ALIVE
 
-    async def _missed(self, until: Place | None) -> str:
+    async def _missed(self, until: Place | None) -> News:
         after = self._place
         if after is None or until is None or after >= until:
-            return ""
-        text, _ = await in_thread(lambda: decisions_after(self._live, after, until))
-        return text
+            return []
+        news, _ = await in_thread(lambda: decisions_after(self._live, after, until))
+        return news
 
 
 async def _within(awaited: Awaitable[Result], seconds: float) -> Result | None:
