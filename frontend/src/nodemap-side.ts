@@ -6,7 +6,7 @@ import { Grouping, type GroupingColumns } from "./nodemap-groups";
 import { ink } from "./nodemap-ink";
 import type { Grid } from "./nodemap-layout";
 import { CIVIDIS, STATES } from "./nodemap-legend";
-import type { Show, Values } from "./nodemap-words";
+import { type Show, type Values, worded, wordedStates } from "./nodemap-words";
 import { t } from "./words";
 
 type Answer = {
@@ -15,7 +15,6 @@ type Answer = {
   times: number[];
   exact: boolean;
   shows: Show[];
-  states: string[];
 };
 type Frames = Column & { show: string; times: number };
 
@@ -54,7 +53,8 @@ export class Side {
     const found = await this.get<Answer>(this.root.dataset.columns ?? "");
     this.names = found.names;
     this.groupings = found.groupings.map((one) => new Grouping(one));
-    [this.times, this.exact, this.shows, this.states] = [found.times, found.exact, found.shows, found.states];
+    [this.times, this.exact] = [found.times, found.exact];
+    [this.shows, this.states] = [found.shows.map(worded), wordedStates()];
   }
 
   private async get<Found>(address: string): Promise<Found> {

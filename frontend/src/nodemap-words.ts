@@ -12,6 +12,23 @@ export function capitalised(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
+/** A choice of colouring in the language of the page: it comes over REST, which is in English. */
+export function worded(show: Show): Show {
+  const what = show.what === "memory" ? t("memory") : show.what;
+  if (what)
+    return {
+      ...show,
+      what,
+      label: show.verb === "used" ? t("%(what)s used", { what }) : t("%(what)s requested", { what }),
+    };
+  return { ...show, label: show.unit ? t("pods on the node") : t("state of the node") };
+}
+
+/** The states of nodes, in the order of their codes, in the language of the page. */
+export function wordedStates(): string[] {
+  return [t("without a pod"), t("with pods"), t("full"), t("cordoned"), t("not ready")];
+}
+
 /** What nodes are grouped by, in words. */
 export function grouping(by: string): string {
   const known: Record<string, string> = {

@@ -23,7 +23,7 @@ from kschedweb.web.translating import gettext_lazy as _
 
 
 class SourceKind(models.TextChoices):
-    NONE = "none", "None"
+    NONE = "none", _("None")
     PROMETHEUS = "prometheus", "Prometheus"
     METRICS = "metrics.k8s.io", "metrics.k8s.io (metrics-server)"
 
@@ -39,7 +39,7 @@ class Unit(models.TextChoices):
 
 
 class Authentication(models.TextChoices):
-    NONE = "none", "None"
+    NONE = "none", _("None")
     BEARER = "bearer", _("Bearer token")
     BASIC = "basic", _("User name and password")
 

@@ -66,6 +66,8 @@ NOUNS: dict[str, tuple[str, tuple[str, str]]] = {
         gettext_noop("similar measures"), ngettext_noop("%(number)s similar measure", "%(number)s similar measures")
     ),
     "sweeps": (gettext_noop("sweeps"), ngettext_noop("%(number)s sweep", "%(number)s sweeps")),
+    "domains": (gettext_noop("domains"), ngettext_noop("%(number)s domain", "%(number)s domains")),
+    "tries": (gettext_noop("tries"), ngettext_noop("%(number)s try", "%(number)s tries")),
     "times": (gettext_noop("times"), ngettext_noop("%(number)s time", "%(number)s times")),
     "trials": (gettext_noop("trials"), ngettext_noop("%(number)s trial", "%(number)s trials")),
     "verdicts": (gettext_noop("verdicts"), ngettext_noop("%(number)s verdict", "%(number)s verdicts")),

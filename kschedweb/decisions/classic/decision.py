@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from django.utils.translation import gettext
 
 from kschedweb.decisions.classic import arithmetic, words
 from kschedweb.decisions.presentation import Presentation, counted, histogram
@@ -34,16 +35,21 @@ class ClassicDecision(Presentation):
         self.algorithm = decides = case.scheduler.algorithm
         self.all_reasons = decides.always_check_all
         self.version = decides.edition.version
-        by_name = decides.edition.old
-        first = "the last name" if by_name else "the first in its order"
         self.tied = (
-            "Nodes with the highest total are chosen in turn from pod to pod; "
-            f"{first} is shown, which is chosen first after a start."
+            gettext(
+                "Nodes with the highest total are chosen in turn from pod to pod; the last name is shown, which is "
+                "chosen first after a start."
+            )
+            if decides.edition.old
+            else gettext(
+                "Nodes with the highest total are chosen in turn from pod to pod; the first in its order is shown, "
+                "which is chosen first after a start."
+            )
         )
 
     def missing(self) -> list[str]:
         """The extenders, which pages do not call."""
-        return [f"extender {url}" for url in self.explanation.unasked]
+        return [gettext("extender %(url)s") % {"url": url} for url in self.explanation.unasked]
 
     def worked(self, node: int, plugin: str) -> Arithmetic:
         return arithmetic.explain(self, self.case, node, plugin)
@@ -86,20 +92,22 @@ class ClassicDecision(Presentation):
         decides, pod = self.case.scheduler.algorithm, self.case.pod
         found = []
         if decides.edition.share < ALL_NODES and len(self.explanation.nodes) >= MIN_FEASIBLE:
-            found.append(
-                f"It runs with percentageOfNodesToScore {decides.edition.share}: it scores that share of the nodes, "
-                "and continues there with the next pod. Here all nodes are scored."
+            said = gettext(
+                "It runs with percentageOfNodesToScore %(share)s: it scores that share of the nodes, and continues "
+                "there with the next pod. Here all nodes are scored."
             )
+            found.append(said % {"share": decides.edition.share})
         if decides.never_asked:
-            listed = ", ".join(decides.never_asked)
-            found.append(f"Never run, as the fixed order of predicates does not have them: {listed}.")
+            said = gettext("Never run, as the fixed order of predicates does not have them: %(names)s.")
+            found.append(said % {"names": ", ".join(decides.never_asked)})
         if pod.scheduler_name != TODAY:
-            found.append(
-                f"The pod asks for the scheduler {pod.scheduler_name}. A Policy names no scheduler, so the pod is "
-                "explained anyway."
+            said = gettext(
+                "The pod asks for the scheduler %(scheduler)s. A Policy names no scheduler, so the pod is explained "
+                "anyway."
             )
+            found.append(said % {"scheduler": pod.scheduler_name})
         if pod.gates:
-            found.append("Scheduling gates did not exist then, so they do not hold it.")
+            found.append(gettext("Scheduling gates did not exist then, so they do not hold it."))
         if decides.edition.old and not self.explanation.feasible.size:
-            found.append("It evicts no pods: priorities were off unless a feature gate turned them on.")
+            found.append(gettext("It evicts no pods: priorities were off unless a feature gate turned them on."))
         return found

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from django.utils.translation import gettext, gettext_noop, ngettext
+
 from kschedweb.decisions.presenters import presenter
 from kschedweb.decisions.words import Reading, RejectionReason, Shortage, listed, of
 from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE
@@ -12,6 +14,7 @@ from kschedweb.engine.plugins import interpodaffinity, nodeaffinity, nodename, n
 from kschedweb.engine.plugins.noderesourcesfit import PODS
 from kschedweb.engine.releases.classic import words as then
 from kschedweb.engine.releases.classic.objects import BASIC, asked, sources
+from kschedweb.web.translating import gettext_lazy as _
 from kschedweb.web.units import amount
 
 if TYPE_CHECKING:
@@ -33,33 +36,36 @@ AS_TODAY = {
 }
 # Sentences for a pod that one reason keeps from every node, for reasons that are not today's.
 GENERAL = {
-    then.DISK_CONFLICT: "has a disk of the pod in use by another pod",
-    then.ZONE_CONFLICT: "is in another zone than a volume of the pod",
-    then.SELECTOR: "does not match the pod's node selector or affinity",
-    then.POD_AFFINITY: "does not satisfy a required term between pods",
-    then.TAINTS: "has taints the pod does not tolerate",
-    then.HOST_NAME: "is not the one the pod names",
-    then.HOST_PORTS: "has the host port taken",
-    then.LABEL_PRESENCE: "does not have the labels the policy asks for",
-    then.SERVICE_AFFINITY: "has other labels than the node of the pod's service",
-    then.VOLUME_COUNT: "would have more volumes than it allows",
-    then.MEMORY_PRESSURE: "is short of memory",
-    then.DISK_PRESSURE: "is short of disk space",
-    then.PID_PRESSURE: "is short of process ids",
-    then.OUT_OF_DISK: "is out of disk space",
-    then.NOT_READY: "is not ready",
-    then.NO_NETWORK: "has no network",
-    then.UNSCHEDULABLE: "is cordoned",
-    then.VOLUME_AFFINITY: "cannot reach a volume of the pod",
-    then.NO_VOLUMES: "has no volume for a claim of the pod",
+    then.DISK_CONFLICT: _("has a disk of the pod in use by another pod"),
+    then.ZONE_CONFLICT: _("is in another zone than a volume of the pod"),
+    then.SELECTOR: _("does not match the pod's node selector or affinity"),
+    then.POD_AFFINITY: _("does not satisfy a required term between pods"),
+    then.TAINTS: _("has taints the pod does not tolerate"),
+    then.HOST_NAME: _("is not the one the pod names"),
+    then.HOST_PORTS: _("has the host port taken"),
+    then.LABEL_PRESENCE: _("does not have the labels the policy asks for"),
+    then.SERVICE_AFFINITY: _("has other labels than the node of the pod's service"),
+    then.VOLUME_COUNT: _("would have more volumes than it allows"),
+    then.MEMORY_PRESSURE: _("is short of memory"),
+    then.DISK_PRESSURE: _("is short of disk space"),
+    then.PID_PRESSURE: _("is short of process ids"),
+    then.OUT_OF_DISK: _("is out of disk space"),
+    then.NOT_READY: _("is not ready"),
+    then.NO_NETWORK: _("has no network"),
+    then.UNSCHEDULABLE: _("is cordoned"),
+    then.VOLUME_AFFINITY: _("cannot reach a volume of the pod"),
+    then.NO_VOLUMES: _("has no volume for a claim of the pod"),
 }
 CONDITIONS = {
-    then.NOT_READY: ("Ready", "does not report that it is ready"),
-    then.OUT_OF_DISK: ("OutOfDisk", "reports that it is out of disk space"),
-    then.NO_NETWORK: ("NetworkUnavailable", "reports that its network is not set up"),
-    then.MEMORY_PRESSURE: ("MemoryPressure", "is short of memory, and the pod asks for none and has no limit"),
-    then.DISK_PRESSURE: ("DiskPressure", "is short of disk space"),
-    then.PID_PRESSURE: ("PIDPressure", "is short of process ids"),
+    then.NOT_READY: ("Ready", gettext_noop("%(node)s does not report that it is ready")),
+    then.OUT_OF_DISK: ("OutOfDisk", gettext_noop("%(node)s reports that it is out of disk space")),
+    then.NO_NETWORK: ("NetworkUnavailable", gettext_noop("%(node)s reports that its network is not set up")),
+    then.MEMORY_PRESSURE: (
+        "MemoryPressure",
+        gettext_noop("%(node)s is short of memory, and the pod asks for none and has no limit"),
+    ),
+    then.DISK_PRESSURE: ("DiskPressure", gettext_noop("%(node)s is short of disk space")),
+    then.PID_PRESSURE: ("PIDPressure", gettext_noop("%(node)s is short of process ids")),
 }
 
 
@@ -81,12 +87,12 @@ def in_short(case: ClassicCase, reason: RejectionReason) -> str:
     """The words for ``reason`` after a count of nodes."""
     text = LONG.get(reason.text, reason.text)
     if text in GENERAL:
-        return GENERAL[text]
+        return str(GENERAL[text])
     if text in AS_TODAY:
         today = AS_TODAY[text]
         return presenter(today.plugin).in_short(case.pod, text, *today.about)
     if reason.about not in (None, PODS) and not asked(case.pod).requests.get(reason.about):
-        return f"has more {reason.about} requested than it has"
+        return gettext("has more %(resource)s requested than it has") % {"resource": reason.about}
     return presenter("NodeResourcesFit").in_short(case.pod, text, reason.about)
 
 
@@ -101,7 +107,8 @@ def reading(case: ClassicCase, node: int, status: Status) -> Reading:
             found.append(presenter(today.plugin).reading(case.snapshot, case.pod, node, today))
         elif reason in CONDITIONS:
             condition, said = CONDITIONS[reason]
-            found.append(Reading(f"{name} {said}", f"its condition {condition} must change"))
+            remedy = gettext("its condition %(condition)s must change") % {"condition": condition}
+            found.append(Reading(gettext(said) % {"node": name}, remedy))
         elif reason in OWN:
             found.append(OWN[reason](case, node, status.plugin))
     if not found:
@@ -114,25 +121,28 @@ def _room(case: ClassicCase, node: int, status: Status) -> Reading:
     name, texts, remedies = case.snapshot.names[node], [], []
     if PODS in status.about:
         count, most = case.snapshot.pod_count[node], case.snapshot.pod_limit[node]
-        texts.append(f"{name} runs {count} of at most {most} pods")
-        remedies.append("remove a pod from it")
+        told = {"node": name, "count": str(count), "most": str(most)}
+        texts.append(gettext("%(node)s runs %(count)s of at most %(most)s pods") % told)
+        remedies.append(gettext("remove a pod from it"))
     for short in shortages(case, node):
         if short.resource not in status.about:
             continue
-        what, has = of(short.resource), amount(short.allocatable, short.resource)
+        what = of(short.resource)
+        needs, free, has = (amount(max(one, 0), short.resource) for one in (short.asked, short.free, short.allocatable))
+        told = {"node": name, "short": str(short), "has": f"{has}{what}", "needs": f"{needs}{what}"}
+        told |= {"free": f"{free}{what}", "of": has, "resource": short.resource}
         if not short.asked:
-            texts.append(
-                f"pods on {name} request {short} more than its {has}{what}, so it rejects even pods that request none"
+            said = gettext(
+                "pods on %(node)s request %(short)s more than its %(has)s, so it rejects even pods that request none"
             )
         else:
-            needs, free = (amount(max(one, 0), short.resource) for one in (short.asked, short.free))
-            texts.append(f"the pod needs {needs}{what}, and {name} has {free}{what} free of {has}: {short} short")
-        too_small = short.asked > short.allocatable
-        remedies.append(
-            f"even empty, this node is too small: request less {short.resource} or add larger nodes"
-            if too_small
-            else f"free {short} there"
-        )
+            said = gettext("the pod needs %(needs)s, and %(node)s has %(free)s free of %(of)s: %(short)s short")
+        texts.append(said % told)
+        if short.asked > short.allocatable:
+            said = gettext("even empty, this node is too small: request less %(resource)s or add larger nodes")
+        else:
+            said = gettext("free %(short)s there")
+        remedies.append(said % told)
     return Reading("; ".join(texts) or status.message, "; ".join(dict.fromkeys(remedies)))
 
 
@@ -143,65 +153,83 @@ def _taints(case: ClassicCase, node: int, predicate: str) -> Reading:
         for taint in case.snapshot.nodes[node].taints
         if taint.effect in effects and not tolerated(taint, case.pod.tolerations)
     ]
+    said = ngettext(
+        "%(node)s is tainted %(taints)s, and the pod does not tolerate it",
+        "%(node)s is tainted %(taints)s, and the pod does not tolerate them",
+        len(missing),
+    )
+    remedy = gettext("add a toleration for %(keys)s to the pod, or remove the taint")
     return Reading(
-        f"{case.snapshot.names[node]} is tainted {listed([str(taint) for taint in missing])}, and the pod does not "
-        f"tolerate {'it' if len(missing) == 1 else 'them'}",
-        f"add a toleration for {listed([taint.key for taint in missing])} to the pod, or remove the taint",
+        said % {"node": case.snapshot.names[node], "taints": listed([str(taint) for taint in missing])},
+        remedy % {"keys": listed([taint.key for taint in missing])},
     )
 
 
 def _labels(case: ClassicCase, node: int, predicate: str) -> Reading:
-    asks, name = _named(case, predicate), case.snapshot.names[node]
+    asks = _named(case, predicate)
     has = case.snapshot.nodes[node].labels
     wrong = listed([label for label in asks.labels if (label in has) != asks.presence])
+    told = {"node": case.snapshot.names[node], "labels": wrong}
     if asks.presence:
-        return Reading(f"{name} lacks the label {wrong}, which the policy asks for", "label the node")
-    return Reading(f"{name} has the label {wrong}, which the policy rules out", "remove the label")
+        said = gettext("%(node)s lacks the label %(labels)s, which the policy asks for")
+        return Reading(said % told, gettext("label the node"))
+    return Reading(
+        gettext("%(node)s has the label %(labels)s, which the policy rules out") % told, gettext("remove the label")
+    )
 
 
 def _service(case: ClassicCase, node: int, predicate: str) -> Reading:
     asks, has = _named(case, predicate), case.snapshot.nodes[node].labels
-    shown = listed([f"{label}={has[label]}" if label in has else f"no {label}" for label in asks.labels])
+    shown = listed(
+        [
+            f"{label}={has[label]}" if label in has else gettext("no %(label)s") % {"label": label}
+            for label in asks.labels
+        ]
+    )
+    said = gettext(
+        "%(node)s has %(labels)s, which differs from the pod's nodeSelector or from the node of another pod of its "
+        "service"
+    )
     return Reading(
-        f"{case.snapshot.names[node]} has {shown}, which differs from the pod's nodeSelector or from the node of "
-        "another pod of its service",
-        "give the node the same labels",
+        said % {"node": case.snapshot.names[node], "labels": shown}, gettext("give the node the same labels")
     )
 
 
 def _disk(case: ClassicCase, node: int, predicate: str) -> Reading:
-    return Reading(
-        f"another pod on {case.snapshot.names[node]} mounts the same disk, and one of them writes",
-        "move that pod away",
-    )
+    said = gettext("another pod on %(node)s mounts the same disk, and one of them writes")
+    return Reading(said % {"node": case.snapshot.names[node]}, gettext("move that pod away"))
 
 
 def _zone(case: ClassicCase, node: int, predicate: str) -> Reading:
     labels = case.snapshot.nodes[node].labels
     where = listed([labels[key] for key in (BETA_ZONE, BETA_REGION) if key in labels])
-    return Reading(f"{case.snapshot.names[node]} is in {where}, and a volume of {_claims(case)} is not")
+    said = gettext("%(node)s is in %(zone)s, and a volume of %(claims)s is not")
+    return Reading(said % {"node": case.snapshot.names[node], "zone": where, "claims": _claims(case)})
 
 
 def _count(case: ClassicCase, node: int, predicate: str) -> Reading:
+    said = gettext("with the pod, %(node)s would have more volumes attached than it allows (%(predicate)s)")
     return Reading(
-        f"with the pod, {case.snapshot.names[node]} would have more volumes attached than it allows ({predicate})",
-        "remove a pod with such volumes from it",
+        said % {"node": case.snapshot.names[node], "predicate": predicate},
+        gettext("remove a pod with such volumes from it"),
     )
 
 
 def _affinity(case: ClassicCase, node: int, predicate: str) -> Reading:
-    return Reading(f"{case.snapshot.names[node]} cannot reach a volume of {_claims(case)}")
+    said = gettext("%(node)s cannot reach a volume of %(claims)s")
+    return Reading(said % {"node": case.snapshot.names[node], "claims": _claims(case)})
 
 
 def _unfound(case: ClassicCase, node: int, predicate: str) -> Reading:
+    said = gettext("no volume for %(claims)s can be used from %(node)s")
     return Reading(
-        f"no volume for {_claims(case)} can be used from {case.snapshot.names[node]}", "create a volume there"
+        said % {"node": case.snapshot.names[node], "claims": _claims(case)}, gettext("create a volume there")
     )
 
 
 def _claims(case: ClassicCase) -> str:
     names = [name for kind, name in sources(case.pod) if kind == "claim"]
-    return f"claim{'' if len(names) == 1 else 's'} {listed(names)}"
+    return ngettext("claim %(names)s", "claims %(names)s", len(names)) % {"names": listed(names)}
 
 
 def _named(case: ClassicCase, predicate: str) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from django.utils.translation import gettext, ngettext
+
 from kschedweb.decisions.words import listed
 from kschedweb.engine.releases import RELEASES
 from kschedweb.policies.selectors import configuration
@@ -33,12 +35,14 @@ class GroupRules:
     @property
     def note(self) -> str:
         """What has to be said of gates that are on here alone; "" for none."""
-        return f"Worked out with the {gates_named(self.off)} on, which the policy leaves off." if self.switched else ""
+        said = gettext("Worked out with the %(gates)s on, which the policy leaves off.")
+        return said % {"gates": gates_named(self.off)} if self.switched else ""
 
 
 def gates_named(names: Sequence[str]) -> str:
     """Such as "feature gates A and B"."""
-    return f"feature gate{'s' if len(names) > 1 else ''} {listed(list(names))}"
+    said = ngettext("feature gate %(names)s", "feature gates %(names)s", len(names))
+    return said % {"names": listed(list(names))}
 
 
 def able() -> list[str]:

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from django.utils.translation import gettext, ngettext
+
 from kschedweb.engine.objects.podgroup import POD_GROUP
-from kschedweb.web.units import counted
+from kschedweb.web.counting import counted
 
 if TYPE_CHECKING:
     from kschedweb.engine import Pod
@@ -82,20 +84,29 @@ class Standing:
     @property
     def sentence(self) -> str:
         """The state in a few words."""
-        if self.group is None:
-            if self.unread:
-                return f"cannot be read: {self.unread}"
-            verb = "names" if self.size == 1 else "name"
-            return f"no such PodGroup exists; {counted(self.size, 'pods')} {verb} it"
-        if not self.size:
-            return "no pod names it"
-        of = self.size + self.missing
-        said = f"{len(self.bound):,} of {counted(of, 'pods')} bound"
-        if self.missing:
-            return f"{said}, waits for {counted(self.missing, 'more pods')}"
-        if not self.pending:
-            return f"{'its pod is' if of == 1 else f'all {of:,} pods are'} bound"
-        return f"{said}, {len(self.pending):,} without a node{f', {self.gated:,} of them gated' if self.gated else ''}"
+        told = {"pods": counted(self.size, "pods"), "all": counted(self.size + self.missing, "pods")}
+        told |= {"more": counted(self.missing, "more pods"), "why": self.unread}
+        told |= {"bound": f"{len(self.bound):,}", "left": f"{len(self.pending):,}", "gated": f"{self.gated:,}"}
+        return self._said() % told
+
+    def _said(self) -> str:
+        if self.state is State.UNREAD:
+            said = gettext("cannot be read: %(why)s")
+        elif self.state is State.MISSING:
+            said = ngettext(
+                "no such PodGroup exists; %(pods)s names it", "no such PodGroup exists; %(pods)s name it", self.size
+            )
+        elif self.state is State.EMPTY:
+            said = gettext("no pod names it")
+        elif self.state is State.INCOMPLETE:
+            said = gettext("%(bound)s of %(all)s bound, waits for %(more)s")
+        elif self.state is State.BOUND:
+            said = ngettext("its pod is bound", "all %(bound)s pods are bound", self.size)
+        elif self.gated:
+            said = gettext("%(bound)s of %(all)s bound, %(left)s without a node, %(gated)s of them gated")
+        else:
+            said = gettext("%(bound)s of %(all)s bound, %(left)s without a node")
+        return said
 
 
 def standings(engine: EngineSnapshot) -> list[Standing]:

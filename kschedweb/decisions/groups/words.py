@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.utils.translation import gettext, ngettext
+
 from kschedweb.decisions.case import Case
 from kschedweb.decisions.groups.rules import able, gates_named
 from kschedweb.decisions.groups.standing import State
@@ -12,7 +14,7 @@ from kschedweb.decisions.words import listed
 from kschedweb.engine.framework.status import Code
 from kschedweb.engine.objects.podgroup import GENERIC
 from kschedweb.engine.plugins.gangscheduling import TOO_FEW
-from kschedweb.web.units import counted
+from kschedweb.web.counting import counted
 
 if TYPE_CHECKING:
     from kschedweb.decisions.case import AnyCase
@@ -27,7 +29,8 @@ def headline(case: GroupCase) -> Headline:
     """The answer in one sentence, with details."""
     standing, found = case.standing, case.found
     if standing.state in STANDING:
-        return Headline(f"{standing.name}: {standing.sentence}", STANDING[standing.state])
+        title = gettext("%(group)s: %(state)s") % {"group": standing.name, "state": standing.sentence}
+        return Headline(title, STANDING[standing.state])
     if found is None:
         return _alone(case)
     if not found.held.ok:
@@ -39,85 +42,118 @@ def headline(case: GroupCase) -> Headline:
 
 def _alone(case: GroupCase) -> Headline:
     """The scheduler does not know groups, or does not look at them."""
-    release, name = case.rules.configuration.release, case.standing.name
+    told = {"group": case.standing.name, "release": case.rules.configuration.release.name}
     if not case.rules.able:
-        said = f"Only kube-scheduler {listed(able())} schedules groups: choose a policy of that release."
-        return Headline(f"{name} is not scheduled as a group by kube-scheduler {release.name}", "amber", [said])
-    title = f"{name} is not scheduled as a group: the {gates_named([GENERIC])} is off"
-    return Headline(title, "amber", [f"{case.standing.sentence.capitalize()}. Each pod is placed alone."])
+        said = gettext("Only kube-scheduler %(releases)s schedules groups: choose a policy of that release.")
+        title = gettext("%(group)s is not scheduled as a group by kube-scheduler %(release)s") % told
+        return Headline(title, "amber", [said % {"releases": listed(able())}])
+    title = gettext("%(group)s is not scheduled as a group: the %(gates)s is off")
+    said = gettext("%(standing)s. Each pod is placed alone.") % {"standing": case.standing.sentence.capitalize()}
+    return Headline(title % {**told, "gates": gates_named([GENERIC])}, "amber", [said])
 
 
 def _held(case: GroupCase, found: GroupPlacement) -> Headline:
     standing, held = case.standing, found.held
+    details: list[str] = []
     if TOO_FEW in held.reasons:
-        verb = "names" if standing.size == 1 else "name"
-        why = f"it waits for {counted(standing.missing, 'more pods')}"
+        why = gettext("it waits for %(pods)s") % {"pods": counted(standing.missing, "more pods")}
         least = standing.group.least if standing.group is not None else 0
-        details = [f"Its minCount is {least:,}, and {counted(standing.size, 'pods')} {verb} it."]
+        said = ngettext(
+            "Its minCount is %(least)s, and %(pods)s names it.",
+            "Its minCount is %(least)s, and %(pods)s name it.",
+            standing.size,
+        )
+        details.append(said % {"least": f"{least:,}", "pods": counted(standing.size, "pods")})
     elif held.plugin == "SchedulingGates":
-        why, details = f"{standing.gated:,} of {counted(standing.size, 'pods')} gated", []
+        told = {"gated": f"{standing.gated:,}", "pods": counted(standing.size, "pods")}
+        why = gettext("%(gated)s of %(pods)s gated") % told
     else:
-        why, details = f"{held.plugin} keeps it out of the queue", []
+        why = gettext("%(plugin)s keeps it out of the queue") % {"plugin": held.plugin}
     if found.placed:
-        details.append("Otherwise it would fit, as shown below.")
-    return Headline(f"{standing.name} is not tried: {why}", "amber", details, held.message)
+        details.append(gettext("Otherwise it would fit, as shown below."))
+    title = gettext("%(group)s is not tried: %(why)s") % {"group": standing.name, "why": why}
+    return Headline(title, "amber", details, held.message)
 
 
 def _fits(case: GroupCase, found: GroupPlacement) -> Headline:
     standing = case.standing
     nodes = [one.node for one in found.placements if one.node]
     rest = len(found.placements) - len(nodes)
-    where = f" in {found.domain}" if found.domain else ""
     on = listed([nodes[0]]) if len(set(nodes)) == 1 else counted(len(set(nodes)), "nodes")
+    if found.domain:
+        on = gettext("%(nodes)s in %(domain)s") % {"nodes": on, "domain": found.domain}
+    told = {"group": standing.name, "on": on, "number": f"{len(nodes):,}", "pods": counted(len(nodes), "pods")}
+    if not rest and standing.bound:
+        title = ngettext(
+            "%(group)s fits: the %(pods)s without a node goes to %(on)s",
+            "%(group)s fits: the %(pods)s without a node go to %(on)s",
+            len(nodes),
+        )
+        return Headline(title % told, "blue")
     if not rest:
-        pods = "its pod goes" if len(nodes) == 1 else f"all {len(nodes):,} pods go"
-        if standing.bound:
-            pods = f"the {counted(len(nodes), 'pods')} without a node {'goes' if len(nodes) == 1 else 'go'}"
-        return Headline(f"{standing.name} fits: {pods} to {on}{where}", "blue")
+        title = ngettext(
+            "%(group)s fits: its pod goes to %(on)s", "%(group)s fits: all %(number)s pods go to %(on)s", len(nodes)
+        )
+        return Headline(title % told, "blue")
     least = standing.group.least if standing.group is not None else 0
-    details = [f"With {counted(len(standing.bound) + len(nodes), 'pods')} on nodes it reaches its minCount, {least:,}."]
+    reached = {"pods": counted(len(standing.bound) + len(nodes), "pods"), "least": f"{least:,}"}
+    details = [gettext("With %(pods)s on nodes it reaches its minCount, %(least)s.") % reached]
     if case.blocked:
-        details.append(f"The first pod without a node: {case.blocked}.")
-    title = (
-        f"{standing.name} fits in part: {len(nodes):,} of {counted(len(found.placements), 'pods')} go to {on}{where}"
-    )
-    return Headline(title, "amber", details)
+        details.append(gettext("The first pod without a node: %(why)s.") % {"why": case.blocked})
+    told["pods"] = counted(len(found.placements), "pods")
+    return Headline(gettext("%(group)s fits in part: %(number)s of %(pods)s go to %(on)s") % told, "amber", details)
 
 
 def _refused(case: GroupCase, found: GroupPlacement) -> Headline:
-    name, quote = case.standing.name, found.status.message
+    told, quote = {"group": case.standing.name}, found.status.message
     if found.status.code is Code.ERROR:
-        return Headline(f"{name} cannot be decided: its scheduling cycle ends in an error", "red", [], quote)
+        title = gettext("%(group)s cannot be decided: its scheduling cycle ends in an error")
+        return Headline(title % told, "red", [], quote)
     if found.waits_for_room:
         victims = len(found.victims)
         if not victims:
-            return Headline(f"{name} waits for pods that are already terminating", "amber", _why(case), quote)
-        leave = "1 pod has gone" if victims == 1 else f"{victims:,} pods have gone"
-        details = [*_why(case), f"kube-scheduler would evict {counted(victims, 'pods')} of lower priority for it."]
-        return Headline(f"{name} fits only once {leave}", "amber", details, quote)
-    return Headline(f"{name} does not fit: {_short(case, found)}", "red", _why(case), quote)
+            title = gettext("%(group)s waits for pods that are already terminating")
+            return Headline(title % told, "amber", _why(case), quote)
+        said = gettext("kube-scheduler would evict %(pods)s of lower priority for it.")
+        details = [*_why(case), said % {"pods": counted(victims, "pods")}]
+        title = ngettext(
+            "%(group)s fits only once %(number)s pod has gone",
+            "%(group)s fits only once %(number)s pods have gone",
+            victims,
+        )
+        return Headline(title % {**told, "number": f"{victims:,}"}, "amber", details, quote)
+    title = gettext("%(group)s does not fit: %(why)s") % {**told, "why": _short(case, found)}
+    return Headline(title, "red", _why(case), quote)
 
 
 def _short(case: GroupCase, found: GroupPlacement) -> str:
     if len(found.tries) > 1:
-        return f"none of {counted(len(found.tries), 'domains')} has room for it"
+        return gettext("none of %(domains)s has room for it") % {"domains": counted(len(found.tries), "domains")}
     tried = case.first_try
     if not found.blocking or tried is None:
-        return found.searched.message or "no reason is given"
+        return found.searched.message or gettext("no reason is given")
     placed = sum(bool(one.node) for one in tried.placements)
-    before = "pod" if placed == 1 else counted(placed, "pods")
-    beside = f" beside the {before} before it" if placed else ""
-    return f"{short(found.blocking, case.standing)} finds no node{beside}"
+    told = {"pod": short(found.blocking, case.standing), "number": f"{placed:,}"}
+    if not placed:
+        return gettext("%(pod)s finds no node") % told
+    said = ngettext(
+        "%(pod)s finds no node beside the pod before it",
+        "%(pod)s finds no node beside the %(number)s pods before it",
+        placed,
+    )
+    return said % told
 
 
 def _why(case: GroupCase) -> list[str]:
     """The sentence about the pod that blocks, where there is one, and what would be given back."""
     said, tried = [], case.first_try
     if case.blocked:
-        where = f"In {tried.domain.name}: " if tried is not None and tried.domain.name else ""
-        said.append(f"{where}{case.blocked}.")
+        where = tried.domain.name if tried is not None else ""
+        message = gettext("In %(domain)s: %(why)s.") if where else gettext("%(why)s.")
+        said.append(message % {"domain": where, "why": case.blocked})
     if case.freed:
-        said.append(f"The devices of {listed(case.freed)} would be released, and the group tried again.")
+        message = gettext("The devices of %(pods)s would be released, and the group tried again.")
+        said.append(message % {"pods": listed(case.freed)})
     return said
 
 
@@ -126,7 +162,8 @@ def by_itself(case: AnyCase) -> str:
     if not (isinstance(case, Case) and case.pod.scheduling_group and case.scheduler.configuration.release.groups):
         return ""
     name = case.pod.scheduling_group.partition("/")[2]
-    return f"kube-scheduler places it together with its group {name}. Here it is explained alone."
+    said = gettext("kube-scheduler places it together with its group %(group)s. Here it is explained alone.")
+    return said % {"group": name}
 
 
 def short(key: str, standing: Standing) -> str:

@@ -22,6 +22,7 @@ from kschedweb.live.approvals.models import ApprovalRequest, State, VoteVerdict
 from kschedweb.live.schedulers.models import LiveDecision
 from kschedweb.watermarks.selectors import current
 from kschedweb.web.errors import ApplicationError, Conflict
+from kschedweb.web.told import words
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -145,7 +146,7 @@ class Item:
 
     @property
     def why(self) -> list[str]:
-        return list(self.row.ask.get("why") or [])
+        return [words(one) for one in self.row.ask.get("why") or []]
 
     @property
     def rule(self) -> str:

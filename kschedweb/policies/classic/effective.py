@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from django.utils.translation import gettext
+
 from kschedweb.engine.documents.writing import written
 from kschedweb.engine.releases.classic.catalogue import EDITION
 from kschedweb.policies.classic.lists import explained_as
@@ -98,10 +100,10 @@ def settings_of(algorithm: Algorithm, policy: Policy) -> list[Setting]:
     every = policy.always_check_all
     return [
         Setting("version", edition.version, edition.version == EDITION.version),
-        Setting("gates", ", ".join(sorted(edition.gates)) or "none", not edition.gates),
+        Setting("gates", ", ".join(sorted(edition.gates)) or gettext("none"), not edition.gates),
         Setting("alwaysCheckAllPredicates", "true" if every else "false", not every),
         Setting("hardPodAffinitySymmetricWeight", str(hard), hard == EDITION.hard_pod_affinity_weight),
         Setting("percentageOfNodesToScore", str(edition.share), edition.percentage == EDITION.percentage),
-        Setting("KUBE_MAX_PD_VOLS", str(edition.max_volumes or "by kind"), edition.max_volumes is None),
+        Setting("KUBE_MAX_PD_VOLS", str(edition.max_volumes or gettext("by kind")), edition.max_volumes is None),
         Setting("extenders", str(len(algorithm.extenders)), not algorithm.extenders),
     ]

@@ -29,10 +29,14 @@ class AnnotatingForm(forms.ModelForm):  # type: ignore[type-arg]
             "renew": _("Renew after (seconds)"),
         }
         help_texts = {
-            "own": "One annotation each, <code>watermarks.kschedweb.dev/use</code>: percent of allocatable on a node, "
-            "cores and bytes a pod on a workload.",
-            "crane": "<code>cpu_usage_avg_5m</code> and its like, and <code>node_hot_value</code>. Only where crane's "
-            "own annotator does not run.",
+            "own": _(
+                "One annotation each, <code>watermarks.kschedweb.dev/use</code>: percent of allocatable on a node, "
+                "cores and bytes a pod on a workload."
+            ),
+            "crane": _(
+                "<code>cpu_usage_avg_5m</code> and its like, and <code>node_hot_value</code>. Only where crane's own "
+                "annotator does not run."
+            ),
             "time_zone": _(
                 "The one that crane-scheduler runs in. Its texts end in a Z, but are local time: "
                 "Asia/Shanghai, unless TZ says otherwise."

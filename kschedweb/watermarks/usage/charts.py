@@ -323,7 +323,7 @@ def workloads_chart(asked: UsageQuery, uses: Sequence[NodeUse]) -> Chart | None:
     known = [use for use in uses if use.known][:MOST_BARS]
     if not known:
         return None
-    scale, unit = (1000, "cores") if asked.resource == "cpu" else (1 << 30, "GiB")
+    scale, unit = (1000, gettext("cores")) if asked.resource == "cpu" else (1 << 30, "GiB")
     places = list(range(len(known)))
     labels = [f"{use.parts[0]}/{use.parts[2]}" for use in known]
     made = figure(
@@ -337,8 +337,8 @@ def workloads_chart(asked: UsageQuery, uses: Sequence[NodeUse]) -> Chart | None:
                 hovertemplate=f"%{{customdata[0]}}<br>{name} %{{x}} {unit}<extra></extra>",
             )
             for name, amounts in (
-                ("requested", [use.requested for use in known]),
-                ("used", [use.used for use in known]),
+                (gettext("requested"), [use.requested for use in known]),
+                (gettext("used"), [use.used for use in known]),
             )
         ],
         go.Layout(

@@ -72,6 +72,26 @@ REMARKS = (
     gettext_noop("%(plugin)s with %(other)s beside the defaults"),
     gettext_noop("%(plugin)s, weight %(weight)s, beside the defaults"),
     gettext_noop("%(plugin)s beside the defaults"),
+    # Why a pod is held for people.
+    gettext_noop("it is in namespace %(name)s and its labels match (%(names)s)"),
+    gettext_noop("it is in namespace %(name)s and its labels match"),
+    gettext_noop("it is in namespace %(name)s"),
+    gettext_noop("its labels match (%(names)s)"),
+    gettext_noop("its labels match"),
+    gettext_noop("its priority is %(priority)s (%(least)s or more and %(most)s or less)"),
+    gettext_noop("its priority is %(priority)s (%(least)s or more)"),
+    gettext_noop("its priority is %(priority)s (%(most)s or less)"),
+    gettext_noop("its node is %(node)s"),
+    gettext_noop("the labels of node %(node)s match (%(names)s)"),
+    gettext_noop("the labels of node %(node)s match"),
+    gettext_noop("its node is only %(count)s point ahead, fewer than %(most)s"),
+    gettext_noop("its node is only %(count)s points ahead, fewer than %(most)s"),
+    gettext_noop("%(share)s %% of the %(resource)s of %(node)s is in use over %(span)s (limit %(total)s %%)"),
+    # Why a moved pod has no plugin to name.
+    gettext_noop("No plugin prefers the new node: totals are equal, and the order of the nodes decides."),
+    gettext_noop("No plugin prefers the new node: the order of the nodes decides."),
+    # The policy that comes with the site.
+    gettext_noop("The policy that pages show where none is chosen."),
     # A revision, wherever it is named.
     gettext_noop("%(policy)s, revision %(item)s"),
 )  # fmt: skip

@@ -24,7 +24,7 @@ HEAD = (
 NONE = "none"  # no plugin, in an address
 ANY = {"plugin": "", "what": "", "search": ""}
 ORDERS = ("pod", "what", "before", "after", "plugin", "lead", "seed")
-WHAT = {"moved": _("moved"), "newly-unscheduled": _("newly unschedulable"), "newly-scheduled": "newly scheduled"}
+WHAT = {"moved": _("moved"), "newly-unscheduled": _("newly unschedulable"), "newly-scheduled": _("newly scheduled")}
 
 
 @dataclass(frozen=True)
