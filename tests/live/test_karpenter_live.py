@@ -132,8 +132,13 @@ def pod(random: Random, name: str) -> Json:
 
 def set_up(plane: ControlPlane, random: Random, pools: list[str]) -> None:
     """A cluster; every bound pod runs when this returns."""
-    plane.wipe()
-    wait_until(lambda: not plane.call("GET", PODS)["items"], "the pods to be gone")
+
+    def emptied() -> bool:
+        # What kwok wrote to a pod at the same moment can keep it from being deleted with the others.
+        plane.wipe()
+        return not plane.call("GET", PODS)["items"]
+
+    wait_until(emptied, "the pods to be gone")
     nodes = [node(random, f"node-{number}", pools) for number in range(NODES_EACH)]
     plane.create_nodes(nodes)
     plane.create_all(PODS, [pod(random, f"pod-{number:02}") for number in range(PODS_EACH + PENDING)])
