@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.clusters.selectors import snapshot_objects
+from kschedweb.decisions.snapshots import engine_snapshot, has_read
 from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.documents.marked import DocumentError, as_yaml, parse, placed
 from kschedweb.engine.simulation.autoscaling import advising
@@ -46,7 +47,10 @@ def groups_read(document: str) -> NodeGroups:
 
 def ready_document(snapshot: Snapshot) -> str:
     """Node groups to begin with, from the nodes of the snapshot."""
-    engine = rules_of(snapshot).release.seen(one for one in snapshot_objects(snapshot) if one.get("kind") == "Node")
+    if has_read(snapshot):
+        engine = engine_snapshot(snapshot)
+    else:
+        engine = rules_of(snapshot).release.seen(one for one in snapshot_objects(snapshot) if one.get("kind") == "Node")
     groups = advising.ready_groups(engine.nodes)[:MOST_GROUPS]
     return READY + as_yaml({"expander": "least-waste", "nodeGroups": groups or [EXAMPLE]})
 

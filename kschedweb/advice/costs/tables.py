@@ -6,11 +6,11 @@ from kschedweb.web.tables import Column, Table, register
 
 _MONEY = (
     Column("hour", "An hour", css="number", sort="hour", measured=True),
-    Column("month", "A month", css="number", sort="hour", measured=True),
+    Column("month", "A month", css="number", sort="hour"),
 )
 _USE = (
-    Column("used", "Used", css="number", sort="used", measured=True),
-    Column("idle", "Not used", css="number", sort="idle", measured=True),
+    Column("used", "Used", css="number", sort="used"),
+    Column("idle", "Not used", css="number", sort="idle"),
     Column("idle-share", "% not used", css="number", sort="idle_share"),
 )
 
@@ -22,7 +22,7 @@ register(
             Column("name", "Nodes", sort="name"),
             Column("count", "Number", css="number", sort="count"),
             *_MONEY,
-            Column("requested", "Requested", css="number", sort="requested", measured=True),
+            Column("requested", "Requested", css="number", sort="requested"),
             *_USE,
             Column("unpriced", "No price", css="number", sort="unpriced"),
         ),

@@ -17,6 +17,11 @@ from kschedweb.web.lru import LRU
 _read: LRU[Karpenter] = LRU(16)
 
 
+def forget() -> None:
+    """Clear the cache; for tests, which use primary keys again."""
+    _read.clear()
+
+
 def choices() -> list[tuple[str, str]]:
     """The newest revisions of policies of kind Karpenter as choices of a form: (``name@revision``, label)."""
     rows = Revision.objects.filter(policy__kind=Kind.KARPENTER).select_related("policy")

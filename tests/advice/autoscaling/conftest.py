@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kschedweb.advice.autoscaling import services
+from kschedweb.policies.karpenter import selectors as karpenters
 from tests.decisions.conftest import demo, demo_objects, no_cluster, stored, stored_demo
 
 __all__ = ["demo", "demo_objects", "no_cluster", "stored", "stored_demo"]
@@ -14,4 +15,5 @@ __all__ = ["demo", "demo_objects", "no_cluster", "stored", "stored_demo"]
 def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is known, and a busy machine makes no job of a quick question."""
     services.forget()
+    karpenters.forget()
     monkeypatch.setattr(services, "AT_ONCE_SECONDS", 600.0)
