@@ -6,6 +6,9 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
+from django.utils.translation import override
+
 from kschedweb.decisions import services, told
 from kschedweb.decisions.editing.effect import effect
 from kschedweb.decisions.inquiring.answering import about
@@ -20,8 +23,11 @@ from kschedweb.policies.selectors import runs
 from kschedweb.web.errors import Unprocessable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kschedweb.accounts.models import User
     from kschedweb.clusters.models import Snapshot
+    from kschedweb.decisions.case import AnyCase
     from kschedweb.decisions.editing.effect import Effect
     from kschedweb.decisions.inquiring.answering import Answer
     from kschedweb.decisions.models import Question
@@ -29,6 +35,8 @@ if TYPE_CHECKING:
     from kschedweb.engine import Explanation
     from kschedweb.jobs.inquiries import Step
     from kschedweb.policies.models import Revision
+
+    Other = tuple[Revision, AnyCase | Unprocessable]
 
 MOST_PODS = 5_000  # of which the effect of a policy is asked
 MOST_SHOWN = 500  # of them, with their nodes before and after
@@ -57,41 +65,67 @@ def decision_answer(question: Question, step: Step) -> Answer:
     step("Reading the cluster", 0, 0)
     services.scheduler_of(snapshot, revision)
     step("Judging the pod on every node", 0, 0)
-    pod, compared = asked["pod"], None
-    case = services.case(snapshot, pod, revision)
-    shown, room = decider(revision).present(case), services.with_room(snapshot, pod, revision)
+    pod, other = asked["pod"], None
+    case, room = services.case(snapshot, pod, revision), services.with_room(snapshot, pod, revision)
     if asked["against"]:
         step("Judging it under the other policy", 0, 0)
-        compared = _compared(shown, snapshot, pod, revision, revision_named(asked["against"]))
-    content = {"comparison": compared, "answer": told.decision(snapshot, case, revision)}
-    return kept(shown, room, case.explanation.node, content)
+        other = _other(snapshot, pod, revision_named(asked["against"]))
+
+    def beside(shown: Presentation) -> dict[str, Any]:
+        return {"comparison": None if other is None else _compared(shown, revision, other)}
+
+    content = {"answer": told.decision(snapshot, case, revision)}
+    return kept(lambda: decider(revision).present(case), room, case.explanation.node, content, beside)
 
 
-def kept(shown: Presentation, explanation: Explanation, node: str, content: dict[str, Any]) -> Answer:
-    """A decision as it is kept: what its page says beside ``content``, and the columns; the pod went to ``node``."""
-    headline = shown.answer()
+def kept(
+    present: Callable[[], Presentation],
+    explanation: Explanation,
+    node: str,
+    content: dict[str, Any],
+    beside: Callable[[Presentation], dict[str, Any]] = lambda shown: {},
+) -> Answer:
+    """A decision as it is kept: what its page says beside ``content``, in each language, and the columns.
+
+    The pod went to ``node``; ``beside`` is what else the page says.
+    """
+    said, insights = {}, {}
+    for language, _ in settings.LANGUAGES:
+        with override(language):
+            shown = present()
+            said[language] = _said(shown) | beside(shown)
+            insights[language] = insight.of(shown, node)
+    first = said.pop(settings.LANGUAGE_CODE)
+    packed = columns.pack(explanation, insights.pop(settings.LANGUAGE_CODE), insights)
+    return first["headline"]["title"], {**first, **content, "languages": said}, packed
+
+
+def _said(shown: Presentation) -> dict[str, Any]:
+    """What the page of a decision says in the language of now."""
     at = device_node("", shown, None if shown.explanation.feasible.size else shown.nearest_miss())
     devices = None if at is None else shown.devices(at)
-    content = {
-        "headline": asdict(headline),
+    return {
+        "headline": asdict(shown.answer()),
         "all_reasons": shown.all_reasons,
         "scale": shown.scale,
         "devices": None if devices is None else asdict(devices),
-        **content,
     }
-    return headline.title, content, columns.pack(explanation, insight.of(shown, node))
 
 
-def _compared(
-    shown: Presentation, snapshot: Snapshot, pod: str, revision: Revision, against: Revision
-) -> dict[str, Any]:
-    """The comparison with ``against``; ``title`` is the error where its cycle fails."""
-    decides = decider(revision)
+def _other(snapshot: Snapshot, pod: str, against: Revision) -> Other:
+    """The same pod under ``against``, or the error where its cycle fails."""
     try:
-        other = services.case(snapshot, pod, against)
+        return against, services.case(snapshot, pod, against)
     except Unprocessable as error:
-        return asdict(Comparison(named(revision), named(against), error.detail))
-    return asdict(comparison(decides.present(shown.case, other), revision, against, other))
+        return against, error
+
+
+def _compared(shown: Presentation, revision: Revision, other: Other) -> dict[str, Any]:
+    """The comparison with the other policy; ``title`` is the error where its cycle fails."""
+    against, found = other
+    if isinstance(found, Unprocessable):
+        return asdict(Comparison(named(revision), named(against), found.detail))
+    return asdict(comparison(decider(revision).present(shown.case, found), revision, against, found))
 
 
 def effect_answer(question: Question, step: Step) -> Answer:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import Q
 from django.http import Http404
+from django.utils.translation import get_language
 
 from kschedweb.decisions import veil
 from kschedweb.decisions.inquiring.answering import ANSWERING
@@ -37,8 +38,8 @@ def same(key: str) -> Question | None:
 
 
 def answer_of(question: Question) -> dict[str, Any] | None:
-    """The answer; ``None`` if there is none yet."""
+    """The answer, in the reader's language where it was kept in that; ``None`` if there is none yet."""
     if question.content is None:
         return None
     found: dict[str, Any] = unpacked(question.content)
-    return veil.kept(question, found)
+    return veil.kept(question, found | found.pop("languages", {}).get(get_language(), {}))

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from django.utils.translation import get_language
 from numpy.typing import NDArray
 
 from kschedweb.decisions.kept.insight import Insight
@@ -35,8 +37,10 @@ class KeptInsight:
         return self.candidates
 
 
-def pack(explanation: Explanation, insight: Insight | None = None) -> bytes:
-    """``explanation`` as bytes, with what was seen of the cluster beside it."""
+def pack(
+    explanation: Explanation, insight: Insight | None = None, others: Mapping[str, Insight] | None = None
+) -> bytes:
+    """``explanation`` as bytes, with what was seen of the cluster beside it, and ``others`` the same by language."""
     found = explanation
     arrays: list[NDArray[Any]] = [found.rejected_by, found.feasible, found.total]
     arrays += [column.codes for column in found.filters if not column.skipped]
@@ -61,6 +65,7 @@ def pack(explanation: Explanation, insight: Insight | None = None) -> bytes:
         "unasked": found.unasked,
         "preemption": None if found.preemption is None else found.preemption.to_dict(),
         "insight": None if insight is None else insight.to_dict(),
+        "insights": {language: one.to_dict() for language, one in (others or {}).items()},
         "arrays": [[array.dtype.str, len(array)] for array in narrow],
         "facts": _facts(found),
     }
@@ -69,7 +74,10 @@ def pack(explanation: Explanation, insight: Insight | None = None) -> bytes:
 
 
 def unpack(data: bytes) -> tuple[Explanation, Insight]:
-    """What ``pack`` was given. Raises ValueError for bytes that it did not make, or that a later version made."""
+    """What ``pack`` was given, the insight in the reader's language where it was kept in that.
+
+    Raises ValueError for bytes that it did not make, or that a later version made.
+    """
     try:
         machine = zlib.decompressobj()
         text, _, rest = machine.decompress(data, LARGEST).partition(b"\n")
@@ -111,7 +119,7 @@ def unpack(data: bytes) -> tuple[Explanation, Insight]:
         unasked=head["unasked"],
         preemption=None if head["preemption"] is None else KeptInsight(head["preemption"]),
     )
-    insight = head.get("insight")
+    insight = head.get("insights", {}).get(get_language()) or head.get("insight")
     return explanation, Insight() if insight is None else Insight.read(insight)
 
 

@@ -68,7 +68,7 @@ def decision_answer(question: Question, step: Step) -> Answer:
     case, tried = selectors.decided(run, question.asked["pod"], question.asked["attempt"], step)
     shown = presented(case)
     content = {"classic": bool(shown.algorithm), "tried": placed(tried), "answer": told(run, shown, tried)}
-    return kept(shown, case.explanation, tried.placement.node, content)
+    return kept(lambda: presented(case), case.explanation, tried.placement.node, content)
 
 
 def readable(user: User, question: Question) -> None:

@@ -72,6 +72,10 @@ REMARKS = (
     gettext_noop("%(plugin)s with %(other)s beside the defaults"),
     gettext_noop("%(plugin)s, weight %(weight)s, beside the defaults"),
     gettext_noop("%(plugin)s beside the defaults"),
+    # The effect of a changed policy.
+    gettext_noop("%(count)s of %(total)s pending pods would change node"),
+    gettext_noop("%(count)s of %(total)s pods of %(name)s would change node"),
+    gettext_noop("%(count)s of %(total)s pods would change node"),
     # Why a pod is held for people.
     gettext_noop("it is in namespace %(name)s and its labels match (%(names)s)"),
     gettext_noop("it is in namespace %(name)s and its labels match"),

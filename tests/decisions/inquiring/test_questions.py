@@ -39,6 +39,10 @@ def worked() -> None:
     services.forget()
 
 
+def page_in(client: Client, language: str, pod: str, asked: dict[str, str]) -> Any:
+    return client.get(ADDRESS.format(pod), asked, follow=True, headers={"Accept-Language": language})
+
+
 @pytest.mark.parametrize("name", ["default", "old"])
 @pytest.mark.parametrize("pod", ["ml/notebook", "analytics/wide-join"])
 def test_a_job_gives_the_answer_that_a_request_gives(
@@ -50,6 +54,7 @@ def test_a_job_gives_the_answer_that_a_request_gives(
     if name == "old":
         classic(name, priorities=[{"name": "LeastRequestedPriority", "weight": 2}])
     quick, page = api.get(REST.format(pod), asked), viewer.get(ADDRESS.format(pod), asked)
+    said = {language: page_in(viewer, language, pod, asked).context["answer"].title for language in ("zh-hans", "ja")}
     services.forget()
     monkeypatch.setattr(snapshots, "READ_AT_ONCE", 0)
     slow = api.get(REST.format(pod), asked)
@@ -59,6 +64,9 @@ def test_a_job_gives_the_answer_that_a_request_gives(
     assert api.get(REST.format(pod), asked).json() == quick.json()
     answered = viewer.get(ADDRESS.format(pod), asked, follow=True)
     assert answered.context["headline"]["title"] == page.context["answer"].title
+    for language, title in said.items():
+        assert page_in(viewer, language, pod, asked).context["headline"]["title"] == title
+    assert len({page.context["answer"].title, *said.values()}) == 3
     assert [vars(stage) for stage in answered.context["stages"]] == [vars(stage) for stage in page.context["stages"]]
     shown = [(row.node, row.place, row.chosen, row.cells) for row in answered.context["rows"]]
     assert shown == [(row.node, row.place, row.chosen, row.cells) for row in page.context["rows"]]
