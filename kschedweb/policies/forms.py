@@ -23,8 +23,8 @@ from kschedweb.web.translating import gettext_lazy as _
 class PolicyCreateForm(forms.Form):
     """A new policy from a copy, a file, or pasted text; ``cleaned_data["text"]`` is the document."""
 
-    name = forms.CharField(max_length=63, help_text=NAME_HELP)
-    description = forms.CharField(max_length=500, required=False)
+    name = forms.CharField(max_length=63, label=_("Name"), help_text=_(NAME_HELP))
+    description = forms.CharField(max_length=500, required=False, label=_("Description"))
     copy_of = forms.ModelChoiceField(
         Policy.objects.none(),
         to_field_name="name",

@@ -72,6 +72,12 @@ REMARKS = (
     gettext_noop("%(plugin)s with %(other)s beside the defaults"),
     gettext_noop("%(plugin)s, weight %(weight)s, beside the defaults"),
     gettext_noop("%(plugin)s beside the defaults"),
+    # Why a message reached no webhook.
+    gettext_noop("It cannot be reached."),
+    gettext_noop("Its certificate cannot be verified."),
+    gettext_noop("It does not speak TLS as expected."),
+    gettext_noop("No answer within %(seconds)s s."),
+    gettext_noop("The connection broke off."),
     # The effect of a changed policy.
     gettext_noop("%(count)s of %(total)s pending pods would change node"),
     gettext_noop("%(count)s of %(total)s pods of %(name)s would change node"),

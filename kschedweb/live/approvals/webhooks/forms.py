@@ -7,7 +7,10 @@ from django import forms
 from kschedweb.live.approvals.models import Endpoint, Event, MessageFormat, all_events
 from kschedweb.web.translating import gettext_lazy as _
 
-EVENTS = [(str(event.value), f"{event.label} ({event.value})") for event in Event if event != Event.TEST]
+
+def events() -> list[tuple[str, str]]:
+    """The events to choose from, in words of the reader and by name."""
+    return [(str(event.value), f"{event.label} ({event.value})") for event in Event if event != Event.TEST]
 
 
 class EndpointForm(forms.Form):
@@ -23,7 +26,7 @@ class EndpointForm(forms.Form):
         help_text=_("Must be among the addresses that this installation allows (KSCHEDWEB_CLUSTER_ALLOWLIST)."),
     )
     events = forms.MultipleChoiceField(
-        label=_("It is told when"), choices=EVENTS, initial=all_events, widget=forms.CheckboxSelectMultiple
+        label=_("It is told when"), choices=events, initial=all_events, widget=forms.CheckboxSelectMultiple
     )
     format = forms.ChoiceField(
         label=_("Form of messages"), choices=MessageFormat.choices, initial=MessageFormat.STANDARD
