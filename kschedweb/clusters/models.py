@@ -43,6 +43,9 @@ class Cluster(models.Model):
     class Meta:
         ordering = ("name",)
 
+    def __str__(self) -> str:
+        return self.name
+
 
 class SealedRow(models.Model):
     """An encrypted secret (credentials.py), which is never shown or serialised. Its primary key is the owner's id."""

@@ -8,6 +8,7 @@ from django import forms
 
 from kschedweb.decisions.load_aware.row import MOVING, Conditions
 from kschedweb.web.errors import Unprocessable
+from kschedweb.web.translating import gettext_lazy as _
 
 PERCENT = "Percent of a node."
 
@@ -22,16 +23,16 @@ def _percent(label: str, help_text: str, initial: float, maximum: int = 100, ste
 class ConditionsForm(forms.Form):
     """The row of nodes for score curves; the defaults are those of ``Conditions``."""
 
-    pod = _percent("Pod (% of a node)", "Requests, limit and use of the pod.", Conditions.pod)
-    average = _percent("Average use (%)", "Mean use of the cluster, of allocatable.", Conditions.average)
+    pod = _percent(_("Pod (% of a node)"), _("Requests, limit and use of the pod."), Conditions.pod)
+    average = _percent(_("Average use (%)"), _("Mean use of the cluster, of allocatable."), Conditions.average)
     lowest = _percent(
-        "X axis starts at (% used)", "Use of the first node of the row.", Conditions.lowest, maximum=90, step="1"
+        _("X axis starts at (% used)"), _("Use of the first node of the row."), Conditions.lowest, maximum=90, step="1"
     )
-    deviation = _percent("Deviation (% points)", "Standard deviation of each node's use.", Conditions.deviation)
-    requested = _percent("Requested (% of a node)", "What the pods on each node request.", Conditions.requested)
+    deviation = _percent(_("Deviation (% points)"), _("Standard deviation of each node's use."), Conditions.deviation)
+    requested = _percent(_("Requested (% of a node)"), _("What the pods on each node request."), Conditions.requested)
     moving = forms.ChoiceField(
-        label="What changes along the X axis",
-        help_text="All other figures of a node stay at the average.",
+        label=_("What changes along the X axis"),
+        help_text=_("All other figures of a node stay at the average."),
         choices=list(MOVING.items()),
         required=False,
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from django.utils.translation import gettext
+
 from kschedweb.decisions.case import ClassicCase
 from kschedweb.decisions.classic.decider import ClassicDecider
 from kschedweb.decisions.matrix.comparing import compare
@@ -37,4 +39,5 @@ def comparison(shown: Presentation, revision: Revision, against: Revision, other
 
 
 def named(revision: Revision) -> str:
-    return f"{revision.policy.name}, revision {revision.number}"
+    told = {"policy": revision.policy.name, "item": revision.number}
+    return gettext("%(policy)s, revision %(item)s") % told

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.utils.translation import gettext
+
 from kschedweb.web.translating import gettext_lazy as _
 
 NODE, WORKLOAD, CONTAINER = "node", "workload", "container"
@@ -40,6 +42,7 @@ WORDS = {
     "1h_max": _("highest 5-minute average of 1 hour"),
     "1d_max": _("highest 5-minute average of 1 day"),
 }
+KIND_WORDS = {NODE: _("Node"), WORKLOAD: _("Workload"), CONTAINER: _("Container")}
 RESOURCE_WORDS = {"cpu": "CPU", "memory": _("memory")}
 
 
@@ -57,7 +60,8 @@ class Figure:
     @property
     def label(self) -> str:
         """Such as ``Node CPU, average of 15 minutes``."""
-        return f"{self.kind.capitalize()} {RESOURCE_WORDS[self.resource]}, {WORDS[self.statistic]}"
+        told = {"kind": KIND_WORDS[self.kind], "resource": RESOURCE_WORDS[self.resource]}
+        return gettext("%(kind)s %(resource)s, %(statistic)s") % {**told, "statistic": WORDS[self.statistic]}
 
     @property
     def field(self) -> str:

@@ -9,7 +9,16 @@ from django import forms
 from django.utils.translation import gettext
 
 from kschedweb.clusters.forms import SecretTextarea
-from kschedweb.watermarks.figures import CONTAINER, FIGURES, NODE, RESOURCE_WORDS, RESOURCES, STATISTICS, WORDS
+from kschedweb.watermarks.figures import (
+    CONTAINER,
+    FIGURES,
+    KIND_WORDS,
+    NODE,
+    RESOURCE_WORDS,
+    RESOURCES,
+    STATISTICS,
+    WORDS,
+)
 from kschedweb.watermarks.models import Authentication, SourceKind, Unit, WatermarkSource
 from kschedweb.watermarks.presets import PRESETS, Preset
 from kschedweb.watermarks.setup import LONGEST_QUERY, NUMBERS, Settings
@@ -132,7 +141,7 @@ class SourceForm(forms.Form):
         """The fields of queries for the template, grouped by kind and resource."""
         return [
             {
-                "label": f"{kind.capitalize()} {RESOURCE_WORDS[resource]}",
+                "label": f"{KIND_WORDS[kind]} {RESOURCE_WORDS[resource]}",
                 "help": _help(kind),
                 "rows": [
                     {

@@ -22,7 +22,10 @@ from tests.support.unmarked import outside
 pytestmark = pytest.mark.django_db
 # Pages whose every word is marked, or data, or kube-scheduler's own.
 WHOLE = (
-    "overview", "policies", "policy-delete", "policy-revisions", "approvals", "approvals-history", "webhooks",
+    "overview", "pods", "nodes", "policies", "policy-delete", "policy-revisions", "policy-new", "policy",
+    "policy:classic", "policy:crane", "policy-effective", "policy-diff", "decision:classic", "decision-answer",
+    "pod-group", "pod-groups", "usage-source", "usage-annotations", "webhook", "approval",
+    "approvals", "approvals-history", "webhooks",
     "webhook-new", "usage", "usage-heatmap", "usage-distribution", "usage-nodes", "usage-workloads", "decision",
     "decision:stuck", "decisions-together", "settings", "views", "password", "login",
     "trying", "tried", "scenarios", "scenario", "scenario-new", "scenario-import", "scenario-files",
@@ -41,6 +44,7 @@ OWN = re.compile(
       | \((request|decisions|run)\.\w+$ | ^request\.opened | ^[\w.-]+/[\w.-]+
       | ^rush: | ^Spread: | ^A\ zone\ is\ lost | ^Two\ zones\ hold | ^preempted\ by\  | ^No\ plugin\ prefers
       | ^storageclasses: | ,\ \d{4}-\d\d-\d\d\ \d\d:\d\d\ UTC | ^Fit\ (scoring|weight)$
+      | ^pod\ group\ is\ unschedulable, | ^\s*\{labels?:
       | would\ fit\ now$ | nothing\ to\ do\ here$ | ^Profiles\ \( | ^Classic\ \( | ^crane-scheduler\ \(
     """,
     re.VERBOSE,
@@ -51,7 +55,7 @@ CAMEL = re.compile(r"\w*[a-z][A-Z]\w*")  # names of plugins
 DATA = frozenset(
     {
         *("admin", "approver", "default", "age", "recorded", "nodepools", "More", "rush"),
-        *("File", "Node", "Prometheus", "System", "List", "All"),
+        *("extenders", "version", "File", "Node", "Prometheus", "System", "List", "All"),
         *(
             "all",
             "arrivals",

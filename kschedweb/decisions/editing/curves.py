@@ -58,7 +58,7 @@ def _panel(side: ScoringSide, before: ScoringSide, posted: Mapping[str, str]) ->
         return Panel(side.plugin, form)
     conditions = made({name: form.cleaned_data[name] for name in FIELDS})
     try:
-        drawn = [(MOVING[moving], one) for moving, one in variations(side, conditions)]
+        drawn = [(str(MOVING[moving]), one) for moving, one in variations(side, conditions)]
         whole = curve(before, conditions)
         changed = [(drawn[0][0], whole)] if whole.scores != drawn[0][1].scores else []
     except ApplicationError as error:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 
 import plotly.graph_objects as go
+from django.utils.translation import gettext
 
 from kschedweb.decisions.load_aware.row import Conditions, Curve, curve
 from kschedweb.decisions.load_aware.sides import all_sides
@@ -45,14 +46,16 @@ def summary(drawn: Sequence[tuple[str, Curve]]) -> str:
     for label, item in drawn:
         top = item.top
         if item.error:
-            words.append(f"{label} fails")
+            said = gettext("%(label)s fails")
         elif top is None:
-            words.append(f"{label} rejects every node")
+            said = gettext("%(label)s rejects every node")
         elif item.flat:
-            words.append(f"{label} gives {top[0]} at any use")
+            said = gettext("%(label)s gives %(score)s at any use")
         else:
-            words.append(f"{label} peaks at {top[1]} % with {top[0]}")
-    return f"{'; '.join(words)}."
+            said = gettext("%(label)s peaks at %(use)s %% with %(score)s")
+        score, use = top or ("", "")
+        words.append(said % {"label": label, "score": score, "use": use})
+    return gettext("%(why)s.") % {"why": "; ".join(words)}
 
 
 def _trace(index: int, label: str, curve: Curve, saved: bool = False) -> go.Scatter:
@@ -67,7 +70,7 @@ def _trace(index: int, label: str, curve: Curve, saved: bool = False) -> go.Scat
 
 def _cell(curve: Curve, index: int) -> int | str:
     score = curve.scores[index]
-    return "rejected" if score is None else score
+    return gettext("rejected") if score is None else score
 
 
 @cache

@@ -21,6 +21,7 @@ from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.web.errors import FieldProblem, Unprocessable
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.engine.config import Configuration
@@ -38,15 +39,15 @@ AGES = (300, 900, 3600, 4 * 3600, 24 * 3600)  # seconds
 AGE_WORDS = ("5 min", "15 min", "1 h", "4 h", "1 day")
 EVERYTHING = "everything"
 MOVING = {
-    EVERYTHING: "CPU and memory, all windows",
-    "cpu": "CPU alone, all windows",
-    "memory": "memory alone, all windows",
-    "5m": "the mean over 5 minutes alone",
-    "15m": "the mean over 15 minutes alone",
-    "1h": "the mean over one hour alone",
-    "1d": "the mean over one day alone",
-    "1h_max": "the highest 5-minute mean of one hour alone",
-    "1d_max": "the highest 5-minute mean of one day alone",
+    EVERYTHING: _("CPU and memory, all windows"),
+    "cpu": _("CPU alone, all windows"),
+    "memory": _("memory alone, all windows"),
+    "5m": _("the mean over 5 minutes alone"),
+    "15m": _("the mean over 15 minutes alone"),
+    "1h": _("the mean over one hour alone"),
+    "1d": _("the mean over one day alone"),
+    "1h_max": _("the highest 5-minute mean of one hour alone"),
+    "1d_max": _("the highest 5-minute mean of one day alone"),
 }
 
 

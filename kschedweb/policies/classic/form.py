@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from django.utils.translation import gettext
+
 from kschedweb.engine.documents.marked import MarkedProblem, Path
 from kschedweb.engine.objects.access import ObjectError
 from kschedweb.engine.releases.classic import Edition, edition_of
@@ -28,11 +30,12 @@ from kschedweb.policies.editing import arguments
 from kschedweb.policies.editing.arguments import ABSENT, Field
 from kschedweb.policies.editing.plain import Place, place
 from kschedweb.policies.editing.switches import as_dict
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-TITLES = {"predicates": "Predicates", "priorities": "Priorities"}
+TITLES = {"predicates": _("Predicates"), "priorities": _("Priorities")}
 SHAPED = {"RequestedToCapacityRatioPriority": "requestedToCapacityRatioArguments"}  # usually with an argument
 GATE_HELP = {
     "MaxCinderVolumeCount": "Lets a policy name the predicate.",
@@ -185,7 +188,7 @@ def _process_fields(process: Mapping[str, Any]) -> list[Field]:
             "KUBE_MAX_PD_VOLS",
             "How many volumes of a kind a node takes that does not say so itself.",
             value=_number(process.get("maxVolumes")),
-            default="by kind",
+            default=gettext("by kind"),
             minimum=1,
             path=("process", "maxVolumes"),
             schema={"type": "integer", "minimum": 1},

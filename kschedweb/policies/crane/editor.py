@@ -13,13 +13,14 @@ from kschedweb.policies.editing import arguments
 from kschedweb.policies.editing.arguments import ABSENT, Field, Posted
 from kschedweb.policies.editing.documents import DocumentEditor, DocumentForm, at, changed, put
 from kschedweb.policies.editing.plain import place
+from kschedweb.web.translating import gettext_lazy as _
 
 SPEC = file_schema()["properties"]["spec"]
 LABELS = {
-    "syncPolicy": "Sync periods",
-    "predicate": "Predicate: limits",
-    "priority": "Priority: weights",
-    "hotValue": "Hot value",
+    "syncPolicy": _("Sync periods"),
+    "predicate": _("Predicate: limits"),
+    "priority": _("Priority: weights"),
+    "hotValue": _("Hot value"),
 }
 
 
