@@ -23,7 +23,8 @@ pytestmark = pytest.mark.django_db
 # Pages whose every word is marked, or data, or kube-scheduler's own.
 WHOLE = (
     "overview", "pods", "nodes", "policies", "policy-delete", "policy-revisions", "policy-new", "policy",
-    "policy:classic", "policy:crane", "policy-effective", "policy-diff", "decision:classic", "decision-answer",
+    "policy:classic", "policy:crane", "policy:karpenter", "policy-effective",
+    "policy-diff", "decision:classic", "decision-answer",
     "pod-group", "pod-groups", "usage-source", "usage-annotations", "webhook", "approval",
     "approvals", "approvals-history", "webhooks",
     "webhook-new", "usage", "usage-heatmap", "usage-distribution", "usage-nodes", "usage-workloads", "decision",
@@ -55,7 +56,7 @@ CAMEL = re.compile(r"\w*[a-z][A-Z]\w*")  # names of plugins
 DATA = frozenset(
     {
         *("admin", "approver", "default", "age", "recorded", "nodepools", "More", "rush"),
-        *("extenders", "version", "File", "Node", "Prometheus", "System", "List", "All"),
+        *("disruption", "extenders", "version", "File", "Node", "Prometheus", "System", "List", "All"),
         *(
             "all",
             "arrivals",

@@ -15,13 +15,14 @@ from kschedweb.policies.editing.arguments import ABSENT, Field, Posted, Schema
 from kschedweb.policies.editing.documents import Items, at, changed, put
 from kschedweb.policies.editing.plain import place
 from kschedweb.policies.editing.switches import as_list
+from kschedweb.web.translating import gettext_lazy as _
 
 SCHEMA = Schemas().struct(POLICY)["properties"]
 LABELS = {
-    "nodeSelector": "Only nodes with these labels",
-    "maxNoOfPodsToEvictTotal": "Most evictions in a cycle",
-    "maxNoOfPodsToEvictPerNode": "Most evictions from a node",
-    "maxNoOfPodsToEvictPerNamespace": "Most evictions from a namespace",
+    "nodeSelector": _("Only nodes with these labels"),
+    "maxNoOfPodsToEvictTotal": _("Most evictions in a cycle"),
+    "maxNoOfPodsToEvictPerNode": _("Most evictions from a node"),
+    "maxNoOfPodsToEvictPerNamespace": _("Most evictions from a namespace"),
 }
 NAME: Schema = {"type": "string", "description": "The name of the profile."}
 RUNS: Schema = {"type": "boolean", "description": "Whether the plugin runs."}

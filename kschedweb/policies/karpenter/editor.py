@@ -17,6 +17,7 @@ from kschedweb.policies.editing.documents import DocumentEditor, DocumentForm, I
 from kschedweb.policies.editing.plain import place
 from kschedweb.policies.editing.switches import as_dict
 from kschedweb.policies.karpenter.validation import KarpenterChecked, check_karpenter
+from kschedweb.web.translating import gettext_lazy as _
 
 BUDGET = {
     "type": "object",
@@ -70,7 +71,7 @@ DEFAULTS = {
 }
 PARTS: tuple[tuple[str, str, dict[str, Any], Path, Any], ...] = (
     ("spec", "", SPEC, ("spec",), DEFAULTS),
-    ("requirements", "Requirements", REQUIREMENTS, ("spec", "template", "spec", "requirements"), ABSENT),
+    ("requirements", _("Requirements"), REQUIREMENTS, ("spec", "template", "spec", "requirements"), ABSENT),
 )
 
 
@@ -106,7 +107,7 @@ def _write(target: dict[str, Any], shown: dict[str, Any], posted: Posted) -> Non
     for number, pool in enumerate(_pools(target)):
         if number >= len(before):
             break
-        for name, _, schema, path, _ in PARTS:
+        for name, _label, schema, path, _default in PARTS:
             value = changed(schema, f"pool.{number}.{name}", at(before[number], path), at(pool, path), posted)
             put(pool, path, value)
 
