@@ -23,7 +23,7 @@ class PoliciesConfig(AppConfig):
         navigation.register(
             Group.POLICIES, Entry(_("Policies"), "sliders-horizontal", "policies", 10, stems=("policy",))
         )
-        navigation.belong("policies", "repositories", "repository")
+        navigation.belong("policies", "repositories", "repository", "repository-delete")
         navigation.choosing((Choice.CLUSTER,), "policy")
         actions.register(
             PaletteAction(_("New policy"), "plus", "policy-new", "create configuration", action="edit"),

@@ -182,6 +182,7 @@ def story(site: LiveSite) -> Json:
     sizes = {"cpu": "4", "memory": "8Gi"}
     racks = {"a": "one", "b": "one", "c": "two"}
     site.plane.create_nodes(node(name, labels={RACK: rack}, allocatable=sizes) for name, rack in racks.items())
+    site.heard_of(*racks)
 
     def gone(*names: str) -> None:
         wait_until(lambda: site.listed().keys().isdisjoint(names), f"{names} are gone", step=0.05)
@@ -216,6 +217,7 @@ def story(site: LiveSite) -> Json:
     placed("urgent")
     gone("pair-0", "pair-1")
     site.plane.create_nodes([node("d", labels={RACK: "three"}, allocatable={"cpu": "2", "memory": "8Gi"})])
+    site.heard_of("d")
     there: Json = {"nodeSelector": {RACK: "three"}}
     create(site, group("whole", 2, whole=True), *members("whole", 2, "200m", **there))
     placed("whole")
@@ -224,7 +226,10 @@ def story(site: LiveSite) -> Json:
     create(site, boss)
     gone("whole-0", "whole-1")
     wait_until(lambda: bool(nodes_of(site)["boss-0"]), "boss-0 is placed", step=0.05)
-    wait_until(lambda: counted(site) == EXPECTED, f"events {counted(site)}", step=0.1)
+    try:
+        wait_until(lambda: counted(site) == EXPECTED, "the events", step=0.1)
+    except TimeoutError as late:
+        raise TimeoutError(f"{late}: {counted(site)}") from None
     return {"large": large, "racks": len(shared), **read(site)}
 
 

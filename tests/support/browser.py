@@ -113,7 +113,7 @@ def page_as(
         height: int = 900,
         dark: bool = False,
         javascript: bool = True,
-        language: str = "en-US",
+        language: str | None = None,
     ) -> Page:
         context = browser.new_context(
             base_url=live_server.url,

@@ -27,6 +27,7 @@ from tests.support.site import PASSWORD, ROOT, Site, clean_environment
 Json = dict[str, Any]
 NAMESPACE = "default"
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
+EVENTS = f"/apis/events.k8s.io/v1/namespaces/{NAMESPACE}/events"
 LEASE_SECONDS = 6  # instead of 15: all times of an election are in proportion to it, so tests are only shorter
 HELD = {"approval": "asked"}  # labels of pods that wait for people
 DOCUMENT = """\
@@ -178,6 +179,30 @@ class Live:
             "metadata": {"name": name, "namespace": NAMESPACE, "labels": labels or {}},
             "spec": whole | spec,
         }
+
+    def heard_of(self, *nodes: str) -> None:
+        """Return once the scheduler knows these nodes: it may hear of a pod before, and says so.
+
+        It is asked by a pod for each, which goes with all that was said of it.
+        """
+        for node in nodes:
+            term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
+            required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+            self.plane.call("POST", PODS, self.pod(f"knows-{node}", "1m", affinity={"nodeAffinity": required}))
+        probes = {f"knows-{node}" for node in nodes}
+
+        def said() -> list[Json]:
+            listed = self.plane.call("GET", EVENTS)["items"]
+            return [one for one in listed if one["regarding"]["name"] in probes]
+
+        def known() -> bool:
+            return {one["regarding"]["name"] for one in said() if one["reason"] == "Scheduled"} == probes
+
+        wait_until(known, f"the scheduler knows {nodes}", step=0.05)
+        for name in probes:
+            self.plane.call("DELETE", f"{PODS}/{name}?gracePeriodSeconds=0")
+        for one in said():
+            self.plane.call("DELETE", f"{EVENTS}/{one['metadata']['name']}")
 
     def listed(self) -> dict[str, Json]:
         """The pods as they are now, by name."""
