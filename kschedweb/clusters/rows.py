@@ -75,7 +75,7 @@ def node_row(snapshot: Snapshot, engine: EngineSnapshot, node: Node, pods: int) 
     cpu, memory = node.allocatable.get("cpu", 0), node.allocatable.get("memory", 0)
     labels = node.labels
     return NodeRow(
-        snapshot=snapshot,
+        snapshot_id=snapshot.pk,
         name=node.name[:253],
         zone=labels.get(ZONE, labels.get(BETA_ZONE, ""))[:253],
         region=labels.get(REGION, labels.get(BETA_REGION, ""))[:253],
@@ -103,7 +103,7 @@ def node_row(snapshot: Snapshot, engine: EngineSnapshot, node: Node, pods: int) 
 def pod_row(snapshot: Snapshot, pod: Pod) -> PodRow:
     metadata, status = pod.raw.get("metadata") or {}, pod.raw.get("status") or {}
     return PodRow(
-        snapshot=snapshot,
+        snapshot_id=snapshot.pk,
         namespace=pod.namespace[:63],
         name=pod.name[:253],
         uid=pod.uid[:253],
