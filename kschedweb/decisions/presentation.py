@@ -209,7 +209,7 @@ class Presentation(Matrix, ABC):
         if found.unscored:
             details.append(gettext(UNSCORED))
         about: dict[str, object] = {"pod": name, "bound": self.case.bound_to, "node": found.node}
-        about |= {"total": top, "maximum": self.ceiling}
+        about |= {"total": f"{top:,}", "maximum": f"{self.ceiling:,}"}
         if len(found.feasible) == 1:
             return Headline(says.only.format(**about), "blue", details)
         if len(found.best) > 1:
@@ -217,7 +217,8 @@ class Presentation(Matrix, ABC):
             others = counted_nodes(len(found.best) - 1, "other nodes")
             return Headline(says.shared.format(**about, others=others), "blue", details)
         first, second = self.order[:2].tolist()
-        about |= {"margin": top - int(found.total[second]), "second": found.nodes[int(found.feasible[second])]}
+        margin = top - int(found.total[second])
+        about |= {"margin": f"{margin:,}", "second": found.nodes[int(found.feasible[second])]}
         return Headline(says.ahead.format(**about, plugin=self.decided_by(first, second)), "blue", details)
 
     def reasons(self) -> list[tuple[words.RejectionReason, int]]:
