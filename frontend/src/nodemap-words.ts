@@ -52,7 +52,7 @@ export function summary(
   const there = all.filter((place) => !Number.isNaN(found.values[place]));
   const said = sentence(show, states, found, there);
   if (time === undefined) return capitalised(said);
-  return t("%(moment)s %(said)s", { moment: t("After %(time)s", { time: span(time) }), said });
+  return t("%(moment)s, %(said)s", { moment: t("After %(time)s", { time: span(time) }), said });
 }
 
 function sentence(show: Show, states: string[], found: Values, there: number[]): string {
@@ -74,21 +74,16 @@ function sentence(show: Show, states: string[], found: Values, there: number[]):
     });
   }
   if (!there.length) return t("no node has %(what)s.", told);
-  const shares = { ...told, mean: whole(sum / there.length), most: whole(most) };
-  if (show.verb === "used") {
-    return n(
-      "%(nodes)s has %(what)s: %(mean)s % is used on average, %(most)s % of the fullest; %(empty)s without a pod.",
-      "%(nodes)s have %(what)s: %(mean)s % is used on average, %(most)s % of the fullest; %(empty)s without a pod.",
-      there.length,
-      shares,
-    );
-  }
-  return n(
-    "%(nodes)s has %(what)s: %(mean)s % is requested on average, %(most)s % of the fullest; %(empty)s without a pod.",
-    "%(nodes)s have %(what)s: %(mean)s % is requested on average, %(most)s % of the fullest; %(empty)s without a pod.",
-    there.length,
-    shares,
-  );
+  const shares = { ...told, mean: whole(sum / there.length), most: whole(most), empty: nodes(empty) };
+  return show.verb === "used"
+    ? t(
+        "%(what)s of %(nodes)s: %(mean)s % used on average, %(most)s % on the fullest; %(empty)s without a pod.",
+        shares,
+      )
+    : t(
+        "%(what)s of %(nodes)s: %(mean)s % requested on average, %(most)s % on the fullest; %(empty)s without a pod.",
+        shares,
+      );
 }
 
 /** What is shown of one node: "63 % CPU requested", "12 pods", "cordoned". */

@@ -74,9 +74,9 @@ test("nodes are in the groups that their labels say at a time", () => {
 
 test("a map says in one sentence what it shows", () => {
   const found = { values: [50, 70, NaN], pods: [3, 0, 0] };
-  const text = "2 nodes have CPU: 60 % is requested on average, 70 % of the fullest; 1 without a pod.";
+  const text = "CPU of 2 nodes: 60 % requested on average, 70 % on the fullest; 1 node without a pod.";
   assert.equal(summary(CPU, [], found, undefined), text);
-  assert.equal(summary(CPU, [], found, 90), `After 1 min 30 s ${text}`);
+  assert.equal(summary(CPU, [], found, 90), `After 1 min 30 s, ${text}`);
   assert.equal(amount(CPU, [], NaN), "CPU requested unknown");
   assert.equal(groupHead(CPU, [], "zone").length, groupRow(CPU, [], found, [0, 1]).length + 1);
 });

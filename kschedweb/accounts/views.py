@@ -295,7 +295,7 @@ def grants(request: PageRequest) -> HttpResponse:
         except ApplicationError as error:
             add_errors(form, error)
         else:
-            messages.success(request, gettext("Granted. It counts from the next page on."))
+            messages.success(request, gettext("Granted. It applies from the next page on."))
             return redirect("grants")
     given = [(one, names.get(one.cluster, "") if one.cluster else "") for one in selectors.grant_list()]
     context = {"form": form, "given": given, "ruled": granting.by_rules()}
@@ -306,7 +306,7 @@ def grants(request: PageRequest) -> HttpResponse:
 @requires(Action.ADMINISTER)
 def grant_take(request: PageRequest, grant_id: UUID) -> HttpResponse:
     granting.grant_take(actor=request.user, grant=selectors.grant_get(grant_id))
-    messages.success(request, gettext("Taken back. It counts no more from the next page on."))
+    messages.success(request, gettext("Taken back. It no longer applies from the next page on."))
     return redirect("grants")
 
 

@@ -12,6 +12,7 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 from django.views.i18n import JavaScriptCatalog
 
@@ -143,7 +144,12 @@ def _page(request: HttpRequest, snapshot: Snapshot, rows: QuerySet[Any], *called
     asked = request.GET.get(PARAMETER, "")
     if asked and asked != str(snapshot.pk):
         added, gone = selectors.changes(snapshot, rows, asked, called)
-        raise Told(1, f"{added:,} new, {gone:,} gone" if added or gone else "A newer snapshot")
+        said = [
+            words % {"count": f"{count:,}"}
+            for words, count in ((gettext("%(count)s new"), added), (gettext("%(count)s gone"), gone))
+            if count
+        ]
+        raise Told(1, gettext(", ").join(said) or gettext("A newer snapshot"))
     if asked:
         raise Told(0)
     page = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))

@@ -57,7 +57,7 @@ def place(matrix: Matrix, node: int) -> Step:
     parts = " + ".join(f"{cell.plugin} {cell.weighted}" for cell in row.cells)
     totals = np.sort(matrix.explanation.total)[::-1]
     if row.margin:
-        place = gettext("%(behind)s behind the best") % {"behind": row.behind}
+        place = gettext("%(behind)s behind the best") % {"behind": f"{row.behind:,}"}
     elif len(totals) == 1:
         place = gettext("the only feasible node")
     elif totals[1] == totals[0]:
@@ -65,10 +65,10 @@ def place(matrix: Matrix, node: int) -> Step:
             "other_nodes": counted(int((totals == totals[0]).sum()) - 1, "other nodes")
         }
     else:
-        place = gettext("%(int)s ahead of the next") % {"int": int(totals[0] - totals[1])}
+        place = gettext("%(int)s ahead of the next") % {"int": f"{int(totals[0] - totals[1]):,}"}
     assert row.place is not None
     return Step(
-        gettext("Total, rank %(rank)s of %(totals)s") % {"rank": row.place.rank, "totals": len(totals)},
+        gettext("Total, rank %(rank)s of %(totals)s") % {"rank": f"{row.place.rank:,}", "totals": f"{len(totals):,}"},
         f"{parts}; {place}",
-        str(row.place.total),
+        f"{row.place.total:,}",
     )

@@ -102,8 +102,8 @@ def _summary(decision: Columns, names: list[str], totals: np.ndarray, weighted: 
         "int2": f"{int(totals.max()):,}",
         "ceiling": f"{decision.ceiling:,}",
         "plugins": plugins[most],
-        "low": low,
-        "high": high,
+        "low": f"{low:,}",
+        "high": f"{high:,}",
     }
 
 
@@ -121,4 +121,4 @@ def _label(names: list[str], part: np.ndarray) -> str:
 
 def _span(values: np.ndarray) -> str:
     low, high = int(values.min()), int(values.max())
-    return str(high) if low == high else f"{low}–{high}"
+    return f"{high:,}" if low == high else f"{low:,}–{high:,}"

@@ -189,7 +189,7 @@ class Presentation(Matrix, ABC):
         )
         return gettext("of %(nodes)s nodes, %(listed)s%(more)s") % {
             "nodes": f"{len(found.nodes):,}",
-            "listed": "; ".join(listed),
+            "listed": gettext("; ").join(listed),
             "more": more,
         }
 
@@ -209,7 +209,7 @@ class Presentation(Matrix, ABC):
         if found.unscored:
             details.append(gettext(UNSCORED))
         about: dict[str, object] = {"pod": name, "bound": self.case.bound_to, "node": found.node}
-        about |= {"total": top, "maximum": self.ceiling}
+        about |= {"total": f"{top:,}", "maximum": f"{self.ceiling:,}"}
         if len(found.feasible) == 1:
             return Headline(says.only.format(**about), "blue", details)
         if len(found.best) > 1:
@@ -217,7 +217,8 @@ class Presentation(Matrix, ABC):
             others = counted_nodes(len(found.best) - 1, "other nodes")
             return Headline(says.shared.format(**about, others=others), "blue", details)
         first, second = self.order[:2].tolist()
-        about |= {"margin": top - int(found.total[second]), "second": found.nodes[int(found.feasible[second])]}
+        margin = top - int(found.total[second])
+        about |= {"margin": f"{margin:,}", "second": found.nodes[int(found.feasible[second])]}
         return Headline(says.ahead.format(**about, plugin=self.decided_by(first, second)), "blue", details)
 
     def reasons(self) -> list[tuple[words.RejectionReason, int]]:
@@ -228,7 +229,7 @@ class Presentation(Matrix, ABC):
         status = self.explanation.verdict_at(node)
         assert status is not None
         said = [self._counted(words.RejectionReason(status.plugin, *told), count) for told in status.told]
-        return "; ".join(dict.fromkeys(said))
+        return gettext("; ").join(dict.fromkeys(said))
 
     def _none(self, reason: words.RejectionReason) -> str:
         """The sentence for a reason that keeps the pod from every node."""
@@ -251,7 +252,7 @@ class Presentation(Matrix, ABC):
 
 def held(asked: dict[str, Any]) -> str:
     """A few sentences that say that the pod would wait for people, and why."""
-    because = gettext(", because %(listed)s") % {"listed": "; ".join(asked["why"])} if asked["why"] else ""
+    because = gettext(", because %(listed)s") % {"listed": gettext("; ").join(asked["why"])} if asked["why"] else ""
     after = gettext("bound anyway") if asked["onTimeout"] == "Allow" else gettext("rejected")
     text = gettext(
         "Before it is bound, it would be %(waiting)s%(because)s. Without an answer it would be %(after)s."

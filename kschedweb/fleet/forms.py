@@ -23,7 +23,7 @@ class TrialForm(forms.Form):
         label=_("Clusters"),
         required=False,
         widget=forms.SelectMultiple(attrs={"size": 8}),
-        help_text=_("All that have been read, if none is chosen."),
+        help_text=_("Choose none for all that have been read."),
     )
 
     def __init__(self, names: Iterable[str], data: Any = None, initial: Any = None) -> None:

@@ -70,7 +70,11 @@ def view_save(request: PageRequest, table: str) -> HttpResponse:
 @requires(Action.VIEW)
 def everything(request: PageRequest) -> HttpResponse:
     """All views of the person, to open, rename and delete."""
-    views = [(view, address_of(view)) for view in selectors.view_list(request.user) if view.list]
+    views = [
+        (view, address_of(view), table.described(view.filters), table.labels(view.hidden))
+        for view in selectors.view_list(request.user)
+        if (table := view.list)
+    ]
     return render(request, "lists/views.html", {"views": views})
 
 

@@ -31,7 +31,7 @@ class PolicyCreateForm(forms.Form):
         required=False,
         label=_("Start from a copy of"),
         help_text=_("Its newest revision."),
-        empty_label=_("None: from what is given below"),
+        empty_label=_("None: use what is given below"),
     )
     file = forms.FileField(
         required=False,

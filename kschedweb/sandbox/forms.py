@@ -27,7 +27,10 @@ class PaceForm(forms.Form):
     """How fast the sandbox's time passes."""
 
     speed = forms.TypedChoiceField(
-        label="Speed", coerce=int, choices=[(one, f"{one}×") for one in SPEEDS], help_text="Times as fast as a clock."
+        label="Speed",
+        coerce=int,
+        choices=[(one, f"{one}×") for one in SPEEDS],
+        help_text="How many times as fast as a clock.",
     )
 
 

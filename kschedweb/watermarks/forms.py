@@ -88,7 +88,7 @@ class SourceForm(forms.Form):
     unit = forms.ChoiceField(
         label=_("Unit of the nodes' figures"),
         choices=Unit.choices,
-        help_text=_("Stored is percent of allocatable, whatever comes."),
+        help_text=_("Figures are stored in percent of allocatable, whatever their unit is."),
     )
     interval = _number("interval", _("Interval in seconds"), _("From 30 to 3,600."))
     keep_hours = _number("keep_hours", _("Keep as collected, in hours"), _("From 2 to 168."))

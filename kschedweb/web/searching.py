@@ -117,16 +117,17 @@ def rows_fitting(
     rows: QuerySet[Any, Any], field: str, words: str, make: Callable[[Any], SearchHit]
 ) -> Sequence[SearchHit]:
     """The rows whose ``field`` holds ``words``, those that begin so first; where there are none, those that have its
-    letters in their order.
+    letters in their order, whether words are apart or not.
     """
     holding = rows.filter(**{f"{field}__icontains": words})
     begins = Case(
         When(Q(**{f"{field}__istartswith": words}), then=Value(0)), default=Value(1), output_field=IntegerField()
     )
     found = Rows(holding.order_by(begins, *rows.query.order_by or rows.model._meta.ordering), make)
-    if len(found) or not 1 < len(words) <= fuzzy.LONGEST or " " in words:
+    joined = "".join(words.split())
+    if len(found) or not 1 < len(joined) <= fuzzy.LONGEST:
         return found
-    near = [make(row) for row in rows.filter(**{f"{field}__iregex": fuzzy.letters(words)})[:MOST_BY_LETTERS]]
+    near = [make(row) for row in rows.filter(**{f"{field}__iregex": fuzzy.letters(joined)})[:MOST_BY_LETTERS]]
     return fitting(words, near)
 
 

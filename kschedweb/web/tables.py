@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.http import QueryDict
+from django.utils.translation import gettext
 
 from kschedweb.web import moments
 from kschedweb.web.errors import FieldProblem
@@ -64,6 +65,23 @@ class Table:
         """What a view keeps of the query of an address: the parameters of the list that say something."""
         given = QueryDict(query)
         return {name: given[name] for name in self.parameters if given.get(name)}
+
+    def described(self, filters: Mapping[str, str]) -> list[tuple[str, str]]:
+        """These parameters as the page has them: the label of each, and what is chosen."""
+        return [self._described(name, value) for name, value in filters.items()]
+
+    def _described(self, name: str, value: str) -> tuple[str, str]:
+        if name == "ordering":
+            key = value.removeprefix("-")
+            label = next((str(column.label) for column in self.columns if column.sort == key), key)
+            return gettext("Order"), gettext("%(column)s, descending") % {"column": label} if key != value else label
+        one = self.filters.base_filters.get(name) if self.filters else None
+        chosen = {"true": gettext("Yes"), "false": gettext("No")}.get(value, value)
+        return (str(one.label) if one is not None and one.label else name), chosen
+
+    def labels(self, keys: Iterable[str]) -> str:
+        """The labels of the columns with these keys."""
+        return gettext(", ").join(str(column.label) for column in self.columns if column.key in set(keys))
 
     def problems(self, filters: Mapping[str, str]) -> list[FieldProblem]:
         """What is wrong with these parameters: names that the list does not have, values that they do not take."""

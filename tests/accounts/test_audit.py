@@ -208,3 +208,10 @@ class TestSentOn:
         settings.AUDIT_LOG = "stdout"
         audit.record(admin, "user.created", admin, "one")
         assert json.loads(capfd.readouterr().out)["object_name"] == "one"
+
+
+def test_lists_in_details_are_said_as_words(client_as, editor):
+    audit.record(editor, "approval.asked", editor, "web", rules=["payments", "edge"])
+    page = client_as("admin").get(reverse("audit")).content.decode()
+    assert "payments, edge" in page
+    assert "[&#x27;payments" not in page

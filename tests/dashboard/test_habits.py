@@ -70,6 +70,8 @@ def test_explain_pod_leads_to_decisions(viewer_client: Client) -> None:
 
 def test_letters_in_their_order_find_a_pod_that_no_name_holds(viewer_client: Client) -> None:
     assert found(viewer_client, "wbprvw") == ["/decision/demo/shop/web-preview/"]
+    assert found(viewer_client, "wb prvw") == ["/decision/demo/shop/web-preview/"]
+    assert "search=general-a-1" in found(viewer_client, "gen a 1")[0]
 
 
 @pytest.mark.parametrize("words", ["a" * 100, "%", "_", "[", "\\", "(a+)+$", "' or 1=1", "а́"])
@@ -151,3 +153,6 @@ def test_a_newer_snapshot_announces_itself(
     snapshot_store(cluster=demo.cluster, objects=[*rest, fresh], problems=[])
     bar = viewer_client.get(asked)
     assert "1 new, 2 gone, show" in text(bar)
+    snapshot_store(cluster=demo.cluster, objects=[*demo_objects, fresh], problems=[])
+    (link,) = elements(viewer_client.get(asked), "a")
+    assert link["data-announce"] == "1 new"

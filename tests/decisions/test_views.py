@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -161,3 +162,19 @@ def test_the_number_of_queries_does_not_grow_with_the_nodes(
     client.get("/decision/large/ml/notebook/")
     with django_assert_max_num_queries(few):
         client.get("/decision/large/ml/notebook/")
+
+
+def test_totals_of_heavy_weights_have_separators(viewer_client: Client, policy: Callable[[str, str], Revision]) -> None:
+    scores = "profiles: [{plugins: {multiPoint: {enabled: [{name: NodeResourcesFit, weight: 50}]}}}]\n"
+    policy("heavy", HEAD + scores)
+    asked = {"policy": "heavy", "node": "gpu-a-2", "cell": "NodeResourcesFit"}
+    response = viewer_client.get(ADDRESS.format("ml/notebook"), asked)
+    [title] = [one.text for one in elements(response, "h1")]
+    assert re.search(r": \d,\d{3} of 5,800, \d", title)
+    assert not re.search(r"\d{4,} (ahead|behind)|<td[^>]*>\d{4}", text(response))
+
+
+def test_a_sentence_about_a_node_leaves_its_name_as_it_is(viewer_client: Client) -> None:
+    page = text(viewer_client.get(ADDRESS.format("ml/notebook"), {"node": "edge-a-1"}))
+    assert "<br>edge-a-1 is tainted" in page
+    assert "Edge-a-1" not in page

@@ -169,3 +169,13 @@ def test_every_list_has_a_page_of_its_name_and_columns_with_keys_of_their_own() 
         assert len(keys) <= 12, "lists.css hides twelve"
         if table.page:
             assert reverse(table.page)
+
+
+def test_the_list_of_views_says_filters_and_columns_as_pages_do(client: Client) -> None:
+    keep(client, "node", "scheduler", "cpu", "memory", "priority", "age")
+    save(client, "waiting", "/pods/?pending=true&ordering=-cpu&namespace=shop")
+    (row,) = elements(client.get("/views/"), "tbody tr")
+    said = " ".join(row.text.split())
+    assert "Namespace: shop; Pending: Yes; Order: CPU (cores), descending" in said
+    hidden_columns = elements(client.get("/views/"), "tbody td")[2]
+    assert hidden_columns.text.strip() == "Namespace"

@@ -35,10 +35,10 @@ class PlanForm(forms.Form):
             (FRAGMENTS, _("Join fragments of devices")),
         ],
         initial=NODES,
-        help_text=_("What the moves are to reach. Fields of the other objectives are not looked at."),
+        help_text=_("What the moves should reach. Fields of the other objectives are ignored."),
     )
     at_least = forms.IntegerField(
-        label=_("Nodes to free"), required=False, help_text=_("As many as can be if empty. For “Free nodes”.")
+        label=_("Nodes to free"), required=False, help_text=_("Leave empty for as many as possible. For “Free nodes”.")
     )
     hours = forms.FloatField(
         label=_("Hours that the saving counts"), required=False, initial=24, help_text=_("For “Save money”.")
@@ -77,7 +77,9 @@ class PlanForm(forms.Form):
         initial=0,
         help_text=_("In units of the objective: points, nodes, money or devices. No move is made that gains less."),
     )
-    most_moves = forms.IntegerField(label=_("Moves at most"), required=False, help_text=_("Any number if empty."))
+    most_moves = forms.IntegerField(
+        label=_("Moves at most"), required=False, help_text=_("Leave empty for any number.")
+    )
 
     @property
     def asked(self) -> Json:

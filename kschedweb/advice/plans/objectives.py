@@ -46,5 +46,5 @@ def words(asked: Json) -> str:
         return gettext("the lowest cost over %(hours)s hours") % {"hours": f"{hours:g}"}
     least = (asked.get("nodes") or {}).get("atLeast")
     if least is None:
-        return gettext("as many nodes freed as can be")
+        return gettext("as many nodes freed as possible")
     return gettext("%(nodes)s freed") % {"nodes": counted(least, "nodes")}

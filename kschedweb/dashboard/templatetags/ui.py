@@ -182,8 +182,10 @@ def _shown(value: object) -> str:
 
 @register.filter
 def detail(value: object) -> object:
-    """A mapping as "Node 1,200, Pod 14,400"; anything else as it is."""
-    return ", ".join(f"{name} {localize(one)}" for name, one in value.items()) if isinstance(value, dict) else value
+    """A mapping as "Node 1,200, Pod 14,400", a list as "web, shop"; anything else as it is."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {localize(one)}" for name, one in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list) else value
 
 
 @register.filter

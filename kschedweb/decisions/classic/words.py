@@ -114,7 +114,7 @@ def reading(case: ClassicCase, node: int, status: Status) -> Reading:
     if not found:
         return Reading(f"{name}: {status.message or status.code}")
     remedies = dict.fromkeys(one.remedy for one in found if one.remedy)
-    return Reading("; ".join(dict.fromkeys(one.text for one in found)), "; ".join(remedies))
+    return Reading(gettext("; ").join(dict.fromkeys(one.text for one in found)), gettext("; ").join(remedies))
 
 
 def _room(case: ClassicCase, node: int, status: Status) -> Reading:
@@ -143,7 +143,7 @@ def _room(case: ClassicCase, node: int, status: Status) -> Reading:
         else:
             said = gettext("free %(short)s there")
         remedies.append(said % told)
-    return Reading("; ".join(texts) or status.message, "; ".join(dict.fromkeys(remedies)))
+    return Reading(gettext("; ").join(texts) or status.message, gettext("; ").join(dict.fromkeys(remedies)))
 
 
 def _taints(case: ClassicCase, node: int, predicate: str) -> Reading:

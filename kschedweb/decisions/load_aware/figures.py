@@ -55,7 +55,7 @@ def summary(drawn: Sequence[tuple[str, Curve]]) -> str:
             said = gettext("%(label)s peaks at %(use)s %% with %(score)s")
         score, use = top or ("", "")
         words.append(said % {"label": label, "score": score, "use": use})
-    return gettext("%(why)s.") % {"why": "; ".join(words)}
+    return gettext("%(why)s.") % {"why": gettext("; ").join(words)}
 
 
 def _trace(index: int, label: str, curve: Curve, saved: bool = False) -> go.Scatter:

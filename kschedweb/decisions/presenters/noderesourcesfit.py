@@ -61,7 +61,7 @@ class Fit(Presenter):
                 )
             else:
                 remedies.append(gettext("free %(short)s there, or request that much less") % {"short": short})
-        return Reading("; ".join(texts) or status.message, "; ".join(dict.fromkeys(remedies)))
+        return Reading(gettext("; ").join(texts) or status.message, gettext("; ").join(dict.fromkeys(remedies)))
 
     def in_short(self, pod: Pod, reason: str, about: Any) -> str:
         if about is None or about in self.short:

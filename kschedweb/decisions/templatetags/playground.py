@@ -9,6 +9,7 @@ from django import template
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import mark_safe
+from django.utils.text import capfirst
 
 from kschedweb.accounts.reach import sees
 from kschedweb.engine.releases.classic.describing import described
@@ -30,6 +31,12 @@ STEPS = {-3: "below-3", -2: "below-2", -1: "below-1", 0: "median", 1: "above-1",
 def seen_in(namespace: str, snapshot: Snapshot) -> bool:
     """Whether who looks sees ``namespace`` of the cluster of ``snapshot``."""
     return sees(snapshot.cluster_id, namespace)
+
+
+@register.filter
+def begun(text: str, node: str) -> str:
+    """The beginning of a sentence with a capital, unless it is the name of ``node``."""
+    return text if node and text.startswith(node) else capfirst(text)
 
 
 @register.simple_tag

@@ -110,7 +110,7 @@ class _Costs:
             raise PlanError("the table has no price for any node of the cluster")
 
     def of(self, gone: Collection[str]) -> float:
-        """What the cluster costs without the nodes ``gone``; nodes without a price count nothing."""
+        """What the cluster costs without the nodes ``gone``; nodes without a price count as 0."""
         there = self._there.copy()
         there[[self._index[name] for name in gone]] = False
         return float(np.nansum(self._rates.hourly(there)[there])) * self._hours

@@ -186,7 +186,7 @@ class Reopen(IdempotencyMixin, APIView):
 
     @extend_schema(request=None, responses=ApprovalSerializer)
     def post(self, request: ApiRequest, id: UUID) -> Response:
-        """Let a denial stand no more: the scheduler asks anew when it tries the pod next. 409 where none stands."""
+        """Withdraw a denial: the scheduler asks again when it next tries the pod. 409 where there is none."""
         services.request_reopen(user=request.user, request_id=id)
         return Response(ApprovalSerializer(selectors.request_get(id)).data)
 

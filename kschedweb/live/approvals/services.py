@@ -143,7 +143,7 @@ def _checked(user: User, row: ApprovalRequest, verdict: str, reason: str) -> str
     if refusal := refused(user, row):
         raise refusal
     if verdict == VoteVerdict.DENY and not reason:
-        raise _field("reason", gettext("Say why it is denied: the pod's event will tell it."))
+        raise _field("reason", gettext("Say why it is denied: the pod's event quotes it."))
     if len(reason) > LONGEST_REASON or "\0" in reason:
         raise _field(
             "reason",
@@ -206,7 +206,7 @@ def requests_decide(*, user: User, request_ids: Iterable[Any], verdict: str, rea
             "requests", gettext("At most %(most_together)s requests at a time.") % {"most_together": MOST_TOGETHER}
         )
     if verdict == VoteVerdict.DENY and not reason.strip():
-        raise _field("reason", gettext("Say why: the pods' events will tell it."))
+        raise _field("reason", gettext("Say why: the pods' events quote it."))
     found = []
     for request_id in wanted:
         try:

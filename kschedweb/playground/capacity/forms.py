@@ -112,7 +112,7 @@ def _cpu(of: str) -> QuantityField:
 
 
 def _memory(of: str) -> QuantityField:
-    units = "a number with Ki, Mi, Gi or Ti, such as 1Gi; in bytes without any"
+    units = "a number with Ki, Mi, Gi or Ti, such as 1Gi. A plain number means bytes"
     return QuantityField("Memory", f"What {of}: {units}.", "1Gi")
 
 
@@ -165,7 +165,7 @@ class _PodForm(forms.Form):
 class FitForm(_PodForm):
     """How many more pods of a shape fit?"""
 
-    limit = _at_most(MOST_PODS, "Pods; counting stops there. 10,000 where nothing is said.")
+    limit = _at_most(MOST_PODS, "Pods. Counting stops there. Leave empty for 10,000.")
 
     def asked(self, snapshot: Snapshot) -> FitAsked:
         return FitAsked(self.pod_asked(), self.cleaned_data["limit"] or FitAsked.limit)
@@ -176,11 +176,11 @@ class GangsForm(_PodForm):
 
     pods = forms.IntegerField(label=_("Pods of a gang"), min_value=1, max_value=MOST_IN_GANG)
     least = forms.IntegerField(
-        label=_("Of them must start together"),
+        label=_("Pods that must start together"),
         required=False,
         min_value=1,
         max_value=MOST_IN_GANG,
-        help_text=_("The gang's minCount; all where nothing is said."),
+        help_text=_("The gang's minCount. Leave empty for all of them."),
     )
     topology = forms.CharField(
         label=_("In one domain of"),
@@ -189,9 +189,11 @@ class GangsForm(_PodForm):
         widget=forms.TextInput(
             attrs={"placeholder": "topology.kubernetes.io/zone", "spellcheck": "false", "class": "wide"}
         ),
-        help_text=_("A label of nodes whose value all pods of a gang share; anywhere where nothing is said."),
+        help_text=_(
+            "A label of nodes: all pods of a gang go to nodes with the same value. Leave empty to let them go anywhere."
+        ),
     )
-    limit = _at_most(MOST_GANGS, "Gangs; counting stops there. 1,000 where nothing is said.")
+    limit = _at_most(MOST_GANGS, "Gangs. Counting stops there. Leave empty for 1,000.")
 
     def asked(self, snapshot: Snapshot) -> GangsAsked:
         data = self.cleaned_data
@@ -204,18 +206,18 @@ class NodesForm(_PodForm):
 
     pending = forms.BooleanField(label=_("The pods that are pending now"), required=False, initial=True)
     copies = forms.IntegerField(
-        label=_("And so many more"),
+        label=_("And this many more"),
         required=False,
         min_value=1,
         max_value=MOST_COPIES,
         help_text=_("Pods of the shape below."),
     )
     like = forms.CharField(
-        label=_("New nodes are like"),
+        label=_("New nodes like"),
         required=False,
         max_length=253,
         widget=forms.TextInput(attrs={"list": "node-names", "autocomplete": "off", "class": "wide"}),
-        help_text=_("A node of the cluster; or say what a node has room for."),
+        help_text=_("A node of the cluster. Or say below what a node has room for."),
     )
     node_cpu = _cpu("a node has room for")
     node_memory = _memory("a node has room for")
@@ -225,9 +227,9 @@ class NodesForm(_PodForm):
         label=_("Zones"),
         required=False,
         max_length=1000,
-        help_text=_("New nodes are put into them in turn; none: as above."),
+        help_text=_("New nodes go to these in turn. Leave empty to take the zone from above."),
     )
-    most = _at_most(MOST_NODES, "New nodes; 1,000 if nothing is said.")
+    most = _at_most(MOST_NODES, "New nodes. Leave empty for 1,000.")
     ask = forms.CharField(required=False, widget=forms.HiddenInput, initial="1")
 
     @property
@@ -243,9 +245,9 @@ class NodesForm(_PodForm):
             self.add_error("like", gettext("Choose a node of the cluster, or say what a node has room for."))
         shaped = any(data.get(name) for name in ("workload", "cpu", "memory", "other", "manifest"))
         if data.get("copies") and not shaped:
-            self.add_error("workload", gettext("Say which pods shall come: a workload, a manifest, or requests."))
+            self.add_error("workload", gettext("Say which pods to add: a workload, a manifest, or requests."))
         if shaped and not data.get("copies") and "copies" not in self.errors:
-            self.add_error("copies", gettext("Say how many such pods shall come."))
+            self.add_error("copies", gettext("Say how many such pods to add."))
         if not data.get("pending") and not data.get("copies") and not shaped:
             self.add_error("pending", gettext("Choose the pending pods, further pods, or both."))
         return data
@@ -304,7 +306,7 @@ class BufferForm(forms.Form):
 
     zones = forms.BooleanField(label=_("Lose each zone, one at a time"), required=False, initial=True)
     largest = forms.IntegerField(
-        label=_("Lose so many of the largest nodes together"),
+        label=_("Lose this many of the largest nodes at once"),
         required=False,
         min_value=0,
         max_value=MOST_NODES,
@@ -315,7 +317,7 @@ class BufferForm(forms.Form):
         required=False,
         min_value=LOWEST,
         max_value=-LOWEST - 1,
-        help_text=_("All pods count if nothing is said. Others may be evicted for them."),
+        help_text=_("Leave empty to count all pods. Pods below it may be evicted for them."),
     )
     ask = forms.CharField(required=False, widget=forms.HiddenInput, initial="1")
 

@@ -156,10 +156,10 @@ class CostChangeSerializer(serializers.Serializer[Any]):
 
 class NodesRequestSerializer(AboutSerializer):
     node = NodeAskedSerializer()
-    pending = serializers.BooleanField(default=True, help_text="Whether the pods that are pending now shall fit.")
+    pending = serializers.BooleanField(default=True, help_text="Whether the pods that are pending now must fit.")
     pod = PodAskedSerializer(required=False)
     copies = serializers.IntegerField(
-        min_value=0, max_value=MOST_COPIES, default=0, help_text="How many more pods like `pod` shall fit."
+        min_value=0, max_value=MOST_COPIES, default=0, help_text="How many more pods like `pod` must fit."
     )
     most = serializers.IntegerField(min_value=1, max_value=MOST_NODES, default=MOST_NODES, help_text="New nodes.")
 

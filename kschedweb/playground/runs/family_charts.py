@@ -354,9 +354,8 @@ def _of(one: ChartedRun, listed: Sequence[ChartedRun], text: str) -> str:
 
 
 def _whole(said: Sequence[str]) -> str:
-    """The parts as one sentence."""
-    text = gettext("; ").join(said)
-    return gettext("%(said)s.") % {"said": f"{text[0].upper()}{text[1:]}" if text else ""}
+    """The parts as one sentence. It begins with a number or a name, which stays as it is."""
+    return gettext("%(said)s.") % {"said": gettext("; ").join(said)}
 
 
 def _under(label: str, listed: Sequence[ChartedRun]) -> str:

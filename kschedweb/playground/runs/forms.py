@@ -61,8 +61,8 @@ class _OnScenario(forms.Form):
 
 USUAL_EVERY, LONGEST_EVERY = int(EVERY // 60), 24 * 60  # minutes
 NODEPOOLS = gettext_noop(
-    "A policy of kind Karpenter brings and takes nodes, in place of the scenario's own autoscaler. A node joins as "
-    "long after it was asked for as the scenario says, or a minute."
+    "A policy of kind Karpenter brings and takes nodes, in place of the scenario's own autoscaler. A node joins "
+    "after the delay that the scenario gives, else after a minute."
 )
 DESCHEDULERS = gettext_noop(
     "A policy that holds a DeschedulerPolicy evicts pods while the scenario is played, in place of the scenario's own "
@@ -173,8 +173,7 @@ class ComparisonForm(_OnScenario, _Descheduled):
         required=False,
         help_text=_(
             "A policy of kind Karpenter brings and takes nodes, in place of the scenario's own autoscaler. A node "
-            "joins as long after it was asked for as the scenario says, or a minute. Each policy is run with each of "
-            "them."
+            "joins after the delay that the scenario gives, else after a minute. Each policy is run with each of them."
         ),
         widget=forms.CheckboxSelectMultiple,
     )

@@ -163,9 +163,9 @@ def _most(results: Results, labels: Sequence[str]) -> str:
         value, label = max(found)
         if value >= 0.01:
             told = {"measure": _small(measure.label), "dimension": label, "share": f"{100 * value:.0f}"}
-            parts.append(gettext("%(measure)s goes most with %(dimension)s (%(share)s %%)") % told)
+            parts.append(gettext("%(measure)s depends most on %(dimension)s (%(share)s %%)") % told)
         else:
-            parts.append(gettext("%(measure)s goes with no dimension alone") % {"measure": _small(measure.label)})
+            parts.append(gettext("%(measure)s depends on no dimension alone") % {"measure": _small(measure.label)})
     if not parts:
         return gettext("Too few trials are done to say what matters.")
     text = gettext("; ").join(parts)

@@ -97,7 +97,7 @@ def why(change: dict[str, Any]) -> str:
     if change["follows"]:
         return gettext("It follows pods that moved before it.")
     if not plugin:
-        return str(change["said"]) or gettext("No plugin can be named.")
+        return str(change["said"]) or gettext("No single plugin decided.")
     if lead is not None:
         points = counted(lead, "points")
         return gettext("%(plugin)s prefers the new node by %(points)s.") % {"plugin": plugin, "points": points}

@@ -68,7 +68,7 @@ WORDS = (
     _("Ephemeral containers count too."),
     _("Pods of these kinds of owners stay."),
     _("Which failed pods go."),
-    _("How old a pod must be; an hour where nothing is said."),
+    _("How old a pod must be. Left out: an hour."),
     _("Only pods that failed for one of these."),
     _("Only pods of which a container ended with one of these."),
     _("How many restarts are too many."),

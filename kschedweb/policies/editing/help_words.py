@@ -22,7 +22,7 @@ WORDS = (
     _("Pods of this priority or more."), _("Pods of this priority or less."),
     _("Pods for which one of these nodes is chosen."), _("Pods for which a node with these labels is chosen."),
     _("The chosen node's total is less than this ahead of the next best, so that the choice is a close one."),
-    _("The chosen node's real use is above this."), _("Who must agree; one approver where nothing is said."),
+    _("The chosen node's real use is above this."), _("Who must agree. Left out: one approver."),
     _("How long the pod waits. It may be days."), _("What happens when nobody decides in time."),
     _("Whether people may decide about pods that they created, as the pod's annotation "
       "approvals.kschedweb.dev/created-by says."),
@@ -77,7 +77,7 @@ WORDS = (
     _("Spreading for pods that ask for none themselves."), _("Constraints to use; defaultingType must be List."),
     _("System spreads over hosts and zones as Kubernetes does, List uses defaultConstraints."),
     _("How many pods make a node hot."), _("Pods bound to the node within this time are counted."),
-    _("Each so many of them take 10 points off the node's score."),
+    _("This many of them take 10 points off the node's score."),
     _("Which pods wait for people before they are bound."),
     _("Where several rules fit: the first one asks (First), or all of them do together (All)."),
     _("Rules, in order. Without any no pod waits."), _("How affinity of other pods counts."),

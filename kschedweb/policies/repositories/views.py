@@ -51,7 +51,7 @@ def _save(request: PageRequest, found: Repository | None) -> HttpResponse:
         except ApplicationError as error:
             add_errors(form, error)
         else:
-            messages.success(request, gettext("Saved. The repository is looked at in a few seconds."))
+            messages.success(request, gettext("Saved. The repository is read in a few seconds."))
             return redirect("repository", saved.name)
     return _list(request, form, 422) if found is None else _page(request, found, form, 422)
 
@@ -76,7 +76,7 @@ def _page(request: PageRequest, found: Repository, form: RepositoryForm, status:
 def look(request: PageRequest, name: str) -> HttpResponse:
     """Look at the repository at the next opportunity."""
     services.repository_look_soon(user=request.user, repository=selectors.repository_get(name))
-    messages.success(request, gettext("The repository is looked at in a few seconds."))
+    messages.success(request, gettext("The repository is read in a few seconds."))
     return redirect("repository", name)
 
 
@@ -88,5 +88,5 @@ def delete(request: PageRequest, name: str) -> HttpResponse:
     if request.method != "POST":
         return render(request, "policies/repositories/delete.html", {"repository": found})
     services.repository_delete(user=request.user, repository=found)
-    messages.success(request, gettext("The repository is followed no more. Its policies stay."))
+    messages.success(request, gettext("The repository is no longer followed. Its policies stay."))
     return redirect("repositories")

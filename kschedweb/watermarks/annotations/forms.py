@@ -43,8 +43,8 @@ class AnnotatingForm(forms.ModelForm):  # type: ignore[type-arg]
             ),
             "rate": _("From 1 to 200. A busy cluster slows kschedweb down by itself."),
             "renew": _(
-                "A figure that hardly moves is written again after so long, so that it does not look "
-                "stale. From 60 to 86,400."
+                "A figure that hardly changes is written again after this time, so that it does not "
+                "look stale. From 60 to 86,400."
             ),
         }
 

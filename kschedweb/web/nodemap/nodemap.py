@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import numpy as np
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext
 
 from kschedweb.web.counting import counted
 from kschedweb.web.errors import Unprocessable
@@ -105,7 +105,9 @@ class Now:
     def summary(self) -> str:
         """One sentence; nodemap-words.ts makes the same one for other times."""
         said = self._said()
-        return gettext("%(moment)s %(said)s") % {"moment": self.moment, "said": said} if self.moment else _capital(said)
+        if not self.moment:
+            return _capital(said)
+        return gettext("%(moment)s, %(said)s") % {"moment": self.moment, "said": said}
 
     def _said(self) -> str:
         places = self.there
@@ -122,22 +124,17 @@ class Now:
         if not count:
             return gettext("no node has %(what)s.") % told
         told |= {"mean": str(_round(values.mean())), "most": str(_round(values.max()))}
+        told["empty"] = counted(empty, "nodes")
         if self.show.verb == "used":
-            said = ngettext(
-                "%(nodes)s has %(what)s: %(mean)s %% is used on average, %(most)s %% of the fullest; %(empty)s "
-                "without a pod.",
-                "%(nodes)s have %(what)s: %(mean)s %% is used on average, %(most)s %% of the fullest; %(empty)s "
-                "without a pod.",
-                count,
+            said = gettext(
+                "%(what)s of %(nodes)s: %(mean)s %% used on average, %(most)s %% on the fullest; "
+                "%(empty)s without a pod."
             )
-            return said % told
-        said = ngettext(
-            "%(nodes)s has %(what)s: %(mean)s %% is requested on average, %(most)s %% of the fullest; %(empty)s "
-            "without a pod.",
-            "%(nodes)s have %(what)s: %(mean)s %% is requested on average, %(most)s %% of the fullest; %(empty)s "
-            "without a pod.",
-            count,
-        )
+        else:
+            said = gettext(
+                "%(what)s of %(nodes)s: %(mean)s %% requested on average, %(most)s %% on the fullest; "
+                "%(empty)s without a pod."
+            )
         return said % told
 
     def group_table(self, by: Grouping | None) -> tuple[list[str], list[list[object]]]:

@@ -76,7 +76,7 @@ JOBS = (
     # Why a job failed.
     gettext_noop("The worker stopped before the job ended. Start it again."),
     gettext_noop("The job took longer than this server allows and was stopped."),
-    gettext_noop("The job failed for a reason it did not foresee. The log names it under %(name)s."),
+    gettext_noop("The job failed unexpectedly. The log has the reason under %(name)s."),
     gettext_noop(
         "This needed more memory than the %(size)s that a job may use: make it smaller, with fewer nodes, pods or "
         "seeds."

@@ -34,7 +34,7 @@ MEASURES = (
     gettext_noop("Evictions by the descheduler"),
     gettext_noop("Pods that a plugin of the descheduler evicted."),
     gettext_noop("Evictions again"),
-    gettext_noop("Those of them of pods that the descheduler had evicted before: two policies that undo one another."),
+    gettext_noop("Evictions of pods that the descheduler had evicted before: two policies undo one another."),
     gettext_noop("Failed pods"),
     gettext_noop("Pods that the kubelet of their node did not accept."),
     gettext_noop("Pods in unknown state, at most"),
@@ -71,16 +71,16 @@ MEASURES = (
     gettext_noop("Evictions an hour"),
     gettext_noop("Pods that had to leave their node, on average an hour."),
     gettext_noop("Cost of nodes"),
-    gettext_noop("What all nodes cost; nodes without a price count nothing."),
+    gettext_noop("What all nodes cost; nodes without a price count as 0."),
     gettext_noop("Cost of nodes in use"),
     gettext_noop(
         "What nodes cost while they run more than pods of DaemonSets and static pods, as if they were alone; nodes "
-        "without a price count nothing."
+        "without a price count as 0."
     ),
     gettext_noop("Cost of nodes in use at the end"),
     gettext_noop(
         "What the nodes that run more than pods of DaemonSets and static pods at the end cost an hour; nodes without a "
-        "price count nothing."
+        "price count as 0."
     ),
     gettext_noop("Pods moved"),
     gettext_noop("Pods that end on another node than under the base policy."),

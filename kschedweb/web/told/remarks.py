@@ -6,7 +6,7 @@ from django.utils.translation import gettext_noop
 
 REMARKS = (
     # Notes of a dry run, and what becomes of its pods.
-    gettext_noop("Nothing is known of real use in this cluster: gains are told by requests alone."),
+    gettext_noop("Real use of this cluster is not known: gains go by requests alone."),
     gettext_noop("The use of some moved pods is not known: they count as if they used nothing where they go."),
     gettext_noop(
         "The query of Prometheus is not asked: the share of each node's CPU that is used stands for its answer."

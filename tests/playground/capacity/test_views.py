@@ -111,8 +111,8 @@ def test_pending_pods_that_no_node_helps_are_named_with_the_reason(
         ({"pending": "on"}, "Choose a node of the cluster, or say what a node has room for."),
         ({"like": "a", "node_cpu": "1", "pending": "on"}, "not both"),
         ({"node_cpu": "1"}, "Choose the pending pods, further pods, or both."),
-        ({"node_cpu": "1", "copies": "3"}, "Say which pods shall come"),
-        ({"node_cpu": "1", "cpu": "1"}, "Say how many such pods shall come."),
+        ({"node_cpu": "1", "copies": "3"}, "Say which pods to add"),
+        ({"node_cpu": "1", "cpu": "1"}, "Say how many such pods to add."),
     ],
 )
 def test_a_question_about_nodes_that_lacks_something_is_refused(

@@ -117,3 +117,9 @@ def test_no_two_of_eight_policies_have_lines_that_look_alike(both: list[ChartedR
         lines = [trace for trace in family.chart.figure["data"] if trace["type"] == "scatter"]
         looks = {(trace["line"]["dash"], trace.get("marker", {}).get("symbol")) for trace in lines}
         assert len(looks) == len(lines), family.family.name
+
+
+def test_names_of_policies_stay_as_they_are(both: list[ChartedRun]) -> None:
+    summaries = [one.chart.summary for one in family_charts(both) if one.chart]
+    assert any(said.startswith("default@1: ") for said in summaries)
+    assert not any("Default@1" in said for said in summaries)

@@ -91,7 +91,7 @@ def test_a_run_shows_its_time_and_follows_the_address(client_as: Clients, editor
     assert end.context["at"] == end.context["end"] > 0
     begin = client.get(f"/runs/{run.pk}/?at=0")
     assert (begin.context["at"], begin.context["end"]) == (0, end.context["end"])
-    assert "After 0 s 6 nodes have CPU: 0 % is requested on average" in text(begin)
+    assert "After 0 s, CPU of 6 nodes: 0 % requested on average" in text(begin)
     assert "preempted by default/important" in [one.text for one in begin.context["forced"]]
 
 

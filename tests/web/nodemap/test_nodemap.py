@@ -30,7 +30,7 @@ def zoned(show: nodemap.Show, values: list[float], pods: list[float]) -> tuple[N
 def test_a_map_says_what_it_shows_in_one_sentence_and_as_tables() -> None:
     now, zone = zoned(nodemap.requested("cpu"), [10.4, 90.6, np.nan, 50], [1, 7, np.nan, 0])
     assert now.summary() == (
-        "After 3 s 3 nodes have CPU: 50 % is requested on average, 91 % of the fullest; 1 without a pod."
+        "After 3 s, CPU of 3 nodes: 50 % requested on average, 91 % on the fullest; 1 node without a pod."
     )
     assert now.group_table(zone) == (
         ["Zone", "Nodes", "Mean (%)", "Most (%)", "Pods", "Without a pod"],
@@ -44,10 +44,10 @@ def test_a_map_says_what_it_shows_in_one_sentence_and_as_tables() -> None:
 
 def test_pods_and_states_are_counted() -> None:
     now, zone = zoned(nodemap.PODS, [1, 7, 0, 0], [1, 7, 0, 0])
-    assert now.summary() == "After 3 s 4 nodes with 8 pods, at most 7 on one, 2 with none."
+    assert now.summary() == "After 3 s, 4 nodes with 8 pods, at most 7 on one, 2 with none."
     assert now.node_table(zone)[1][0] == ["two", "a", 7]
     now, zone = zoned(nodemap.STATE, [WITHOUT_POD, NOT_READY, CORDONED, WITH_PODS], [0, 7, 1, 2])
-    assert now.summary() == "After 3 s 4 nodes: 1 without a pod, 1 with pods, 0 full, 1 cordoned, 1 not ready."
+    assert now.summary() == "After 3 s, 4 nodes: 1 without a pod, 1 with pods, 0 full, 1 cordoned, 1 not ready."
     assert now.group_table(zone)[1] == [["no zone", 1, 0, 0, 0, 1, 0], ["a", 3, 1, 1, 0, 0, 1]]
     assert now.node_table(zone, "a")[1][0] == ["two", "a", "not ready", 7]
 

@@ -38,7 +38,7 @@ HOT_VALUE = Struct(
     "How many pods make a node hot.",
     (
         Field("timeRange", DURATION, "Pods bound to the node within this time are counted.", omit_empty=False),
-        Field("count", INT64, "Each so many of them take 10 points off the node's score.", omit_empty=False),
+        Field("count", INT64, "This many of them take 10 points off the node's score.", omit_empty=False),
     ),
     required=("timeRange", "count"),
 )

@@ -68,7 +68,7 @@ RULE = Struct(
             minimum=1,
         ),
         Field("usage", USAGE, "The chosen node's real use is above this.", pointer=True),
-        Field("approvals", ListOf(APPROVAL), "Who must agree; one approver where nothing is said."),
+        Field("approvals", ListOf(APPROVAL), "Who must agree. Left out: one approver."),
         Field("timeout", DURATION, "How long the pod waits. It may be days.", pointer=True, default="1h0m0s"),
         Field("onTimeout", STRING, "What happens when nobody decides in time.", default="Deny", enum=ON_TIMEOUT),
         Field(

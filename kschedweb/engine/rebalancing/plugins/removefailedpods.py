@@ -27,7 +27,7 @@ ARGS = args_struct(
     NAMESPACES_FIELD,
     SELECTOR_FIELD,
     Field("excludeOwnerKinds", STRINGS, "Pods of these kinds of owners stay."),
-    Field("minPodLifetimeSeconds", UINT, "How old a pod must be; an hour where nothing is said.", pointer=True),
+    Field("minPodLifetimeSeconds", UINT, "How old a pod must be. Left out: an hour.", pointer=True),
     Field("reasons", STRINGS, "Only pods that failed for one of these."),
     Field("exitCodes", ListOf(INT32), "Only pods of which a container ended with one of these."),
     Field("includingInitContainers", BOOL, "Init containers count too."),

@@ -100,7 +100,7 @@ ADD_NODES = Struct(
         Field("format", Choice(("openb",)), "The form of the file.", "openb"),
         Field("labels", LABEL_VALUES, "Labels beside those of the node that they are like.", {}),
         Field("taints", TAINTS, "Taints beside those of the node that they are like.", ()),
-        Field("allocatable", MapOf(Quantity()), "Amounts by resource; 110 pods unless said else.", {}),
+        Field("allocatable", MapOf(Quantity()), "Amounts by resource. Without pods: 110.", {}),
         Field("zones", ListOf(Text(1, 63), 1, 1000), "Zones that the nodes go to, one after the other.", ()),
     ),
     make=parts.AddNodes,

@@ -224,7 +224,7 @@ DOCUMENT = Struct(
                     Field(
                         "window",
                         Duration(LEAST_WINDOW),
-                        "How long before the snapshot the history begins that the run goes through; 24h unless told.",
+                        "How long before the snapshot the history begins that the run goes through. Default: 24h.",
                     ),
                     Field("file", FILE, "The trace: a line a machine, its name and a percentage each five minutes."),
                 ),

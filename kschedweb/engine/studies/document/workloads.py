@@ -84,7 +84,7 @@ LOAD = Struct(
 )
 SHARED = (
     Field("startup", Duration(), "How long a new pod runs before it is ready and takes load.", 0.0),
-    Field("load", LOAD, "What all its pods together would use; left out: what those there are then would."),
+    Field("load", LOAD, "What all its pods together would use. Left out: what the pods of that time would use."),
 )
 AUTOSCALE = Struct(
     "AutoscaleWorkload",
@@ -96,7 +96,7 @@ AUTOSCALE = Struct(
         Field(
             "targetCpu",
             Number(1, 100_000, whole=True),
-            "What the pods are to use of the CPU that they request, in percent.",
+            "How much of the CPU that they request the pods should use, in percent.",
             80,
             argument="cpu",
         ),
@@ -107,7 +107,7 @@ AUTOSCALE = Struct(
 )
 CRON = Struct(
     "CronWorkload",
-    "A workload has so many pods from given times of the day on.",
+    "A workload has given numbers of pods from given times of the day on.",
     (
         Field("workload", SCALABLE, "namespace/Kind/name.", REQUIRED),
         Field(

@@ -158,7 +158,7 @@ def _descheduling(outcome: Outcome) -> Iterator[Measure]:
         float(again(outcome)),
         PODS,
         LOWER,
-        "Those of them of pods that the descheduler had evicted before: two policies that undo one another.",
+        "Evictions of pods that the descheduler had evicted before: two policies undo one another.",
     )
 
 
@@ -266,7 +266,7 @@ def _costs(outcome: Outcome) -> Iterator[Measure]:
     if not unit:
         return
     found = paid(outcome)
-    said = "nodes without a price count nothing"
+    said = "nodes without a price count as 0"
     yield Measure("cost", "Cost of nodes", found.there.amount, unit, LOWER, f"What all nodes cost; {said}.")
     yield Measure(
         "cost_used",

@@ -25,7 +25,7 @@ from kschedweb.engine.studies.moves.standing import Standing, at_work, standing_
 LANDS, RETURNS, UNFIT, GONE = "lands", "returns", "unfit", "gone"  # what becomes of an evicted pod
 NO_CONTROLLER = "No controller makes another pod in its place."
 ENDED = "The pod has ended, and takes no room."
-NO_USE = "Nothing is known of real use in this cluster: gains are told by requests alone."
+NO_USE = "Real use of this cluster is not known: gains go by requests alone."
 NO_POD_USE = "The use of some moved pods is not known: they count as if they used nothing where they go."
 BY_SHARE = "The query of Prometheus is not asked: the share of each node's CPU that is used stands for its answer."
 Watch = Callable[[Pod, str, Set[str]], None]  # a pod, its node, and the nodes that its plugin takes pods from

@@ -109,7 +109,7 @@ def pending(outcomes: Sequence[tuple[str, Outcome]]) -> Chart:
     said = gettext(", ").join(
         gettext("%(value)s under %(policy)s") % {"value": f"{number:,}", "policy": label} for label, number in most
     )
-    summary = gettext("The most that wait: %(said)s.") % {"said": said}
+    summary = gettext("Most pods waiting at once: %(said)s.") % {"said": said}
     return Chart(figure(data, layout), summary, [gettext("Time"), *dict(outcomes)], rows)
 
 
