@@ -26,6 +26,7 @@ NOUNS: dict[str, tuple[str, tuple[str, str]]] = {
         gettext_noop("feasible nodes"), ngettext_noop("%(number)s feasible node", "%(number)s feasible nodes")
     ),
     "files": (gettext_noop("files"), ngettext_noop("%(number)s file", "%(number)s files")),
+    "gangs": (gettext_noop("gangs"), ngettext_noop("%(number)s gang", "%(number)s gangs")),
     "groups": (gettext_noop("groups"), ngettext_noop("%(number)s group", "%(number)s groups")),
     "jobs": (gettext_noop("jobs"), ngettext_noop("%(number)s job", "%(number)s jobs")),
     "lines": (gettext_noop("lines"), ngettext_noop("%(number)s line", "%(number)s lines")),
@@ -35,6 +36,7 @@ NOUNS: dict[str, tuple[str, tuple[str, str]]] = {
     "more": (gettext_noop("more"), ngettext_noop("%(number)s more", "%(number)s more")),
     "moves": (gettext_noop("moves"), ngettext_noop("%(number)s move", "%(number)s moves")),
     "nodes": (gettext_noop("nodes"), ngettext_noop("%(number)s node", "%(number)s nodes")),
+    "new nodes": (gettext_noop("new nodes"), ngettext_noop("%(number)s new node", "%(number)s new nodes")),
     "notes": (gettext_noop("notes"), ngettext_noop("%(number)s note", "%(number)s notes")),
     "objects": (gettext_noop("objects"), ngettext_noop("%(number)s object", "%(number)s objects")),
     "offers": (gettext_noop("offers"), ngettext_noop("%(number)s offer", "%(number)s offers")),
@@ -55,6 +57,7 @@ NOUNS: dict[str, tuple[str, tuple[str, str]]] = {
     "requests": (gettext_noop("requests"), ngettext_noop("%(number)s request", "%(number)s requests")),
     "results": (gettext_noop("results"), ngettext_noop("%(number)s result", "%(number)s results")),
     "revisions": (gettext_noop("revisions"), ngettext_noop("%(number)s revision", "%(number)s revisions")),
+    "rows": (gettext_noop("rows"), ngettext_noop("%(number)s row", "%(number)s rows")),
     "running pods": (
         gettext_noop("running pods"), ngettext_noop("%(number)s running pod", "%(number)s running pods")
     ),

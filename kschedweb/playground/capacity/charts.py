@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
+from django.utils.translation import gettext, ngettext
 
 from kschedweb.playground.capacity.words import loss_name
 from kschedweb.web.figures import Chart, figure
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from kschedweb.engine.studies.capacity.gangs import GangFit
     from kschedweb.engine.studies.capacity.sizing import Sizing
 
+HOVER = {"node": "%{y}", "pods": "%{x}"}
 SINGLE = 40  # most bars that can be distinguished
 FIT_HEAD = ("node", "pods", "plugin", "reason")
 GANGS_HEAD = ("gang", "domain", "pods", "nodes")
@@ -34,24 +36,29 @@ def fit_chart(found: Fit | GangFit) -> Chart | None:
     if not got:
         return None
     low, high = got[-1][1], got[0][1]
-    span = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-    summary = f"{counted(len(got), 'nodes')} of {len(counts):,} {'gets' if len(got) == 1 else 'get'} {span} pods each."
+    span = f"{low:,}" if low == high else gettext("%(low)s to %(high)s") % {"low": f"{low:,}", "high": f"{high:,}"}
+    summary = ngettext(
+        "%(nodes)s of %(all)s gets %(span)s pods.", "%(nodes)s of %(all)s get %(span)s pods each.", len(got)
+    ) % {"nodes": counted(len(got), "nodes"), "all": f"{len(counts):,}", "span": span}  # fmt: skip
     if len(got) <= SINGLE:
         names, numbers = [name for name, _ in got], [number for _, number in got]
-        made = _bars(names, numbers, "pods", "%{y}: %{x} pods", height=120 + 18 * len(got))
-        return Chart(made, summary, ["Node", "Pods"], [[name, number] for name, number in got])
+        made = _bars(
+            names, numbers, gettext("pods"), gettext("%(node)s: %(pods)s pods") % HOVER, height=120 + 18 * len(got)
+        )
+        return Chart(made, summary, [gettext("Node"), gettext("Pods")], [[name, number] for name, number in got])
     sizes, nodes = (part.tolist() for part in np.unique(counts, return_counts=True))
+    said = gettext("%(pods)s pods: %(nodes)s nodes") % {"pods": "%{x}", "nodes": "%{y}"}
     made = figure(
-        [go.Bar(x=sizes, y=nodes, hovertemplate="%{x} pods: %{y} nodes<extra></extra>")],
+        [go.Bar(x=sizes, y=nodes, hovertemplate=f"{said}<extra></extra>")],
         go.Layout(
             height=340,
             showlegend=False,
-            xaxis={"title": {"text": "pods on a node"}},
-            yaxis={"title": {"text": "nodes"}, "rangemode": "tozero", "automargin": True},
+            xaxis={"title": {"text": gettext("pods on a node")}},
+            yaxis={"title": {"text": gettext("nodes")}, "rangemode": "tozero", "automargin": True},
         ),
     )
     rows: list[list[object]] = [[number, count] for number, count in zip(sizes, nodes, strict=True)]
-    return Chart(made, summary, ["Pods on a node", "Nodes"], rows)
+    return Chart(made, summary, [gettext("Pods on a node"), gettext("Nodes")], rows)
 
 
 def fit_rows(found: Fit) -> list[list[object]]:
@@ -78,24 +85,29 @@ def nodes_chart(found: Sizing) -> Chart | None:
     tried = list(found.tried.items())
     if len(tried) < 2:
         return None
+    said = gettext("%(nodes)s new nodes: %(pods)s pods do not fit") % {"nodes": "%{x}", "pods": "%{y}"}
     made = figure(
         [
             go.Scatter(
                 mode="lines+markers",
                 x=[added for added, _ in tried],
                 y=[left for _, left in tried],
-                hovertemplate="%{x} new nodes: %{y} pods do not fit<extra></extra>",
+                hovertemplate=f"{said}<extra></extra>",
             )
         ],
         go.Layout(
             height=340,
             showlegend=False,
-            xaxis={"title": {"text": "new nodes"}, "rangemode": "tozero"},
-            yaxis={"title": {"text": "pods that do not fit"}, "rangemode": "tozero", "automargin": True},
+            xaxis={"title": {"text": gettext("new nodes")}, "rangemode": "tozero"},
+            yaxis={"title": {"text": gettext("pods that do not fit")}, "rangemode": "tozero", "automargin": True},
         ),
     )
-    summary = f"{counted(len(tried), 'numbers')} of new nodes were tried, from {tried[0][0]:,} to {tried[-1][0]:,}."
-    return Chart(made, summary, ["New nodes", "Pods that do not fit"], [[added, left] for added, left in tried])
+    summary = gettext("%(count)s numbers of new nodes were tried, from %(first)s to %(last)s.") % {
+        "count": f"{len(tried):,}", "first": f"{tried[0][0]:,}", "last": f"{tried[-1][0]:,}",
+    }  # fmt: skip
+    return Chart(
+        made, summary, [gettext("New nodes"), gettext("Pods that do not fit")], [[added, left] for added, left in tried]
+    )
 
 
 def nodes_rows(found: Sizing) -> list[list[object]]:
@@ -116,9 +128,9 @@ def drain_chart(found: Rehearsal) -> Chart:
     """The results for the pods of each node, in the order of the drains."""
     shown = found.nodes[:SINGLE]
     parts = (
-        ("moved", [len(node.moves) for node in shown]),
-        ("blocking", [len({block.pod for block in node.blocks}) for node in shown]),
-        ("left alone", [len(node.stays) for node in shown]),
+        (gettext("moved"), [len(node.moves) for node in shown]),
+        (gettext("blocking"), [len({block.pod for block in node.blocks}) for node in shown]),
+        (gettext("left alone"), [len(node.stays) for node in shown]),
     )
     names = [node.name for node in shown]
     made = figure(
@@ -128,7 +140,7 @@ def drain_chart(found: Rehearsal) -> Chart:
                 name=name,
                 y=names,
                 x=values,
-                hovertemplate=f"%{{y}}: %{{x}} pods {name}<extra></extra>",
+                hovertemplate=f"%{{y}}: %{{x}} {name}<extra></extra>",
             )
             for name, values in parts
         ],
@@ -136,18 +148,26 @@ def drain_chart(found: Rehearsal) -> Chart:
             height=150 + 24 * len(names),
             barmode="stack",
             legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "traceorder": "normal"},
-            xaxis={"title": {"text": "pods"}, "rangemode": "tozero"},
+            xaxis={"title": {"text": gettext("pods")}, "rangemode": "tozero"},
             yaxis={"autorange": "reversed", "automargin": True, "type": "category"},
         ),
     )
     totals = [sum(values) for _, values in parts]
-    summary = f"{totals[0]:,} pods move, {totals[1]:,} block, {totals[2]:,} are left alone."
+    summary = gettext("Pods that move: %(moved)s; that block: %(blocking)s; that are left alone: %(left)s.") % {
+        "moved": f"{totals[0]:,}", "blocking": f"{totals[1]:,}", "left": f"{totals[2]:,}",
+    }  # fmt: skip
     if len(found.nodes) > len(shown):
-        summary = f"The first {len(shown)} of {len(found.nodes):,} nodes: {summary}"
+        first = gettext("The first %(shown)s of %(all)s nodes.")
+        summary = first % {"shown": len(shown), "all": f"{len(found.nodes):,}"} + f" {summary}"
     rows: list[list[object]] = [
         [name, *(values[place] for _, values in parts), shown[place].waves] for place, name in enumerate(names)
     ]
-    return Chart(made, summary, ["Node", "Moved", "Blocking", "Left alone", "Waves"], rows)
+    return Chart(
+        made,
+        summary,
+        [gettext("Node"), gettext("Moved"), gettext("Blocking"), gettext("Left alone"), gettext("Waves")],
+        rows,
+    )
 
 
 def drain_rows(found: Rehearsal) -> list[list[object]]:

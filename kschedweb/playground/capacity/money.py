@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.utils.translation import gettext
+
 from kschedweb.clusters.prices.changes import CostChange, cost_change
 from kschedweb.clusters.selectors import node_rows
 from kschedweb.engine.objects.node import HOSTNAME, ZONE
@@ -43,9 +45,15 @@ def told(snapshot: Snapshot | None, asked: Asked, found: Found | None) -> str:
 
 def _sentence(change: CostChange, found: Found | None) -> str:
     if change.unpriced == change.nodes:
-        return "None of these nodes has a price, so nothing can be said of money"
-    amount = f"{price(change.size)} {change.unit} an hour ({price(MONTH * change.size)} a month)"
-    rest = f"; {counted(change.unpriced, 'nodes')} without a price count nothing" if change.unpriced else ""
+        return gettext("None of these nodes has a price, so nothing can be said of money")
+    said = {"hour": f"{price(change.size)} {change.unit}", "month": price(MONTH * change.size)}
     if isinstance(found, Rehearsal):
-        return f"Emptying {counted(change.nodes, 'nodes')} saves {amount}, once gone{rest}"
-    return f"The {counted(change.nodes, 'new nodes')} cost {amount}{rest}"
+        said["nodes"] = counted(change.nodes, "nodes")
+        told = gettext("Emptying %(nodes)s saves %(hour)s an hour (%(month)s a month), once gone") % said
+    else:
+        said["nodes"] = counted(change.nodes, "new nodes")
+        told = gettext("The %(nodes)s cost %(hour)s an hour (%(month)s a month)") % said
+    if not change.unpriced:
+        return told
+    rest = gettext("%(nodes)s without a price count nothing") % {"nodes": counted(change.unpriced, "nodes")}
+    return f"{told}; {rest}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.utils.translation import gettext, gettext_noop, ngettext
+
 from kschedweb.engine.studies.capacity.buffer import LOST_ZONE, LOWEST, Buffer, Loss
 from kschedweb.engine.studies.capacity.capacity import Fit
 from kschedweb.engine.studies.capacity.drain import BUDGET, LOCAL, NO_ROOM, UNMANAGED, Rehearsal
@@ -15,16 +17,30 @@ if TYPE_CHECKING:
     from kschedweb.policies.models import Revision
 
 BLOCKED = {
-    BUDGET: "a disruption budget",
-    UNMANAGED: "pods without controller",
-    LOCAL: "pods with local storage",
-    NO_ROOM: "pods that fit no other node",
+    BUDGET: gettext_noop("a disruption budget"),
+    UNMANAGED: gettext_noop("pods without controller"),
+    LOCAL: gettext_noop("pods with local storage"),
+    NO_ROOM: gettext_noop("pods that fit no other node"),
 }
+
+# What becomes of a pod in a drain rehearsal, as rows have it; pages show it in the reader's language.
+BECOMES = (
+    gettext_noop("evicted"),
+    gettext_noop("deleted"),
+    gettext_noop("blocked: disruption budget"),
+    gettext_noop("blocked: no controller"),
+    gettext_noop("blocked: local storage"),
+    gettext_noop("blocked: no room elsewhere"),
+    gettext_noop("blocked: DaemonSet-managed pod"),
+    gettext_noop("left alone: DaemonSet"),
+    gettext_noop("left alone: mirror pod"),
+    gettext_noop("left alone: terminating"),
+)
 
 
 def label(revision: Revision) -> str:
     """Such as "default, revision 3"."""
-    return f"{revision.policy.name}, revision {revision.number}"
+    return gettext("%(policy)s, revision %(number)s") % {"policy": revision.policy.name, "number": revision.number}
 
 
 def sentence(found: Fit | Sizing | Rehearsal | GangFit | Buffer) -> str:
@@ -40,110 +56,177 @@ def sentence(found: Fit | Sizing | Rehearsal | GangFit | Buffer) -> str:
 
 def fit_answer(found: Fit) -> str:
     """How many pods fit, and the main reason against the next one."""
-    fits = "fits" if found.count == 1 else "fit"
+    said = {"number": f"{found.count:,}", "reason": _most(found), "why": _inexact(found)}
     if not found.exact:
-        why = "timed out" if found.stopped else "counting stopped at the limit"
-        return f"At least {found.count:,} more such {'pod' if found.count == 1 else 'pods'} {fits}: {why}"
+        least = ngettext(
+            "At least %(number)s more such pod fits: %(why)s", "At least %(number)s more such pods fit: %(why)s",
+            found.count,
+        )  # fmt: skip
+        return least % said
     if not found.count:
-        return "No such pod fits" + (f": {_most(found)}" if found.reasons else "")
-    return f"{found.count:,} more such {'pod' if found.count == 1 else 'pods'} {fits}; then {_most(found)}"
+        return gettext("No such pod fits: %(reason)s") % said if found.reasons else gettext("No such pod fits")
+    many = ngettext(
+        "%(number)s more such pod fits; then %(reason)s", "%(number)s more such pods fit; then %(reason)s", found.count
+    )
+    return many % said
+
+
+def _inexact(found: Fit | GangFit) -> str:
+    return gettext("timed out") if found.stopped else gettext("counting stopped at the limit")
 
 
 def _most(found: Fit) -> str:
     if not found.reasons:
-        return "the scheduler says no"
+        return gettext("the scheduler says no")
     open_before = [reason for reason in found.reasons if reason.filled]
     reason = (open_before or found.reasons)[0]
-    return f"{reason.text or reason.plugin or 'no reason is given'} on {counted(len(reason.nodes), 'nodes')}"
+    said = reason.text or reason.plugin or gettext("no reason is given")
+    return gettext("%(reason)s on %(nodes)s") % {"reason": said, "nodes": counted(len(reason.nodes), "nodes")}
 
 
 def gangs_answer(found: GangFit) -> str:
     """How many gangs fit, and how far the next one comes."""
-    fits = "fits" if found.count == 1 else "fit"
-    gangs = f"{counted(found.count, 'more gangs')} of {counted(found.pods, 'pods')}"
+    said = {"number": f"{found.count:,}", "pods": counted(found.pods, "pods"), "why": _inexact(found)}
     if not found.exact:
-        why = "timed out" if found.stopped else "counting stopped at the limit"
-        return f"At least {gangs} {fits}: {why}"
+        least = ngettext(
+            "At least %(number)s more gang of %(pods)s fits: %(why)s",
+            "At least %(number)s more gangs of %(pods)s fit: %(why)s",
+            found.count,
+        )
+        return least % said
+    said["next"] = _of_next(found)
     if not found.count:
-        return f"No gang of {counted(found.pods, 'pods')} fits{_of_next(found, ': ', 'it')}"
-    return f"{gangs} {fits}{_of_next(found, '; then ', 'the next one')}"
+        none = gettext("No gang of %(pods)s fits: %(next)s") if said["next"] else gettext("No gang of %(pods)s fits")
+        return none % said
+    if not said["next"]:
+        only = ngettext("%(number)s more gang of %(pods)s fits", "%(number)s more gangs of %(pods)s fit", found.count)
+        return only % said
+    many = ngettext(
+        "%(number)s more gang of %(pods)s fits; then %(next)s",
+        "%(number)s more gangs of %(pods)s fit; then %(next)s",
+        found.count,
+    )
+    return many % said
 
 
-def _of_next(found: GangFit, before: str, gang: str) -> str:
+def _of_next(found: GangFit) -> str:
     """How many pods of the gang that does not fit find a node: in the domain where most do, if there are domains."""
     if not found.results:
         return ""
     most = max(result.placed for result in found.results)
-    where = " in one domain" if found.results[0].name else ""
+    said = {"number": f"{most:,}", "gang": gettext("the next one") if found.count else gettext("it")}
     if not most:
-        return f"{before}no pod of {gang} finds a node"
-    return f"{before}only {counted(most, 'pods')} of {gang} {'finds' if most == 1 else 'find'} a node{where}"
+        return gettext("no pod of %(gang)s finds a node") % said
+    if found.results[0].name:
+        some = ngettext(
+            "only %(number)s pod of %(gang)s finds a node in one domain",
+            "only %(number)s pods of %(gang)s find a node in one domain",
+            most,
+        )
+    else:
+        some = ngettext(
+            "only %(number)s pod of %(gang)s finds a node", "only %(number)s pods of %(gang)s find a node", most
+        )
+    return some % said
 
 
 def nodes_answer(found: Sizing) -> str:
     """How many nodes are needed, and which pods no number helps."""
     if not found.pods:
-        return "There is no pod to make room for"
+        return gettext("There is no pod to make room for")
     if found.needed is None:
-        return (
-            f"{found.most:,} new nodes are not enough: {counted(found.tried[found.most], 'pods')} would still not fit"
-        )
-    helped, new_nodes = found.pods - found.hopeless, counted(found.needed, "new nodes")
-    if not found.hopeless:
-        if not found.needed:
-            return f"No new node is needed: {_all(found.pods)} now"
-        return f"{new_nodes} {'is' if found.needed == 1 else 'are'} needed for {_pods(found.pods)}"
-    no_help = f"no number of such nodes helps {counted(found.hopeless, 'pods')}"
+        left = counted(found.tried[found.most], "pods")
+        return gettext("%(number)s new nodes are not enough: %(pods)s would still not fit") % {
+            "number": f"{found.most:,}", "pods": left,
+        }  # fmt: skip
+    if found.hopeless:
+        return _partly(found, found.needed)
+    said = {"number": f"{found.needed:,}", "pods": f"{found.pods:,}"}
     if not found.needed:
-        return f"{no_help[0].upper()}{no_help[1:]} of {found.pods:,}" + (f"; {_all(helped)} now" if helped else "")
-    return f"{new_nodes} {'makes' if found.needed == 1 else 'make'} {helped:,} pods fit; {no_help}"
+        return ngettext(
+            "No new node is needed: the pod fits now", "No new node is needed: all %(pods)s pods fit now", found.pods
+        ) % said  # fmt: skip
+    if found.pods == 1:
+        return ngettext(
+            "%(number)s new node is needed for the pod", "%(number)s new nodes are needed for the pod", found.needed
+        ) % said  # fmt: skip
+    return ngettext(
+        "%(number)s new node is needed for all %(pods)s pods",
+        "%(number)s new nodes are needed for all %(pods)s pods",
+        found.needed,
+    ) % said  # fmt: skip
 
 
-def _all(number: int) -> str:
-    return "the pod fits" if number == 1 else f"all {number:,} pods fit"
-
-
-def _pods(number: int) -> str:
-    return "the pod" if number == 1 else f"all {number:,} pods"
+def _partly(found: Sizing, needed: int) -> str:
+    """Where some pods fit on no number of such nodes."""
+    helped = found.pods - found.hopeless
+    said = {
+        "number": f"{needed:,}", "helped": f"{helped:,}", "hopeless": counted(found.hopeless, "pods"),
+        "pods": f"{found.pods:,}",
+    }  # fmt: skip
+    if needed:
+        return ngettext(
+            "%(number)s new node makes %(helped)s pods fit; no number of such nodes helps %(hopeless)s",
+            "%(number)s new nodes make %(helped)s pods fit; no number of such nodes helps %(hopeless)s",
+            needed,
+        ) % said  # fmt: skip
+    if not helped:
+        return gettext("No number of such nodes helps %(hopeless)s of %(pods)s") % said
+    return ngettext(
+        "No number of such nodes helps %(hopeless)s of %(pods)s; the other pod fits now",
+        "No number of such nodes helps %(hopeless)s of %(pods)s; the other %(helped)s pods fit now",
+        helped,
+    ) % said  # fmt: skip
 
 
 def drain_answer(found: Rehearsal) -> str:
     """Whether the nodes can be drained, and what blocks them."""
-    total, moved = len(found.nodes), len(found.moves)
-    which = "The node" if total == 1 else f"All {total:,} nodes"
+    total = len(found.nodes)
+    said = {"number": f"{total:,}"}
     if found.emptied:
-        return f"{which} can be emptied: {counted(moved, 'pods')} {'moves' if moved == 1 else 'move'}"
+        moves = ngettext("%(number)s pod moves", "%(number)s pods move", len(found.moves))
+        said["moves"] = moves % {"number": f"{len(found.moves):,}"}
+        return ngettext(
+            "The node can be emptied: %(moves)s", "All %(number)s nodes can be emptied: %(moves)s", total
+        ) % said  # fmt: skip
     kinds = dict.fromkeys(BLOCKED.get(block.kind, block.kind) for block in found.blocks)
-    by = " and ".join(([", ".join(list(kinds)[:-1])] if len(kinds) > 1 else []) + list(kinds)[-1:])
-    if total == 1:
-        return f"The node cannot be emptied: blocked by {by}"
-    done = sum(node.emptied for node in found.nodes)
-    return f"{done:,} of {total:,} nodes can be emptied; the others are blocked by {by}"
+    said |= {"kinds": ", ".join(map(gettext, kinds)), "done": f"{sum(node.emptied for node in found.nodes):,}"}
+    return ngettext(
+        "The node cannot be emptied: blocked by %(kinds)s",
+        "%(done)s of %(number)s nodes can be emptied; the others are blocked by %(kinds)s",
+        total,
+    ) % said  # fmt: skip
 
 
 def buffer_answer(found: Buffer) -> str:
     """Whether the cluster survives, and which loss leaves most pods without a node."""
     if not found.losses:
-        return "No node has a zone, so there is no zone to lose"
-    whose = "every pod" if found.priority == LOWEST else f"every pod of priority {found.priority:,} and above"
+        return gettext("No node has a zone, so there is no zone to lose")
     worst = found.worst
     if found.survives or worst is None:
-        named = " or of ".join(_kinds(found))
-        return f"The cluster survives the loss of {named}: {whose} is placed again"
+        said = {"losses": gettext(" or of ").join(_kinds(found)), "priority": f"{found.priority:,}"}
+        if found.priority == LOWEST:
+            return gettext("The cluster survives the loss of %(losses)s: every pod is placed again") % said
+        return gettext(
+            "The cluster survives the loss of %(losses)s: every pod of priority %(priority)s and above is placed again"
+        ) % said  # fmt: skip
     left = worst.pods - worst.placed
-    return (
-        f"The cluster does not survive the loss of {loss_name(worst)}: {counted(left, 'pods')} of {worst.pods:,} "
-        f"{'finds' if left == 1 else 'find'} no node"
-    )
+    return ngettext(
+        "The cluster does not survive the loss of %(loss)s: %(left)s of %(pods)s pods finds no node",
+        "The cluster does not survive the loss of %(loss)s: %(left)s of %(pods)s pods find no node",
+        left,
+    ) % {"loss": loss_name(worst), "left": f"{left:,}", "pods": f"{worst.pods:,}"}  # fmt: skip
 
 
 def _kinds(found: Buffer) -> list[str]:
     kinds = {loss.kind: loss for loss in found.losses}
-    return ["any one zone" if kind == LOST_ZONE else loss_name(loss) for kind, loss in kinds.items()]
+    return [gettext("any one zone") if kind == LOST_ZONE else loss_name(loss) for kind, loss in kinds.items()]
 
 
 def loss_name(loss: Loss) -> str:
     """Such as "zone a" or "the 3 largest nodes"."""
     if loss.kind == LOST_ZONE:
-        return f"zone {loss.name}"
-    return f"the {len(loss.nodes):,} largest nodes" if len(loss.nodes) > 1 else f"the largest node, {loss.nodes[0]}"
+        return gettext("zone %(name)s") % {"name": loss.name}
+    if len(loss.nodes) == 1:
+        return gettext("the largest node, %(name)s") % {"name": loss.nodes[0]}
+    return gettext("the %(number)s largest nodes") % {"number": f"{len(loss.nodes):,}"}
