@@ -35,6 +35,13 @@ profiles:
         args: {thresholds: {cpu: 50}}
     plugins: {balance: {enabled: [HighNodeUtilization]}}
 """
+PRICES = """\
+apiVersion: kschedweb/v1
+kind: PriceTable
+currency: EUR
+prices:
+  - {instanceType: m6i.2xlarge, price: %s}
+"""
 API = "/api/v1/descheduling/"
 
 
@@ -84,9 +91,8 @@ def test_money_is_a_gain(client_as: Callable[..., Any], api_as: Callable[..., An
 
     _, before, after = gains()["Nodes with work"]
     assert gains()["Nodes with work take"] == ("node-hours a day", 24 * before, 24 * after)
-    one = "apiVersion: kschedweb/v1\nkind: PriceTable\ncurrency: EUR\nprices:\n- {instanceType: m6i.2xlarge, price: %s}\n"
     for version, price in enumerate((0.5, 1)):
-        prices_save(user=None, cluster=demo.cluster, text=one % price, expected=version)
+        prices_save(user=None, cluster=demo.cluster, text=PRICES % price, expected=version)
         found = api_as("viewer").post(API, {"cluster": "demo", "descheduler": "spare", "rounds": 1}).json()
         assert found["currency"] == "EUR"
         before = found["before"]
