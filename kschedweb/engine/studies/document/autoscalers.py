@@ -7,7 +7,7 @@ from typing import Any
 
 from kschedweb.engine.autoscaling import document
 from kschedweb.engine.autoscaling.cluster.world import Settings
-from kschedweb.engine.documents.leaves import Choice, Duration, Number, Object, Quantity, Text
+from kschedweb.engine.documents.leaves import Choice, DocumentProblem, Duration, Faulty, Number, Object, Quantity, Text
 from kschedweb.engine.documents.types import REQUIRED, Field, ListOf, MapOf, Struct
 from kschedweb.engine.objects.access import Json, ObjectError
 from kschedweb.engine.objects.node import Node
@@ -27,16 +27,13 @@ def _karpenter(
     startup: float,
     adopt: str,
 ) -> parts.KarpenterOf:
-    made = document.made(node_pools, instance_types, options)
-    if problems := document.between(made):
-        raise ValueError("; ".join(map(str, problems)))
-    return parts.KarpenterOf(made, launch, startup, adopt)
+    return parts.KarpenterOf(document.made(node_pools, instance_types, options), launch, startup, adopt)
 
 
 def _groups(groups: tuple[NodeGroup, ...], scale_down: dict[str, Any], **fields: Any) -> NodeGroups:
     names = [one.name for one in groups]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise ValueError(f"nodeGroups: {twice[0]} is there twice")
+    if twice := [place for place, name in enumerate(names) if name in names[:place]]:
+        raise Faulty([DocumentProblem(f"nodeGroups[{place}].name", "is there twice") for place in twice])
     return NodeGroups(groups, **fields, **scale_down)
 
 
