@@ -91,7 +91,7 @@ def _options(preferences: str, min_values: str, spot_to_spot: bool) -> Settings:
 
 
 def made(node_pools: Sequence[Json], instance_types: Sequence[Json] | str, options: Settings) -> Karpenter:
-    """Karpenter of the fields of a document that are each well; raises KarpenterError for what is wrong between them."""
+    """Karpenter of fields that are each well; raises KarpenterError with what is wrong between them."""
     is_ready = instance_types == READY
     listed = ready_types() if isinstance(instance_types, str) else instance_types
     types = tuple(InstanceType.read(one) for one in listed)

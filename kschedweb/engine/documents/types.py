@@ -149,6 +149,9 @@ class Struct:
             self._one(raw, group, path, problems)
         if len(problems) > before:
             return None
+        return self._made(values, path, problems)
+
+    def _made(self, values: dict[str, Any], path: str, problems: Problems) -> Any:
         try:
             return self.make(**values)
         except Faulty as error:

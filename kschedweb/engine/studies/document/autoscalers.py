@@ -7,13 +7,13 @@ from typing import Any
 
 from kschedweb.engine.autoscaling import document
 from kschedweb.engine.autoscaling.cluster.world import Settings
-from kschedweb.engine.documents.leaves import Choice, DocumentProblem, Duration, Faulty, Number, Object, Quantity, Text
+from kschedweb.engine.documents.leaves import Choice, DocumentProblem, Duration, Faulty, Number, Quantity, Text
 from kschedweb.engine.documents.types import REQUIRED, Field, ListOf, MapOf, Struct
 from kschedweb.engine.objects.access import Json, ObjectError
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.simulation.autoscaling.looking import EXPANDERS, LEAST_WASTE, NodeGroup, NodeGroups
 from kschedweb.engine.studies.document import parts
-from kschedweb.engine.studies.document.actions import LABEL_VALUES, NAME
+from kschedweb.engine.studies.document.actions import LABEL_VALUE, LABEL_VALUES, NAME, TAINTS
 
 GROUP_LABEL = "kschedweb/node-group"
 MOST_GROUPS, MOST_NODES = 100, 5_000
@@ -77,8 +77,8 @@ NODE_GROUP = Struct(
         Field("max", Number(0, MOST_NODES, whole=True), "The most nodes.", REQUIRED, argument="most"),
         Field("min", Number(0, MOST_NODES, whole=True), "The least nodes.", 0, argument="least"),
         Field("labels", LABEL_VALUES, "Labels of its nodes; nodes of the base that have all of them are of it.", {}),
-        Field("taints", ListOf(Object()), "Taints of its nodes.", ()),
-        Field("zone", Text(0, 63), "The zone of its nodes.", ""),
+        Field("taints", TAINTS, "Taints of its nodes.", ()),
+        Field("zone", LABEL_VALUE, "The zone of its nodes.", ""),
         Field("price", Number(0, 1e6), "What a node costs an hour."),
         Field("priority", Number(whole=True), "Of groups the one with the highest, by the expander priority.", 0),
     ),
