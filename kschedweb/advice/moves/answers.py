@@ -21,7 +21,7 @@ HEAD = ("pod", "workload", "node", "plugin", "profile", "fate", "target", "messa
 FORMATS = ("json", "csv", "kubectl")
 
 
-def plain(found: Rounds, currency: str = "") -> Json:
+def plain(found: Rounds, currency: str) -> Json:
     """Everything that was found, in JSON."""
     first = found.first
     outcome = first.cycle.outcome

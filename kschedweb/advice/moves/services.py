@@ -12,6 +12,7 @@ from kschedweb.accounts import audit
 from kschedweb.advice.moves import answers
 from kschedweb.advice.moves.models import Question
 from kschedweb.advice.moves.questions import Asked
+from kschedweb.clusters.prices.selectors import sheet_get, table_of
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions import utilisation
 from kschedweb.engine.objects.labels import SelectorError
@@ -51,7 +52,8 @@ def answer_at_once(*, user: User, snapshot: Snapshot, revision: Revision, asked:
 
     Raises Conflict while another question of ``user`` is being answered, and ApplicationError for an invalid one.
     """
-    key = (revision.pk, asked, snapshot.pk, utilisation.version(snapshot))
+    prices = sheet_get(snapshot.cluster).version
+    key = (revision.pk, asked, snapshot.pk, utilisation.version(snapshot), prices)
     known = _answers.peek(key)
     if known is not None:
         return known
@@ -104,11 +106,12 @@ def forget() -> None:
 def _worked_out(snapshot: Snapshot, rules: Any, asked: Asked, step: Step) -> Json:
     objects = snapshot_objects(snapshot)
     engine = utilisation.applied(rules.release.seen(objects), snapshot)
+    table = table_of(snapshot.cluster)
     connection_released()
     described, _ = Described.of(objects, bound(engine))
-    ground = Ground(described, engine, rules, check=step)
+    ground = Ground(described, engine, rules, table, step)
     try:
         found = repeat(ground, asked.document, engine.now, most=asked.rounds, every=asked.every, check=step)
     except (PolicyRefused, SelectorError) as refused:
         raise Unprocessable(f"The descheduler would not start with {asked.label}: {refused}") from None
-    return answers.plain(found)
+    return answers.plain(found, table.currency if table is not None else "")

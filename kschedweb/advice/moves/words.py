@@ -45,7 +45,7 @@ def stored(found: Json) -> str:
 
 
 def gains(found: Json) -> list[Gain]:
-    """Everything that is known; less is better."""
+    """Of skew, nodes and money; node-hours where there is no price. Less is better."""
     before, after = found["before"], found["after"]
     resources = {"cpu": "CPU", "memory": gettext("memory")}
     measured = {
@@ -59,10 +59,16 @@ def gains(found: Json) -> list[Gain]:
         for resource, old in before[kind].items()
         if resource in after[kind]
     ]
-    listed += [(gettext("Nodes with work"), gettext("nodes"), before["nodes"], after["nodes"], True)]
-    if before["cost"] is not None and after["cost"] is not None:
-        unit = gettext("%(currency)s an hour") % {"currency": found["currency"]}
-        listed += [(gettext("Nodes with work cost"), unit, before["cost"], after["cost"], False)]
+    nodes = gettext("nodes")
+    listed += [(gettext("Nodes with work"), nodes, before["nodes"], after["nodes"], True)]
+    if before["cost"] is None or after["cost"] is None:
+        hours = (24.0 * before["nodes"], 24.0 * after["nodes"], False)
+        return [*listed, (gettext("Nodes with work take"), gettext("node-hours a day"), *hours)]
+    unit = gettext("%(currency)s an hour") % {"currency": found["currency"]}
+    listed += [(gettext("Nodes with work cost"), unit, before["cost"], after["cost"], False)]
+    if before["unpriced"] or after["unpriced"]:
+        left = (round(before["unpriced"]), round(after["unpriced"]), True)
+        listed += [(gettext("Nodes with work without a price"), nodes, *left)]
     return listed
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from django.db.models import F
+
 from kschedweb.advice.plans.models import Question, Trial
 from kschedweb.engine.studies.play.successors import last_node, latest
 from kschedweb.jobs import inquiries
@@ -38,8 +40,12 @@ def unanswered(user: User) -> Question | None:
 
 
 def offer_of(snapshot: Snapshot) -> Question | None:
-    """What the site asked about ``snapshot`` by itself; its ``offer`` is ``None`` until, or where, no node could go."""
-    return Question.objects.defer("content").filter(snapshot=snapshot, offers=True).order_by("-created_at").first()
+    """What the site asked about ``snapshot`` by itself, by the prices that there are.
+
+    Its ``offer`` is ``None`` until, or where, no node could go.
+    """
+    asked = Question.objects.defer("content").filter(snapshot=snapshot, offers=True).order_by("-created_at")
+    return asked.exclude(snapshot__cluster__prices__changed_at__gt=F("created_at")).first()
 
 
 @dataclass(frozen=True)

@@ -70,11 +70,5 @@ def _number(value: float) -> str:
 
 
 def gains(found: Json) -> list[Gain]:
-    """Of skew, nodes and money; node-hours where there is no price."""
-    standing = {**found["standing"], "currency": found["currency"]}
-    listed = gains_of(standing)
-    before, after = standing["before"], standing["after"]
-    if before["cost"] is None or after["cost"] is None:
-        hours = (24.0 * before["nodes"], 24.0 * after["nodes"], False)
-        listed.append((gettext("Nodes with work take"), gettext("node-hours a day"), *hours))
-    return listed
+    """Of skew, nodes and money."""
+    return gains_of({**found["standing"], "currency": found["currency"]})

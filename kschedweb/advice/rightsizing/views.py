@@ -77,6 +77,7 @@ def sizes(request: HttpRequest) -> HttpResponseBase:
         "form": form,
         "title": words.heading(whole, cluster.name, rates.unit),
         "totals": whole,
+        "savings": words.savings(whole, rates.unit, sizing.MONTH),
         "rates": rates,
         "money": words.money(rates),
         "updated": datetime.fromtimestamp(known.updated, UTC),
@@ -169,8 +170,7 @@ def apply(request: PageRequest) -> HttpResponseBase:
     context = {
         "error": error,
         "found": found,
-        "totals": sizing.totals(found),
-        "rates": rates,
+        "savings": words.savings(sizing.totals(found), rates.unit, 1),
         "money": words.money(rates),
         "method": words.NAMES[form.method_asked],
         "short": short[:MOST_PAST],

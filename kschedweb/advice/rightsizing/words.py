@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kschedweb.advice.rightsizing.sizing import VPA
-from kschedweb.web.units import counted, cpu, memory, price
+from django.utils.translation import gettext
+
+from kschedweb.advice.rightsizing.sizing import MONTH, VPA
+from kschedweb.web.units import counted, cpu, in_column, memory, price, price_in_column
 
 if TYPE_CHECKING:
     from kschedweb.advice.rightsizing.sizing import Rates, Size, Totals
@@ -28,6 +30,30 @@ def heading(found: Totals, cluster: str, unit: str) -> str:
     if found.hour != found.hour:
         return f"Right-sized requests of {cluster}"
     return f"Right-sized requests of {cluster} would {verb} {price(abs(found.hour))} {unit} an hour"
+
+
+def saved(amount: float, what: str) -> str:
+    """What is saved of ``what`` (cpu, memory or money); words say where it would be more."""
+    if what == "money":
+        more, text = gettext("costs %(amount)s more"), price_in_column(abs(amount))
+    else:
+        more, text = gettext("needs %(amount)s more"), in_column(abs(amount), what)
+    return more % {"amount": text} if amount < 0 else text
+
+
+def savings(found: Totals, unit: str, hours: int) -> list[tuple[str, str]]:
+    """What is saved in all, or would be more: amounts, and what they are. Money is of so many ``hours``."""
+    told = [
+        (in_column(abs(found.cpu), "cpu"), gettext("cores saved") if found.cpu >= 0 else gettext("cores more")),
+        (in_column(abs(found.memory), "memory"), gettext("GiB saved") if found.memory >= 0 else gettext("GiB more")),
+    ]
+    if found.hour != found.hour:
+        return told
+    less, more = gettext("%(unit)s saved an hour"), gettext("%(unit)s more an hour")
+    if hours == MONTH:
+        less, more = gettext("%(unit)s saved a month of 730 hours"), gettext("%(unit)s more a month of 730 hours")
+    amount = found.hour * hours
+    return [*told, (price(abs(amount)), (less if amount >= 0 else more) % {"unit": unit})]
 
 
 def history(days: float, samples: int) -> str:

@@ -32,7 +32,7 @@ from kschedweb.engine.autoscaling.offers.together import POOLS, faults
 from kschedweb.engine.autoscaling.provisioning.explaining import explain_pools
 from kschedweb.engine.autoscaling.provisioning.ground import Ground
 from kschedweb.engine.documents.json_schema import DIALECT, Schemas
-from kschedweb.engine.documents.leaves import Choice, DocumentProblem, Flag, Object
+from kschedweb.engine.documents.leaves import Choice, DocumentProblem, Faulty, Flag, Object
 from kschedweb.engine.documents.types import REQUIRED, Either, Field, ListOf, Struct
 from kschedweb.engine.objects.access import Json
 
@@ -40,12 +40,8 @@ VERSION, KIND = "kschedweb/v1", "Karpenter"
 MOST_POOLS, MOST_TYPES, MOST_PROBLEMS = 200, 5_000, 100
 
 
-class KarpenterError(ValueError):
+class KarpenterError(Faulty):
     """A document that cannot be used; ``problems`` says where and why."""
-
-    def __init__(self, problems: Sequence[DocumentProblem]) -> None:
-        self.problems = list(problems[:MOST_PROBLEMS])
-        super().__init__("; ".join(map(str, self.problems)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,17 +75,10 @@ def read(raw: Any) -> Karpenter:
     """The document in ``raw``, plain data. Raises KarpenterError with every problem."""
     problems: list[DocumentProblem] = []
     found = DOCUMENT.read(raw, "", problems)
-    if not problems:
-        problems += between(found)
     if problems:
-        raise KarpenterError(problems)
+        raise KarpenterError(problems[:MOST_PROBLEMS])
     assert isinstance(found, Karpenter)
     return found
-
-
-def between(found: Karpenter, path: str = "") -> list[DocumentProblem]:
-    """What is wrong between the parts of a document that stands at ``path``."""
-    return [DocumentProblem(f"{path}{fault.at}", fault.text) for fault in faults(found.types, found.pools)]
 
 
 def json_schema() -> Json:
@@ -102,11 +91,14 @@ def _options(preferences: str, min_values: str, spot_to_spot: bool) -> Settings:
 
 
 def made(node_pools: Sequence[Json], instance_types: Sequence[Json] | str, options: Settings) -> Karpenter:
-    """Karpenter of the fields of a document that are each well."""
+    """Karpenter of fields that are each well; raises KarpenterError with what is wrong between them."""
     is_ready = instance_types == READY
     listed = ready_types() if isinstance(instance_types, str) else instance_types
     types = tuple(InstanceType.read(one) for one in listed)
-    return Karpenter(types, tuple(NodePool.read(one) for one in node_pools), options, is_ready)
+    pools = tuple(NodePool.read(one) for one in node_pools)
+    if problems := [DocumentProblem(fault.at, fault.text) for fault in faults(types, pools)]:
+        raise KarpenterError(problems)
+    return Karpenter(types, pools, options, is_ready)
 
 
 def _document(api_version: str, kind: str, **fields: Any) -> Karpenter:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -31,6 +31,14 @@ class DocumentProblem:
 
 
 Problems = list[DocumentProblem]
+
+
+class Faulty(ValueError):
+    """Things are wrong between the parts of an object; the paths of ``problems`` begin there."""
+
+    def __init__(self, problems: Sequence[DocumentProblem]) -> None:
+        self.problems = list(problems)
+        super().__init__("; ".join(map(str, self.problems)))
 
 
 class Leaf(Protocol):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from kschedweb.engine.documents.leaves import DocumentProblem, Leaf, Problems, below, kind
+from kschedweb.engine.documents.leaves import DocumentProblem, Faulty, Leaf, Problems, below, kind
 from kschedweb.engine.objects.access import Json
 
 REQUIRED: Any = object()
@@ -104,7 +104,7 @@ class Struct:
 
     ``required`` are fields that must be there beside those whose default is ``REQUIRED``. Of each group in ``one_of``
     exactly one must be there. ``make`` gets the fields as arguments once all are well, and raises ValueError with what
-    is wrong between them.
+    is wrong between them, or Faulty where it is wrong at places of its own.
     """
 
     name: str
@@ -149,11 +149,17 @@ class Struct:
             self._one(raw, group, path, problems)
         if len(problems) > before:
             return None
+        return self._made(values, path, problems)
+
+    def _made(self, values: dict[str, Any], path: str, problems: Problems) -> Any:
         try:
             return self.make(**values)
+        except Faulty as error:
+            prefix = f"{path}." if path else ""
+            problems += [DocumentProblem(prefix + one.path, one.text) for one in error.problems]
         except ValueError as error:
             problems.append(DocumentProblem(path, str(error)))
-            return None
+        return None
 
     @staticmethod
     def _one(raw: Json, group: tuple[str, ...], path: str, problems: Problems) -> None:

@@ -16,7 +16,7 @@ from kschedweb.advice.costs.editor import FORM
 from kschedweb.clusters.models import Snapshot
 from kschedweb.clusters.prices.selectors import sheet_get
 from kschedweb.engine.__main__ import main
-from kschedweb.engine.documents.marked import parse
+from kschedweb.engine.documents.marked import as_yaml, parse
 from kschedweb.playground.scenarios.models import ScenarioRevision
 from kschedweb.playground.scenarios.services import scenario_create
 from kschedweb.policies.models import Revision
@@ -85,6 +85,39 @@ TABLE = {
     "other version": ("kschedweb/v1", "kschedweb/v2", "apiVersion"),
     "unknown kind": ("kind: PriceTable", "kind: Prices", "kind"),
 }
+
+
+GROUP_FIELDS = [
+    ("name: small", "name: Small!", "name"),
+    ('cpu: "2"', "cpu: two", "allocatable.cpu"),
+    ("min: 0", "min: 0.5", "min"),
+    ("max: 10", "max: many", "max"),
+    ("price: 0.1", "price: .nan", "price"),
+    ("price: 0.1", "priority: high", "priority"),
+    ("price: 0.1", "zone: a b", "zone"),
+    ("price: 0.1", "labels: {pool: a b}", "labels.pool"),
+    ("price: 0.1", "taints: [{effect: NoSchedule}]", "taints[0].key"),
+    ("price: 0.1", "taints: [{key: gpu, effect: Never}]", "taints[0].effect"),
+    ("price: 0.1", "prices: 0.1", "prices"),
+]
+GROUPS_FIELDS = [
+    ("expander: price", "expander: price\n    launch: -1m", "launch"),
+    ("expander: price", "expander: price\n    scaleDown: {threshold: 50}", "scaleDown.threshold"),
+    ("expander: price", "expander: price\n    scaleDown: {unneeded: soon}", "scaleDown.unneeded"),
+    ("expander: price", "expander: price\n    scaleDown: {afterAdd: -1}", "scaleDown.afterAdd"),
+    (
+        "price: 0.1}",
+        "price: 0.1}\n      - {name: small, allocatable: {cpu: 1, memory: 1}, max: 1}",
+        "nodeGroups[1].name",
+    ),
+]
+PARTS = {
+    "prices: a negative price": ("prices", {"currency": "EUR", "prices": [{"instanceType": "a", "price": -1}]},
+                                 "prices[0].price"),
+    "descheduler: an older version": ("descheduler", {"policy": {**parse(POLICY).data, "apiVersion": "descheduler/v1"}},
+                                      "policy.apiVersion"),
+    "descheduler: no time": ("descheduler", {"policy": parse(POLICY).data, "every": 0}, "every"),
+}  # fmt: skip
 
 
 def changed(text: str, old: str, new: str) -> str:
@@ -184,34 +217,68 @@ def test_policies_of_the_descheduler(
     assert found["evicted"] == []
 
 
+@pytest.fixture
+def scenarios_refuse(
+    editor: User, client_as: Callable[..., Any], api_as: Callable[..., Any], told: Told, tmp_path: Path
+) -> Callable[[str, str], None]:
+    """The editor, an upload, REST and the gate, each of which keeps the text and says where it is wrong."""
+
+    def refuse(text: str, path: str) -> None:
+        made = scenario_create(text=GROUPS, author=editor)
+        typed = {"document": text, "save": "1", "expected": "1", "comment": "because"}
+        page = client_as("editor").post(f"/scenarios/{made.pk}/", typed)
+        assert page.status_code == 422
+        assert page.context["editor"].document == text
+        assert path in {one.path for one in page.context["editor"].checked.problems}
+        assert ScenarioRevision.objects.count() == 1
+        sent = client_as("editor").post("/scenarios/import/", {"file": upload(text)})
+        assert (sent.status_code, sent.context["form"]["text"].value()) == (422, text)
+        assert path in {one["path"] for one in sent.context["problems"]}
+        refused = api_as("editor").post("/api/v1/scenarios/", {"document": text})
+        assert refused.status_code == 422
+        assert path in paths(refused)
+        file = tmp_path / "scenario.yaml"
+        file.write_text(text, encoding="utf-8")
+        assert path in gate(told, tmp_path, "--scenario", str(file))
+
+    return refuse
+
+
 @pytest.mark.parametrize(("old", "new", "path"), CLUSTER_AUTOSCALER.values(), ids=CLUSTER_AUTOSCALER)
-def test_node_groups(
-    editor: User,
-    client_as: Callable[..., Any],
-    api_as: Callable[..., Any],
-    told: Told,
-    tmp_path: Path,
-    old: str,
-    new: str,
-    path: str,
+def test_node_groups(scenarios_refuse: Callable[[str, str], None], old: str, new: str, path: str) -> None:
+    scenarios_refuse(changed(GROUPS, old, new), path)
+
+
+@pytest.mark.parametrize(("old", "new", "path"), KARPENTER.values(), ids=KARPENTER)
+def test_nodepools_of_a_scenario(scenarios_refuse: Callable[[str, str], None], old: str, new: str, path: str) -> None:
+    told = parse(changed(DOCUMENT, old, new)).data
+    karpenter = {name: told[name] for name in ("nodePools", "instanceTypes")}
+    text = as_yaml({**parse(GROUPS).data, "autoscaler": {"karpenter": karpenter}})
+    scenarios_refuse(text, f"autoscaler.karpenter.{path}")
+
+
+@pytest.mark.parametrize(("key", "part", "path"), PARTS.values(), ids=PARTS)
+def test_other_parts_of_a_scenario(
+    scenarios_refuse: Callable[[str, str], None], key: str, part: dict[str, Any], path: str
 ) -> None:
-    made, text = scenario_create(text=GROUPS, author=editor), changed(GROUPS, old, new)
-    page = client_as("editor").post(
-        f"/scenarios/{made.pk}/", {"document": text, "save": "1", "expected": "1", "comment": "because"}
-    )
-    assert page.status_code == 422
-    assert page.context["editor"].document == text
-    assert path in {one.path for one in page.context["editor"].checked.problems}
-    assert ScenarioRevision.objects.count() == 1
-    sent = client_as("editor").post("/scenarios/import/", {"file": upload(text)})
-    assert (sent.status_code, sent.context["form"]["text"].value()) == (422, text)
-    assert path in {one["path"] for one in sent.context["problems"]}
-    refused = api_as("editor").post("/api/v1/scenarios/", {"document": text})
-    assert refused.status_code == 422
-    assert path in paths(refused)
-    file = tmp_path / "scenario.yaml"
-    file.write_text(text, encoding="utf-8")
-    assert path in gate(told, tmp_path, "--scenario", str(file))
+    scenarios_refuse(as_yaml({**parse(GROUPS).data, key: part}), f"{key}.{path}")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "path"), [(old, new, f"nodeGroups[0].{name}") for old, new, name in GROUP_FIELDS] + GROUPS_FIELDS
+)
+def test_a_single_field_of_node_groups(
+    client_as: Callable[..., Any], api_as: Callable[..., Any], demo: Snapshot, old: str, new: str, path: str
+) -> None:
+    text = changed(GROUPS, old, new)
+    refused = api_as("editor").post("/api/v1/scenarios/validate/", {"document": text}).json()["errors"]
+    assert [one["path"] for one in refused] == [f"autoscaler.clusterAutoscaler.{path}"]
+    asked = as_yaml(parse(text).data["autoscaler"]["clusterAutoscaler"])
+    page = client_as("viewer").post("/autoscaling/groups/?cluster=demo", {"document": asked})
+    assert (page.status_code, page.context["document"]) == (422, asked)
+    assert [one.path for one in page.context["problems"]] == [path]
+    answer = api_as("viewer").post("/api/v1/autoscaling/groups/", {"cluster": "demo", "document": asked})
+    assert (answer.status_code, paths(answer)) == (422, [path])
 
 
 @pytest.mark.parametrize(("old", "new", "path"), TABLE.values(), ids=TABLE)
@@ -295,6 +362,8 @@ def test_a_single_field_of_a_policy(
         ("prices.weights.cpu", "-1"),
         ("prices.prices.0.labels", "no pairs"),
         ("prices.prices.0.capacityType", "cheap"),
+        ("prices.commitments.0.nodes", "0"),
+        ("prices.commitments.0.discount", "140"),
     ],
 )
 def test_a_single_field_of_a_price_table(client_as: Callable[..., Any], demo: Snapshot, field: str, value: str) -> None:

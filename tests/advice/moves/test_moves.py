@@ -15,6 +15,7 @@ from kschedweb.accounts.models import User
 from kschedweb.advice.moves import tasks
 from kschedweb.advice.moves.models import Question
 from kschedweb.clusters.models import Snapshot
+from kschedweb.clusters.prices.services import prices_save
 from kschedweb.playground.runs.models import Run
 from kschedweb.playground.runs.selectors import outcome
 from kschedweb.policies import services as policies
@@ -33,6 +34,13 @@ profiles:
       - name: HighNodeUtilization
         args: {thresholds: {cpu: 50}}
     plugins: {balance: {enabled: [HighNodeUtilization]}}
+"""
+PRICES = """\
+apiVersion: kschedweb/v1
+kind: PriceTable
+currency: EUR
+prices:
+  - {instanceType: m6i.2xlarge, price: %s}
 """
 API = "/api/v1/descheduling/"
 
@@ -74,6 +82,27 @@ def test_the_page_tells_who_goes_where_they_land_and_who_fights(
     assert ("Nodes with work", "nodes") in [(what, unit) for what, unit, *_ in page.context["gains"]]
     one = ask(client, descheduler="spare@1", rounds=3, plugin="HighNodeUtilization")
     assert one.context["page"].paginator.count == found["evicted"]
+
+
+def test_money_is_a_gain(client_as: Callable[..., Any], api_as: Callable[..., Any], demo: Snapshot, spare: str) -> None:
+    def gains() -> dict[str, tuple[str, float, float]]:
+        told = ask(client_as("viewer"), descheduler="spare@1", rounds=1).context["gains"]
+        return {what: (unit, before, after) for what, unit, before, after, _ in told}
+
+    _, before, after = gains()["Nodes with work"]
+    assert gains()["Nodes with work take"] == ("node-hours a day", 24 * before, 24 * after)
+    for version, price in enumerate((0.5, 1)):
+        prices_save(user=None, cluster=demo.cluster, text=PRICES % price, expected=version)
+        found = api_as("viewer").post(API, {"cluster": "demo", "descheduler": "spare", "rounds": 1}).json()
+        assert found["currency"] == "EUR"
+        before = found["before"]
+        assert before["cost"] == price * (before["nodes"] - before["unpriced"])
+        assert 0 < before["unpriced"] < before["nodes"]
+        told = gains()
+        assert "Nodes with work take" not in told
+        assert told["Nodes with work cost"] == ("EUR an hour", before["cost"], found["after"]["cost"])
+        unpriced = before["unpriced"], found["after"]["unpriced"]
+        assert told["Nodes with work without a price"] == ("nodes", *unpriced)
 
 
 def test_files_of_an_answer(client_as: Callable[..., Any], demo: Snapshot, spare: str) -> None:

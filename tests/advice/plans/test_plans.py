@@ -195,6 +195,21 @@ class TestOffer:
         assert (question.offer["saves"] > 0, question.offer["unit"]) == (True, "EUR")
         assert "EUR a day" in html_of(client_as("viewer").get("/?cluster=demo"))
 
+    def test_other_prices_are_another_question(
+        self, client_as: Callable[..., Any], demo: Snapshot, policy: Any
+    ) -> None:
+        Question.objects.all().delete()
+        offering.offer_later(snapshot=demo)
+        before = Question.objects.get()
+        tasks.offer(str(before.job_id))
+        assert selectors.offer_of(demo) == before
+        prices_save(user=None, cluster=demo.cluster, text=PRICES, expected=0)
+        assert not elements(client_as("viewer").get("/?cluster=demo"), "[data-plan]"), "it was without prices"
+        asked = Question.objects.exclude(pk=before.pk).get()
+        assert asked.asked == {"money": {"hours": 24}}
+        tasks.offer(str(asked.job_id))
+        assert selectors.offer_of(demo) == asked
+
     def test_nothing_is_said_where_no_node_could_go(self, demo: Snapshot, policy: Any) -> None:
         found = {"freed": 0, "objective": "nodes", "before": 0, "after": 0}
         assert services.offer_in(found) is None

@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 import yaml
 
+from kschedweb.advice.rightsizing.sizing import Totals
+from kschedweb.advice.rightsizing.words import saved, savings
 from kschedweb.clusters.models import Snapshot
 from kschedweb.clusters.prices.services import prices_save
 from kschedweb.clusters.selectors import node_rows
 from kschedweb.playground.scenarios.models import Scenario
-from tests.support.html import elements
+from tests.support.html import elements, html_of
 
 PAGE, APPLY, EXPORT = (f"/right-sizing/{one}?cluster=demo" for one in ("", "apply/", "export/"))
 API = "/api/v1/right-sizing/"
@@ -61,6 +63,29 @@ def test_savings_are_money_where_there_are_prices(client_as: Callable[..., Any],
     first = answer.context["page"][0]
     rates = answer.context["rates"]
     assert first.hour == pytest.approx(first.cpu.saved * rates.cpu + first.memory.saved * rates.memory)
+
+
+def test_what_would_be_more_is_said_in_words(client_as: Callable[..., Any], used: Snapshot) -> None:
+    client = client_as("viewer")
+    rows = client.get(f"{PAGE}&show=more&ordering=hour")
+    one = rows.context["page"][0]
+    assert one.hour < 0
+    row = html_of(rows).split(f'data-container="{one.name}"')[1].split("</tr>")[0]
+    assert f"costs {saved(-one.hour, 'money')} more" in row
+    what = "cpu" if one.cpu.saved < 0 else "memory"
+    assert f"needs {saved(-getattr(one, what).saved, what)} more" in row
+
+
+@pytest.mark.parametrize(
+    ("hour", "hours", "said"),
+    [(0.5, 1, ("0.50", "EUR saved an hour")), (-2, 730, ("1,460.00", "EUR more a month of 730 hours"))],
+)
+def test_sums_of_what_is_saved(hour: float, hours: int, said: tuple[str, str]) -> None:
+    assert savings(Totals(1, 0, -500, 2**30, hour, 1.0), "EUR", hours) == [
+        ("0.50", "cores more"),
+        ("1.00", "GiB saved"),
+        said,
+    ]
 
 
 def test_a_workload_has_its_figures_and_says_how_they_came_about(client_as: Callable[..., Any], used: Snapshot) -> None:

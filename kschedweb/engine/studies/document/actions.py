@@ -53,7 +53,8 @@ def _conditions(**statuses: str | None) -> dict[str, str]:
     return found
 
 
-LABEL_VALUES = MapOf(Text(0, 63, r"|[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?", "a value of a label"))
+LABEL_VALUE = Text(0, 63, r"|[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?", "a value of a label")
+LABEL_VALUES = MapOf(LABEL_VALUE)
 TAINTS = ListOf(Object(_taint), most=100)
 
 

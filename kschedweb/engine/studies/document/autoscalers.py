@@ -7,13 +7,13 @@ from typing import Any
 
 from kschedweb.engine.autoscaling import document
 from kschedweb.engine.autoscaling.cluster.world import Settings
-from kschedweb.engine.documents.leaves import Choice, Duration, Number, Object, Quantity, Text
+from kschedweb.engine.documents.leaves import Choice, DocumentProblem, Duration, Faulty, Number, Quantity, Text
 from kschedweb.engine.documents.types import REQUIRED, Field, ListOf, MapOf, Struct
 from kschedweb.engine.objects.access import Json, ObjectError
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.simulation.autoscaling.looking import EXPANDERS, LEAST_WASTE, NodeGroup, NodeGroups
 from kschedweb.engine.studies.document import parts
-from kschedweb.engine.studies.document.actions import LABEL_VALUES, NAME
+from kschedweb.engine.studies.document.actions import LABEL_VALUE, LABEL_VALUES, NAME, TAINTS
 
 GROUP_LABEL = "kschedweb/node-group"
 MOST_GROUPS, MOST_NODES = 100, 5_000
@@ -27,16 +27,13 @@ def _karpenter(
     startup: float,
     adopt: str,
 ) -> parts.KarpenterOf:
-    made = document.made(node_pools, instance_types, options)
-    if problems := document.between(made):
-        raise ValueError("; ".join(map(str, problems)))
-    return parts.KarpenterOf(made, launch, startup, adopt)
+    return parts.KarpenterOf(document.made(node_pools, instance_types, options), launch, startup, adopt)
 
 
 def _groups(groups: tuple[NodeGroup, ...], scale_down: dict[str, Any], **fields: Any) -> NodeGroups:
     names = [one.name for one in groups]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise ValueError(f"nodeGroups: {twice[0]} is there twice")
+    if twice := [place for place, name in enumerate(names) if name in names[:place]]:
+        raise Faulty([DocumentProblem(f"nodeGroups[{place}].name", "is there twice") for place in twice])
     return NodeGroups(groups, **fields, **scale_down)
 
 
@@ -80,8 +77,8 @@ NODE_GROUP = Struct(
         Field("max", Number(0, MOST_NODES, whole=True), "The most nodes.", REQUIRED, argument="most"),
         Field("min", Number(0, MOST_NODES, whole=True), "The least nodes.", 0, argument="least"),
         Field("labels", LABEL_VALUES, "Labels of its nodes; nodes of the base that have all of them are of it.", {}),
-        Field("taints", ListOf(Object()), "Taints of its nodes.", ()),
-        Field("zone", Text(0, 63), "The zone of its nodes.", ""),
+        Field("taints", TAINTS, "Taints of its nodes.", ()),
+        Field("zone", LABEL_VALUE, "The zone of its nodes.", ""),
         Field("price", Number(0, 1e6), "What a node costs an hour."),
         Field("priority", Number(whole=True), "Of groups the one with the highest, by the expander priority.", 0),
     ),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from kschedweb.engine.autoscaling.document import Karpenter
 from kschedweb.engine.controllers.admission import DEFAULT
 from kschedweb.engine.controllers.autoscaling.cron import parse
+from kschedweb.engine.documents.leaves import DocumentProblem, Faulty
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.pricing.table import PriceTable
 from kschedweb.engine.simulation.autoscaling.looking import NodeGroups
@@ -406,7 +407,8 @@ class KarpenterOf:
     def __post_init__(self) -> None:
         names = [pool.name for pool in self.karpenter.pools]
         if self.adopt and self.adopt not in names:
-            raise ValueError(f"adopt: there is no NodePool {self.adopt}; there are {', '.join(names)}")
+            said = f"there is no NodePool {self.adopt}; there are {', '.join(names)}"
+            raise Faulty([DocumentProblem("adopt", said)])
 
 
 AutoscalerOf = KarpenterOf | NodeGroups

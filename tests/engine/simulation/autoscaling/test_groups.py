@@ -84,7 +84,7 @@ def test_a_node_above_the_threshold_stays_and_one_below_whose_pods_fit_elsewhere
 
 def test_what_cannot_be_is_told_in_the_document() -> None:
     for groups, said in (
-        ([group("a"), group("a")], "a is there twice"),
+        ([group("a"), group("a")], r"nodeGroups\[1\].name: is there twice"),
         ([group("a", min=9)], "min must not be above max"),
         ([{**group("a"), "allocatable": {"cpu": "1"}}], "must name cpu and memory"),
         ([group("a", price=-1)], "must be at least 0"),

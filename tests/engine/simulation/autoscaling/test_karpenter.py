@@ -208,9 +208,10 @@ def test_what_cannot_be_is_told_in_the_document() -> None:
     with pytest.raises(DocumentError) as raised:
         played(pools=[pool(), pool()], adopt="other")
     [problem] = raised.value.problems
-    assert (problem.path, problem.text) == ("autoscaler.karpenter", "nodePools[1].metadata.name: is there twice")
-    with pytest.raises(DocumentError, match="there is no NodePool other"):
+    assert (problem.path, problem.text) == ("autoscaler.karpenter.nodePools[1].metadata.name", "is there twice")
+    with pytest.raises(DocumentError, match="there is no NodePool other") as raised:
         played(adopt="other")
+    assert [one.path for one in raised.value.problems] == ["autoscaler.karpenter.adopt"]
 
 
 @settings(max_examples=15, deadline=None)
