@@ -172,6 +172,11 @@ def test_repositories_without_a_git_that_can_read_them(
     settings.REPOSITORY_ALLOWLIST = []
     ((level, what),) = amiss("repositories")
     assert (level, what.partition(" ")[0], "KSCHEDWEB_REPOSITORY_ALLOWLIST" in what) == ("failure", "Repository", True)
+    folder = {"url": "/srv/policies", "status_url": "https://192.0.2.9/repos/platform/policies"}
+    settings.REPOSITORY_FOLDERS = ["/srv"]
+    Repository.objects.filter(pk=row.pk).update(**folder)
+    ((level, what),) = amiss("repositories")
+    assert (level, what.partition(":")[0]) == ("failure", "Statuses of repository platform")
     Repository.objects.filter(pk=row.pk).update(active=False)
     assert amiss("repositories") == []
 
