@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 import re
 
-from kschedweb.clusters.connecting.addresses import endpoint_check
+from kschedweb.clusters.connecting.addresses import REPOSITORIES, endpoint_check
 from kschedweb.clusters.connecting.credentials import text_open
 from kschedweb.clusters.connecting.posting import Posted, post
-from kschedweb.policies.repositories.git import RULE
 from kschedweb.policies.repositories.models import Repository, RepositoryFile, StatusToken
 from kschedweb.web.errors import ApplicationError
 
@@ -35,7 +34,7 @@ def status_address_check(url: str, token: str = "") -> None:
         )
         raise ApplicationError.at("status_url", said)
     try:
-        endpoint_check(url, carries=CARRIES, rule=RULE)
+        endpoint_check(url, carries=CARRIES, rule=REPOSITORIES)
     except ApplicationError as error:
         raise ApplicationError.at("status_url", error.detail) from None
 
@@ -76,7 +75,7 @@ def _tell(repository: Repository, branch: str, commit: str, files: list[Reposito
     except ApplicationError as error:
         return Posted(error=error.detail)
     url = f"{repository.status_url}/statuses/{commit}"
-    return post(url, json.dumps(about), headers=headers, carries=CARRIES, rule=RULE)
+    return post(url, json.dumps(about), headers=headers, carries=CARRIES, rule=REPOSITORIES)
 
 
 def _description(files: list[RepositoryFile], wrong: list[RepositoryFile]) -> str:
