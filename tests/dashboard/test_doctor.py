@@ -231,9 +231,13 @@ def test_live_scheduler_that_nobody_hosts_or_leads(admin: User, settings: Settin
     rows.update(leading=False)
     ((_, what),) = amiss("schedulers")
     assert what.startswith("Nobody leads kschedweb in watched")
+    rows.update(error="The lock cannot be read.")
+    assert amiss("schedulers") == [("failure", "Nobody leads kschedweb in watched: The lock cannot be read.")]
     rows.update(heartbeat=timezone.now() - timedelta(minutes=5))
     assert [what for _, what in amiss("schedulers")] == ["No process hosts kschedweb in watched: its pods wait."]
-    rows.filter(identity="host-1_4711").update(heartbeat=timezone.now(), ticked_at=timezone.now(), leading=True)
+    rows.filter(identity="host-1_4711").update(
+        heartbeat=timezone.now(), ticked_at=timezone.now(), leading=True, error=""
+    )
     settings.REDIS_URL = CLOSED
     assert amiss("schedulers") == [("warning", "One process takes part in kschedweb in watched: nobody stands by.")]
 
