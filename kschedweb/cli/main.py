@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import NoReturn
 
 from kschedweb.build import product
 from kschedweb.cli import output
@@ -55,6 +56,14 @@ def main(arguments: Sequence[str] | None = None, program: str = "") -> int:
         return 130
 
 
+class _Parser(argparse.ArgumentParser):
+    """One whose errors are a line, as all others are."""
+
+    def error(self, message: str) -> NoReturn:
+        output.say(self.prog, f"{message} (--help tells the options)")
+        raise SystemExit(Exit.WRONG)
+
+
 class _Version(argparse.Action):
     """The version, with the releases of kube-scheduler that the engine knows."""
 
@@ -87,7 +96,7 @@ def kubectl_completion() -> int:
 
 def parser(called: str, given: Sequence[str]) -> argparse.ArgumentParser:
     """All commands, that of ``given`` with its options."""
-    made = argparse.ArgumentParser(
+    made = _Parser(
         prog=called,
         description="What kube-scheduler decides, and why: asked of a kschedweb server, or of files alone.",
         epilog=EPILOG,

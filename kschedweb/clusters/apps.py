@@ -41,7 +41,7 @@ def refuse_what_cannot_work() -> None:
     from kschedweb.clusters.connecting import addresses, credentials
     from kschedweb.web.errors import ApplicationError
 
-    for rule in (addresses.CLUSTERS, addresses.EXTENDERS):
+    for rule in addresses.RULES:
         try:
             addresses.Allowlist(rule.entries)
         except ApplicationError:

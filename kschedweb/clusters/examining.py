@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from django.conf import settings
 
 from kschedweb.clusters.connecting import sources
-from kschedweb.clusters.connecting.addresses import CLUSTERS, EXTENDERS, AddressError, Allowlist, endpoint_check
+from kschedweb.clusters.connecting.addresses import CLUSTERS, RULES, AddressError, Allowlist, endpoint_check
 from kschedweb.clusters.connecting.credentials import (
     SHORTEST,
     VARIABLE,
-    CredentialError,
     canary_check,
     keys,
     sealed_models,
@@ -54,7 +53,7 @@ def keys_examine() -> Iterator[Finding]:
 
 
 def allowlists_examine() -> Iterator[Finding]:
-    for rule in (CLUSTERS, EXTENDERS):
+    for rule in RULES:
         if rule.insecure:
             yield warning(
                 f"KSCHEDWEB_{rule.name}_ALLOW_INSECURE is on: what is sent could be read on the way.",
@@ -63,7 +62,7 @@ def allowlists_examine() -> Iterator[Finding]:
         found = Allowlist(rule.entries, rule)
         if "" in found.suffixes or any(network.prefixlen == 0 for network in found.networks):
             yield warning(
-                f"{rule.variable} allows every address: who may connect a cluster can reach whatever this site can.",
+                f"{rule.variable} allows every address: who may enter one can reach whatever this site can.",
                 "Name the networks and hosts that are meant.",
             )
     for cluster in Cluster.objects.filter(source__in=CONNECTED).order_by("name"):
@@ -73,8 +72,6 @@ def allowlists_examine() -> Iterator[Finding]:
             yield failure(
                 f"Cluster {cluster.name}: {error.detail}", f"Change {CLUSTERS.variable}, or delete the cluster."
             )
-        except CredentialError as error:
-            yield failure(f"Cluster {cluster.name}: {error.detail}", "Connect it again.")
     if not sources.in_cluster_available():
         for cluster in Cluster.objects.filter(source=Source.IN_CLUSTER):
             yield failure(

@@ -6,6 +6,7 @@ import base64
 import dataclasses
 import json
 from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta, tzinfo
 
 import pytest
 from django.conf import LazySettings
@@ -15,6 +16,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from kschedweb.accounts.models import AuditEntry, ProviderSession, User
 from kschedweb.accounts.sealing import unseal
+from kschedweb.accounts.signin import openid
 from kschedweb.accounts.signin.configuration import Provider
 from kschedweb.accounts.signin.identity_tokens import TokenError, identity_verified
 from kschedweb.accounts.signin.rules import GrantRule, Rule, Rules
@@ -152,6 +154,43 @@ def test_a_disabled_person_is_out_when_the_provider_is_asked(
         keycloak.ask("PUT", f"users/{keycloak.user('erin')}", {"enabled": True})
 
 
+class Later(datetime):
+    """A clock on which what the provider signs now has long expired."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
+        return datetime.now(tz) + timedelta(days=1)
+
+
+def as_an_admin(token: str) -> str:
+    """``token`` with another group, and the signature that it had."""
+    head, body, signature = token.split(".")
+    claims = json.loads(base64.urlsafe_b64decode(body + "==")) | {"groups": ["platform-admins"]}
+    changed = base64.urlsafe_b64encode(json.dumps(claims).encode()).rstrip(b"=").decode()
+    return f"{head}.{changed}.{signature}"
+
+
+@pytest.mark.parametrize("what", ["expired", "signature is wrong"])
+def test_a_token_that_is_expired_or_forged_signs_nobody_in(
+    visit: Callable[[], Page], monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    if what == "expired":
+        monkeypatch.setattr("jwt.api_jwt.datetime", Later)
+    else:
+        verify = openid.identity_verified
+        monkeypatch.setattr(
+            openid, "identity_verified", lambda at, token, nonce: verify(at, as_an_admin(token), nonce=nonce)
+        )
+    page = visit()
+    sign_in(page, "erin")
+    expect(page.locator("#refusal")).to_have_attribute("data-reason", "token")
+    entry = AuditEntry.objects.get(verb="login.refused")
+    assert entry.details["what"] == what
+    assert not User.objects.exists()
+    page.goto("/settings/")
+    expect(page.get_by_role("link", name="Log in with Company")).to_be_visible()
+
+
 def test_what_it_signed_counts_only_as_it_signed_it(visit: Callable[[], Page], provider: Provider) -> None:
     page = visit()
     sign_in(page, "erin")
@@ -159,11 +198,8 @@ def test_what_it_signed_counts_only_as_it_signed_it(visit: Callable[[], Page], p
     token = unseal(ProviderSession.objects.get().id_token) or ""
     nonce = json.loads(base64.urlsafe_b64decode(token.split(".")[1] + "=="))["nonce"]
     assert identity_verified(provider, token, nonce=nonce)["preferred_username"] == "erin"
-    head, body, signature = token.split(".")
-    claims = json.loads(base64.urlsafe_b64decode(body + "==")) | {"groups": ["platform-admins"]}
-    changed = base64.urlsafe_b64encode(json.dumps(claims).encode()).rstrip(b"=").decode()
     with pytest.raises(TokenError, match="signature is wrong"):
-        identity_verified(provider, f"{head}.{changed}.{signature}", nonce=nonce)
+        identity_verified(provider, as_an_admin(token), nonce=nonce)
     with pytest.raises(TokenError, match="answer to another sign-in"):
         identity_verified(provider, token, nonce="another")
     with pytest.raises(TokenError, match="made for another client"):

@@ -129,6 +129,21 @@ def test_wrong_input_is_one_line_and_a_2(run: Command, words: list[str], says: s
     assert says in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ([], "kschedweb: the following arguments are required: COMMAND"),
+        (["nonsense"], "kschedweb: argument COMMAND: invalid choice: 'nonsense'"),
+        (["explain"], "kschedweb explain: the following arguments are required: POD"),
+        (["runs", "show"], "kschedweb runs show: the following arguments are required: ID"),
+    ],
+)
+def test_wrong_options_are_one_line_and_a_2(run: Command, words: list[str], says: str) -> None:
+    done = run(*words)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith(says)
+
+
 def test_a_token_that_others_can_read_is_refused(run: Command, folder: Path) -> None:
     file = folder / ".config" / "kschedweb" / "config.yaml"
     file.parent.mkdir(parents=True)

@@ -10,7 +10,7 @@ from pytest_django import Settings
 from kschedweb.clusters.apps import refuse_what_cannot_work
 
 
-@pytest.mark.parametrize("name", ["CLUSTER_ALLOWLIST", "EXTENDER_ALLOWLIST"])
+@pytest.mark.parametrize("name", ["CLUSTER_ALLOWLIST", "EXTENDER_ALLOWLIST", "REPOSITORY_ALLOWLIST"])
 @pytest.mark.parametrize("entry", ["10.0.0.0/99", "not a name", "*example.com", "*.", "https://example.com", "-a"])
 def test_a_wrong_allowlist_stops_the_start(settings: Settings, name: str, entry: str) -> None:
     setattr(settings, name, ["10.0.0.0/8", entry])

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import json
+import shutil
+import time
 from datetime import timedelta
 from io import StringIO
 from ipaddress import ip_network
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
+from kschedweb import __version__
+from kschedweb.accounts import examining as sign_in
 from kschedweb.accounts.signin import identity_tokens
 from kschedweb.accounts.signin.configuration import Header
 from kschedweb.accounts.signin.rules import Rules
 from kschedweb.clusters.connecting.credentials import Secret, credential_save
 from kschedweb.clusters.models import Cluster, Source
+from kschedweb.jobs import examining
 from kschedweb.jobs.models import Job, Pulse
 from kschedweb.jobs.retention import beat_heard
 from kschedweb.live.schedulers.models import Candidate
@@ -32,6 +40,7 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
 pytestmark = pytest.mark.django_db
+CLOSED = "redis://127.0.0.1:9/0"
 GOOD = "q8Zr3TnV0yLk5WbXc7DfGh2JmPsUa9Ee"
 KEY = "fJ4kQ9zXw2LrT7vBn0MhYc5GdPs8UaEi3oKxZqRt6WbVyN1C"
 
@@ -41,6 +50,7 @@ def sound(settings: Settings) -> None:
     settings.SECRET_KEY, settings.ENCRYPTION_KEYS = KEY, [GOOD]
     settings.CLUSTER_ALLOWLIST, settings.EXTENDER_ALLOWLIST = ["192.0.2.0/24"], []
     settings.CLUSTER_ALLOW_INSECURE = settings.EXTENDER_ALLOW_INSECURE = False
+    settings.REPOSITORY_ALLOWLIST, settings.REPOSITORY_ALLOW_INSECURE = [], False
     settings.HTTPS, settings.DEBUG, settings.ALLOWED_HOSTS = False, False, ["localhost"]
     beat_heard()
 
@@ -143,14 +153,18 @@ def test_allowlists_that_are_too_wide_or_too_narrow(settings: Settings) -> None:
     assert what.startswith("Cluster far: 192.0.2.7 is not among the addresses")
     for wide in ("0.0.0.0/0", "*"):
         settings.CLUSTER_ALLOWLIST, settings.EXTENDER_ALLOWLIST = ["192.0.2.0/24", wide], [wide]
+        settings.REPOSITORY_ALLOWLIST = [wide]
         assert [what.partition(" ")[0] for _, what in amiss("allowlists")] == [
             "KSCHEDWEB_CLUSTER_ALLOWLIST",
             "KSCHEDWEB_EXTENDER_ALLOWLIST",
+            "KSCHEDWEB_REPOSITORY_ALLOWLIST",
         ]
     settings.CLUSTER_ALLOWLIST, settings.EXTENDER_ALLOWLIST = ["192.0.2.0/24"], []
-    settings.CLUSTER_ALLOW_INSECURE = True
-    assert [level for level, _ in amiss("allowlists")] == ["warning"]
-    settings.CLUSTER_ALLOW_INSECURE = False
+    settings.REPOSITORY_ALLOWLIST = []
+    for insecure in ("CLUSTER_ALLOW_INSECURE", "EXTENDER_ALLOW_INSECURE", "REPOSITORY_ALLOW_INSECURE"):
+        setattr(settings, insecure, True)
+        assert [level for level, _ in amiss("allowlists")] == ["warning"]
+        setattr(settings, insecure, False)
     Cluster.objects.create(name="inside", source=Source.IN_CLUSTER)
     ((_, what),) = amiss("allowlists")
     assert what == "Cluster inside is connected from inside, and this process has no service account."
@@ -172,6 +186,11 @@ def test_repositories_without_a_git_that_can_read_them(
     settings.REPOSITORY_ALLOWLIST = []
     ((level, what),) = amiss("repositories")
     assert (level, what.partition(" ")[0], "KSCHEDWEB_REPOSITORY_ALLOWLIST" in what) == ("failure", "Repository", True)
+    folder = {"url": "/srv/policies", "status_url": "https://192.0.2.9/repos/platform/policies"}
+    settings.REPOSITORY_FOLDERS = ["/srv"]
+    Repository.objects.filter(pk=row.pk).update(**folder)
+    ((level, what),) = amiss("repositories")
+    assert (level, what.partition(":")[0]) == ("failure", "Statuses of repository platform")
     Repository.objects.filter(pk=row.pk).update(active=False)
     assert amiss("repositories") == []
 
@@ -195,7 +214,7 @@ def test_jobs_that_lie_undelivered() -> None:
     assert amiss("jobs") == [("failure", "1 jobs have lain undelivered for more than 10 minutes.")]
 
 
-def test_live_scheduler_that_nobody_hosts_or_leads(admin: User) -> None:
+def test_live_scheduler_that_nobody_hosts_or_leads(admin: User, settings: Settings) -> None:
     live = seed_live.scheduler(admin)
     assert amiss("schedulers") == [("failure", "No process hosts kschedweb in watched: its pods wait.")]
     seed_live.hosted(live)
@@ -204,17 +223,60 @@ def test_live_scheduler_that_nobody_hosts_or_leads(admin: User) -> None:
     rows.filter(leading=True).update(ticked_at=timezone.now() - timedelta(seconds=40))
     ((_, what),) = amiss("schedulers")
     assert "leads kschedweb in watched and has not gone round for 4" in what or "for 3" in what
-    rows.update(leading=True, ticked_at=timezone.now())
+    rows.filter(leading=True).update(ticked_at=timezone.now(), error="The API server answered 403.")
+    assert amiss("schedulers") == [("warning", "kschedweb in watched: The API server answered 403.")]
+    rows.update(leading=True, ticked_at=timezone.now(), error="")
     ((_, what),) = amiss("schedulers")
     assert what.startswith("Two processes say that they lead kschedweb in watched: ")
     rows.update(leading=False)
     ((_, what),) = amiss("schedulers")
     assert what.startswith("Nobody leads kschedweb in watched")
+    rows.update(error="The lock cannot be read.")
+    assert amiss("schedulers") == [("failure", "Nobody leads kschedweb in watched: The lock cannot be read.")]
     rows.update(heartbeat=timezone.now() - timedelta(minutes=5))
     assert [what for _, what in amiss("schedulers")] == ["No process hosts kschedweb in watched: its pods wait."]
+    rows.filter(identity="host-1_4711").update(
+        heartbeat=timezone.now(), ticked_at=timezone.now(), leading=True, error=""
+    )
+    settings.REDIS_URL = CLOSED
+    assert amiss("schedulers") == [("warning", "One process takes part in kschedweb in watched: nobody stands by.")]
 
 
-def test_a_provider_that_does_not_answer_and_rules_that_let_nobody_in_are_told(settings: Settings) -> None:
+def test_database_of_a_later_release_and_one_without_a_release_s_tables() -> None:
+    recorder = MigrationRecorder(connection)
+    recorder.record_applied("jobs", "9999_later")
+    ((level, what),) = amiss("database")
+    assert (level, "does not know jobs.9999_later" in what) == ("warning", True)
+    recorder.record_unapplied("jobs", "9999_later")
+    recorder.record_unapplied("repositories", "0003_statuses")
+    assert amiss("database") == [("failure", "1 migrations are missing, from repositories.0003_statuses on.")]
+    assert {row["about"] for row in asked()[1]} <= {"settings", "database", "redis"}, "what needs tables is left out"
+
+
+def test_disk_with_little_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=300 << 20))
+    assert [found.what for found in doctor._sqlite()] == ["The disk of the data folder has 300 MiB left."]
+
+
+@pytest.mark.postgresql
+def test_user_of_the_database_with_few_connections() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER ROLE CURRENT_USER CONNECTION LIMIT 3")
+    ((level, what),) = amiss("database")
+    assert (level, what.partition(",")[0]) == ("failure", "The database's user may have 3 connections")
+
+
+def test_worker_of_another_version(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.REDIS_URL = CLOSED
+    said = {"queues": ["celery", "scheduler"], "time": time.time(), "version": "0.0.1"}
+    monkeypatch.setattr(examining, "vitals", lambda: {"one": said, "two": said | {"version": __version__}})
+    ((level, what),) = amiss("workers")
+    assert (level, what.partition(",")[0]) == ("warning", "one is of version 0.0.1")
+
+
+def test_a_provider_that_does_not_answer_and_rules_that_let_nobody_in_are_told(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with issuing() as issuer:
         identity_tokens.forget()
         settings.IDENTITY_PROVIDERS = {"company": issuer.provider()}
@@ -223,6 +285,11 @@ def test_a_provider_that_does_not_answer_and_rules_that_let_nobody_in_are_told(s
         assert [level for level, _ in amiss("sign-in")] == ["failure"]
         settings.ALLOWED_HOSTS = ["kschedweb.example.org"]
         assert len(amiss("sign-in")) == 2
+        settings.IDENTITY_PROVIDERS = {"company": issuer.provider()}
+        document = identity_tokens.document_of(issuer.provider()) | {"code_challenge_methods_supported": ["plain"]}
+        monkeypatch.setattr(sign_in, "document_of", lambda _: document)
+        assert amiss("sign-in")[0] == ("warning", "The identity provider company does not offer PKCE with S256.")
+        monkeypatch.undo()
     identity_tokens.forget()
     ((level, what),) = [found for found in amiss("sign-in") if "does not answer" in found[1]]
     assert (level, "company" in what) == ("failure", True)

@@ -196,7 +196,7 @@ def test_doctor_names_each_fault_of_the_deployment(
     closed = f"127.0.0.1:{free_port()}"
     faults: list[tuple[dict[str, str], str, str]] = [
         ({"DATABASE_URL": f"postgres://kschedweb@{closed}/kschedweb"}, "database", "cannot be reached"),
-        ({"DATABASE_URL": database_url.replace("://kschedweb", "://nobody-here")}, "database", "cannot be reached"),
+        ({"DATABASE_URL": re.sub("://[^@]*@", "://nobody-here@", database_url)}, "database", "cannot be reached"),
         ({"KSCHEDWEB_DATABASE_POOL": "200"}, "database", "one process may ask for 200"),
         ({"REDIS_URL": f"redis://{closed}/0"}, "redis", "cannot be reached"),
         ({"REDIS_URL": f"redis://{closed}/0"}, "workers", "could not be examined"),

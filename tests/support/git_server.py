@@ -11,9 +11,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+if TYPE_CHECKING:
+    from kschedweb.policies.repositories.models import Repository
+
 SECRET = "s3cret-token"
+GOOD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\npercentageOfNodesToScore: {}\n"
 
 
 @dataclass
@@ -45,6 +50,17 @@ def work(folder: Path) -> Work:
     made = Work(folder)
     made.git("init", "--quiet", "--initial-branch=main")
     return made
+
+
+def look() -> Repository:
+    """Look at the one repository that is followed, now."""
+    from kschedweb.policies.repositories import following
+    from kschedweb.policies.repositories.models import Repository
+
+    Repository.objects.update(due_at=None)
+    for due in following.due():
+        following.repository_look(due)
+    return Repository.objects.get()
 
 
 @contextmanager

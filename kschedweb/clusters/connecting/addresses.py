@@ -60,6 +60,8 @@ class AddressRule:
 
 
 CLUSTERS, EXTENDERS = AddressRule("CLUSTER", "another server"), AddressRule("EXTENDER", "an extender")
+REPOSITORIES = AddressRule("REPOSITORY", "a git repository")
+RULES = (CLUSTERS, EXTENDERS, REPOSITORIES)
 
 
 @dataclass(frozen=True)

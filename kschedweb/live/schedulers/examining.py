@@ -31,7 +31,7 @@ def _examine(live: LiveScheduler, name: str) -> Iterator[Finding]:
         )
         return
     if not leading:
-        said = next((each.error for each in found if each.error), "")
+        said = next((each.error for each in found if each.error), "").rstrip(".")
         yield failure(
             f"Nobody leads {name}{f': {said}' if said else '; the lock is held by another, or was not got yet'}.",
             "Look at the page of the live scheduler, and at the lock in the cluster: kubectl get lease.",

@@ -33,12 +33,14 @@ class RepositorySerializer(serializers.ModelSerializer[Repository]):
     interval = serializers.IntegerField(help_text="Seconds between two looks.")
     commit = serializers.CharField(help_text="The last one that was read.")
     problem = serializers.CharField(help_text="Why the last look failed; empty where it did not.")
+    status_url = serializers.CharField(help_text="Where statuses of commits are told; empty: nowhere.")
+    status_problem = serializers.CharField(help_text="Why a status was not taken; empty where all were.")
 
     class Meta:
         model = Repository
         fields = (
             "name", "url", "branch", "drafts", "folder", "username", "interval", "active", "commit", "looked_at",
-            "problem",
+            "problem", "status_url", "status_problem",
         )  # fmt: skip
         read_only_fields = fields
 
@@ -57,6 +59,14 @@ class NewRepositorySerializer(serializers.Serializer[Any]):
         required=False, min_value=LEAST_SECONDS, max_value=MOST_SECONDS, help_text="Seconds between two looks."
     )
     active = serializers.BooleanField(required=False)
+    status_url = serializers.CharField(
+        max_length=500, required=False, allow_blank=True,
+        help_text="Where statuses of commits are told: …/repos/OWNER/NAME of GitHub and of what speaks its API, or "
+        "…/api/v4/projects/NUMBER of GitLab.",
+    )  # fmt: skip
+    status_token = serializers.CharField(
+        max_length=500, required=False, allow_blank=True, help_text="Never shown again."
+    )
 
 
 class FileProblemSerializer(serializers.Serializer[Any]):
@@ -116,7 +126,7 @@ class RepositoryDetail(APIView):
 
     @extend_schema(request=NewRepositorySerializer, responses=RepositorySerializer)
     def put(self, request: ApiRequest, name: str) -> Response:
-        """Change a repository. The secret stays where none is named and the address is the same."""
+        """Change a repository. Each secret stays where none is named and its address is the same."""
         found = selectors.repository_get(name)
         given = validated(NewRepositorySerializer, request.data)
         return Response(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedweb.policies.repositories.git import OLDEST, RULE, address_check, version
+from kschedweb.clusters.connecting.addresses import REPOSITORIES
+from kschedweb.policies.repositories.git import OLDEST, address_check, version
 from kschedweb.policies.repositories.models import Repository
+from kschedweb.policies.repositories.statuses import status_address_check
 from kschedweb.web.doctor import Finding, failure, ok
 from kschedweb.web.errors import ApplicationError
 
@@ -22,5 +24,12 @@ def repositories_examine() -> Iterator[Finding]:
         try:
             address_check(row.url)
         except ApplicationError as error:
-            yield failure(f"Repository {row.name}: {error.detail}", f"Change {RULE.variable}, or follow it no more.")
+            yield failure(
+                f"Repository {row.name}: {error.detail}", f"Change {REPOSITORIES.variable}, or follow it no more."
+            )
+        try:
+            status_address_check(row.status_url)
+        except ApplicationError as error:
+            advice = f"Change {REPOSITORIES.variable}, or tell no statuses."
+            yield failure(f"Statuses of repository {row.name}: {error.detail}", advice)
     yield ok(f"{len(followed)} followed")

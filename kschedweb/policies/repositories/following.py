@@ -23,6 +23,7 @@ from kschedweb.policies.repositories.models import (
     RepositorySecret,
     RevisionCommit,
 )
+from kschedweb.policies.repositories.statuses import statuses_tell
 from kschedweb.web.errors import ApplicationError, Conflict
 
 Problem = dict[str, Any]
@@ -43,7 +44,7 @@ def repository_look(repository: Repository) -> None:
     """One look: fetch the branch, and read each commit since the last look. What fails is told in ``problem``."""
     problem = ""
     try:
-        _follow(repository)
+        statuses_tell(repository, _follow(repository))
     except ApplicationError as error:
         problem = error.detail
     now = timezone.now()
@@ -56,7 +57,8 @@ def copy_of(repository: Repository) -> Path:
     return Path(settings.DATA_DIR) / "repositories" / f"{repository.pk}.git"
 
 
-def _follow(repository: Repository) -> None:
+def _follow(repository: Repository) -> dict[str, str]:
+    """Read what is new; returns the newest commit of each branch, where "" is the one that is followed."""
     sealed = RepositorySecret.objects.filter(pk=repository.pk).select_related("repository").first()
     clone = Clone(
         copy_of(repository), repository.url, repository.branch, repository.drafts, repository.username,
@@ -72,6 +74,7 @@ def _follow(repository: Repository) -> None:
         _draft(repository, clone, branch, name)
     for row in repository.files.exclude(branch__in=("", *heads)).select_related("policy"):
         _drop(row)
+    return {"": head, **heads}
 
 
 @transaction.atomic

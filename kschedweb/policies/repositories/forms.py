@@ -8,7 +8,7 @@ from kschedweb.policies.repositories.models import Repository
 from kschedweb.policies.repositories.services import LEAST_SECONDS, MOST_SECONDS
 from kschedweb.web.translating import gettext_lazy as _
 
-FIELDS = ("name", "url", "branch", "drafts", "folder", "username", "interval", "active")
+FIELDS = ("name", "url", "branch", "drafts", "folder", "username", "interval", "active", "status_url")
 
 
 class RepositoryForm(forms.Form):
@@ -42,6 +42,22 @@ class RepositoryForm(forms.Form):
     )
     interval = forms.IntegerField(
         min_value=LEAST_SECONDS, max_value=MOST_SECONDS, initial=60, label=_("Seconds between two looks")
+    )
+    status_url = forms.CharField(
+        max_length=500,
+        required=False,
+        label=_("Statuses of commits are told to"),
+        widget=forms.TextInput(
+            attrs={"placeholder": "https://git.example.com/api/v1/repos/platform/policies", "spellcheck": "false"}
+        ),
+        help_text=_("The repository in the API of its server. Empty: to nobody."),
+    )
+    status_token = forms.CharField(
+        max_length=500,
+        required=False,
+        label=_("Token for statuses"),
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+        help_text=_("Never shown again. Leave it empty to keep the one that is stored."),
     )
     active = forms.BooleanField(required=False, initial=True, label=_("Follow it"))
 

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from kschedweb.clusters.connecting.addresses import AddressRule, endpoint_check
+from kschedweb.clusters.connecting.addresses import REPOSITORIES, endpoint_check
 from kschedweb.web.errors import ApplicationError
 
 SECONDS = 60.0  # for one call
@@ -32,7 +32,6 @@ MIB = 1 << 20
 # Of what is fetched at once, of the memory of git and of all that it starts, of what it may say, of a copy on the disk.
 FETCHED, MEMORY, SAID, COPY = 64 * MIB, 2048 * MIB, 16 * MIB, 256 * MIB
 OLDEST = (2, 37)  # that can be told the address of a server's name
-RULE = AddressRule("REPOSITORY", "a git repository")
 SUFFIXES = (".yaml", ".yml")
 FORMAT = "%H%x00%an <%ae>%x00%ct%x00%s"
 
@@ -80,7 +79,7 @@ def address_check(url: str) -> list[str]:
     if url.startswith("/"):
         _folder_check(url)
         return []
-    endpoint = endpoint_check(url, carries="the policies", rule=RULE)
+    endpoint = endpoint_check(url, carries="the policies", rule=REPOSITORIES)
     literal = f"[{endpoint.address}]" if ":" in endpoint.address else endpoint.address
     return [f"http.curloptResolve={endpoint.host}:{endpoint.port}:{literal}"]
 

@@ -30,6 +30,10 @@ class Repository(models.Model):
     due_at = models.DateTimeField(null=True)  # the next look; null: at once
     looked_at = models.DateTimeField(null=True)
     problem = models.CharField(max_length=500, blank=True)  # why the last look failed
+    # Where the git server takes statuses of commits: …/repos/OWNER/NAME or …/api/v4/projects/NUMBER; "" is nowhere.
+    status_url = models.CharField(max_length=500, blank=True, default="", db_default="")
+    status_problem = models.CharField(max_length=500, blank=True, default="", db_default="")  # why it took the last not
+    told = models.JSONField(default=dict, db_default={})  # {branch: [commit, valid]}
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -46,6 +50,20 @@ class RepositorySecret(SealedRow):
     purpose, kind = b"policy repository", "repository"
 
     repository = models.OneToOneField(Repository, primary_key=True, on_delete=models.CASCADE, related_name="secret")
+
+    @property
+    def opens(self) -> str:
+        return self.repository.name
+
+
+class StatusToken(SealedRow):
+    """The token with which statuses of commits are told."""
+
+    purpose, kind = b"policy repository status", "repository"
+
+    repository = models.OneToOneField(
+        Repository, primary_key=True, on_delete=models.CASCADE, related_name="status_token"
+    )
 
     @property
     def opens(self) -> str:

@@ -14,7 +14,8 @@ from kschedweb.clusters.connecting.credentials import text_seal
 from kschedweb.policies import services as policies
 from kschedweb.policies.repositories.following import copy_of
 from kschedweb.policies.repositories.git import address_check
-from kschedweb.policies.repositories.models import Repository, RepositorySecret
+from kschedweb.policies.repositories.models import Repository, RepositorySecret, StatusToken
+from kschedweb.policies.repositories.statuses import status_address_check
 from kschedweb.web.errors import ApplicationError, Conflict
 from kschedweb.web.saving import conflict_where
 
@@ -29,24 +30,31 @@ LEAST_SECONDS, MOST_SECONDS = 10, 86_400
 @transaction.atomic
 def repository_save(
     *, user: User, name: str, url: str, branch: str = "main", drafts: str = "", folder: str = "", username: str = "",
-    secret: str | None = None, interval: int = 60, active: bool = True, repository: Repository | None = None,
+    secret: str | None = None, interval: int = 60, active: bool = True, status_url: str = "",
+    status_token: str | None = None, repository: Repository | None = None,
 ) -> Repository:  # fmt: skip
-    """Make a repository, or change one; ``secret`` is kept where it is ``None``. Raises ApplicationError at fields."""
+    """Make a repository, or change one; what is ``None`` of its secrets is kept. Raises ApplicationError at fields."""
     folder = _checked(name, url, branch, drafts, folder, interval)
+    status_address_check(status_url, status_token or "")
     row = repository or Repository(created_by=user)
-    moved = repository is not None and (row.url, row.branch, row.folder) != (url, branch, folder)
+    elsewhere, told_elsewhere = row.url != url, row.status_url != status_url
+    moved = elsewhere or (row.branch, row.folder) != (branch, folder)
     row.name, row.url, row.branch, row.folder, row.username = name, url, branch, folder, username
     row.drafts, row.interval, row.active, row.due_at = drafts, interval, active, None
-    row.commit = "" if moved else row.commit
+    row.status_url, row.commit = status_url, "" if moved else row.commit
+    if moved or told_elsewhere:
+        row.told, row.status_problem = {}, ""
     taken = Conflict.at("name", "Another repository has this name.")
     with conflict_where(Repository.objects.filter(name=name).exclude(pk=row.pk), taken):
         row.save()
-    if moved and secret is None:
-        RepositorySecret.objects.filter(pk=row.pk).delete()  # it was given for the other address
-    if secret is not None:
-        _secret_set(row, secret)
+    # A secret is for the address that it was given for.
+    if secret is not None or elsewhere:
+        _secret_set(RepositorySecret, row, secret or "")
+    if status_token is not None or told_elsewhere:
+        _secret_set(StatusToken, row, status_token or "")
     did = "repository.created" if repository is None else "repository.changed"
-    audit.record(user, did, row, name, url=url, branch=branch, drafts=drafts, folder=folder, active=active)
+    details = {"url": url, "branch": branch, "drafts": drafts, "folder": folder, "status_url": status_url}
+    audit.record(user, did, row, name, active=active, **details)
     return row
 
 
@@ -71,13 +79,14 @@ def _checked(name: str, url: str, branch: str, drafts: str, folder: str, interva
     return cleaned
 
 
-def _secret_set(row: Repository, secret: str) -> None:
-    if not secret:
-        RepositorySecret.objects.filter(pk=row.pk).delete()
-        return
-    sealed = RepositorySecret.objects.filter(pk=row.pk).first() or RepositorySecret(repository=row)
-    text_seal(sealed, secret)
-    sealed.save()
+def _secret_set(model: type[RepositorySecret] | type[StatusToken], row: Repository, secret: str) -> None:
+    sealed = model.objects.filter(pk=row.pk).first()
+    if secret:
+        sealed = sealed or model(repository=row)
+        text_seal(sealed, secret)
+        sealed.save()
+    elif sealed:
+        sealed.delete()
 
 
 @transaction.atomic

@@ -45,7 +45,8 @@ def repository(request: PageRequest, name: str) -> HttpResponseBase:
 def _save(request: PageRequest, found: Repository | None) -> HttpResponse:
     form = RepositoryForm(request.POST)
     if form.is_valid():
-        given: dict[str, Any] = {**form.cleaned_data, "secret": form.cleaned_data["secret"] or None}
+        secrets = {name: form.cleaned_data[name] or None for name in ("secret", "status_token")}
+        given: dict[str, Any] = {**form.cleaned_data, **secrets}
         try:
             saved = services.repository_save(user=request.user, repository=found, **given)
         except ApplicationError as error:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import random
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from django.test import Client
-from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from kschedweb.accounts.models import AuditEntry, User
@@ -18,41 +17,12 @@ from kschedweb.clusters.models import Cluster, Source
 from kschedweb.live.schedulers.models import LiveScheduler
 from kschedweb.policies import services as policies
 from kschedweb.policies.models import Policy
-from kschedweb.policies.repositories import following, git, services
+from kschedweb.policies.repositories import git, services
 from kschedweb.policies.repositories.models import Repository, RepositorySecret
 from kschedweb.web.errors import ApplicationError, Conflict
-from tests.support.git_server import SECRET, Work, served, work
+from tests.support.git_server import GOOD, SECRET, Work, look, served
 
 pytestmark = pytest.mark.django_db
-
-GOOD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\npercentageOfNodesToScore: {}\n"
-
-
-@pytest.fixture(autouse=True)
-def allowed(settings: Settings, tmp_path: Path) -> None:
-    settings.DATA_DIR = tmp_path / "data"
-    settings.REPOSITORY_ALLOWLIST, settings.REPOSITORY_ALLOW_INSECURE = ["127.0.0.1", "127.0.0.0/8"], True
-    settings.REPOSITORY_FOLDERS = [str(tmp_path / "git")]
-
-
-@pytest.fixture
-def ours(tmp_path: Path) -> Work:
-    made = work(tmp_path / "git" / "repo")
-    made.commit("Begin", web=GOOD.format(50))
-    return made
-
-
-@pytest.fixture
-def address(ours: Work, tmp_path: Path) -> Iterator[str]:
-    with served(tmp_path / "git") as (url, _):
-        yield f"{url}/repo"
-
-
-def look() -> Repository:
-    Repository.objects.update(due_at=None)
-    for due in following.due():
-        following.repository_look(due)
-    return Repository.objects.get()
 
 
 def numbers(name: str) -> list[int]:
@@ -163,7 +133,10 @@ def test_the_secret_opens_it_and_is_never_shown(
         api_as(Role.ADMIN).put("/api/v1/repositories/platform/", {**body, "secret": SECRET})
         assert look().problem == ""
         assert numbers("web") == [1]
-        moved = {key: value for key, value in body.items() if key != "secret"} | {"url": f"{url}/other"}
+        kept = {key: value for key, value in body.items() if key != "secret"}
+        api_as(Role.ADMIN).put("/api/v1/repositories/platform/", kept | {"branch": "release"})
+        assert RepositorySecret.objects.exists()
+        moved = kept | {"url": f"{url}/other"}
         api_as(Role.ADMIN).put("/api/v1/repositories/platform/", moved)
         assert not RepositorySecret.objects.exists()  # it was given for the other address
     assert SECRET not in str(list(AuditEntry.objects.values_list("details", flat=True)))
@@ -188,13 +161,6 @@ def test_no_other_address_is_asked(admin: User, url: str, said: str) -> None:
     assert said in refused.value.detail
     assert [one["path"] for one in refused.value.errors] == ["url"]
     assert not Repository.objects.exists()
-
-
-@pytest.fixture
-def followed(ours: Work, address: str, admin: User) -> Work:
-    services.repository_save(user=admin, name="platform", url=address, folder="policies")
-    assert look().problem == ""
-    return ours
 
 
 def test_no_more_is_fetched_than_is_allowed(followed: Work, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from kschedweb.accounts import audit
 from kschedweb.celery import app
 from kschedweb.clusters.connecting.addresses import AddressError, endpoint_check
 from kschedweb.clusters.connecting.credentials import text_open, text_seal
+from kschedweb.clusters.connecting.posting import Posted
 from kschedweb.live.approvals.models import (
     ApprovalRequest,
     Delivered,
@@ -27,7 +28,7 @@ from kschedweb.live.approvals.models import (
 )
 from kschedweb.live.approvals.webhooks import messages
 from kschedweb.live.approvals.webhooks.messages import Told
-from kschedweb.live.approvals.webhooks.sending import CARRIES, DeliveryResult, send
+from kschedweb.live.approvals.webhooks.sending import CARRIES, send
 from kschedweb.web.errors import ApplicationError, Conflict, FieldProblem
 from kschedweb.web.saving import conflict_where
 
@@ -169,7 +170,7 @@ def delivery_try(delivery_id: UUID | str) -> bool:
         url, number = delivery.endpoint.url, str(delivery.pk)
         answer = send(url=url, secret=secret, message_id=number, body=delivery.body, kind=kind)
     except ApplicationError as error:
-        answer = DeliveryResult(error=error.detail)
+        answer = Posted(error=error.detail)
     delivery_conclude(delivery=delivery, answer=answer, now=timezone.now())
     return answer.ok
 
@@ -183,7 +184,7 @@ def secret_of(endpoint: Endpoint) -> str:
 
 
 @transaction.atomic
-def delivery_conclude(*, delivery: Delivery, answer: DeliveryResult, now: datetime) -> None:
+def delivery_conclude(*, delivery: Delivery, answer: Posted, now: datetime) -> None:
     """Note how a try went: it is over, or comes again later, or is given up."""
     values: dict[str, Any] = {"status": answer.status, "error": answer.error[:LONGEST_ERROR]}
     if answer.ok:

@@ -1,0 +1,129 @@
+"""Statuses of commits at the git server: told in its form, once, and again where they were not taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+from rest_framework.test import APIClient
+
+from kschedweb.accounts.models import AuditEntry, User
+from kschedweb.accounts.roles import Role
+from kschedweb.policies.repositories import services
+from kschedweb.policies.repositories.models import Repository, StatusToken
+from kschedweb.web.errors import ApplicationError
+from tests.support.git_server import GOOD, Work, look
+from tests.support.status_server import TOKEN, StatusServer, taking
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(params=["github", "gitlab"])
+def server(request: pytest.FixtureRequest) -> Iterator[StatusServer]:
+    with taking(request.param) as found:
+        yield found
+
+
+def told_to(server: StatusServer, user: User, **more: Any) -> Repository:
+    found = Repository.objects.get()
+    values: dict[str, Any] = {"status_url": server.url, "status_token": TOKEN, "drafts": found.drafts} | more
+    services.repository_save(user=user, name=found.name, url=found.url, folder=found.folder, repository=found, **values)
+    return look()
+
+
+def test_newest_commit_of_each_branch_has_a_status(followed: Work, admin: User, server: StatusServer) -> None:
+    first = followed.git("rev-parse", "HEAD")
+    assert told_to(server, admin, drafts="feature/*").status_problem == ""
+    assert server.taken[first, "kschedweb/platform"]["description"] == "Policies that were read: 1, all valid."
+    followed.git("checkout", "--quiet", "-b", "feature/wide")
+    wrong = followed.commit("Break it", web=GOOD.format(500))
+    # The file is wrong still, so this commit is, though it changes another one.
+    later = followed.commit("Say something", **{"../README": "words"})
+    look()
+    assert set(server.taken) == {(first, "kschedweb/platform"), (later, "kschedweb/platform")}
+    assert server.state(later) in ("failure", "failed")
+    said = server.taken[later, "kschedweb/platform"]["description"]
+    assert said.startswith("policies/web.yaml, line 3: percentageOfNodesToScore: Invalid value: 500")
+    mended = followed.commit("Mend it", web=GOOD.format(60))
+    look()
+    assert server.state(mended) == "success"
+    asked = len(server.asked)
+    look()
+    assert (len(server.asked), wrong in str(server.asked)) == (asked, False)
+
+
+def test_what_was_not_taken_is_told_again(
+    followed: Work, admin: User, server: StatusServer, client_as: Callable[[Role], Client]
+) -> None:
+    assert told_to(server, admin, status_token="wrong-token").status_problem == "It answered 401."
+    assert "It answered 401." in client_as(Role.VIEWER).get("/policies/repositories/platform/").content.decode()
+    head = followed.git("rev-parse", "HEAD")
+    server.unknown.add(head)
+    found = told_to(server, admin)
+    assert (found.status_problem, found.problem) == ("It answered 404.", "")
+    server.unknown.clear()
+    assert look().status_problem == ""
+    assert server.state(head) == "success"
+
+
+def test_server_that_does_not_answer_keeps_no_policy_back(followed: Work, admin: User) -> None:
+    with taking("github") as server:
+        told_to(server, admin, drafts="*")
+    followed.git("checkout", "--quiet", "-b", "wide")
+    followed.commit("Look at more", web=GOOD.format(60))
+    found = look()
+    assert (found.status_problem, found.problem) == ("It cannot be reached.", "")
+    assert found.files.filter(branch="wide", policy__isnull=False).exists()
+
+
+def test_token_opens_one_address_and_is_never_shown(
+    followed: Work, server: StatusServer, api_as: Callable[[Role], APIClient], client_as: Callable[[Role], Client]
+) -> None:
+    found, address = Repository.objects.get(), "/api/v1/repositories/platform/"
+    body = {"name": found.name, "url": found.url, "folder": found.folder, "status_url": server.url}
+    made = api_as(Role.ADMIN).put(address, body | {"status_token": TOKEN})
+    assert (made.status_code, made.json()["status_url"], "status_token" in made.json()) == (200, server.url, False)
+    assert TOKEN not in client_as(Role.ADMIN).get("/policies/repositories/platform/").content.decode()
+    assert TOKEN not in str(list(AuditEntry.objects.values_list("details", flat=True)))
+    assert TOKEN.encode() not in bytes(StatusToken.objects.get().ciphertext)
+    api_as(Role.ADMIN).put(address, body)
+    assert look().status_problem == ""
+    api_as(Role.ADMIN).put(address, body | {"status_url": server.url + "3"})
+    assert not StatusToken.objects.exists()  # it was given for the other address
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("status_url", "https://192.0.2.9/repos/platform/policies", "192.0.2.9 is not among"),
+        ("status_url", "http://169.254.169.254/repos/platform/policies", "169.254.169.254"),
+        ("status_url", "http://127.0.0.1/platform/policies", "Name the repository in its server's API"),
+        ("status_url", "http://127.0.0.1/repos/platform/policies?x=/repos/a/b", "no ? or # part"),
+        ("status_url", "http://git:secret@127.0.0.1/repos/platform/policies", "must not carry a user name"),
+        ("status_token", "two words", "one word of printable ASCII"),
+        ("status_token", "line\nbreak", "one word of printable ASCII"),
+    ],
+)
+def test_no_other_address_is_told(followed: Work, admin: User, field: str, value: str, said: str) -> None:
+    found = Repository.objects.get()
+    given: dict[str, Any] = {field: value}
+    with pytest.raises(ApplicationError) as refused:
+        services.repository_save(user=admin, name="platform", url=found.url, repository=found, **given)
+    assert said in refused.value.detail
+    assert [one["path"] for one in refused.value.errors] == [field]
+
+
+def test_address_that_is_allowed_no_more_is_not_asked(
+    followed: Work, admin: User, server: StatusServer, settings: Settings
+) -> None:
+    told_to(server, admin)
+    followed.commit("Look at more", web=GOOD.format(60))
+    before = len(server.asked)
+    Repository.objects.update(url=str(followed.folder))  # a folder needs no address
+    settings.REPOSITORY_ALLOWLIST = ["192.0.2.0/24"]
+    found = look()
+    assert (found.problem, len(server.asked)) == ("", before)
+    assert "127.0.0.1 is not among the addresses" in found.status_problem
