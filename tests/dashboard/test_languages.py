@@ -34,11 +34,12 @@ WHOLE = (
     "comparison", "comparison-new", "gate", "gate-verdict", "sweeps", "sweep", "sweep-new",
     "recordings", "recording", "descheduling", "descheduling-answer", "plans", "plans-answer",
     "experiment", "experiment-new",
+    "capacity-answer", "capacity-gangs", "capacity-nodes", "capacity-drain", "capacity-buffer", "capacity-fit",
 )  # fmt: skip
 # What kube-scheduler and the product say of themselves, and names with blanks that the seed gives.
 OWN = re.compile(
     r"""
-      ^kschedweb\ \d | (^|:\ )\d+/\d+\ nodes\ are\ available | ^(\d+\ )?Insufficient\  | ^preemption:\ | ^Preemption\ is
+      ^kschedweb\ \d | (^|:\ )\d+/\d+\ nodes\ are\ available | ^no\ nodes\ available\ to | ^(\d+\ )?Insufficient\  | ^preemption:\ | ^Preemption\ is
       | ^(Autoscaling|Job|Moves|token|view|Scenario|person|Record|Capacity|Effect|Decision|Drain|Run|Compare|Sweep)\b
       | ^(Pending|Question)\b | ^Plan\ of\ moves:
       | ^Production\ pods\ are | ^denied\ by | ^The\ policy\ that\ pages
@@ -46,7 +47,7 @@ OWN = re.compile(
       | ^rush: | ^Spread: | ^A\ zone\ is\ lost | ^Two\ zones\ hold | ^preempted\ by\  | ^No\ plugin\ prefers
       | ^storageclasses: | ,\ \d{4}-\d\d-\d\d\ \d\d:\d\d\ UTC | ^Fit\ (scoring|weight)$
       | ^pod\ group\ is\ unschedulable, | ^\s*\{labels?:
-      | would\ fit\ now$ | nothing\ to\ do\ here$ | ^Profiles\ \( | ^Classic\ \( | ^crane-scheduler\ \(
+      | \(\d+\)\ cannot\ be\ satisfied: | ^pool=gpu$ | would\ fit\ now$ | nothing\ to\ do\ here$ | ^Profiles\ \( | ^Classic\ \( | ^crane-scheduler\ \(
     """,
     re.VERBOSE,
 )
@@ -55,7 +56,7 @@ CAMEL = re.compile(r"\w*[a-z][A-Z]\w*")  # names of plugins
 # Names that the seed gives, names and values of fields, and how names of plugins begin.
 DATA = frozenset(
     {
-        *("admin", "approver", "default", "age", "recorded", "nodepools", "More", "rush"),
+        *("admin", "approver", "default", "age", "recorded", "nodepools", "More", "rush", "gang"),
         *("disruption", "extenders", "version", "File", "Node", "Prometheus", "System", "List", "All"),
         *(
             "all",

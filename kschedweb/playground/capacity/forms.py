@@ -70,7 +70,9 @@ class PairsField(forms.CharField):
         for word in SEPARATORS.split((super().to_python(value) or "").strip()):
             name, equals, amount = word.partition("=")
             if word and not (name and equals and amount):
-                raise forms.ValidationError(f"{word}: write a name, an equals sign and a value.")
+                raise forms.ValidationError(
+                    gettext("%(word)s: write a name, an equals sign and a value.") % {"word": word}
+                )
             if word:
                 pairs.append((name, amount))
         return tuple(pairs)
@@ -107,13 +109,12 @@ def _workload() -> forms.CharField:
     )
 
 
-def _cpu(of: str) -> QuantityField:
-    return QuantityField("CPU", f"What {of}: cores, such as 2, or thousandths of one, such as 500m.", "500m")
+def _cpu(help_text: str) -> QuantityField:
+    return QuantityField("CPU", help_text, "500m")
 
 
-def _memory(of: str) -> QuantityField:
-    units = "a number with Ki, Mi, Gi or Ti, such as 1Gi. A plain number means bytes"
-    return QuantityField("Memory", f"What {of}: {units}.", "1Gi")
+def _memory(help_text: str) -> QuantityField:
+    return QuantityField(_("Memory"), help_text, "1Gi")
 
 
 def _manifest() -> forms.CharField:
@@ -132,10 +133,12 @@ def _at_most(most: int, help_text: str) -> forms.IntegerField:
 
 class _PodForm(forms.Form):
     workload = _workload()
-    cpu = _cpu("each pod requests")
-    memory = _memory("each pod requests")
+    cpu = _cpu(_("What each pod requests: cores, such as 2, or thousandths of one, such as 500m."))
+    memory = _memory(
+        _("What each pod requests: a number with Ki, Mi, Gi or Ti, such as 1Gi. A plain number means bytes.")
+    )
     other = AmountsField(
-        "Other resources", "Such as nvidia.com/gpu=1, several with spaces between.", "nvidia.com/gpu=1"
+        _("Other resources"), _("Such as nvidia.com/gpu=1, several with spaces between."), "nvidia.com/gpu=1"
     )
     manifest = _manifest()
 
@@ -165,7 +168,7 @@ class _PodForm(forms.Form):
 class FitForm(_PodForm):
     """How many more pods of a shape fit?"""
 
-    limit = _at_most(MOST_PODS, "Pods. Counting stops there. Leave empty for 10,000.")
+    limit = _at_most(MOST_PODS, _("Pods. Counting stops there. Leave empty for 10,000."))
 
     def asked(self, snapshot: Snapshot) -> FitAsked:
         return FitAsked(self.pod_asked(), self.cleaned_data["limit"] or FitAsked.limit)
@@ -193,7 +196,7 @@ class GangsForm(_PodForm):
             "A label of nodes: all pods of a gang go to nodes with the same value. Leave empty to let them go anywhere."
         ),
     )
-    limit = _at_most(MOST_GANGS, "Gangs. Counting stops there. Leave empty for 1,000.")
+    limit = _at_most(MOST_GANGS, _("Gangs. Counting stops there. Leave empty for 1,000."))
 
     def asked(self, snapshot: Snapshot) -> GangsAsked:
         data = self.cleaned_data
@@ -219,17 +222,19 @@ class NodesForm(_PodForm):
         widget=forms.TextInput(attrs={"list": "node-names", "autocomplete": "off", "class": "wide"}),
         help_text=_("A node of the cluster. Or say below what a node has room for."),
     )
-    node_cpu = _cpu("a node has room for")
-    node_memory = _memory("a node has room for")
-    node_other = AmountsField("Other resources of a node", "Such as nvidia.com/gpu=8 pods=110.", "pods=110")
-    labels = PairsField("Labels of a node", "Such as pool=gpu, several with spaces between.", "pool=gpu")
+    node_cpu = _cpu(_("What a node has room for: cores, such as 2, or thousandths of one, such as 500m."))
+    node_memory = _memory(
+        _("What a node has room for: a number with Ki, Mi, Gi or Ti, such as 1Gi. A plain number means bytes.")
+    )
+    node_other = AmountsField(_("Other resources of a node"), _("Such as nvidia.com/gpu=8 pods=110."), "pods=110")
+    labels = PairsField(_("Labels of a node"), _("Such as pool=gpu, several with spaces between."), "pool=gpu")
     zones = forms.CharField(
         label=_("Zones"),
         required=False,
         max_length=1000,
         help_text=_("New nodes go to these in turn. Leave empty to take the zone from above."),
     )
-    most = _at_most(MOST_NODES, "New nodes. Leave empty for 1,000.")
+    most = _at_most(MOST_NODES, _("New nodes. Leave empty for 1,000."))
     ask = forms.CharField(required=False, widget=forms.HiddenInput, initial="1")
 
     @property
@@ -289,7 +294,10 @@ class DrainForm(forms.Form):
     def clean_nodes(self) -> tuple[str, ...]:
         names = tuple(dict.fromkeys(name for name in SEPARATORS.split(self.cleaned_data["nodes"]) if name))
         if len(names) > MOST_DRAINED:
-            raise forms.ValidationError(f"At most {MOST_DRAINED:,} nodes at a time; these are {len(names):,}.")
+            raise forms.ValidationError(
+                gettext("At most %(most)s nodes at a time; these are %(number)s.")
+                % {"most": f"{MOST_DRAINED:,}", "number": f"{len(names):,}"}
+            )
         return names
 
     def asked(self, snapshot: Snapshot) -> DrainAsked:
