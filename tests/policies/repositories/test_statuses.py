@@ -126,4 +126,4 @@ def test_address_that_is_allowed_no_more_is_not_asked(
     settings.REPOSITORY_ALLOWLIST = ["192.0.2.0/24"]
     found = look()
     assert (found.problem, len(server.asked)) == ("", before)
-    assert "127.0.0.1 is not among the addresses" in found.status_problem
+    assert "KSCHEDWEB_REPOSITORY_ALLOWLIST" in found.status_problem
