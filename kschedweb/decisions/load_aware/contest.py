@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import numpy as np
+from django.utils.translation import gettext, ngettext
 
 from kschedweb.decisions import services
 from kschedweb.decisions.decision import Decision
@@ -90,17 +91,21 @@ class Entrant:
         """One sentence that says which node wins, and by how much."""
         found = self.explanation
         if found is None:
-            return f"The scheduling cycle fails: {self.error}"
+            return gettext("The scheduling cycle fails: %(error)s") % {"error": self.error}
         if found.chosen is None:
-            return found.message or found.pre_enqueue.message or "no node fits"
+            return found.message or found.pre_enqueue.message or gettext("no node fits")
         if self.undecided:
-            return f"all {len(found.feasible):,} feasible nodes score {self.top}, so it does not decide"
+            return gettext("all %(nodes)s score %(score)s, so it does not decide") % {
+                "nodes": counted(len(found.feasible), "feasible nodes"), "score": self.top,
+            }  # fmt: skip
+        said = {"node": self.winner, "score": self.top, "others": counted(self.shared - 1, "other nodes")}
         if self.shared > 1:
-            return f"{self.winner} scores {self.top}, as do {counted(self.shared - 1, 'other nodes')}"
+            return gettext("%(node)s scores %(score)s, as do %(others)s") % said
         runner_up = self.runner_up
         if runner_up is None:
-            return f"{self.winner} is the only node that can run it"
-        return f"{self.winner} scores {self.top}, {runner_up[1]} ahead of {runner_up[0]}"
+            return gettext("%(node)s is the only node that can run it") % said
+        said["second"], said["ahead"] = runner_up
+        return gettext("%(node)s scores %(score)s, %(ahead)s ahead of %(second)s") % said
 
 
 @dataclass(frozen=True)
@@ -204,14 +209,25 @@ class Contest:
         policies = [entrant for entrant in self.entrants if not entrant.side.reference]
         name = self.pod.partition("/")[2]
         if not self.votes:
-            return f"None of {len(policies)} policies prefers a node for {name}"
+            return gettext("None of %(policies)s policies prefers a node for %(pod)s") % {
+                "policies": len(policies), "pod": name,
+            }  # fmt: skip
         node, number = self.votes[0]
+        said = {"number": number, "policies": len(policies), "pod": name, "node": node}
         if number == len(policies):
-            return f"All {number} policies put {name} on {node}"
-        others = len(self.votes) - 1
-        verb = "chooses" if number == 1 else "choose"
-        chosen = f"{number} of {len(policies)} policies {verb} {node} for {name}"
-        return f"{chosen}; the others choose {counted(others, 'other nodes')}" if others else chosen
+            return gettext("All %(number)s policies put %(pod)s on %(node)s") % said
+        said["others"] = counted(len(self.votes) - 1, "other nodes")
+        if len(self.votes) > 1:
+            return ngettext(
+                "%(number)s of %(policies)s policies chooses %(node)s for %(pod)s; the others choose %(others)s",
+                "%(number)s of %(policies)s policies choose %(node)s for %(pod)s; the others choose %(others)s",
+                number,
+            ) % said  # fmt: skip
+        return ngettext(
+            "%(number)s of %(policies)s policies chooses %(node)s for %(pod)s",
+            "%(number)s of %(policies)s policies choose %(node)s for %(pod)s",
+            number,
+        ) % said  # fmt: skip
 
     def arithmetic(self, node: str, key: str) -> Arithmetic | None:
         """How the score of ``node`` under the side ``key`` comes about; ``None`` where there is no such cell."""

@@ -20,24 +20,27 @@ def curves(drawn: Sequence[tuple[str, Curve]], *, saved: Sequence[tuple[str, Cur
     """A chart with a line for each label; ``saved`` lines are thin and dotted. Raises ValueError without a line."""
     percents = drawn[0][1].percents
     data = [_trace(index, label, curve) for index, (label, curve) in enumerate(drawn)]
-    data += [_trace(index, f"{label}, saved", curve, saved=True) for index, (label, curve) in enumerate(saved)]
+    data += [
+        _trace(index, gettext("%(label)s, saved") % {"label": label}, curve, saved=True)
+        for index, (label, curve) in enumerate(saved)
+    ]
     made = figure(
         data,
         go.Layout(
             height=height,
-            xaxis={"title": {"text": "node's use, % of allocatable"}, "range": [0, 100], "dtick": 10},
-            yaxis={"title": {"text": "score"}, "range": [-2, 102], "dtick": 20, "automargin": True},
+            xaxis={"title": {"text": gettext("node's use, %% of allocatable") % ()}, "range": [0, 100], "dtick": 10},
+            yaxis={"title": {"text": gettext("score")}, "range": [-2, 102], "dtick": 20, "automargin": True},
             legend=ABOVE,
             hovermode="x unified",
         ),
     )
-    every = [*drawn, *((f"{label}, saved", curve) for label, curve in saved)]
+    every = [*drawn, *((gettext("%(label)s, saved") % {"label": label}, curve) for label, curve in saved)]
     rows: list[list[object]] = [
         [f"{percent} %", *(_cell(curve, index) for _, curve in every)]
         for index, percent in enumerate(percents)
         if percent % TABLE_STEP == 0
     ]
-    return Chart(made, summary(drawn), ["Use", *(label for label, _ in every)], rows)
+    return Chart(made, summary(drawn), [gettext("Use"), *(label for label, _ in every)], rows)
 
 
 def summary(drawn: Sequence[tuple[str, Curve]]) -> str:
@@ -74,24 +77,27 @@ def _cell(curve: Curve, index: int) -> int | str:
 
 
 @cache
-def fifty() -> Chart:
-    """A chart of why the constant 50 of TargetLoadPacking's first releases is wrong, with a target of 10 %."""
+def fifty(language: str) -> Chart:
+    """A chart of why the constant 50 of TargetLoadPacking's first releases is wrong, with a target of 10 %.
+
+    ``language`` is the reader's, for which the chart is kept.
+    """
     conditions = Conditions(pod=1.0)
     published, older = (
         curve(replace(side, args={**side.args, "targetUtilization": 10}), conditions)
         for side in all_sides()
         if side.plugin == "TargetLoadPacking"
     )
-    chart = curves([("starts from the target", published), ("starts from 50", older)], height=300)
+    chart = curves([(gettext("starts from the target"), published), (gettext("starts from 50"), older)], height=300)
     return replace(chart, summary=_fifty(published, older))
 
 
 def _fifty(published: Curve, older: Curve) -> str:
     empty, just_above = older.scores[0], older.scores[10]
     better = [at for at in range(10, 101) if (older.scores[at] or 0) > (empty or 0)]
-    return (
-        f"Target 10 %, pod 1 %: in both forms an empty node scores {empty}. A node at 10 %, which the pod takes above "
-        f"the target, scores {published.scores[10]} where the score starts from the target, but {just_above} where it "
-        f"starts from 50: there every node from 10 % to {max(better)} % is preferred to the empty one, "
-        "and nodes that were just added stay empty."
-    )
+    return gettext(
+        "Target 10 %%, pod 1 %%: in both forms an empty node scores %(empty)s. A node at 10 %%, which the pod takes "
+        "above the target, scores %(published)s where the score starts from the target, but %(older)s where it starts "
+        "from 50: there every node from 10 %% to %(last)s %% is preferred to the empty one, and nodes that were just "
+        "added stay empty."
+    ) % {"empty": empty, "published": published.scores[10], "older": just_above, "last": max(better)}

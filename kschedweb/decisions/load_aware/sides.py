@@ -41,7 +41,7 @@ class ScoringSide:
     @property
     def unknown(self) -> str:
         """What the plugin does with missing and old figures, in words."""
-        return presenter(self.plugin).missing
+        return str(presenter(self.plugin).missing)
 
     def alone(self, scheduler: str = DEFAULT_SCHEDULER) -> Configuration:
         """A configuration with only this plugin. Raises Unprocessable for invalid arguments."""

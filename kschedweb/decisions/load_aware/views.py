@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import get_language
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
@@ -66,7 +67,7 @@ def policies(request: PageRequest) -> HttpResponse:
         "contest": found,
         "pod_problem": problem,
         "choices": selectors.revisions_to_compare(WITH_PROFILES),
-        "fifty": load_figures.fifty(),
+        "fifty": load_figures.fifty(get_language() or ""),
         **_cell(request, found),
         **_table(request, found),
     }

@@ -14,6 +14,7 @@ from kschedweb.decisions.words import Reading
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.plugins.dynamic import FACTOR, Dynamic, Part, base_scores, whole
 from kschedweb.engine.state.watermarks.crane import METRICS
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.decisions.case import Case
@@ -34,7 +35,7 @@ class Annotated(Presenter):
         "crane-scheduler's code subtracts 10). The pod itself does not count. "
         "A metric that is missing or no longer valid adds 0, but its weight still counts."
     )
-    missing = (
+    missing = _(
         "A node without figures passes. A metric that is missing, or older than its period and 5 minutes, "
         "adds 0 while its weight still counts."
     )

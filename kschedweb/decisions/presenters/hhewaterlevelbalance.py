@@ -27,6 +27,7 @@ from kschedweb.engine.plugins.hhewaterlevelbalance import (
     cluster_levels,
     weighted_mean,
 )
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.decisions.case import Case
@@ -37,7 +38,7 @@ class WaterLevel(Presenter):
         "Up to the cluster's level L the score rises from L to 100, above it it falls from L to 0: "
         "a small pod goes to a busy node, and a large pod to an idle one."
     )
-    missing = (
+    missing = _(
         "A node without figures scores 0; with missingMetrics: Idle it counts as unused. "
         "Figures count until metricsExpiration, which is off by default."
     )

@@ -18,6 +18,7 @@ from kschedweb.engine.plugins.loadawarescheduling import (
     weighted,
 )
 from kschedweb.engine.state.watermarks.koordinator import PROD, priority_class
+from kschedweb.web.translating import gettext_lazy as _
 from kschedweb.web.units import amount
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class LoadAware(Presenter):
         "The weighted mean of what is left of each resource, in whole percents, after what the node uses, what newer "
         "pods are expected to use that its figures do not show yet, and what the pod is expected to use."
     )
-    missing = (
+    missing = _(
         "A node without figures passes and scores 0. If they are older than nodeMetricExpirationSeconds it is "
         "rejected, unless enableScheduleWhenNodeMetricsExpired is set."
     )

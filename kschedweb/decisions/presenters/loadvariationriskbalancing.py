@@ -8,10 +8,11 @@ import numpy as np
 
 from kschedweb.decisions.parts import Arithmetic, Step
 from kschedweb.decisions.presenters.base import Presenter, instance
-from kschedweb.decisions.presenters.measured import AS_NEW, RESOURCES, amount, away_from_zero, number, spread_figures
+from kschedweb.decisions.presenters.measured import RESOURCES, amount, away_from_zero, number, spread_figures
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.plugins.loadvariationriskbalancing import LoadVariationRiskBalancing
 from kschedweb.engine.state.watermarks.trimaran import Measured, effective, requests
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.decisions.case import Case
@@ -22,7 +23,9 @@ class Variation(Presenter):
         "Half the mean use with the pod's request, half the standard deviation of the use; the riskier resource "
         "decides. Pods newer than the figures are not added, and old figures count as much as new ones."
     )
-    missing = f"A node without figures scores 0; without a deviation that counts as 0. {AS_NEW}"
+    missing = _(
+        "A node without figures scores 0; without a deviation that counts as 0. Old figures count as much as new ones."
+    )
 
     def work(self, case: Case, node: int, result: Arithmetic) -> None:
         plugin: LoadVariationRiskBalancing = instance(case, self.plugin)

@@ -18,6 +18,7 @@ from kschedweb.engine.plugins.lowriskovercommitment import (
     total_risk,
 )
 from kschedweb.engine.state.watermarks.trimaran import Measured, reported
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.decisions.case import Case
@@ -28,7 +29,10 @@ class OverCommitment(Presenter):
         "The risk that limits exceed what the node has, and the probability that more is used than requested; the "
         f"riskier of CPU and memory decides. {AS_NEW}"
     )
-    missing = f"A node without figures scores 0; of one resource, the risk of its load is 0. {AS_NEW}"
+    missing = _(
+        "A node without figures scores 0; of one resource, the risk of its load is 0. Old figures count as much as new "
+        "ones."
+    )
 
     def work(self, case: Case, node: int, result: Arithmetic) -> None:
         plugin: LowRiskOverCommitment = instance(case, self.plugin)

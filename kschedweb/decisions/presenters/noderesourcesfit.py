@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Fit(Presenter):
-    missing = "It does not look at use."
+    missing = _("It does not look at use.")
     short = {PODS: _("has no room for another pod")}
 
     def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:

@@ -12,6 +12,7 @@ from kschedweb.decisions.parts import Arithmetic, Step
 from kschedweb.decisions.presenters.base import Args, Presenter, instance
 from kschedweb.decisions.presenters.measured import AS_NEW, UNKNOWN_CPU, cpu_use, number
 from kschedweb.engine.plugins.peaks import FEMTO, Peaks, cpu_request, femtowatts, power_rise
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.decisions.case import Case
@@ -24,7 +25,10 @@ class Power(Presenter):
         "By how much the pod raises the node's power draw k0 + k1 × e^(k2 × use), in femtowatts; least is best. "
         f"Without figures the rise is 0, which the plugin treats as cheapest. {AS_NEW}"
     )
-    missing = f"A node without figures, or that the pod would overload, counts as the cheapest. {AS_NEW}"
+    missing = _(
+        "A node without figures, or that the pod would overload, counts as the cheapest. Old figures count as much as "
+        "new ones."
+    )
 
     def work(self, case: Case, node: int, result: Arithmetic) -> None:
         plugin: Peaks = instance(case, self.plugin)

@@ -13,13 +13,14 @@ from kschedweb.decisions.presenters.measured import AS_NEW, UNKNOWN_CPU, amount,
 from kschedweb.engine.objects.quantity import whole
 from kschedweb.engine.objects.resources import CPU
 from kschedweb.engine.plugins.targetloadpacking import FIXED_50, TARGET, TargetLoadPacking, packing_scores
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.decisions.case import Case
 
 
 class Packing(Presenter):
-    missing = f"A node without figures scores 0. {AS_NEW}"
+    missing = _("A node without figures scores 0. Old figures count as much as new ones.")
 
     def work(self, case: Case, node: int, result: Arithmetic) -> None:
         plugin: TargetLoadPacking = instance(case, self.plugin)

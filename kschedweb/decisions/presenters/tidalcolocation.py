@@ -11,6 +11,7 @@ from kschedweb.decisions.presenters.base import Presenter, instance
 from kschedweb.decisions.presenters.measured import NOTHING, away_from_zero, number
 from kschedweb.engine.plugins.tidalcolocation import NEUTRAL, TidalCoLocation, Tides
 from kschedweb.engine.state.watermarks.table import workload_of
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.decisions.case import Case
@@ -24,8 +25,8 @@ class Tide(Presenter):
         "pod works, by what its pods used at each hour of the past days. "
         f"A pod that uses the same at all hours scores {NEUTRAL:.0f} everywhere."
     )
-    missing = (
-        f"A pod whose workload has no curve of the day scores {NEUTRAL:.0f} on every node, and adds nothing to the "
+    missing = _(
+        "A pod whose workload has no curve of the day scores 50 on every node, and adds nothing to the "
         "curve of a node. An hour of which nothing is known counts as the mean of the others. Curves never expire."
     )
 

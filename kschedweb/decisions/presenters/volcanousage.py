@@ -20,6 +20,7 @@ from kschedweb.decisions.words import Reading
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.plugins.volcanousage import ACTIVE, WINDOWS, VolcanoUsage
 from kschedweb.engine.state.watermarks.capacity import capacity
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.decisions.case import Case
@@ -32,7 +33,7 @@ class Usage(Presenter):
         "The weighted mean of free CPU and memory. Pods that started too recently to be in the figures are added by "
         "what they are expected to use; the pod itself does not count."
     )
-    missing = "A node without figures, or with ones older than 5 minutes, passes and scores 0."
+    missing = _("A node without figures, or with ones older than 5 minutes, passes and scores 0.")
     short = {
         CPU: "really uses more CPU than Volcano's threshold allows",
         MEMORY: "really uses more memory than Volcano's threshold allows",

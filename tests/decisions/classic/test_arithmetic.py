@@ -64,7 +64,7 @@ def test_the_steps_come_to_the_scores_of_the_engine(edition: Edition) -> None:
                     assert (shown.computed, shown.reduced) == (column.raw[index], column.normalized[index]), where
                     results = [step.result for step in shown.steps[-4:-1]]
                     assert results == [str(one[index]) for one in (column.raw, column.normalized, column.weighted)]
-                    assert shown.steps[-1].result == str(decision.explanation.total[index]), where
+                    assert shown.steps[-1].result == f"{int(decision.explanation.total[index]):,}", where
                     checked[kind] += 1
                     spread.setdefault(column.plugin, set()).add(int(shown.reduced or 0))
     plain = PLAIN if not edition.old else {name.removeprefix("Plain") for name in PLAIN}
