@@ -39,7 +39,7 @@ WHOLE = (
 # What kube-scheduler and the product say of themselves, and names with blanks that the seed gives.
 OWN = re.compile(
     r"""
-      ^kschedweb\ \d | (^|:\ )\d+/\d+\ nodes\ are\ available | ^no\ nodes\ available\ to | ^(\d+\ )?Insufficient\  | ^preemption:\ | ^Preemption\ is
+      ^kschedweb\ \d | (^|:\ )\d+/\d+\ nodes\ are\ available | ^(\d+\ )?Insufficient\  | ^preemption:\ | ^Preemption\ is
       | ^(Autoscaling|Job|Moves|token|view|Scenario|person|Record|Capacity|Effect|Decision|Drain|Run|Compare|Sweep)\b
       | ^(Pending|Question)\b | ^Plan\ of\ moves:
       | ^Production\ pods\ are | ^denied\ by | ^The\ policy\ that\ pages
@@ -47,7 +47,8 @@ OWN = re.compile(
       | ^rush: | ^Spread: | ^A\ zone\ is\ lost | ^Two\ zones\ hold | ^preempted\ by\  | ^No\ plugin\ prefers
       | ^storageclasses: | ,\ \d{4}-\d\d-\d\d\ \d\d:\d\d\ UTC | ^Fit\ (scoring|weight)$
       | ^pod\ group\ is\ unschedulable, | ^\s*\{labels?:
-      | \(\d+\)\ cannot\ be\ satisfied: | ^pool=gpu$ | would\ fit\ now$ | nothing\ to\ do\ here$ | ^Profiles\ \( | ^Classic\ \( | ^crane-scheduler\ \(
+      | ^no\ nodes\ available\ to | \(\d+\)\ cannot\ be\ satisfied: | ^pool=gpu$
+      | would\ fit\ now$ | nothing\ to\ do\ here$ | ^Profiles\ \( | ^Classic\ \( | ^crane-scheduler\ \(
     """,
     re.VERBOSE,
 )
