@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.http import Http404
+from django.utils.translation import gettext, gettext_noop
 
 from kschedweb.engine.autoscaling.document import Karpenter, KarpenterError, read
 from kschedweb.engine.documents.marked import DocumentError, parse
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 SCENARIO, RECORDING = "scenario", "recording"
 MOST_RECORDINGS = 50
 READY = "ready"  # what labels of runs call the ready NodePool
-SAME = "Nothing is changed: both sides of the comparison would be the same."
+SAME = gettext_noop("Nothing is changed: both sides of the comparison would be the same.")
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,12 @@ def choices(user: User) -> list[tuple[str, str]]:
     ended = [one for one in recordings.recording_list()[:MOST_RECORDINGS] if one.ended and one.records and one.began_at]
     return [
         *(
-            (Day(RECORDING, str(one.pk)).value, f"Recording: {one.cluster.name}, {one.began_at:%Y-%m-%d %H:%M} UTC")
+            (Day(RECORDING, str(one.pk)).value, gettext("Recording: %(cluster)s, %(at)s UTC")
+                % {"cluster": one.cluster.name, "at": f"{one.began_at:%Y-%m-%d %H:%M}"})
             for one in ended
         ),
         *(
-            (Day(SCENARIO, str(one.scenario_id)).value, f"Scenario: {one.scenario.name}")
+            (Day(SCENARIO, str(one.scenario_id)).value, gettext("Scenario: %(name)s") % {"name": one.scenario.name})
             for one in runs.revision_choices(user)
         ),
     ]
@@ -88,7 +90,7 @@ def change_compare(
     before, name = document_of(base), f"{base.policy.name}@{base.number}" if base else READY
     changed = karpenter_read(content.document)
     if _same(before, content.document):
-        raise Unprocessable.at("document", SAME)
+        raise Unprocessable.at("document", gettext(SAME))
     scheduler = entry_named(policy, "scheduler")
     sides = [
         replace(scheduler, label=f"{scheduler.label}+{label}", autoscaler=text)

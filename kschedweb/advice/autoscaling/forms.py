@@ -10,16 +10,17 @@ from kschedweb.advice.autoscaling import days, words
 from kschedweb.decisions.selectors import policy_choices
 from kschedweb.policies.karpenter import selectors as karpenters
 from kschedweb.policies.selectors import DEFAULT_POLICY
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
 ORDERS = {
-    "": "as they would go",
-    "savings": "most saved first",
-    "price": "dearest first",
-    "pods": "fewest pods first",
-    "node": "by name",
+    "": _("as they would go"),
+    "savings": _("most saved first"),
+    "price": _("dearest first"),
+    "pods": _("fewest pods first"),
+    "node": _("by name"),
 }
 
 
@@ -30,9 +31,11 @@ class AskForm(forms.Form):
     pool = forms.CharField(
         max_length=253,
         required=False,
-        label="Count all nodes as of NodePool",
-        help_text="For a cluster that does not run Karpenter: its nodes count as nodes of this NodePool. Empty: only "
-        "nodes with the label karpenter.sh/nodepool can go.",
+        label=_("Count all nodes as of NodePool"),
+        help_text=_(
+            "For a cluster that does not run Karpenter: its nodes count as nodes of this NodePool. Empty: only nodes "
+            "with the label karpenter.sh/nodepool can go."
+        ),
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -42,22 +45,25 @@ class AskForm(forms.Form):
         known = karpenters.choices()
         asked = self.data.get("nodepools") or ""
         older = [] if not asked or asked in dict(known) else [(asked, asked)]
-        field.choices = [("", words.READY_LABEL.capitalize()), *known, *older]
+        field.choices = [("", _("Ready NodePool and instance types")), *known, *older]
 
 
 class DayForm(forms.Form):
     """What is played before and after a change, and with what."""
 
     day = forms.ChoiceField(
-        label="Day", help_text="A recording of a cluster, or a scenario. It is played twice, for as long as it lasts."
+        label=_("Day"),
+        help_text=_("A recording of a cluster, or a scenario. It is played twice, for as long as it lasts."),
     )
-    scheduler = forms.ChoiceField(label="Scheduler's policy", help_text="The same before and after.")
+    scheduler = forms.ChoiceField(label=_("Scheduler's policy"), help_text=_("The same before and after."))
     pool = forms.CharField(
         max_length=253,
         required=False,
-        label="Count recorded nodes as of NodePool",
-        help_text="For a recording: nodes of no NodePool count as of this one, so that they may go. A scenario says "
-        "this itself.",
+        label=_("Count recorded nodes as of NodePool"),
+        help_text=_(
+            "For a recording: nodes of no NodePool count as of this one, so that they may go. A scenario says this "
+            "itself."
+        ),
     )
 
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
@@ -65,7 +71,7 @@ class DayForm(forms.Form):
         policies = policy_choices()
         self.fields["day"].choices = days.choices(user)  # type: ignore[attr-defined]
         self.fields["scheduler"].choices = policies  # type: ignore[attr-defined]
-        usual = (name for name, _ in policies if name.startswith(f"{DEFAULT_POLICY}@"))
+        usual = (name for name, label in policies if name.startswith(f"{DEFAULT_POLICY}@"))
         self.fields["scheduler"].initial = next(usual, None)
 
     @property
@@ -76,13 +82,11 @@ class DayForm(forms.Form):
 class NodesForm(forms.Form):
     """Which nodes are shown, in which order."""
 
-    verdict = forms.ChoiceField(
-        choices=[("", "Any"), *((one, one) for one in words.VERDICTS)], required=False, label="Verdict"
-    )
-    why = forms.CharField(max_length=300, required=False, label="Reason")
+    verdict = forms.ChoiceField(choices=[("", _("Any")), *words.VERDICT_CHOICES], required=False, label=_("Verdict"))
+    why = forms.CharField(max_length=300, required=False, label=_("Reason"))
     of = forms.CharField(max_length=253, required=False, label="NodePool")
-    search = forms.CharField(max_length=253, required=False, label="Node")
-    order = forms.ChoiceField(choices=list(ORDERS.items()), required=False, label="Order")
+    search = forms.CharField(max_length=253, required=False, label=_("Node"))
+    order = forms.ChoiceField(choices=list(ORDERS.items()), required=False, label=_("Order"))
 
     def chosen(self, nodes: list[words.Json]) -> list[words.Json]:
         """The nodes that match, in order."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from django.utils.translation import gettext
+
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions.snapshots import engine_snapshot, has_read
 from kschedweb.engine.documents.leaves import DocumentProblem
@@ -57,13 +59,20 @@ def ready_document(snapshot: Snapshot) -> str:
 
 def sentence(found: Json) -> str:
     """What cluster-autoscaler would do."""
-    parts = []
-    if new := sum(one["count"] for one in found["looks"]):
-        pods = sum(len(node) for one in found["looks"] for node in one["pods"])
-        parts.append(f"add {counted(new, 'nodes')} for {counted(pods, 'pods')}")
-    if gone := sum(one["verdict"] == advising.GOES for one in found["nodes"]):
-        parts.append(f"remove {counted(gone, 'nodes')} once unneeded for long enough")
-    return f"cluster-autoscaler would {' and '.join(parts) or 'leave the cluster as it is'}"
+    new = sum(one["count"] for one in found["looks"])
+    gone = sum(one["verdict"] == advising.GOES for one in found["nodes"])
+    pods = sum(len(node) for one in found["looks"] for node in one["pods"])
+    said = {"new": counted(new, "nodes"), "pods": counted(pods, "pods"), "gone": counted(gone, "nodes")}
+    if new and gone:
+        both = gettext(
+            "cluster-autoscaler would add %(new)s for %(pods)s and remove %(gone)s once unneeded for long enough"
+        )
+        return both % said
+    if new:
+        return gettext("cluster-autoscaler would add %(new)s for %(pods)s") % said
+    if gone:
+        return gettext("cluster-autoscaler would remove %(gone)s once unneeded for long enough") % said
+    return gettext("cluster-autoscaler would leave the cluster as it is")
 
 
 def rules_of(snapshot: Snapshot) -> Configuration:

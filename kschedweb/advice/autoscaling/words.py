@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from django.utils.translation import gettext
+
+from kschedweb.web.translating import gettext_lazy as _
 from kschedweb.web.units import counted
 
 if TYPE_CHECKING:
@@ -16,6 +19,7 @@ GROUPS_LABEL = "node groups of cluster-autoscaler"
 READY_LABEL = "ready NodePool and instance types"
 GOES, COULD_GO, STAYS = "goes", "could go", "stays"
 VERDICTS = (GOES, COULD_GO, STAYS)
+VERDICT_CHOICES = ((GOES, _("goes")), (COULD_GO, _("could go")), (STAYS, _("stays")))
 NODES_HEAD = (
     "node",
     "node_pool",
@@ -40,27 +44,46 @@ def label(revision: Revision | None) -> str:
 def sentence(found: Json) -> str:
     """What Karpenter would do."""
     new, command, helpless = found["newNodes"], found["command"], found["podErrors"]
-    parts = []
-    if new:
-        pods = sum(len(one["pods"]) for one in new)
-        parts.append(f"launch {counted(len(new), 'nodes')} for {counted(pods, 'pods')}")
-    if command is not None:
-        gone = counted(len(command["candidates"]), "nodes")
-        into = " and put a cheaper one in their place" if command.get("replacements") else ""
-        parts.append(f"take {gone} away{into}")
-    if parts:
-        return f"Karpenter would {' and '.join(parts)}: {money(found)}"
+    said = {
+        "new": counted(len(new), "nodes"), "pods": counted(sum(len(one["pods"]) for one in new), "pods"),
+        "gone": counted(len(command["candidates"]), "nodes") if command else "", "money": money(found),
+    }  # fmt: skip
+    if new or command:
+        return _happens(bool(new), command) % said
     if helpless:
-        return f"Karpenter has no node for {counted(len(helpless), 'pods')}, and takes none away"
-    return "Karpenter would leave the cluster as it is"
+        return gettext("Karpenter has no node for %(pods)s, and takes none away") % {
+            "pods": counted(len(helpless), "pods")
+        }  # fmt: skip
+    return gettext("Karpenter would leave the cluster as it is")
+
+
+def _happens(new: bool, command: Json | None) -> str:
+    cheaper = bool(command and command.get("replacements"))
+    match new, bool(command), cheaper:
+        case True, True, True:
+            return gettext(
+                "Karpenter would launch %(new)s for %(pods)s, take %(gone)s away and put a cheaper one in their place: "
+                "%(money)s"
+            )
+        case True, True, _:
+            return gettext("Karpenter would launch %(new)s for %(pods)s and take %(gone)s away: %(money)s")
+        case True, _, _:
+            return gettext("Karpenter would launch %(new)s for %(pods)s: %(money)s")
+        case _, _, True:
+            return gettext("Karpenter would take %(gone)s away and put a cheaper one in their place: %(money)s")
+    return gettext("Karpenter would take %(gone)s away: %(money)s")
 
 
 def money(found: Json) -> str:
     """The change of the money an hour of nodes whose price is known; else that of the number of nodes."""
     before, after = found["before"], found["after"]
     if before["unpriced"] == before["nodes"]:
-        return f"{after['nodes']:,} nodes instead of {before['nodes']:,}"
-    return f"{amount(after['price'])} an hour instead of {amount(before['price'])}"
+        return gettext("%(after)s nodes instead of %(before)s") % {
+            "after": f"{after['nodes']:,}", "before": f"{before['nodes']:,}",
+        }  # fmt: skip
+    return gettext("%(after)s an hour instead of %(before)s") % {
+        "after": amount(after["price"]), "before": amount(before["price"]),
+    }  # fmt: skip
 
 
 def amount(price: float) -> str:
