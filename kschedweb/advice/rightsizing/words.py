@@ -26,10 +26,11 @@ SHOWN = {"": "All", "less": "Request less", "more": "Request more", "unknown": "
 def heading(found: Totals, cluster: str, unit: str) -> str:
     if found.containers == found.unknown:
         return f"No use of containers of {cluster} is known yet"
-    verb = "save" if found.hour >= 0 else "cost"
     if found.hour != found.hour:
         return f"Right-sized requests of {cluster}"
-    return f"Right-sized requests of {cluster} would {verb} {price(abs(found.hour))} {unit} an hour"
+    amount = f"{price(abs(found.hour))} {unit}"
+    does = f"save {amount} an hour" if found.hour >= 0 else f"cost {amount} more an hour"
+    return f"Right-sized requests of {cluster} would {does}"
 
 
 def saved(amount: float, what: str) -> str:

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from kschedweb.advice.rightsizing.sizing import Totals
-from kschedweb.advice.rightsizing.words import saved, savings
+from kschedweb.advice.rightsizing.words import heading, saved, savings
 from kschedweb.clusters.models import Snapshot
 from kschedweb.clusters.prices.services import prices_save
 from kschedweb.clusters.selectors import node_rows
@@ -74,6 +74,11 @@ def test_what_would_be_more_is_said_in_words(client_as: Callable[..., Any], used
     assert f"costs {saved(-one.hour, 'money')} more" in row
     what = "cpu" if one.cpu.saved < 0 else "memory"
     assert f"needs {saved(-getattr(one, what).saved, what)} more" in row
+
+
+@pytest.mark.parametrize(("hour", "said"), [(0.5, "save 0.50 EUR an hour"), (-2, "cost 2.00 EUR more an hour")])
+def test_the_heading_says_what_is_saved_or_costs_more(hour: float, said: str) -> None:
+    assert heading(Totals(1, 0, 0, 0, hour, 1.0), "demo", "EUR") == f"Right-sized requests of demo would {said}"
 
 
 @pytest.mark.parametrize(

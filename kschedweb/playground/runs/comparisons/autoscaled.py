@@ -23,15 +23,17 @@ By = Callable[[Values, float], float | None]
 
 @dataclass(frozen=True)
 class ScaledRow:
-    """A figure of each policy, the mean over its seeds; ``None`` where it is not known."""
+    """A figure of each policy of ``sides``, the mean over its seeds; ``None`` where it is not known."""
 
     name: str
     label: StrPromise
+    sides: list[str]
     values: list[float | None]
 
     @property
-    def shown(self) -> list[str]:
-        return ["–" if value is None else f"{value:,.2f}" for value in self.values]
+    def shown(self) -> list[tuple[str, str]]:
+        told = ["–" if value is None else f"{value:,.2f}" for value in self.values]
+        return list(zip(self.sides, told, strict=True))
 
 
 def rows(sides: Sequence[ComparedPolicy]) -> list[ScaledRow]:
@@ -39,7 +41,8 @@ def rows(sides: Sequence[ComparedPolicy]) -> list[ScaledRow]:
     runs = [list(side.runs.values()) for side in sides]
     if not runs or not all(runs) or not any("nodes_launched" in _values(one) for of in runs for one in of):
         return []
-    return [ScaledRow(name, label, [_mean(of, by) for of in runs]) for name, label, by in FIGURES]
+    labels = [side.label for side in sides]
+    return [ScaledRow(name, label, labels, [_mean(of, by) for of in runs]) for name, label, by in FIGURES]
 
 
 def _mean(runs: Sequence[Run], by: By) -> float | None:
