@@ -52,7 +52,7 @@ KEPT = {
     *("lists.SavedView", "experiments.Recording", "extender.Endpoint", "policies.Policy", "policies.Revision"),
     *("prices.PriceSheet", "flight.FlightRecorder"),
     *("repositories.Repository", "repositories.RepositoryCommit", "repositories.RepositoryFile"),
-    *("repositories.RepositorySecret", "repositories.RevisionCommit"),
+    *("repositories.RepositorySecret", "repositories.StatusToken", "repositories.RevisionCommit"),
     *("mfa.Authenticator", "socialaccount.SocialAccount"),
     # django-allauth brings them; nothing of this site writes them.
     *("account.EmailAddress", "account.EmailConfirmation", "socialaccount.SocialApp", "socialaccount.SocialToken"),

@@ -59,8 +59,11 @@ def choices(user: User) -> list[tuple[str, str]]:
     ended = [one for one in recordings.recording_list()[:MOST_RECORDINGS] if one.ended and one.records and one.began_at]
     return [
         *(
-            (Day(RECORDING, str(one.pk)).value, gettext("Recording: %(cluster)s, %(at)s UTC")
-                % {"cluster": one.cluster.name, "at": f"{one.began_at:%Y-%m-%d %H:%M}"})
+            (
+                Day(RECORDING, str(one.pk)).value,
+                gettext("Recording: %(cluster)s, %(at)s UTC")
+                % {"cluster": one.cluster.name, "at": f"{one.began_at:%Y-%m-%d %H:%M}"},
+            )
             for one in ended
         ),
         *(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
+from django.utils.translation import gettext
 
 from kschedweb.web.figures import ABOVE, Chart, figure
 
@@ -22,11 +23,14 @@ def bars(lines: Sequence[Line], unit: str, *, of_nodes: bool) -> Chart | None:
     if not shown:
         return None
     places = list(range(len(shown)))
-    labels = [line.name or "(none)" for line in shown]
+    labels = [line.name or gettext("(none)") for line in shown]
     parts = (
-        ("used", [line.used if line.known else 0.0 for line in shown]),
-        ("not used" if of_nodes else "requested, not used", [line.idle if line.known else 0.0 for line in shown]),
-        ("use not known", [line.hour - line.of for line in shown]),
+        (gettext("used"), [line.used if line.known else 0.0 for line in shown]),
+        (
+            gettext("not used") if of_nodes else gettext("requested, not used"),
+            [line.idle if line.known else 0.0 for line in shown],
+        ),
+        (gettext("use not known"), [line.hour - line.of for line in shown]),
     )
     made = figure(
         [
@@ -45,7 +49,7 @@ def bars(lines: Sequence[Line], unit: str, *, of_nodes: bool) -> Chart | None:
             height=110 + 26 * len(shown),
             barmode="stack",
             legend=ABOVE,
-            xaxis={"title": {"text": f"{unit} an hour"}, "rangemode": "tozero"},
+            xaxis={"title": {"text": gettext("%(unit)s an hour") % {"unit": unit}}, "rangemode": "tozero"},
             yaxis={
                 "autorange": "reversed",
                 "automargin": True,
@@ -55,4 +59,5 @@ def bars(lines: Sequence[Line], unit: str, *, of_nodes: bool) -> Chart | None:
             margin={"t": 40},
         ),
     )
-    return Chart(made, f"The first {len(shown)} of the table's order, which has the same numbers.", [], [])
+    said = gettext("The first %(number)s of the table's order, which has the same numbers.") % {"number": len(shown)}
+    return Chart(made, said, [], [])

@@ -17,24 +17,25 @@ from kschedweb.policies.editing.editor import state
 from kschedweb.policies.editing.edits import rewrite
 from kschedweb.policies.editing.plain import place
 from kschedweb.policies.editing.switches import as_dict, as_list
+from kschedweb.web.translating import gettext_lazy as _
 
 NEW = f"apiVersion: {VERSION}\nkind: {KIND}\ncurrency: EUR\nprices: []\n"
 LISTS = ("prices", "commitments")
 LABELS = {
-    "currency": "Currency",
-    "note": "Note",
-    "perNode": "Fee for each node, an hour",
-    "prices": "Prices",
-    "commitments": "Commitments",
-    "weights": "Division between CPU and memory",
-    "instanceType": "Instance type",
-    "capacityType": "Capacity type",
-    "labels": "Labels (key=value, …)",
-    "price": "Price an hour",
-    "nodes": "Nodes",
-    "discount": "Discount (%)",
+    "currency": _("Currency"),
+    "note": _("Note"),
+    "perNode": _("Fee for each node, an hour"),
+    "prices": _("Prices"),
+    "commitments": _("Commitments"),
+    "weights": _("Division between CPU and memory"),
+    "instanceType": _("Instance type"),
+    "capacityType": _("Capacity type"),
+    "labels": _("Labels (key=value, …)"),
+    "price": _("Price an hour"),
+    "nodes": _("Nodes"),
+    "discount": _("Discount (%)"),
     "cpu": "CPU",
-    "memory": "Memory",
+    "memory": _("Memory"),
 }
 
 

@@ -4,28 +4,41 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.utils.translation import gettext, gettext_noop
+
 from kschedweb.web.units import counted, price
 
 if TYPE_CHECKING:
     from kschedweb.advice.costs.billing import Bill, Line
 
-GROUPS = {"type": "instance type", "pool": "node pool", "namespace": "namespace", "workload": "workload"}
+GROUPS = {
+    "type": gettext_noop("By instance type"),
+    "pool": gettext_noop("By node pool"),
+    "namespace": gettext_noop("By namespace"),
+    "workload": gettext_noop("By workload"),
+}
 OF_NODES = ("type", "pool")
 
 
 def heading(bill: Bill, cluster: str) -> str:
     """What an hour costs."""
     total = bill.total
+    said = {
+        "cluster": cluster, "nodes": counted(total.count, "nodes"), "hour": f"{price(total.hour)} {bill.unit}",
+        "idle": f"{total.idle_share:.0f}", "free": f"{100 - total.requested_share:.0f}",
+    }  # fmt: skip
+    return _heading(bill, total) % said
+
+
+def _heading(bill: Bill, total: Line) -> str:
     if not total.count:
-        return f"{cluster} has no nodes"
+        return gettext("%(cluster)s has no nodes")
     if not bill.money:
-        return f"{cluster} has {counted(total.count, 'nodes')} and no prices"
+        return gettext("%(cluster)s has %(nodes)s and no prices")
     if not total.priced:
-        return f"No node of {cluster} has a price"
-    return f"{cluster} costs {price(total.hour)} {bill.unit} an hour{_idle(total)}"
-
-
-def _idle(line: Line) -> str:
-    if line.known:
-        return f"; {line.idle_share:.0f} % of it is not used"
-    return f"; {100 - line.requested_share:.0f} % of it is not requested" if line.hour else ""
+        return gettext("No node of %(cluster)s has a price")
+    if total.known:
+        return gettext("%(cluster)s costs %(hour)s an hour; %(idle)s %% of it is not used")
+    if total.hour:
+        return gettext("%(cluster)s costs %(hour)s an hour; %(free)s %% of it is not requested")
+    return gettext("%(cluster)s costs %(hour)s an hour")
