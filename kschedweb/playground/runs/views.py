@@ -205,6 +205,7 @@ def _listed(request: HttpRequest, outcome: Outcome, pods: PodList) -> dict[str, 
         "autoscaled": outcome.prices.size > 0,
         "deeds": DeedList(outcome)[:EVENTS_SHOWN],
         "deeds_count": len(outcome.deeds),
+        "deeds_said": deeds.sentence(outcome),
         **(_descheduled(outcome) if outcome.rounds else {}),
         **carried(request, "at", "show", "by", "group", "focus", "find", "speed"),
     }

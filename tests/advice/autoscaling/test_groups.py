@@ -69,7 +69,7 @@ def test_page_and_rest_say_the_same(
     ("document", "path", "line", "said"),
     [
         (DOCUMENT.replace("max: 2", "max: -2"), "nodeGroups[1].max", 4, "at least 0"),
-        (DOCUMENT.replace("max: 2", "max: 2, taints: [{key: 1}]"), "nodeGroups[1]", 4, "taints"),
+        (DOCUMENT.replace("max: 2", "max: 2, taints: [{key: a}]"), "nodeGroups[1].taints[0].effect", 4, "NoSchedule"),
         (DOCUMENT.replace("price\n", "cheap\n"), "expander", 1, "least-waste"),
         ("nodeGroups: [", "", 2, "not YAML"),
         ("", "", 1, "must be an object"),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kschedweb.accounts.models import User
+from kschedweb.engine.studies.measure.paid import paid
 from kschedweb.playground.runs import selectors, services
 from kschedweb.playground.runs.models import Comparison, Run
 from kschedweb.playground.scenarios.models import ScenarioRevision
@@ -49,6 +50,9 @@ def test_the_run_lists_what_the_autoscaler_did_on_its_page_and_over_rest(
     assert {what for _, what, *_ in deeds} == {"launched", "removed"}
     page = client_as("editor").get(f"/runs/{run.pk}/")
     assert [one["data-deed"] for one in elements(page, "[data-deed]")] == [what for _, what, *_ in deeds]
+    whats = [what for _, what, *_ in deeds]
+    came, went = whats.count("launched"), whats.count("removed")
+    assert page.context["deeds_said"] == f"Nodes that came: {came}; that went: {went}."
     rows = api_as("editor").get(f"/api/v1/runs/{run.pk}/deeds/").json()["results"]
     assert [(one["what"], one["node"]) for one in rows] == [(what, node) for _, what, node, _ in deeds]
     values = measured(run_again(run))
@@ -56,6 +60,25 @@ def test_the_run_lists_what_the_autoscaler_did_on_its_page_and_over_rest(
     assert values["evictions_rate"] == pytest.approx(values["evictions"] / 2)
     file = client_as("editor").get(f"/runs/{run.pk}/", {"format": "csv", "of": "deeds"})
     assert b"launched" in b"".join(file)
+
+
+def test_where_there_are_prices_the_page_says_what_an_hour_costs_then(
+    editor: User, client_as: Callable[..., Any]
+) -> None:
+    prices = """
+prices:
+  currency: EUR
+  prices: [{labels: {karpenter.sh/nodepool: general}, price: 2}]
+"""
+    priced = selectors.revision_get(scenario_create(text=TEXT + prices, author=editor))
+    run = services.run_start(user=editor, revision=priced, policy="default")
+    seed_runs.work_off()
+    said = client_as("editor").get(f"/runs/{run.pk}/").context["deeds_said"]
+    costs = paid(selectors.outcome(run_again(run)))
+    assert costs.hour is not None
+    assert costs.first_hour is not None
+    assert f"all nodes cost {costs.hour:.2f} EUR an hour" in said
+    assert f"{abs(costs.hour - costs.first_hour):.2f} " in said
 
 
 def run_again(run: Run) -> Run:

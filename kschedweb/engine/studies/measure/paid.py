@@ -18,11 +18,13 @@ class Paid:
     """Costs from the beginning to the end of a run.
 
     ``there`` is that of all nodes, ``used`` what those alone would cost that run more than pods of DaemonSets and
-    static pods, as if the others did not exist. ``hour`` and ``used_hour`` are of an hour at the end.
+    static pods, as if the others did not exist. ``hour`` and ``used_hour`` are of an hour at the end, ``first_hour`` is
+    of one at the beginning; ``None`` where there is no price.
     """
 
     there: Cost
     used: Cost
+    first_hour: float | None
     hour: float | None
     used_hour: float | None
 
@@ -30,9 +32,9 @@ class Paid:
 def paid(outcome: Outcome) -> Paid:
     """The costs of a run by the prices that its outcome has."""
     log, kinds = outcome.node_log, outcome.kinds
-    there, hour = _over(kinds, log.node, log.time, outcome.kind, outcome.end)
-    used, used_hour = _over(kinds, *_working(outcome), outcome.end)
-    return Paid(there, used, hour, used_hour)
+    there, first, hour = _over(kinds, log.node, log.time, outcome.kind, outcome.end)
+    used, _, used_hour = _over(kinds, *_working(outcome), outcome.end)
+    return Paid(there, used, first, hour, used_hour)
 
 
 def _working(outcome: Outcome) -> tuple[Codes, Floats, Codes]:
@@ -53,10 +55,13 @@ def _working(outcome: Outcome) -> tuple[Codes, Floats, Codes]:
     return node, time, np.where(working > 0, known, -1).astype(np.int32)
 
 
-def _over(kinds: Kinds, node: Codes, time: Floats, kind: Codes, end: float) -> tuple[Cost, float | None]:
-    """What nodes cost that are of ``kind`` (-1: none) from ``time`` to their next entry, and in an hour at the end."""
+def _over(kinds: Kinds, node: Codes, time: Floats, kind: Codes, end: float) -> tuple[Cost, float | None, float | None]:
+    """What nodes cost that are of ``kind`` (-1: none) from ``time`` to their next entry.
+
+    Also what they cost in an hour when the first of them are there, and in one at the end.
+    """
     if not len(node):
-        return Cost(None, 0.0), None
+        return Cost(None, 0.0), None, None
     order = np.argsort(node, kind="stable")
     node, time, kind = node[order], np.minimum(time[order], end), kind[order]
     before = np.where(np.append(False, node[1:] == node[:-1]), np.append(-1, kind[:-1]), -1)
@@ -70,4 +75,4 @@ def _over(kinds: Kinds, node: Codes, time: Floats, kind: Codes, end: float) -> t
     amount, unpriced = kinds.hourly(counts)
     some = not np.isnan(kinds.price).all()
     total = Cost(float(amount @ hours) if some else None, float(counts.sum(axis=1) @ hours), float(unpriced @ hours))
-    return total, float(amount[-1]) if some else None
+    return (total, float(amount[0]), float(amount[-1])) if some else (total, None, None)

@@ -49,8 +49,10 @@ def names(found: Measures) -> set[str]:
 
 def test_each_node_is_paid_while_it_is_there() -> None:
     events: list[Event] = [NodeJoins(1800.0, of("late", "big")), NodeLeaves(2700.0, "begun")]
-    found = measure(played([of("begun", "small"), of("odd", "other")], events, table()))
+    outcome = played([of("begun", "small"), of("odd", "other")], events, table())
+    found, costs = measure(outcome), paid(outcome)
     assert found["cost"].value == pytest.approx(0.75 * 1 + 0.5 * 4)
+    assert (costs.first_hour, costs.hour) == (1.0, 4.0)
     assert (found["cost"].unit, found["cost_used_end"].unit) == ("EUR", "EUR/h")
     assert found["unpriced_node_hours"].value == 1.0
     assert found["cost_used"].value == 0.0
