@@ -68,7 +68,8 @@ class Table:
 
     def described(self, filters: Mapping[str, str]) -> list[tuple[str, str]]:
         """These parameters as the page has them: the label of each, and what is chosen."""
-        return [self._described(name, value) for name, value in filters.items()]
+        # A database may keep them in another order.
+        return [self._described(name, filters[name]) for name in self.parameters if name in filters]
 
     def _described(self, name: str, value: str) -> tuple[str, str]:
         if name == "ordering":

@@ -153,7 +153,7 @@ def test_nodes_change_their_groups_while_the_player_passes_what_is_written(page_
     page.get_by_role("group", name="Node map").focus()
     page.keyboard.press(" ")
     assert asked(page)["group"] == "zone-0"
-    for at, nodes in ((600, "no node has CPU"), (301, "1 node "), (0, "2 nodes")):
+    for at, nodes in ((600, "no node has CPU"), (301, "1 node:"), (0, "2 nodes")):
         seek.evaluate(SEEK, str(at))
         assert nodes in page.locator("[data-summary]").inner_text()
         assert asked(page)["group"] == "zone-0"
@@ -173,7 +173,7 @@ def test_from_all_nodes_to_a_group_a_node_and_its_pods_by_keys_alone(page_as: Pa
     page.keyboard.press("ArrowRight")
     page.keyboard.press(" ")
     assert asked(page)["group"] == "zone-1"
-    assert page.locator("[data-summary]").inner_text().startswith("zone-1: After 6 min 40 s 2 nodes have CPU")
+    assert page.locator("[data-summary]").inner_text().startswith("zone-1: After 6 min 40 s, CPU of 2 nodes")
     page.keyboard.press("Enter")
     page.wait_for_selector("[data-node-panel] .nodemap-pods .main-svg")
     panel = page.locator("[data-node-panel]")
@@ -236,8 +236,8 @@ def test_two_runs_are_looked_at_alike_under_one_player(page_as: PageAs, editor: 
     assert "default@1: " in said
     assert "packed@1: " in said
     page.get_by_label("Colour by").select_option("cpu")
-    page.wait_for_function("() => document.querySelector('[data-summary]').textContent.includes('have CPU')")
-    assert captions.last.inner_text().startswith("After 11 ms 6 nodes have CPU")
+    page.wait_for_function("() => document.querySelector('[data-summary]').textContent.includes('CPU of')")
+    assert captions.last.inner_text().startswith("After 11 ms, CPU of 6 nodes")
 
 
 @pytest.mark.nightly

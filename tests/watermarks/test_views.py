@@ -152,7 +152,7 @@ def test_saved_settings_are_collected_and_the_page_says_how_it_went(
     services.run(source=source, now=1_700_000_100)
     page = client_as("viewer").get(PAGE)
     text = words(page)
-    assert "was not whole: Node CPU, average of 15 minutes: The query gives nothing" in text
+    assert "was incomplete: Node CPU, average of 15 minutes: The query gives nothing" in text
     assert "Missing values keep their last good value, with its age." in text
     [failed] = [row for row in page.context["rows"] if row["error"]]
     assert f"Not kept {failed['error']}" in text

@@ -128,7 +128,7 @@ def test_a_map_without_javascript_shows_a_group_and_its_nodes(client_as: Callabl
     run = seed_runs.run(editor)
     page = client_as("viewer").get(f"/runs/{run.pk}/?at=0.0055&show=pods&group=zone-1")
     (table,) = page.context["map"].tables
-    assert table["summary"] == "After 6 ms 6 nodes with 5 pods, at most 1 on one, 1 with none."
+    assert table["summary"] == "After 6 ms, 6 nodes with 5 pods, at most 1 on one, 1 with none."
     assert [row[0] for row in table["nodes"]] == ["node-1", "node-4"]
     assert table["summary"] in page.content.decode()
 
