@@ -77,7 +77,7 @@ def test_five_thousand_nodes(
     page = page_as("admin", width=width)
     page.goto("/nodes/?cluster=large")
     page.wait_for_selector("[data-nodemap][data-drawn]", timeout=60_000)
-    assert page.locator("[data-summary]").inner_text().startswith("5,000 nodes have CPU")
+    assert page.locator("[data-summary]").inner_text().startswith("CPU of 5,000 nodes")
     first = page.evaluate("performance.getEntriesByName('nodemap')[0].duration")
     drawn, plain = page.evaluate(MAP), page.evaluate(PLAIN)
     ratio = statistics.median(drawn) / statistics.median(plain)
