@@ -9,15 +9,16 @@ from django.db import models
 
 from kschedweb.accounts.covered import Covered
 from kschedweb.jobs.models import Job
+from kschedweb.web.translating import gettext_lazy as _
 
 
 class Source(models.TextChoices):
-    DEMO = "demo", "Demo"
-    IMPORT = "import", "Imported files"
+    DEMO = "demo", _("Demo")
+    IMPORT = "import", _("Imported files")
     KUBECONFIG = "kubeconfig", "Kubeconfig"
-    TOKEN = "token", "Server and token"
-    IN_CLUSTER = "in-cluster", "The cluster kschedweb runs in"
-    SANDBOX = "sandbox", "Sandbox"
+    TOKEN = "token", _("Server and token")
+    IN_CLUSTER = "in-cluster", _("The cluster kschedweb runs in")
+    SANDBOX = "sandbox", _("Sandbox")
 
 
 class Cluster(models.Model):

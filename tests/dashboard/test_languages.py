@@ -34,6 +34,7 @@ WHOLE = (
     "comparison", "comparison-new", "gate", "gate-verdict", "sweeps", "sweep", "sweep-new",
     "recordings", "recording", "descheduling", "descheduling-answer", "plans", "plans-answer",
     "experiment", "experiment-new",
+    "costs", "costs-prices", "autoscaling-change", "autoscaling-groups",
     "capacity-answer", "capacity-gangs", "capacity-nodes", "capacity-drain", "capacity-buffer", "capacity-fit",
 )  # fmt: skip
 # What kube-scheduler and the product say of themselves, and names with blanks that the seed gives.
