@@ -24,6 +24,7 @@ from kschedweb.playground.capacity.models import Kind
 from kschedweb.playground.capacity.questions import asked_of
 from kschedweb.policies.scope import scope_of
 from kschedweb.policies.selectors import profiles_only
+from kschedweb.web import told
 from kschedweb.web.errors import ApplicationError, Conflict
 from kschedweb.web.exports import FORMATS, export
 from kschedweb.web.figures import Chart
@@ -208,7 +209,7 @@ def _shown(
 ) -> HttpResponseBase:
     """The page with its answer, or the answer as a file (?format=); only the form if ``found`` is ``None``."""
     offers = {name: offer(snapshot) if snapshot else [] for name, offer in page.offers.items()}
-    context |= {"form": form, "policy": words.label(revision) if revision else "", **_about(page), **offers}
+    context |= {"form": form, "policy": told.words(words.label(revision)) if revision else "", **_about(page), **offers}
     template = f"playground/capacity/{page.kind}.html"
     if found is None:
         return render(request, template, context, status=status)

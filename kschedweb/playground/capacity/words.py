@@ -39,8 +39,8 @@ BECOMES = (
 
 
 def label(revision: Revision) -> str:
-    """Such as "default, revision 3"."""
-    return gettext("%(policy)s, revision %(number)s") % {"policy": revision.policy.name, "number": revision.number}
+    """Such as "default, revision 3", which is stored; pages say it in the reader's language by ``web/told``."""
+    return f"{revision.policy.name}, revision {revision.number}"
 
 
 def sentence(found: Fit | Sizing | Rehearsal | GangFit | Buffer) -> str:

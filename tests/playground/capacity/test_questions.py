@@ -146,6 +146,20 @@ def test_a_link_to_a_slow_question_starts_nothing_and_its_form_does(
     assert {item["engine"] for item in items} == {answer.context["question"].engine}
 
 
+@pytest.mark.usefixtures("slow")
+def test_what_is_stored_is_in_english_and_shown_in_the_readers_language(
+    client_as: Callable[..., Any], demo: Snapshot
+) -> None:
+    client = client_as("viewer")
+    asked = client.post("/capacity/nodes/?cluster=demo", FORM, headers={"Accept-Language": "zh-CN"})
+    work()
+    question = Question.objects.get()
+    assert question.policy == "default, revision 1"
+    assert question.sentence.isascii()
+    page = client.get(asked["Location"], headers={"Accept-Language": "zh-CN"})
+    assert any("viewer" in one.text and "default，修订版 1" in one.text for one in elements(page, "p.soft"))
+
+
 def test_a_quick_question_that_is_sent_has_its_answer_at_an_address(
     client_as: Callable[..., Any], demo: Snapshot
 ) -> None:
