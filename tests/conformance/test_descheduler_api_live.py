@@ -16,7 +16,7 @@ from kschedweb.clusters import reader
 from kschedweb.clusters.connecting.client import Client
 from kschedweb.clusters.connecting.credentials import Secret
 from kschedweb.clusters.kinds import BY_NAME
-from tests.conformance.descheduler import RUNS, SAME, engine_answer, recorded, reference
+from tests.conformance.descheduler import MANY, SAME, engine_answer, recorded, reference
 from tests.support import tiers
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ def test_twenty_scenarios_on_the_real_api_server(plane: ControlPlane, deschedule
         for raw in scenario["objects"]:
             put += _created(plane, raw)
         asked = {**scenario, "now": NOW}
-        theirs = reference(descheduler, [{**asked, "objects": _listed(plane)}])[0]
-        ours = engine_answer({**asked, "objects": _read(plane)}, runs=RUNS, shuffles=0)
+        theirs = reference(descheduler, [{**asked, "objects": _listed(plane)}], MANY)[0]
+        ours = engine_answer({**asked, "objects": _read(plane)}, runs=MANY, shuffles=0)
         if not theirs.get("alternatives") and not ours.get("alternatives"):
             certain = ours["ordered"] and theirs["ordered"]
             for part in PARTS if certain else SAME:
