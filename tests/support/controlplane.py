@@ -189,12 +189,13 @@ class ControlPlane:
             path = f"/api/v1/namespaces/{namespace['metadata']['name']}/pods"
             self.call("DELETE", path, {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0})
         self.call("DELETE", "/api/v1/nodes")
-        for kind in ("v1/persistentvolumeclaims", "v1/persistentvolumes"):
+        # Of the pods, those are left that a finalizer holds.
+        for kind in ("v1/pods", "v1/persistentvolumeclaims", "v1/persistentvolumes"):
             for item in self.call("GET", f"/api/{kind}")["items"]:
                 metadata = item["metadata"]
                 folder = f"namespaces/{metadata['namespace']}/" if "namespace" in metadata else ""
                 path = f"/api/{kind.replace('/', '/' + folder)}/{metadata['name']}"
-                self.call("PATCH", path, {"metadata": {"finalizers": None}})
+                self.request("PATCH", path, {"metadata": {"finalizers": None}})
                 self.request("DELETE", path)
         self.call("DELETE", "/apis/storage.k8s.io/v1/storageclasses")
 
