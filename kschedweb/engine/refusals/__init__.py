@@ -113,8 +113,7 @@ def _misread(kind: str, raw: Json) -> bool:
         elif kind == "Pod" or "template" in mapping(raw, "spec"):
             pod = raw if kind == "Pod" else mapping(mapping(raw, "spec"), "template")
             Pod.read({"metadata": {**mapping(pod, "metadata"), "name": "a"}, "spec": pod.get("spec")})
-        else:
-            check(kind, raw)
+        check(kind, raw)
     except ObjectError as error:
         return NEGATIVE not in str(error)
     return False

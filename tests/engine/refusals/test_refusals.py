@@ -78,13 +78,20 @@ def test_pods_that_are_alike_have_their_own_names_and_nodes() -> None:
     assert [one.path for one in refusals({**gated, "metadata": {"name": "X"}})] == ["metadata.name"]
 
 
+@pytest.mark.parametrize("selector", [True, [], {"matchLabels": ["a"]}, {"matchExpressions": [1]}])
+def test_a_selector_of_another_shape_is_left_to_those_who_read_it(selector: Any) -> None:
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": pod()["spec"]}
+    item = {"kind": "Deployment", "metadata": {"name": "d"}, "spec": {"selector": selector, "template": template}}
+    assert refusals(item) == []
+
+
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=8,
 )
 fields = st.dictionaries(
-    st.sampled_from([*SHARED, "containers", "volumes", "taints", "template", "capacity"]), anything
+    st.sampled_from([*SHARED, "containers", "volumes", "taints", "template", "capacity", "selector"]), anything
 )
 
 
