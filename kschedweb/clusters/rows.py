@@ -10,7 +10,6 @@ from typing import Any
 from django.utils.dateparse import parse_datetime
 from django.utils.timezone import is_aware
 
-from kschedweb.clusters.models import NodeRow, PodRow, Snapshot
 from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.objects import Node, ObjectError, Pod, reference
 from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE, REGION, ZONE
@@ -29,7 +28,7 @@ MOST_PROBLEMS = 500
 class Rows:
     """The result: rows of nodes, the pods for rows, and problems with objects that the engine cannot read."""
 
-    nodes: list[NodeRow]
+    nodes: list[Json]
     pods: list[Pod]
     problems: list[Problem]
 
@@ -38,13 +37,13 @@ class Rows:
         return sum(map(is_pending, self.pods))
 
 
-def rows_of(snapshot: Snapshot, objects: list[Json]) -> Rows:
-    """The rows of ``objects``, unsaved."""
+def rows_of(objects: list[Json]) -> Rows:
+    """What ``objects`` are as rows: the columns of NodeRow, but the snapshot."""
     engine = EngineSnapshot.from_objects(objects)
     problems = [{"object": str(found), "reason": reason} for found, reason in (*engine.problems, *engine.doubts)]
     pods = {pod.key: pod for pod in (*engine.pending, *(pod for pod in engine.pods.pods if pod is not None))}
     bound = Counter(pod.node_name for pod in pods.values())
-    nodes = [node_row(snapshot, engine, node, bound[node.name]) for node in engine.nodes]
+    nodes = [node_row(engine, node, bound[node.name]) for node in engine.nodes]
     for raw in objects:
         if raw.get("kind") == "Pod" and pod_key(raw) not in pods:
             try:
@@ -69,13 +68,13 @@ def pod_key(raw: Json) -> str:
     return f"{metadata.get('namespace') or 'default'}/{metadata.get('name')}"
 
 
-def node_row(snapshot: Snapshot, engine: EngineSnapshot, node: Node, pods: int) -> NodeRow:
+def node_row(engine: EngineSnapshot, node: Node, pods: int) -> Json:
+    """The columns of ``node``'s NodeRow, but the snapshot."""
     row = engine.index[node.name]
     requested = {name: int(engine.requested[column, row]) for name, column in engine.resources.items()}
     cpu, memory = node.allocatable.get("cpu", 0), node.allocatable.get("memory", 0)
     labels = node.labels
-    return NodeRow(
-        snapshot_id=snapshot.pk,
+    return dict(
         name=node.name[:253],
         zone=labels.get(ZONE, labels.get(BETA_ZONE, ""))[:253],
         region=labels.get(REGION, labels.get(BETA_REGION, ""))[:253],
@@ -100,10 +99,10 @@ def node_row(snapshot: Snapshot, engine: EngineSnapshot, node: Node, pods: int) 
     )
 
 
-def pod_row(snapshot: Snapshot, pod: Pod) -> PodRow:
+def pod_row(pod: Pod) -> Json:
+    """The columns of ``pod``'s PodRow, but the snapshot."""
     metadata, status = pod.raw.get("metadata") or {}, pod.raw.get("status") or {}
-    return PodRow(
-        snapshot_id=snapshot.pk,
+    return dict(
         namespace=pod.namespace[:63],
         name=pod.name[:253],
         uid=pod.uid[:253],

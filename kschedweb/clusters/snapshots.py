@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from typing import Any
 
 from django.conf import settings
@@ -64,7 +64,7 @@ class Prepared:
             counts=dict(sorted(Counter(item["kind"] for item in objects).items())),
             resource_versions=resource_versions or {},
         )
-        rows = rows_of(snapshot, objects)
+        rows = rows_of(objects)
         snapshot.counts["pending"] = rows.pending
         snapshot.problems = (problems + rows.problems)[:MOST_PROBLEMS]
         return cls(snapshot, rows)
@@ -102,12 +102,12 @@ class Prepared:
 
     def _save_rows(self, step: Step) -> None:
         total = len(self.rows.nodes) + len(self.rows.pods)
-        rows = chain(self.rows.nodes, (pod_row(self.snapshot, pod) for pod in self.rows.pods))
+        rows = chain(zip(repeat(NodeRow), self.rows.nodes), zip(repeat(PodRow), map(pod_row, self.rows.pods)))
         for done in range(0, total, BATCH):
             batch = list(islice(rows, BATCH))
             with transaction.atomic():
-                bulk.insert([row for row in batch if isinstance(row, NodeRow)])
-                bulk.insert([row for row in batch if isinstance(row, PodRow)])
+                for model in (NodeRow, PodRow):
+                    bulk.insert(model, [row for of, row in batch if of is model], snapshot_id=self.snapshot.pk)
             step("Storing the snapshot", min(done + BATCH, total), total)
 
     def _forget_older(self) -> None:

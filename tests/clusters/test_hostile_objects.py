@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kschedweb.clusters import demo
 from kschedweb.clusters.importing.imports import ImportFailed, files_read
-from kschedweb.clusters.models import Snapshot
+from kschedweb.clusters.models import NodeRow, PodRow
 from kschedweb.clusters.rows import pod_row, rows_of
 from tests.support import tiers
 from tests.support.hostile import places
@@ -65,8 +65,8 @@ def test_no_object_breaks_an_import(items: list[Json]) -> None:
         read = files_read([("file", json.dumps(whole))], limit=10_000_000)
     except ImportFailed:
         return
-    rows = rows_of(Snapshot(), read.objects)
-    nodes, pods = rows.nodes, [pod_row(Snapshot(), pod) for pod in rows.pods]
+    rows = rows_of(read.objects)
+    nodes, pods = [NodeRow(**row) for row in rows.nodes], [PodRow(**pod_row(pod)) for pod in rows.pods]
     assert rows.pending == sum(pod.pending for pod in pods)
     assert len(nodes) <= sum(item["kind"] == "Node" for item in read.objects)
     assert len(pods) <= sum(item["kind"] == "Pod" for item in read.objects)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.clusters import demo, storage
-from kschedweb.clusters.models import NodeRow, PodRow, Snapshot
+from kschedweb.clusters.models import NodeRow, PodRow
 from kschedweb.clusters.reader import Collection, changed, collections_of, reached
 from kschedweb.clusters.rows import pod_row, rows_of
 from kschedweb.engine.state.watermarks.annotations import KEY
@@ -23,9 +23,9 @@ json_values = st.recursive(
 
 
 def rows(*objects: dict[str, Any]) -> tuple[dict[str, NodeRow], dict[str, PodRow], list[dict[str, str]]]:
-    found = rows_of(Snapshot(), list(objects))
-    pods = [pod_row(Snapshot(), pod) for pod in found.pods]
-    return {row.name: row for row in found.nodes}, {row.name: row for row in pods}, found.problems
+    found = rows_of(list(objects))
+    nodes, pods = [NodeRow(**row) for row in found.nodes], [PodRow(**pod_row(pod)) for pod in found.pods]
+    return {row.name: row for row in nodes}, {row.name: row for row in pods}, found.problems
 
 
 @given(st.lists(st.dictionaries(st.text(max_size=5), json_values, max_size=3), max_size=5))

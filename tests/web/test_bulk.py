@@ -15,45 +15,49 @@ from kschedweb.web import bulk
 pytestmark = pytest.mark.django_db
 
 
-def rows(snapshot: Snapshot) -> list[Any]:
-    amounts = dict.fromkeys(("cpu_allocatable", "cpu_requested", "memory_allocatable", "memory_requested"), 2**62)
-    node = NodeRow(
-        snapshot=snapshot,
-        name="ノード",
-        taints=["a=b:NoSchedule"],
-        labels=None,
-        pods_allocatable=3,
-        pods_bound=1,
-        **amounts,
-    )
-    pods = [
-        PodRow(
-            snapshot=snapshot, namespace="default", name=f"pod-{number}", uid="", pending=bool(number), cpu_request=1,
-            memory_request=2, scheduler_name="x",
-            created_at=datetime(2026, 11, 22, 3, 12, number, 5, tzinfo=UTC) if number else None,
-        )
-        for number in range(3)
-    ]  # fmt: skip
-    return [[node], pods]
+NODE = {
+    **dict.fromkeys(("cpu_allocatable", "cpu_requested", "memory_allocatable", "memory_requested"), 2**62),
+    **dict.fromkeys(("zone", "region", "instance_type"), ""), **dict.fromkeys(("ready", "unschedulable"), True),
+    **dict.fromkeys(("pods_allocatable", "pods_bound", "cpu_share", "memory_share"), 3),
+    "name": "ノード", "taints": ["a=b:NoSchedule"], "extended": {"gpu": [1, 2]}, "labels": None,
+}  # fmt: skip
+PODS = [
+    {
+        **dict.fromkeys(("uid", "node", "phase", "owner", "pod_group", "message"), ""), "namespace": "default",
+        "name": f"pod-{number}", "pending": bool(number), "gated": False, "scheduler_name": "x", "priority": number,
+        "cpu_request": 1, "memory_request": 2,
+        "created_at": datetime(2026, 11, 22, 3, 12, number, 5, tzinfo=UTC) if number else None,
+    }
+    for number in range(3)
+]  # fmt: skip
 
 
-def test_they_are_as_django_writes_them() -> None:
+@pytest.fixture
+def snapshot() -> Snapshot:
     cluster = Cluster.objects.create(name="one", source=Source.TOKEN)
-    stored = []
-    for way in (bulk.insert, None):
-        snapshot = Snapshot.objects.create(cluster=cluster, taken_at=timezone.now(), content=b"", size=0)
-        for some in rows(snapshot):
-            (way or type(some[0]).objects.bulk_create)(some)
-        found = [list(model.objects.filter(snapshot=snapshot).values()) for model in (NodeRow, PodRow)]
-        assert list(map(len, found)) == [1, 3]
-        stored.append([[{**row, "id": 0, "snapshot_id": 0} for row in some] for some in found])
-    assert stored[0] == stored[1]
+    return Snapshot.objects.create(cluster=cluster, taken_at=timezone.now(), content=b"", size=0)
 
 
-def test_constraints_hold() -> None:
-    cluster = Cluster.objects.create(name="one", source=Source.TOKEN)
-    snapshot = Snapshot.objects.create(cluster=cluster, taken_at=timezone.now(), content=b"", size=0)
+@pytest.mark.parametrize(("model", "rows"), [(NodeRow, [NODE]), (PodRow, PODS)])
+def test_they_are_as_django_writes_them(snapshot: Snapshot, model: Any, rows: list[dict[str, Any]]) -> None:
+    def stored() -> list[dict[str, Any]]:
+        return [{**row, "id": 0} for row in model.objects.filter(snapshot=snapshot).values()]
+
+    bulk.insert(model, rows, snapshot_id=snapshot.pk)
+    ours = stored()
+    model.objects.all().delete()
+    model.objects.bulk_create([model(snapshot=snapshot, **row) for row in rows])
+    assert len(ours) == len(rows)
+    assert ours == stored()
+
+
+def test_constraints_hold(snapshot: Snapshot) -> None:
     with pytest.raises(IntegrityError), transaction.atomic():
-        bulk.insert([*rows(snapshot)[0], *rows(snapshot)[0]])
-    bulk.insert([])
+        bulk.insert(NodeRow, [NODE, NODE], snapshot_id=snapshot.pk)
+    bulk.insert(NodeRow, [])
     assert not NodeRow.objects.exists()
+
+
+def test_a_column_without_a_value_is_an_error(snapshot: Snapshot) -> None:
+    with pytest.raises(KeyError, match="zone"):
+        bulk.insert(NodeRow, [{key: value for key, value in NODE.items() if key != "zone"}], snapshot_id=snapshot.pk)
