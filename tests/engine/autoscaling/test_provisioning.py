@@ -82,6 +82,19 @@ def test_too_few_values_are_an_error_or_lower_what_is_wanted(policy: str, fewest
         assert wanted["minValues"] == fewest
 
 
+def test_what_is_wanted_is_lowered_for_one_node_alone() -> None:
+    flexible = needs("node.kubernetes.io/instance-type", "Exists", minValues=2)
+    pods = [pod("huge", cpu="99"), pod("big", cpu="7"), pod("little", cpu="1900m")]
+    raw = scenario([LARGE, SMALL], [pool("p", flexible)], *pods, options={"minValuesPolicy": "BestEffort"})
+    told = answer(raw, lambda: 0.0, runs=1)["provisioning"]
+    wanted = {
+        one["pods"][0]: [part["minValues"] for part in one["requirements"] if "minValues" in part]
+        for one in told["newNodeClaims"]
+    }
+    assert wanted == {"default/big": [1], "default/little": [2]}
+    assert "minValues 2" in told["podErrors"]["default/huge"]
+
+
 def test_spread_pods_get_a_zone_each_and_chance_decides_which() -> None:
     spread = {"topologyKey": ZONE, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}
     spread |= {"labelSelector": {"matchLabels": {"app": "web"}}}

@@ -76,7 +76,7 @@ class NodePool:
         return self.labels | {NODEPOOL: self.name, NODE_CLASS_LABEL: self.class_name}
 
     def requirements(self) -> Requirements:
-        """What a new node of it is; made anew, since minValues can be relaxed."""
+        """What a new node of it is."""
         found = self.own_requirements()
         found.add(Requirements.of_labels(self.all_labels).values())
         found.add(requirement(key, IN, ("true",)) for key in (REGISTERED, INITIALIZED))

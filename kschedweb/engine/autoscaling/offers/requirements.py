@@ -105,8 +105,9 @@ class Requirement:
             for name, values in found
         ]
 
-    def copy(self) -> Requirement:
-        return Requirement(self.key, self.values, self.complement, self.least, self.most, self.min_values)
+    def wanting(self, number: int) -> Requirement:
+        """The same with another number of values to choose from."""
+        return Requirement(self.key, self.values, self.complement, self.least, self.most, number)
 
     def __str__(self) -> str:
         operator, text = self.operator, f"{self.key} {self.operator}"

@@ -42,11 +42,6 @@ class Template:
     types: Mask
     groups: tuple[DaemonGroup, ...]
 
-    def renewed(self) -> Template:
-        """With requirements of its own, so that relaxed minValues are gone."""
-        found = Requirements({key: one.copy() if one.min_values else one for key, one in self.requirements.items()})
-        return replace(self, requirements=found)
-
 
 class Ground:
     """The ground on which pods are placed."""

@@ -130,7 +130,7 @@ class NewNode:
         if not isinstance(kept, Filtered):
             return kept
         for key, number in kept.short.items():
-            narrowed[key].min_values = number
+            narrowed[key] = narrowed[key].wanting(number)
         reserved = self._reservable(kept.types, narrowed)
         return reserved if isinstance(reserved, Refusal) else Fit(narrowed, kept.types, reserved)
 

@@ -63,7 +63,6 @@ class Solver:
         self._topology = Topology(ground.domains, gone, [pod for pod in pods if self._places_volumes(pod)], chance)
         self._placed = Placed(ground.fleet, gone, consolidating=consolidating)
         self._topology.register(self._placed.hosts())
-        self._templates = [one.renewed() if self._best_effort else one for one in ground.templates]
         self._left = ground.limits_without(gone)
         reservations = Reservations(ground.slots)
         self._around = Circumstances(self._world, self._topology, reservations, strict=not consolidating)
@@ -113,7 +112,7 @@ class Solver:
                 if isinstance(fit, Fit):
                     node.add(pod, fit)
                     return None
-        if not self._templates:
+        if not self._ground.templates:
             return refused("nodepool requirements filtered out all available instance types")
         return self._begin(pod, wants, asked, volumes)
 
@@ -122,7 +121,7 @@ class Solver:
     ) -> Refusal | None:
         """Put the pod on a new node of the first NodePool that has one for it."""
         refusals: list[Refusal] = []
-        for template in self._templates:
+        for template in self._ground.templates:
             node = self._node(template)
             if isinstance(node, Refusal):
                 refusals.append(node)
