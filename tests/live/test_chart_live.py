@@ -159,6 +159,15 @@ def test_schema_refuses_wrong_values(helm: Helm, name: str, value: str) -> None:
     assert "values don't meet the specifications of the schema" in helm.refused(**{name: value})
 
 
+def test_migrations_may_reach_the_database_before_they_begin(helm: Helm) -> None:
+    hooks = [
+        (int(notes.get("helm.sh/hook-weight", "0")), item["kind"])
+        for item in helm.objects()
+        if "pre-install" in (notes := item["metadata"].get("annotations", {})).get("helm.sh/hook", "")
+    ]
+    assert [kind for _, kind in sorted(hooks)] == ["NetworkPolicy", "Job"]
+
+
 def test_chart_passes_helm_s_own_check(helm: Helm) -> None:
     done = helm.run("lint", "--strict", str(CHART))
     assert done.returncode == 0, done.stdout + done.stderr
