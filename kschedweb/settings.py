@@ -7,6 +7,7 @@ process) and scaled out (PostgreSQL, Redis, one process a role).
 from __future__ import annotations
 
 import logging
+import re
 from pathlib import Path
 
 import environ
@@ -335,6 +336,11 @@ MFA_TOTP_ISSUER = "kschedweb"
 MFA_TOTP_TOLERANCE = 1  # a code of 30 seconds ago, or of a clock that is as fast
 MFA_ALLOW_UNVERIFIED_EMAIL = True  # an admin made the account
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not HTTPS  # browsers allow it on localhost alone
+
+# Where people open the site, for links in messages; none: links are paths.
+SITE_URL = env.text("KSCHEDWEB_URL").strip().rstrip("/")
+if SITE_URL and not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", SITE_URL):
+    raise ImproperlyConfigured("KSCHEDWEB_URL must be like https://kschedweb.example.com.")
 
 # Where mail goes out, for passwords that people forgot; none: admins reset them.
 EMAIL_URL = env.secret("KSCHEDWEB_EMAIL_URL")

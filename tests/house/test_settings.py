@@ -45,6 +45,7 @@ def test_readme_documents_exactly_the_variables_that_the_code_reads() -> None:
 WRONG = [
     ("KSCHEDWEB_DEBUG", "perhaps"),
     ("KSCHEDWEB_HTTPS", "2"),
+    ("KSCHEDWEB_URL", "kschedweb.example.com"),
     ("KSCHEDWEB_UPLOAD_LIMIT_MIB", "0"),
     ("KSCHEDWEB_UPLOAD_LIMIT_MIB", "many"),
     ("KSCHEDWEB_ENCRYPTION_KEYS", "short"),

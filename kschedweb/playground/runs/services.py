@@ -31,6 +31,7 @@ from kschedweb.policies.files import with_files
 from kschedweb.policies.kinds import check_either, process_of_text
 from kschedweb.policies.validation import settled
 from kschedweb.web.errors import ApplicationError, Conflict, Unprocessable
+from kschedweb.web.links import link
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -192,7 +193,7 @@ def _told(run: Run, now: datetime) -> Told:
         "comparison": str(run.comparison_id or ""),
         "createdBy": run.created_by.username if run.created_by else "",
         "endedAt": now.isoformat(),
-        "links": {"page": f"/runs/{run.pk}/", "run": f"/api/v1/runs/{run.pk}/"},
+        "links": {"page": link(f"/runs/{run.pk}/"), "run": link(f"/api/v1/runs/{run.pk}/")},
     }
     return Told(Event.RUN, now, data, f"/scenarios/{run.revision.scenario_id}/", str(run.pk))
 

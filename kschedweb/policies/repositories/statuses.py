@@ -9,11 +9,15 @@ from __future__ import annotations
 import json
 import re
 
+from django.conf import settings
+from django.urls import reverse
+
 from kschedweb.clusters.connecting.addresses import REPOSITORIES, endpoint_check
 from kschedweb.clusters.connecting.credentials import text_open
 from kschedweb.clusters.connecting.posting import Posted, post
 from kschedweb.policies.repositories.models import Repository, RepositoryFile, StatusToken
 from kschedweb.web.errors import ApplicationError
+from kschedweb.web.links import link
 
 GITHUB, GITLAB = re.compile(r"/repos/[\w.-]+/[\w.-]+\Z"), re.compile(r"/api/v4/projects/\d+\Z")
 CARRIES = "the token"
@@ -63,6 +67,8 @@ def statuses_tell(repository: Repository, heads: dict[str, str]) -> None:
 def _tell(repository: Repository, branch: str, commit: str, files: list[RepositoryFile]) -> Posted:
     wrong = [file for file in files if file.problems]
     about = {"description": _description(files, wrong)[:LONGEST]}
+    if settings.SITE_URL:
+        about["target_url"] = link(reverse("repository", args=[repository.name]))
     name = f"kschedweb/{repository.name}"
     if GITLAB.search(repository.status_url):
         state = "failed" if wrong else "success"

@@ -48,8 +48,9 @@ def run_due() -> None:
 
 
 def test_a_request_is_told_with_a_signature_that_the_receiver_can_check(
-    held: Held, receiver: Receiver, endpoint: tuple[Endpoint, str]
+    held: Held, receiver: Receiver, endpoint: tuple[Endpoint, str], settings: Settings
 ) -> None:
+    settings.SITE_URL = "https://kschedweb.example.com"
     row = held()
     run_due()
     ((headers, body),) = receiver.got
@@ -58,7 +59,7 @@ def test_a_request_is_told_with_a_signature_that_the_receiver_can_check(
     said = json.loads(body)
     assert said["type"] == "request.opened"
     assert (said["data"]["pod"], said["data"]["node"], said["data"]["state"]) == ("web-1", "node-1", "waiting")
-    assert said["data"]["links"]["approve"] == f"/api/v1/approvals/{row.pk}/approve/"
+    assert said["data"]["links"]["approve"] == f"https://kschedweb.example.com/api/v1/approvals/{row.pk}/approve/"
     delivery = Delivery.objects.get()
     assert (delivery.state, delivery.status, delivery.attempts) == (Delivered.DELIVERED, 204, 1)
 

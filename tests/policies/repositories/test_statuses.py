@@ -34,10 +34,14 @@ def told_to(server: StatusServer, user: User, **more: Any) -> Repository:
     return look()
 
 
-def test_newest_commit_of_each_branch_has_a_status(followed: Work, admin: User, server: StatusServer) -> None:
+def test_newest_commit_of_each_branch_has_a_status(
+    followed: Work, admin: User, server: StatusServer, settings: Settings
+) -> None:
     first = followed.git("rev-parse", "HEAD")
     assert told_to(server, admin, drafts="feature/*").status_problem == ""
     assert server.taken[first, "kschedweb/platform"]["description"] == "Policies that were read: 1, all valid."
+    assert "target_url" not in server.taken[first, "kschedweb/platform"]
+    settings.SITE_URL = "https://kschedweb.example.com"
     followed.git("checkout", "--quiet", "-b", "feature/wide")
     wrong = followed.commit("Break it", web=GOOD.format(500))
     # The file is wrong still, so this commit is, though it changes another one.
@@ -45,6 +49,8 @@ def test_newest_commit_of_each_branch_has_a_status(followed: Work, admin: User, 
     look()
     assert set(server.taken) == {(first, "kschedweb/platform"), (later, "kschedweb/platform")}
     assert server.state(later) in ("failure", "failed")
+    address = server.taken[later, "kschedweb/platform"]["target_url"]
+    assert address == "https://kschedweb.example.com/policies/repositories/platform/"
     said = server.taken[later, "kschedweb/platform"]["description"]
     assert said.startswith("policies/web.yaml, line 3: percentageOfNodesToScore: Invalid value: 500")
     mended = followed.commit("Mend it", web=GOOD.format(60))

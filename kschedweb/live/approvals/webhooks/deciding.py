@@ -13,6 +13,7 @@ from kschedweb.live.approvals.models import Endpoint, Event
 from kschedweb.live.approvals.webhooks import services
 from kschedweb.live.approvals.webhooks.messages import Told
 from kschedweb.live.schedulers.models import LiveDecision, LiveScheduler
+from kschedweb.web.links import link
 
 LATE = timedelta(seconds=10)  # rows are written within it after the moment they name
 LONGEST = timedelta(hours=1)  # what happened longer ago, while nobody looked, is not told
@@ -56,5 +57,8 @@ def _between(scheduler: LiveScheduler, since: datetime, until: datetime) -> dict
         "counts": dict(counts),
         "decisions": listed,
         "more": counts.total() - len(listed),
-        "links": {"page": f"/live/{scheduler.pk}/", "decisions": f"/api/v1/live/{scheduler.pk}/decisions/"},
+        "links": {
+            "page": link(f"/live/{scheduler.pk}/"),
+            "decisions": link(f"/api/v1/live/{scheduler.pk}/decisions/"),
+        },
     }

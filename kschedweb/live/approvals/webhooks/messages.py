@@ -16,6 +16,7 @@ from datetime import datetime
 from typing import Any
 
 from kschedweb.live.approvals.models import ApprovalRequest, Event, MessageFormat
+from kschedweb.web.links import link
 
 PREFIX = "whsec_"
 SECRET_BYTES = 32
@@ -66,7 +67,7 @@ class Told:
 
 
 def about(row: ApprovalRequest) -> dict[str, Any]:
-    """What a message says of a request; ``links`` are paths on this site."""
+    """What a message says of a request."""
     return {
         "id": str(row.pk),
         "cluster": row.scheduler.cluster.name,
@@ -85,9 +86,9 @@ def about(row: ApprovalRequest) -> dict[str, Any]:
         "expiresAt": row.expires_at.isoformat(),
         "decidedBy": row.decided_by,
         "links": {
-            "page": f"/approvals/{row.pk}/",
-            "approve": f"/api/v1/approvals/{row.pk}/approve/",
-            "deny": f"/api/v1/approvals/{row.pk}/deny/",
+            "page": link(f"/approvals/{row.pk}/"),
+            "approve": link(f"/api/v1/approvals/{row.pk}/approve/"),
+            "deny": link(f"/api/v1/approvals/{row.pk}/deny/"),
         },
     }
 
