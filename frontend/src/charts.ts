@@ -33,7 +33,7 @@ function diverging(trace: Record<string, unknown>): void {
 function template(narrow: boolean): object {
   const text = token("text");
   const line = token("line");
-  const axis = { gridcolor: line, linecolor: line, zerolinecolor: line, tickcolor: line };
+  const axis = { gridcolor: line, linecolor: line, zerolinecolor: line, tickcolor: line, automargin: true };
   const colorscale = CIVIDIS.map((colour, place) => [place / (CIVIDIS.length - 1), colour]);
   return {
     data: { heatmap: [{ type: "heatmap", colorscale }] },

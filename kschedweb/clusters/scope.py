@@ -134,9 +134,14 @@ class ClusterScope:
         return moment if isinstance(moment, datetime) else None
 
     @property
+    def pin(self) -> dict[str, str]:
+        """The snapshot or the moment that the address names, by its parameter; {} for the newest."""
+        return {"at" if self.at else "snapshot": self.pinned} if self.pinned else {}
+
+    @property
     def as_of(self) -> str:
-        """The moment that the page shows, to be added to a query; "" for now."""
-        return f"&{urlencode({'at': self.pinned})}" if self.at else ""
+        """The same, to be added to a query."""
+        return f"&{urlencode(self.pin)}" if self.pin else ""
 
     @property
     def moment_field(self) -> str:

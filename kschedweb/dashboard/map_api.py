@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.asked import AT
 from kschedweb.clusters.filters import NodeFilter
-from kschedweb.clusters.selectors import cluster_get, node_rows, snapshot_of
+from kschedweb.clusters.selectors import cluster_get, node_rows, snapshot_named, snapshot_of
 from kschedweb.dashboard import inventory
 from kschedweb.watermarks.usage.selectors import present
 from kschedweb.web.errors import ApplicationError, FieldProblem, NotFound
@@ -106,7 +106,7 @@ def _asked(request: ApiRequest, name: str) -> tuple[Snapshot, Sequence[Mapping[s
         ]
         raise ApplicationError("The filter is wrong.", errors=errors)
     nodes = inventory.rows(snapshot, request.query_params, filtered.qs)
-    return snapshot, nodes, None if snapshot.moment else present(snapshot.cluster, timezone.now())
+    return snapshot, nodes, None if snapshot_named(request.query_params) else present(snapshot.cluster, timezone.now())
 
 
 urlpatterns = [

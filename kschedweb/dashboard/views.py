@@ -73,7 +73,7 @@ def overview(request: PageRequest) -> HttpResponse:
         return render(request, "dashboard/overview.html", {})
     use = _use(scope)
     plan = offer_of(scope.snapshot)
-    if plan is None and scope.at is None:
+    if plan is None and not scope.pinned:
         offer_later(snapshot=scope.snapshot)
     reasons, asked = selectors.pending_reasons(scope.revision, scope.snapshot, LIST_SECONDS, decisions.LISTED_AT_ONCE)
     context = {
@@ -133,8 +133,8 @@ def nodes(request: HttpRequest) -> HttpResponseBase:
 
 
 def _use(scope: Scope) -> Present | None:
-    """What is used now, beside what is requested; nothing as of another moment, where it would be wrong."""
-    return present(scope.cluster, timezone.now()) if scope.cluster and not scope.at else None
+    """What is used now, beside what is requested; nothing beside a snapshot of the address: it is not of then."""
+    return present(scope.cluster, timezone.now()) if scope.cluster and not scope.pinned else None
 
 
 def _page(request: HttpRequest, snapshot: Snapshot, rows: QuerySet[Any], *called: str) -> Page[Any]:
@@ -164,11 +164,11 @@ def _node_map(
     if not 0 < found.count() <= MOST_NODES:
         return None
     cluster, filtered = snapshot.cluster.name, inventory.filters(request.GET)
-    at = {"at": pinned} if (pinned := scope_of(request).pinned) else {}
+    pin = scope_of(request).pin
     listed = inventory.rows(snapshot, filtered, found)
     shows = inventory.shows(listed, use)
     show = shows.get(request.GET.get("show", "cpu"), shows["cpu"])
-    query = f"?{urlencode(filtered | at)}" if filtered or at else ""
+    query = f"?{urlencode(filtered | pin)}" if filtered or pin else ""
     now = Now(
         [node["name"] for node in listed],
         inventory.groupings(listed),
@@ -181,9 +181,9 @@ def _node_map(
         now=now,
         columns=f"{reverse('api:cluster-map', args=[cluster])}{query}",
         frames=f"{reverse('api:cluster-map-frames', args=[cluster])}{query}",
-        pods=reverse("api:cluster-map-pods", args=[cluster]) + (f"?{urlencode(at)}" if at else ""),
+        pods=reverse("api:cluster-map-pods", args=[cluster]) + (f"?{urlencode(pin)}" if pin else ""),
         decisions=reverse("decision", args=[cluster, "-", "-"]).removesuffix("-/-/"),
-        nodes=f"{reverse('pods')}?{urlencode({'cluster': cluster} | at)}&node=",
+        nodes=f"{reverse('pods')}?{urlencode({'cluster': cluster} | pin)}&node=",
     )
     asked = request.GET
     return NodeMap(
@@ -193,7 +193,7 @@ def _node_map(
         group=asked.get("group", ""),
         focus=asked.get("focus", ""),
         find=asked.get("find", ""),
-        fields={"cluster": cluster, **filtered, **at},
+        fields={"cluster": cluster, **filtered, **pin},
     )
 
 

@@ -102,7 +102,7 @@ class Scope(ClusterScope):
     def decision_query(self) -> str:
         """The policy, revision and snapshot or moment in the address as a query, for links to decisions."""
         asked = {name: self.request.GET.get(name, "") for name in ("policy", "revision")}
-        text = urlencode({name: value for name, value in (asked | self._pin).items() if value})
+        text = urlencode({name: value for name, value in (asked | self.pin).items() if value})
         return f"?{text}" if text else ""
 
     @property
@@ -114,13 +114,8 @@ class Scope(ClusterScope):
         if self.takes(Choice.POLICY) and self.revision:
             found |= {"policy": self.revision.policy.name, "revision": self.revision.number}
         if self.takes(Choice.SNAPSHOT) and self.snapshot:
-            found |= self._pin if self.at else {"snapshot": self.snapshot.pk}
+            found |= self.pin if self.at else {"snapshot": self.snapshot.pk}
         return urlencode(found)
-
-    @property
-    def _pin(self) -> dict[str, str]:
-        """The snapshot or the moment of the address, by its parameter."""
-        return {"at" if self.at else "snapshot": self.pinned}
 
     @cached_property
     def resolved(self) -> Resolved | None:

@@ -24,6 +24,8 @@ PINNED = [
     "/capacity/gangs/?cluster=demo&policy=default&cpu=500m&memory=1Gi&pods=2",
     "/capacity/nodes/?cluster=demo&policy=default&ask=1&pending=on&node_cpu=16&node_memory=64Gi",
     "/capacity/drain/?cluster=demo&policy=default&nodes=general-a-1",
+    "/?cluster=demo&policy=default",
+    "/pods/?cluster=demo&policy=default",
 ]
 
 
@@ -86,6 +88,20 @@ def test_links_of_a_pinned_page_keep_its_snapshot(viewer: Client, demo: Snapshot
     page = viewer.get(f"/capacity/?cluster=demo&snapshot={demo.pk}")
     assert all(f"snapshot={demo.pk}" in link["href"] for link in elements(page, ".segments a"))
     assert elements(page, f"form[action=/capacity/?cluster=demo&snapshot={demo.pk}]")
+
+
+def test_a_copied_link_to_nodes_shows_its_snapshot(
+    viewer: Client, demo: Snapshot, demo_objects: list[dict[str, Any]]
+) -> None:
+    link = copied(viewer.get("/nodes/?cluster=demo"), "/nodes/?cluster=demo")
+    snapshot_store(cluster=demo.cluster, objects=demo_objects, problems=[])
+    page = viewer.get(link)
+    assert page.context["scope"].snapshot == demo
+    side = page.context["map"].sides[0]
+    assert all(f"snapshot={demo.pk}" in address for address in (side.columns, side.frames, side.pods, side.nodes))
+    assert page.context["use"] is None, "what is used now is not of that snapshot"
+    kept = [field["value"] for field in elements(page, "form.filters input[name=snapshot]")]
+    assert kept == [str(demo.pk)] * 2, "the filter and the map keep it"
 
 
 def test_search_and_palette_look_in_the_cluster_of_the_page(viewer: Client) -> None:

@@ -116,4 +116,4 @@ def test_every_page_that_declares_what_it_depends_on_is_a_page() -> None:
 
 def test_nothing_is_chosen_where_nothing_depends_on_it() -> None:
     assert navigation.choices_of("jobs") == frozenset()
-    assert navigation.choices_of("nodes") == {Choice.CLUSTER, Choice.MOMENT}
+    assert navigation.choices_of("nodes") == {Choice.CLUSTER, Choice.SNAPSHOT}

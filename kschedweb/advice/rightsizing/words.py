@@ -62,7 +62,7 @@ def history(days: float, samples: int) -> str:
     if days >= 2:
         return f"{days:.0f} days of history, {samples:,} samples"
     if days * 24 >= 2:
-        return f"{days * 24:.0f} hours of history, {samples:,} samples"
+        return f"{int(days * 24)} hours of history, {samples:,} samples"
     return f"{days * 1440:.0f} minutes of history, {samples:,} samples"
 
 

@@ -129,8 +129,9 @@ def meter(share: int | None, label: str = "") -> SafeString:
 
 @register.filter
 def breakable(name: str) -> SafeString:
-    """A name in CamelCase that may break before its capitals, for narrow heads of columns."""
-    return format_html_join(mark_safe("<wbr>"), "{}", ((part,) for part in re.split(r"(?<=[a-z])(?=[A-Z])", name)))
+    """A name that may break before its capitals, and after a slash or an underscore, for narrow columns."""
+    parts = re.split(r"(?<=[a-z])(?=[A-Z])|(?<=[/_])", name)
+    return format_html_join(mark_safe("<wbr>"), "{}", ((part,) for part in parts))
 
 
 @register.filter

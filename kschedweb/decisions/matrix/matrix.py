@@ -50,9 +50,9 @@ class Matrix(Columns):
             best = len(found.best)
             top = int(found.total.max())
             note = (
-                gettext("total %(top)s") % {"top": top}
+                gettext("total %(top)s") % {"top": f"{top:,}"}
                 if best == 1
-                else gettext("%(best)s nodes share total %(top)s") % {"best": best, "top": top}
+                else gettext("%(best)s nodes share total %(top)s") % {"best": best, "top": f"{top:,}"}
             )
             stages.append(Stage("best", gettext("Best score"), best, left - best, total, note, kind="chosen"))
         return stages

@@ -90,6 +90,7 @@ def test_a_run_shows_its_time_and_follows_the_address(client_as: Clients, editor
     assert [one.text for one in elements(end, "h1")] == [end.context["sentence"]]
     assert end.context["at"] == end.context["end"] > 0
     begin = client.get(f"/runs/{run.pk}/?at=0")
+    assert not elements(begin, ".as-of"), "the time of a run is no moment of a cluster"
     assert (begin.context["at"], begin.context["end"]) == (0, end.context["end"])
     assert "After 0 s, CPU of 6 nodes: 0 % requested on average" in text(begin)
     assert "preempted by default/important" in [one.text for one in begin.context["forced"]]
