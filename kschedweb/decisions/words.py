@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext
 
+from kschedweb.web.translating import spaced
 from kschedweb.web.units import amount
 
 
@@ -52,4 +53,4 @@ def listed(items: list[str]) -> str:
     items = list(dict.fromkeys(items))
     if len(items) < 2:
         return items[0] if items else gettext("something")
-    return gettext("%(items)s and %(last)s") % {"items": ", ".join(items[:-1]), "last": items[-1]}
+    return spaced(gettext("%(items)s and %(last)s") % {"items": ", ".join(items[:-1]), "last": items[-1]})

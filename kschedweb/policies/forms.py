@@ -93,11 +93,13 @@ class PolicyCreateForm(forms.Form):
         if not upload:
             return ""
         if upload.size > SIZE_LIMIT:
-            raise forms.ValidationError("The file is larger than 1 MiB: a scheduler configuration is much smaller.")
+            raise forms.ValidationError(
+                gettext("The file is larger than 1 MiB: a scheduler configuration is much smaller.")
+            )
         try:
             self.uploaded = str(upload.read().decode("utf-8"))
         except UnicodeDecodeError:
-            raise forms.ValidationError("The file is not text in UTF-8.") from None
+            raise forms.ValidationError(gettext("The file is not text in UTF-8.")) from None
         return self.uploaded
 
     def clean(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.db import transaction
 from django.db.models import ProtectedError
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext, gettext_noop
 
 from kschedweb.accounts import audit
 from kschedweb.accounts.roles import Action
@@ -95,7 +95,10 @@ def _written_here(policy: Policy) -> None:
     file = RepositoryFile.objects.filter(policy_id=policy.pk, removed=False).select_related("repository").first()
     if file is not None:
         where = f"{file.path} in git repository {file.repository.name}"
-        raise Conflict(f"The policy {policy.name} comes from {where}: change it there.")
+        raise Conflict(
+            gettext("The policy %(policy)s comes from %(where)s: change it there.")
+            % {"policy": policy.name, "where": where}
+        )
 
 
 @transaction.atomic
@@ -123,7 +126,7 @@ def policy_create(
         raise ApplicationError("The name cannot be used.", errors=[problem])
     content = content_checked(document, process)
     taken: FieldProblem = {"path": "name", "message": f"A policy named {name} exists already."}
-    with conflict_where(Policy.objects.filter(name=name), Conflict("The name is taken.", errors=[taken])):
+    with conflict_where(Policy.objects.filter(name=name), Conflict(gettext("The name is taken."), errors=[taken])):
         policy = Policy.objects.create(name=name, description=description, kind=content.kind, created_by=author)
     first = Revision.objects.create(
         policy=policy,
@@ -224,10 +227,13 @@ def policy_delete(*, policy: Policy, author: User | None) -> None:
     """Delete ``policy`` with all its revisions; raises ``Conflict`` for the policy `default` and for one in use."""
     _of_site(author)
     if policy.name == DEFAULT_POLICY:
-        raise Conflict("The policy “default” cannot be deleted: pages fall back on it.")
+        raise Conflict(gettext("The policy “default” cannot be deleted: pages fall back on it."))
     audit.record(author, "policy.deleted", policy, policy.name, revisions=policy.revisions.count())
     try:
         with transaction.atomic():
             policy.delete()
     except ProtectedError:
-        raise Conflict(f"A live scheduler uses the policy {policy.name}: give it another policy first.") from None
+        raise Conflict(
+            gettext("A live scheduler uses the policy %(policy)s: give it another policy first.")
+            % {"policy": policy.name}
+        ) from None

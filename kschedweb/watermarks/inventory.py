@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
+from django.utils.translation import gettext
 
 from kschedweb.clusters.models import Cluster, Snapshot
 from kschedweb.clusters.selectors import snapshot_current, snapshot_objects
@@ -58,7 +59,9 @@ def inventory_of(cluster: Cluster) -> Inventory:
     """The inventory of the newest snapshot. Raises ``Conflict`` if the cluster has none."""
     snapshot = snapshot_current(cluster)
     if snapshot is None:
-        raise Conflict(f"Cluster {cluster.name} has not been read yet: refresh it first.")
+        raise Conflict(
+            gettext("Cluster %(cluster)s has not been read yet: refresh it first.") % {"cluster": cluster.name}
+        )
     return _inventory(snapshot.pk)
 
 

@@ -10,6 +10,7 @@ import structlog
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from kschedweb.accounts import audit
 from kschedweb.celery import app
@@ -103,7 +104,10 @@ def _collect(cluster: Cluster, settings: Any, secret: Secret, *, at: float, seco
     inventory = inventory_of(cluster)
     if settings.kind == SourceKind.METRICS:
         if cluster.source not in CONNECTED:
-            raise Conflict(f"Cluster {cluster.name} is not connected: there is no API server to ask.")
+            raise Conflict(
+                gettext("Cluster %(cluster)s is not connected: there is no API server to ask.")
+                % {"cluster": cluster.name}
+            )
         opened = sources.secret_of(cluster)
         with Client.open(opened, endpoint=sources.endpoint_of(cluster.source, opened), patience=seconds) as client:
             return from_metrics(client, inventory, at=at)
@@ -158,7 +162,9 @@ def _keep(source: WatermarkSource, collected: Collected, at: int) -> None:
     with transaction.atomic():
         row = WatermarkSource.objects.select_for_update().filter(pk=source.pk).first()
         if row is None or row.changed_at != source.changed_at or row.running_since != source.running_since:
-            raise Conflict("The settings were changed while this collection was going on: its figures were not kept.")
+            raise Conflict(
+                gettext("The settings were changed while this collection was going on: its figures were not kept.")
+            )
         for kind, names in ((NODE, inventory.nodes), (WORKLOAD, inventory.workloads)):
             values = {
                 figure: found for figure, found in collected.of(kind).items() if collected.report.nodes or kind != NODE
@@ -189,7 +195,9 @@ def run_ask(*, user: User | None, cluster: Cluster) -> None:
     """Start a collection in the background. Raises ``Conflict`` if there is no source, or a run is active."""
     source = selectors.source_get(cluster)
     if source.kind == SourceKind.NONE:
-        raise Conflict(f"Cluster {cluster.name} has no source of figures yet: set one first.")
+        raise Conflict(
+            gettext("Cluster %(cluster)s has no source of figures yet: set one first.") % {"cluster": cluster.name}
+        )
     with transaction.atomic():
         audit.record(user, "watermarks.run-asked", cluster, cluster.name, kind=source.kind)
         transaction.on_commit(lambda: _send(cluster), robust=True)

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
@@ -64,14 +65,16 @@ def change(request: PageRequest, cluster: str) -> HttpResponse:
             services.source_save(
                 user=request.user, cluster=found, settings=form.settings, force=form.cleaned_data["force"]
             )
-            messages.success(request, f"Saved. Usage data of {found.name} is collected from now on.")
+            messages.success(
+                request, gettext("Saved. Usage data of %(found)s is collected from now on.") % {"found": found.name}
+            )
             return redirect(_address(found))
     except ApplicationError as error:
         form.refuse(error)
     if report is not None:
         form.show(report.as_json())
         if report.failed:
-            detail = "The source does not answer as the settings say."
+            detail = gettext("The source does not answer as the settings say.")
             form.refuse(ApplicationError(detail, errors=services.report_errors(report)))
     return _page(request, found, form, report=report, status=400 if form.errors else 200)
 
@@ -82,7 +85,7 @@ def run(request: PageRequest, cluster: str) -> HttpResponse:
     """Start a collection."""
     found = cluster_get(cluster)
     services.run_ask(user=request.user, cluster=found)
-    messages.info(request, "Collection started. Reload this page in a moment.")
+    messages.info(request, gettext("Collection started. Reload this page in a moment."))
     return redirect(_address(found))
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import cast
 
 from django.conf import settings
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as lazy
+
+_HAN = "\u4e00-\u9fff"
+_WITHOUT = re.compile(f"(?<=[{_HAN}]) (?=[{_HAN}])")
+_WITH = re.compile(f"(?<=[{_HAN}])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9%])(?=[{_HAN}])")
 
 
 def gettext_lazy(message: str) -> str:
@@ -17,3 +22,10 @@ def gettext_lazy(message: str) -> str:
 def in_english() -> bool:
     """Whether the reader's language is the one that the sources are in."""
     return get_language() in (None, settings.LANGUAGE_CODE)
+
+
+def spaced(sentence: str) -> str:
+    """In Chinese a blank stands beside Latin words and no blank between Chinese ones, whatever fills a sentence."""
+    if get_language() != "zh-hans":
+        return sentence
+    return _WITH.sub(" ", _WITHOUT.sub("", sentence))

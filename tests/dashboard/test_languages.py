@@ -13,6 +13,7 @@ from django.utils import translation
 from kschedweb import catalogues
 from kschedweb.accounts.models import User
 from kschedweb.clusters.models import Snapshot
+from kschedweb.policies.editing.helping import helped
 from kschedweb.web.readings import reading
 from tests.support import addresses, seed
 from tests.support.html import elements
@@ -36,6 +37,11 @@ WHOLE = (
     "experiment", "experiment-new",
     "costs", "costs-prices", "autoscaling-change", "autoscaling-groups",
     "capacity-answer", "capacity-gangs", "capacity-nodes", "capacity-drain", "capacity-buffer", "capacity-fit",
+    "cluster-flight", "decision-answer:effect", "decision:classic-stuck", "fleet-search", "fleet-search:empty",
+    "fleet-trials", "gate:filtered", "grants", "mfa_index", "nodes:none", "nodes:state", "password-forgotten",
+    "password-mailed", "pod-group:off", "pod-history", "pods:reason", "policy-diff:classic",
+    "policy-effective:classic", "policy-effective:crane", "policy-effective:karpenter", "policy:points",
+    "repositories", "repository-delete", "run-decision", "run:begin", "run:node", "tried:moved", "webhook-delete",
 )  # fmt: skip
 # What kube-scheduler and the product say of themselves, and names with blanks that the seed gives.
 OWN = re.compile(
@@ -156,6 +162,18 @@ def test_the_schedulers_words_have_a_reading_in_other_languages(words: str, said
     assert reading(words) == ""
     with translation.override("zh-hans"):
         assert reading(words) == said
+
+
+@pytest.mark.parametrize(
+    ("said", "in_chinese"),
+    [
+        ("How many nodes are looked at at the same time. Default: 16. At least 1.", "默认值：16。至少 1。"),
+        ("CPU used, in percent. Default: 80. Range: 0 to 100.", "默认值：80。范围：0 到 100。"),
+    ],
+)
+def test_each_remark_that_ends_a_help_text_is_translated(said: str, in_chinese: str) -> None:
+    with translation.override("zh-hans"):
+        assert helped(said).endswith(in_chinese)
 
 
 def words_of_catalogues() -> frozenset[str]:

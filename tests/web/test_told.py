@@ -18,6 +18,7 @@ from kschedweb.engine.studies.moves.fight import Fight
 from kschedweb.playground.capacity import models as capacity
 from kschedweb.web import told
 from kschedweb.web.languages import in_english
+from kschedweb.web.translating import spaced
 from tests.support.pseudo import BEGINS, ENDS, pseudo_language
 from tests.support.said import refusals, sampled, yielded
 
@@ -149,3 +150,21 @@ def test_a_note_on_a_file_is_translated_and_its_name_stays() -> None:
     with translation.override("ja"):
         assert told.words("trace.csv: 3 more lines are left out") == "trace.csv：ほかに3行が除外されました"
         assert told.words("Elastic: a shop by day") == "Elastic: a shop by day"
+
+
+@pytest.mark.parametrize(
+    ("said", "in_chinese"),
+    [
+        ("its node is only 4 points ahead, fewer than 10", "其节点仅领先 4 分，少于 10"),
+        ("Skew of CPU: 5 points; allowed: none.", "Skew of CPU：5 个百分点；"),
+    ],
+)
+def test_amounts_and_reasons_are_told_whole(said: str, in_chinese: str) -> None:
+    with translation.override("zh-hans"):
+        assert told.words(said).startswith(in_chinese)
+
+
+def test_in_chinese_blanks_stand_beside_latin_words_alone() -> None:
+    assert spaced("2 个 Pod的 内存 和 CPU") == "2 个 Pod的 内存 和 CPU"
+    with translation.override("zh-hans"):
+        assert spaced("2 个 Pod的 内存 和CPU") == "2 个 Pod 的内存和 CPU"

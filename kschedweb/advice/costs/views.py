@@ -10,6 +10,7 @@ from django.core.paginator import Paginator
 from django.http import Http404
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
 from kschedweb.accounts.permissions import requires
@@ -130,7 +131,8 @@ def _saved(request: PageRequest, cluster: Cluster, shown: PricesEditor, expected
         return _editor_page(request, cluster, shown, context, error.status)
     except ApplicationError as error:
         return _editor_page(request, cluster, shown, {"refused": error, "expected": expected}, error.status)
-    messages.success(request, f"Saved as version {saved.version}." if saved.version > expected else "Nothing changed.")
+    said = gettext("Saved as version %(number)s.") % {"number": saved.version}
+    messages.success(request, said if saved.version > expected else gettext("Nothing changed."))
     return redirect(_address(cluster))
 
 
@@ -147,7 +149,10 @@ def _deleted(request: PageRequest, cluster: Cluster, expected: int) -> HttpRespo
     except ApplicationError as error:
         messages.error(request, error.detail)
     else:
-        messages.success(request, f"The prices of {cluster.name} are deleted. Costs are in node-hours now.")
+        messages.success(
+            request,
+            gettext("The prices of %(cluster)s are deleted. Costs are in node-hours now.") % {"cluster": cluster.name},
+        )
     return redirect(_address(cluster))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import Any
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from kschedweb.accounts.roles import Role
 
@@ -66,6 +66,10 @@ def subject(ask: Ask, *, plugin: str, node: str, revision: int) -> str:
 
 def people(left: Mapping[str, int]) -> str:
     """ "one admin and 2 approvers"."""
-    return " and ".join(
-        gettext("one %(role)s") % {"role": role} if count == 1 else f"{count} {role}s" for role, count in left.items()
-    )
+    asked = [
+        ngettext("one %(role)s", "%(count)s %(role)ss", count) % {"count": count, "role": str(Role(role).label).lower()}
+        for role, count in left.items()
+    ]
+    if len(asked) < 2:
+        return "".join(asked)
+    return gettext("%(items)s and %(last)s") % {"items": ", ".join(asked[:-1]), "last": asked[-1]}

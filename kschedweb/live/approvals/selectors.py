@@ -137,7 +137,7 @@ class Item:
     @property
     def who(self) -> str:
         """Who is asked, or still missing: "one admin and 2 approvers"."""
-        return rules.people(rules.missing(self.row.ask, [vote.role for vote in self.approvals])) or "nobody"
+        return rules.people(rules.missing(self.row.ask, [vote.role for vote in self.approvals])) or gettext("nobody")
 
     @property
     def given(self) -> str:

@@ -144,13 +144,13 @@ def decide(request: PageRequest) -> HttpResponse:
 
 def _say(request: PageRequest, pods: list[str], verdict: str) -> None:
     if pods:
-        did = gettext("Approved") if verdict == VoteVerdict.APPROVE else gettext("Denied")
+        said = gettext("Approved: %(names)s.") if verdict == VoteVerdict.APPROVE else gettext("Denied: %(names)s.")
         names = (
             ", ".join(pods)
             if len(pods) <= 3
             else gettext("%(listed)s and %(value)s more") % {"listed": ", ".join(pods[:3]), "value": len(pods) - 3}
         )
-        messages.success(request, f"{did}: {names}.")
+        messages.success(request, said % {"names": names})
 
 
 @require_POST

@@ -48,7 +48,7 @@ def verdict(gate: Gate) -> dict[str, Any] | None:
     if gate.verdict is not None:
         return {"id": str(gate.pk), **gate.verdict}
     if gate.state == State.CANCELLED:
-        raise Conflict("The job was cancelled before there was a verdict: ask again.")
+        raise Conflict(gettext("The job was cancelled before there was a verdict: ask again."))
     if gate.state == State.FAILED:
         raise Unprocessable((gate.job.error if gate.job else "") or "The job failed before there was a verdict.")
     return None

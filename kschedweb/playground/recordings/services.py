@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
+from django.utils.translation import gettext
 
 from kschedweb.accounts import audit
 from kschedweb.accounts.roles import may_change
@@ -67,7 +68,7 @@ def recording_delete(*, user: User | None, recording: Recording) -> None:
     if user is not None and not may_change(user, recording):
         raise PermissionDenied("Only who made a recording, or an admin, may delete it.")
     if not recording.ended:
-        raise Conflict("The cluster is still being recorded: stop that first.")
+        raise Conflict(gettext("The cluster is still being recorded: stop that first."))
     audit.record(user, "recording.deleted", recording, recording.cluster.name, records=recording.records)
     recording.delete()
 
@@ -112,9 +113,9 @@ def file_give(*, user: User, recording: Recording, scenario: Scenario) -> Scenar
 def _upload(recording: Recording) -> uploads.Upload:
     """The recording as a file of a scenario; raises ``Conflict`` if it is empty or running."""
     if not recording.ended:
-        raise Conflict("The cluster is still being recorded: wait for the end, or stop it.")
+        raise Conflict(gettext("The cluster is still being recorded: wait for the end, or stop it."))
     if not recording.records:
-        raise Conflict("Nothing was recorded: there is nothing to replay.")
+        raise Conflict(gettext("Nothing was recorded: there is nothing to replay."))
     content = b"".join(selectors.pieces(recording))
     # The last line may have exceeded the limit.
     limit = max(settings.UPLOAD_LIMIT, recording.size)

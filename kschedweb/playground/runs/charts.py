@@ -135,7 +135,9 @@ def _pending_summary(outcome: Outcome) -> str:
         for count, words in gone
         if count
     ]
-    after = f"{gettext(', ').join(parts).capitalize()}." if parts else gettext("No pod has to leave for another.")
+    listed = gettext(", ").join(parts)
+    listed = listed[:1].upper() + listed[1:]
+    after = gettext("%(listed)s.") % {"listed": listed} if parts else gettext("No pod has to leave for another.")
     return gettext("%(first)s %(second)s") % {"first": said, "second": after}
 
 

@@ -9,6 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import ProtectedError, Q, QuerySet
 from django.utils.text import slugify
+from django.utils.translation import gettext
 
 from kschedweb.accounts import audit
 from kschedweb.accounts.roles import may_change
@@ -144,7 +145,10 @@ def scenario_share(*, scenario: Scenario, shared: bool, author: User | None) -> 
     """Share ``scenario`` with everyone who is signed in, or unshare it; raises ``Conflict`` if its name is taken."""
     _owned(scenario, author)
     if shared and scenario.private and _known_to(None).filter(slug=scenario.slug).exists():
-        raise Conflict(f"There is a shared scenario named {scenario.name} already: rename this one, then share it.")
+        raise Conflict(
+            gettext("There is a shared scenario named %(scenario)s already: rename this one, then share it.")
+            % {"scenario": scenario.name}
+        )
     if scenario.shared != shared:
         scenario.shared = shared
         scenario.save(update_fields=["shared"])
@@ -161,7 +165,9 @@ def scenario_delete(*, scenario: Scenario, author: User | None) -> None:
         with transaction.atomic():
             scenario.delete()
     except ProtectedError:
-        raise Conflict(f"There are runs of {scenario.name}: delete them first.") from None
+        raise Conflict(
+            gettext("There are runs of %(scenario)s: delete them first.") % {"scenario": scenario.name}
+        ) from None
 
 
 @transaction.atomic
@@ -178,7 +184,10 @@ def file_add(*, scenario: Scenario, upload: uploads.Upload, author: User | None)
     if there is not None:
         raise Conflict.at("name", f"There is another file {upload.name} in this scenario: choose another name.")
     if scenario.files.exclude(kind__in=UNNAMED).count() >= MOST_FILES:
-        raise Conflict(f"A scenario has at most {MOST_FILES} files: delete one that is not used any more.")
+        raise Conflict(
+            gettext("A scenario has at most %(most_files)s files: delete one that is not used any more.")
+            % {"most_files": MOST_FILES}
+        )
     row = upload.row(scenario, author)
     row.save()
     audit.record(author, "scenario.file-added", scenario, scenario.name, file=row.name, lines=row.lines)
@@ -197,7 +206,10 @@ def file_delete(*, scenario: Scenario, name: str, author: User | None) -> None:
         checked = check(revision.text)
         base = transfer.snapshot_file(checked.snapshot), checked.figures
         if name in base or name in (used for _, used in checked.files):
-            raise Conflict(f"Revision {revision.number} reads {name}, so it cannot be deleted.")
+            raise Conflict(
+                gettext("Revision %(revision)s reads %(name)s, so it cannot be deleted.")
+                % {"revision": revision.number, "name": name}
+            )
     row.delete()
     audit.record(author, "scenario.file-deleted", scenario, scenario.name, file=name)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from django.db import transaction
 from django.http import Http404
+from django.utils.translation import gettext
 
 from kschedweb.accounts import audit
 from kschedweb.decisions.selectors import revision_named
@@ -165,7 +166,7 @@ def _send_out(sweep: Sweep, user: User | None) -> None:
 def sweep_cancel(*, user: User | None, sweep: Sweep) -> None:
     """Cancel the sweep: running trials are given up. Raises Conflict if it has ended."""
     if sweep.job is None:
-        raise Conflict("The sweep has ended.")
+        raise Conflict(gettext("The sweep has ended."))
     job_cancel(job=sweep.job, user=user)
 
 
@@ -173,11 +174,11 @@ def sweep_cancel(*, user: User | None, sweep: Sweep) -> None:
 def sweep_resume(*, user: User | None, sweep: Sweep) -> Sweep:
     """Continue with unfinished trials; failed ones are tried again. Raises Conflict."""
     if sweep.job is not None and sweep.job.state not in ENDED:
-        raise Conflict("The sweep is still going: there is nothing to resume.")
+        raise Conflict(gettext("The sweep is still going: there is nothing to resume."))
     failed = sweep.trials.filter(state=TrialState.FAILED)
     failed.update(state=TrialState.WAITING, attempt=0, error="", ended_at=None, claimed_until=None)
     if sweep.trials.filter(state=TrialState.DONE).count() >= sweep.planned:
-        raise Conflict("Every trial is done: there is nothing to resume.")
+        raise Conflict(gettext("Every trial is done: there is nothing to resume."))
     _send_out(sweep, user)
     audit.record(user, "sweep.resumed", sweep, sweep.title)
     return sweep
@@ -187,7 +188,7 @@ def sweep_resume(*, user: User | None, sweep: Sweep) -> Sweep:
 def sweep_delete(*, user: User | None, sweep: Sweep) -> None:
     """Delete a sweep with its trials. Raises Conflict while it goes on."""
     if sweep.job is not None and sweep.job.state not in ENDED:
-        raise Conflict("The sweep is still going: cancel it first.")
+        raise Conflict(gettext("The sweep is still going: cancel it first."))
     audit.record(user, "sweep.deleted", sweep, sweep.title)
     sweep.delete()
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 from django.utils import timezone, translation
+from django.utils.translation import gettext
 
 from kschedweb.accounts import audit
 from kschedweb.clusters.prices.selectors import sheet_get, table_of
@@ -145,7 +146,7 @@ def change_compare(*, user: User, tried: TriedChange, scenario: ScenarioRevision
     chosen = scenario or tried.revision
     if chosen is None:
         if tried.snapshot is None:
-            raise Conflict("The snapshot was deleted: choose a scenario.")
+            raise Conflict(gettext("The snapshot was deleted: choose a scenario."))
         chosen = scenario_of(tried.snapshot, user)
     policy, baseline = _policies(tried)
     both = [
@@ -157,7 +158,9 @@ def change_compare(*, user: User, tried: TriedChange, scenario: ScenarioRevision
 
 def _base(tried: TriedChange) -> Revision:
     if tried.base is None:
-        raise Conflict(f"The policy {tried.policy} was deleted: save the change as a draft.")
+        raise Conflict(
+            gettext("The policy %(policy)s was deleted: save the change as a draft.") % {"policy": tried.policy}
+        )
     return tried.base
 
 

@@ -14,12 +14,13 @@ from kschedweb.policies.classic.schema import classic_schema
 from kschedweb.policies.classic.validation import ClassicChecked, check_classic
 from kschedweb.policies.dialect import NOTHING_ASKED, Dialect, Json, Kind
 from kschedweb.policies.diff import PolicyChange
+from kschedweb.web.translating import gettext_lazy
 
 
 class Classic(Dialect[ClassicChecked, Algorithm]):
     kind = Kind.CLASSIC
     templates = "policies/classic"
-    file_word = "File"
+    file_word = gettext_lazy("File")
     document_word = "a classic Policy"
     has_profiles = False
     is_convertible = True

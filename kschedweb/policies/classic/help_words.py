@@ -5,6 +5,17 @@ from __future__ import annotations
 from django.utils.translation import gettext_noop as _
 
 WORDS = (
+    _(
+        "From 0 to 100: the search ends once so many percent of the nodes are feasible, where there are 100 or more. "
+        "1.9 always looks at all."
+    ),
+    _("How many volumes of a kind a node takes that does not say so itself."),
+    _("One a line. What counts is whether the node has them, not their values."),
+    _("true: nodes must have all of them; false: none."),
+    _("One a line. Pods of a service go to nodes that have the same values of these labels."),
+    _("Nodes with this label are preferred."), _("true: nodes that have it; false: nodes that do not."),
+    _("What a required affinity of a pod counts for the pods that it means, in the priority too."),
+    _("true: all predicates are asked of every node, and all reasons are told."),
     _("1.9 asks all predicates of every node, in no order."), _("It runs whatever the policy says."),
     _("The default provider decides."), _("Lets a policy name the predicate."), _("Adds ResourceLimitsPriority."),
     _("Conditions of nodes become taints, which pods can tolerate."),

@@ -159,6 +159,7 @@ WORDS = (
     _("Lets the pods that its rules select wait until people approve or deny."),
     _("The plugin's arguments; what is left out takes its default."),
     _("Binds the pod; the first plugin that handles it ends the point."),
+    _("Binds the pod; the first plugin that handles it ends the point. At least one is needed."),
     _("Plugins to add, in order; naming a default one replaces its weight in place."), _("A plugin by name."),
     _("The plugin's name."), _("Binds the pod through the API server."), _("Has no effect here."),
     _("Default plugins to take out; a single \"*\" takes out all of them."), _("All default plugins."),

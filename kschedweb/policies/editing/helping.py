@@ -8,13 +8,13 @@ from django.utils.translation import gettext, gettext_noop
 
 from kschedweb.web.translating import in_english
 
-# What the engine adds to a help text.
+# What the engine adds to a help text, the last of it first.
 _ADDED = (
-    (re.compile(r"(?s)(.*\S) Default: (.+)\.$"), gettext_noop("%(help)s Default: %(value)s.")),
     (re.compile(r"(?s)(.*\S) Range: (\S+) to (\S+)\.$"), gettext_noop("%(help)s Range: %(value)s to %(most)s.")),
     (re.compile(r"(?s)(.*\S) At least (\S+)\.$"), gettext_noop("%(help)s At least %(value)s.")),
     (re.compile(r"(?s)(.*\S) At most (\S+)\.$"), gettext_noop("%(help)s At most %(value)s.")),
-    (re.compile(r"(?s)(.*\S) One of (.+)\.$"), gettext_noop("%(help)s One of %(value)s.")),
+    (re.compile(r"(?s)(.*\S) One of ((?:(?!\. ).)+)\.$"), gettext_noop("%(help)s One of %(value)s.")),
+    (re.compile(r"(?s)(.*\S) Default: (.+)\.$"), gettext_noop("%(help)s Default: %(value)s.")),
 )
 
 

@@ -14,6 +14,7 @@ import structlog
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from kschedweb.accounts import audit
 from kschedweb.clusters.annotating import (
@@ -124,7 +125,10 @@ def _client(cluster: Cluster, patience: float) -> Client:
 def write_start(*, user: User | None, cluster: Cluster) -> Job:
     """Start a job that writes now; annotations are also written after each collection."""
     if not annotating_get(cluster).writes:
-        raise Conflict(f"Nothing is written to cluster {cluster.name}: switch annotations on first.")
+        raise Conflict(
+            gettext("Nothing is written to cluster %(cluster)s: switch annotations on first.")
+            % {"cluster": cluster.name}
+        )
     return job_start(
         "watermarks.write_annotations",
         title=f"Annotate cluster {cluster.name}",
@@ -165,7 +169,7 @@ def _update(annotating: Annotating, seconds: float, step: Step) -> dict[str, Any
     cluster = annotating.cluster
     watermarks = current(cluster)
     if watermarks is None:
-        raise Conflict(f"No figures of cluster {cluster.name} were collected yet.")
+        raise Conflict(gettext("No figures of cluster %(cluster)s were collected yet.") % {"cluster": cluster.name})
     with _client(cluster, seconds + MARGIN) as client:
         plan, trouble = _plan(client, annotating, watermarks)
         outcome = annotations_write(client, plan.changes, rate=annotating.rate, seconds=seconds, step=step)

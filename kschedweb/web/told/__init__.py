@@ -14,7 +14,7 @@ from kschedweb.web.told.jobs import JOBS
 from kschedweb.web.told.measures import MEASURES
 from kschedweb.web.told.notes import NOTES
 from kschedweb.web.told.remarks import REMARKS
-from kschedweb.web.translating import in_english
+from kschedweb.web.translating import in_english, spaced
 
 # Values with a unit; the percentage points of a share are not the points of a score.
 UNITS = {
@@ -46,7 +46,7 @@ def words(said: str) -> str:
         if (match := pattern.fullmatch(said)) is not None:
             parts = match.groupdict()
             told = {name: part if name in _AS_THEY_ARE else _part(part) for name, part in parts.items()}
-            return gettext(message) % told
+            return spaced(gettext(message) % told)
     parted = _SENTENCES.split(said)
     if len(parted) > 1:
         return " ".join(words(one) for one in parted)

@@ -91,11 +91,11 @@ REMARKS = (
     gettext_noop("its priority is %(priority)s (%(least)s or more and %(most)s or less)"),
     gettext_noop("its priority is %(priority)s (%(least)s or more)"),
     gettext_noop("its priority is %(priority)s (%(most)s or less)"),
-    gettext_noop("its node is %(node)s"),
     gettext_noop("the labels of node %(node)s match (%(names)s)"),
     gettext_noop("the labels of node %(node)s match"),
     gettext_noop("its node is only %(count)s point ahead, fewer than %(most)s"),
     gettext_noop("its node is only %(count)s points ahead, fewer than %(most)s"),
+    gettext_noop("its node is %(node)s"),
     gettext_noop("%(share)s %% of the %(resource)s of %(node)s is in use over %(span)s (limit %(total)s %%)"),
     # Why a moved pod has no plugin to name.
     gettext_noop("No plugin prefers the new node: totals are equal, and the order of the nodes decides."),

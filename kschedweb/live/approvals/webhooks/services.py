@@ -11,6 +11,7 @@ import structlog
 from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from kschedweb.accounts import audit
 from kschedweb.celery import app
@@ -79,7 +80,10 @@ def _checked(url: str, events: list[str], endpoint: Endpoint | None) -> None:
     if not events or not set(events) <= set(EVENTS):
         raise _field("events", f"Choose at least one of {', '.join(EVENTS)}.")
     if endpoint is None and Endpoint.objects.count() >= MOST_ENDPOINTS:
-        raise Conflict(f"There are {MOST_ENDPOINTS} endpoints already. Delete one first.")
+        raise Conflict(
+            gettext("There are %(most_endpoints)s endpoints already. Delete one first.")
+            % {"most_endpoints": MOST_ENDPOINTS}
+        )
     try:
         endpoint_check(url, carries=CARRIES)
     except AddressError as error:
