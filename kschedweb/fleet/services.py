@@ -18,7 +18,6 @@ from kschedweb.playground.trying import words
 from kschedweb.playground.trying.changes import Content
 from kschedweb.playground.trying.selectors import answer_of
 from kschedweb.playground.trying.services import TryRequest, change_worked_out
-from kschedweb.web.counting import counted
 from kschedweb.web.errors import ApplicationError, NotFound
 
 if TYPE_CHECKING:
@@ -62,7 +61,10 @@ def trial_start(*, user: User | None, asked: FleetQuestion) -> FleetTrial:
         clusters=[one.name for one in found],
         created_by=user,
     )
-    title = f"{made.instead} in place of {made.policy} on {counted(len(found), 'clusters')}"
+    if len(found) == 1:
+        title = f"{made.instead} in place of {made.policy} on 1 cluster"
+    else:
+        title = f"{made.instead} in place of {made.policy} on {len(found):,} clusters"
     made.job = job_start("fleet.trial", title=title[:200], params={"trial": str(made.pk)}, user=user)
     made.save(update_fields=["job"])
     audit.record(user, "fleet.tried", made, title[:200])

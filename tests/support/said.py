@@ -22,11 +22,11 @@ def sampled(path: Path, *, calls: set[str], place: int = 0, keyword: str = "") -
 
 
 def yielded(path: Path, *, function: str) -> Iterator[str]:
-    """A sample of each text that ``function`` yields."""
+    """A sample of each text that ``function`` yields, alone or as the last part of a tuple."""
     for scope in _scopes(path, {function}):
         for node in ast.walk(scope) if scope.name == function else ():
             if isinstance(node, ast.Yield) and node.value is not None:
-                yield from _texts(node.value, scope)
+                yield from _texts(node.value.elts[-1] if isinstance(node.value, ast.Tuple) else node.value, scope)
 
 
 def refusals(path: Path, *, within: set[str]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -117,12 +118,21 @@ def noted() -> set[str]:
     return found - ELSEWHERE
 
 
+def warned() -> set[str]:
+    """A sample of every warning about a configuration of kube-scheduler."""
+    advice, found = PACKAGE / "engine/config/advice.py", set[str]()
+    for function in re.findall(r"^def (_\w+)\(", advice.read_text(), re.MULTILINE):
+        found |= set(yielded(advice, function=function))
+    return found
+
+
 def test_what_is_said_is_found() -> None:
     """Else the two tests below hold nothing."""
     assert {"Storing the snapshot", "Read cluster 7", "Trials:", "Read 7 objects", "Under 7:"} <= of_jobs()
     assert "The question was deleted before there was an answer." in of_jobs()
     assert {"Pod 7: is left out: 7", "7 is empty", "and 7 further notes"} <= noted()
-    assert (len(of_jobs()) > 70, len(noted()) > 40) == (True, True)
+    assert {"7 takes no arguments", "names no verb, so the extender is never asked"} <= warned()
+    assert (len(of_jobs()) > 70, len(noted()) > 40, len(warned()) > 25) == (True, True, True)
 
 
 @pytest.mark.parametrize("title", [f"{in_english(one.label)}: default/a, demo" for one in questions.Kind])
@@ -137,7 +147,7 @@ def test_titles_of_questions_about_capacity_are_translated(kind: str) -> None:
         assert told.words(f"Capacity: {kind}, demo").count(BEGINS) == 2
 
 
-@pytest.mark.parametrize("found", [of_jobs, noted])
+@pytest.mark.parametrize("found", [of_jobs, noted, warned])
 def test_what_is_stored_of_jobs_and_scenarios_is_translated(found: Callable[[], set[str]]) -> None:
     with pseudo_language() as code, translation.override(code):
         assert sorted(text for text in found() if BEGINS not in told.words(text)) == []

@@ -21,6 +21,7 @@ from kschedweb.policies.editing.switches import default_points
 from kschedweb.policies.editing.tables import Tables, tables
 from kschedweb.policies.older import as_v1
 from kschedweb.policies.validation import NOTHING_SAID, Checked, check, release_of
+from kschedweb.web import told
 
 if TYPE_CHECKING:
     from kschedweb.policies.editing.form import ProfileForm
@@ -136,7 +137,7 @@ def state(document: str, errors: list[MarkedProblem], warnings: list[MarkedProbl
     return {
         "document": document,
         "errors": [_diagnostic(problem) for problem in errors],
-        "warnings": [_diagnostic(problem) for problem in warnings],
+        "warnings": [_diagnostic(problem) | {"message": told.words(problem.message)} for problem in warnings],
     }
 
 

@@ -14,6 +14,7 @@ from kschedweb.web.told.jobs import JOBS
 from kschedweb.web.told.measures import MEASURES
 from kschedweb.web.told.notes import NOTES
 from kschedweb.web.told.remarks import REMARKS
+from kschedweb.web.told.warnings import WARNINGS
 from kschedweb.web.translating import in_english, spaced
 
 # Values with a unit; the percentage points of a share are not the points of a score.
@@ -80,7 +81,7 @@ def unit(name: str) -> str:
 def _patterns() -> list[tuple[re.Pattern[str], str]]:
     """What each message looks like when it is said; the first that fits is meant."""
     found = []
-    for message in (*MEASURES, *JOBS, *REMARKS, *NOTES):
+    for message in (*MEASURES, *JOBS, *REMARKS, *NOTES, *WARNINGS):
         parts = _PART.split(message.replace("%%", "%"))
         # Only what ends a message can be several sentences.
         named = zip(parts[1::2], parts[2::2], strict=True)

@@ -65,6 +65,7 @@ JOBS = (
     gettext_noop("Load-aware policies: %(name)s"),
     gettext_noop("Decision of a run: %(name)s"),
     gettext_noop("Roll-out: %(name)s"),
+    gettext_noop("%(policy)s in place of %(base)s on 1 cluster"),
     gettext_noop("%(policy)s in place of %(base)s on %(count)s clusters"),
     gettext_noop("scenario %(name)s, revision %(item)s"),
     gettext_noop("how many fit"),
