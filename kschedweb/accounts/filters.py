@@ -45,7 +45,7 @@ class AuditFilter(GrowingFilterSet):
         return queryset.alias(**{f"upper_{name}": Upper(name)}).filter(**{f"upper_{name}": Upper(Value(value))})
 
     def of_kind(self, queryset: QuerySet[AuditEntry], name: str, value: str) -> QuerySet[AuditEntry]:
-        return queryset.filter(object_type=value.lower())
+        return queryset.filter(object_type=value.lower().replace(" ", ""))
 
     def done(self, queryset: QuerySet[AuditEntry], name: str, value: str) -> QuerySet[AuditEntry]:
         """``policy.saved``; where nothing is called so, all that begins with it."""

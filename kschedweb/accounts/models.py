@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import uuid
+from functools import cache
 from uuid import UUID
 
+from django.apps import apps
 from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.db.models import F
@@ -205,6 +207,16 @@ class AuditEntry(models.Model):
             models.Index(fields=["object_type", "-at", "-id"], name="audit_by_kind"),
             models.Index(fields=["verb", "-at", "-id"], name="audit_by_verb"),
         ]
+
+    @property
+    def kind(self) -> str:
+        """The kind of the object in words: "live scheduler" of ``livescheduler``."""
+        return _kinds().get(self.object_type, self.object_type)
+
+
+@cache
+def _kinds() -> dict[str, str]:
+    return {str(model._meta.model_name): str(model._meta.verbose_name) for model in apps.get_models()}
 
 
 class ProviderSession(models.Model):

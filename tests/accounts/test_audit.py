@@ -42,6 +42,13 @@ def test_the_page_filters_by_who_what_and_which(client_as, trail):
     assert names(client.get(reverse("audit"), {"until": "2000-01-01"})) == []
 
 
+def test_the_page_says_the_kind_of_an_object_in_words_which_its_filter_takes(client_as):
+    AuditEntry.objects.create(actor_name="a", verb="live.started", object_type="livescheduler", object_name="x")
+    page = client_as("admin").get(reverse("audit"), {"object_type": "Live scheduler"})
+    assert names(page) == ["live.started"]
+    assert "live scheduler <strong>x</strong>" in page.content.decode()
+
+
 def test_the_rest_resource_takes_the_same_filters(api_as, trail):
     found = api_as("admin").get("/api/v1/audit/", {"object_name": "production"}).json()["results"]
     assert [(entry["actor_name"], entry["verb"]) for entry in found] == [
