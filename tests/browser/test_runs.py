@@ -71,7 +71,7 @@ def test_from_a_scenario_to_the_plugin_that_moved_a_pod(
     expect(page.locator("main")).to_contain_text("One seed is enough")
     page.locator(".groups a").first.click()
     expect(page).to_have_url(re.compile(r"plugin=NodeResourcesFit"))
-    page.locator("#moved td[data-label=By] a").first.click()
+    page.locator("#moved td[data-label='Decided by'] a").first.click()
     expect(page).to_have_url(re.compile(r"/policies/packed/\?revision=1#row-NodeResourcesFit"))
     expect(page.locator("#row-NodeResourcesFit")).to_be_visible()
 
