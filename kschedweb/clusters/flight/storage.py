@@ -17,7 +17,7 @@ from kschedweb.web.errors import Conflict
 
 LEVEL = 6
 CHUNK = 512 * 1024  # bytes of text, after which a new segment begins
-LEAST_BETWEEN, SHARE_BETWEEN = 1 << 20, 0.25  # a full segment again after so much text, and so much of a full one
+LEAST_BETWEEN, SHARE_BETWEEN = 1 << 20, 0.1  # a full segment again after so much text, and so much of a full one
 MOST_BETWEEN = 3_600_000_000  # microseconds; or after this time
 MOST_WAITING = 64 << 20  # bytes of text that wait in memory while the database is away
 HELD = timedelta(seconds=15)
