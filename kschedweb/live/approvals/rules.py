@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import Any
 
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import ngettext
 
 from kschedweb.accounts.roles import Role
+from kschedweb.decisions.words import listed
 
 Ask = Mapping[str, Any]
 # An admin counts as an approver, too.
@@ -70,6 +71,4 @@ def people(left: Mapping[str, int]) -> str:
         ngettext("one %(role)s", "%(count)s %(role)ss", count) % {"count": count, "role": str(Role(role).label).lower()}
         for role, count in left.items()
     ]
-    if len(asked) < 2:
-        return "".join(asked)
-    return gettext("%(items)s and %(last)s") % {"items": ", ".join(asked[:-1]), "last": asked[-1]}
+    return listed(asked) if asked else ""
