@@ -12,6 +12,8 @@ with env.one_line_errors():
     django.setup(set_prefix=False)
 
 # Imported late: it needs Django to be ready.
+from kschedweb.web import garbage
 from kschedweb.web.handler import Handler
 
 application = Handler()
+garbage.look_seldom()

@@ -8,10 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 from celery import Celery
+from celery.signals import worker_init
 from django.conf import settings
 from kombu.exceptions import OperationalError
 
-from kschedweb.web import env
+from kschedweb.web import env, garbage
 from kschedweb.web.errors import Unavailable
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
@@ -61,6 +62,9 @@ with env.one_line_errors():
     rooms = ["decisions.inquiring", "decisions.pending", "watermarks.annotations", "live.approvals.webhooks"]
     app.autodiscover_tasks([f"kschedweb.{room}" for room in rooms])
     app.autodiscover_tasks(["kschedweb.jobs"], related_name="retention")
+
+# All tasks are imported then, and the pool's processes do not exist yet: they get the same limits.
+worker_init.connect(garbage.look_seldom)
 
 # A task's log lines carry the id of the request that asked for it. (Imported late: it reads the settings.)
 from django_structlog.celery.steps import DjangoStructLogInitStep  # noqa: E402
