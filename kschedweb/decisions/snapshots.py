@@ -1,8 +1,11 @@
-"""Engine snapshots of stored snapshots, cached and shared: ``copy`` them before a change."""
+"""Engine snapshots of stored snapshots, cached and shared: ``copy`` them before a change.
+
+All that a process has worked out of a snapshot stands on one shelf and leaves memory at once.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions import utilisation
@@ -18,9 +21,27 @@ if TYPE_CHECKING:
 
 READ_AT_ONCE = 60_000_000  # bytes of objects that a request may read, once a process: some 5 s of one core
 
-_bases: LRU[EngineSnapshot] = LRU(4)
-_snapshots: LRU[EngineSnapshot] = LRU(8)
-_classics: LRU[ClassicSnapshot] = LRU(4)
+CLASSIC = "classic"  # beside the ways of counting
+KEPT = 32_000_000  # bytes of objects of the snapshots that a process keeps: some 500 MiB of memory
+AT_LEAST = 4  # snapshots are kept, however large
+
+
+class Shelf:
+    """What this process has worked out of one stored snapshot."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.weight = min(snapshot.size, KEPT // AT_LEAST)
+        self.engines: LRU[Any] = LRU(6)
+        self.schedulers: LRU[Any] = LRU(8)
+        self.answers: LRU[Any] = LRU(64)
+
+
+_shelves: LRU[Shelf] = LRU(KEPT, weigh=lambda shelf: shelf.weight)
+
+
+def shelf(snapshot: Snapshot) -> Shelf:
+    """The shelf of ``snapshot``; an empty one where this process knows nothing of it, or no longer."""
+    return _shelves.get(snapshot.pk, lambda: Shelf(snapshot))
 
 
 def version(snapshot: Snapshot) -> tuple[Hashable, ...]:
@@ -35,12 +56,17 @@ def at_hand(snapshot: Snapshot) -> bool:
 
 def has_read(snapshot: Snapshot, counting: Counting = COUNTING) -> bool:
     """Whether this process has read ``engine_snapshot`` already."""
-    return (snapshot.pk, counting) in _bases.cached()
+    return _has_engine(snapshot, counting)
 
 
 def has_read_classic(snapshot: Snapshot) -> bool:
     """As ``has_read``, for ``classic_snapshot``."""
-    return snapshot.pk in _classics.cached()
+    return _has_engine(snapshot, CLASSIC)
+
+
+def _has_engine(snapshot: Snapshot, key: Hashable) -> bool:
+    known = _shelves.peek(snapshot.pk)
+    return known is not None and known.engines.peek(key) is not None
 
 
 def engine_snapshot(snapshot: Snapshot, counting: Counting = COUNTING) -> EngineSnapshot:
@@ -48,24 +74,35 @@ def engine_snapshot(snapshot: Snapshot, counting: Counting = COUNTING) -> Engine
 
     ``counting`` is how the release that decides counts what pods take.
     """
+    engines = shelf(snapshot).engines
 
     def read() -> EngineSnapshot:
         return EngineSnapshot.from_objects(snapshot_objects(snapshot), counting=counting)
 
     def make() -> EngineSnapshot:
-        return utilisation.applied(_bases.get((snapshot.pk, counting), read), snapshot)
+        return utilisation.applied(engines.get(counting, read), snapshot)
 
-    return _snapshots.get((*version(snapshot), counting), make)
+    found: EngineSnapshot = engines.get((*version(snapshot), counting), make)
+    return found
 
 
 def classic_snapshot(snapshot: Snapshot) -> ClassicSnapshot:
     """The engine snapshot of a stored snapshot for classic policies; today's zone labels count as those of 1.13."""
-    return _classics.get(
-        snapshot.pk, lambda: ClassicSnapshot.from_objects(map(in_zones_of_then, snapshot_objects(snapshot)))
-    )
+
+    def read() -> ClassicSnapshot:
+        return ClassicSnapshot.from_objects(map(in_zones_of_then, snapshot_objects(snapshot)))
+
+    found: ClassicSnapshot = shelf(snapshot).engines.get(CLASSIC, read)
+    return found
 
 
 def forget() -> None:
-    """Clear the caches; for tests, which use primary keys again."""
-    for cache in (_bases, _snapshots, _classics):
-        cache.clear()
+    """Clear the shelves; for tests, which use primary keys again."""
+    _shelves.clear()
+
+
+def forget_answers() -> None:
+    """Clear what depends on policies, not the engine's snapshots; for tests that share a snapshot."""
+    for known in _shelves.values():
+        known.schedulers.clear()
+        known.answers.clear()

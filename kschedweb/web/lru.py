@@ -12,10 +12,13 @@ Value = TypeVar("Value")
 
 
 class LRU(Generic[Value]):
-    """The ``size`` values used last. Threads wait for a value that is being made; other keys are not blocked."""
+    """The ``size`` values used last; with ``weigh``, those that weigh ``size`` together, of which none weighs more.
 
-    def __init__(self, size: int) -> None:
-        self._values: LRUCache[Hashable, Value] = LRUCache(size)
+    Threads wait for a value that is being made; other keys are not blocked.
+    """
+
+    def __init__(self, size: int, weigh: Callable[[Value], int] | None = None) -> None:
+        self._values: LRUCache[Hashable, Value] = LRUCache(size, weigh)
         self._making: set[Hashable] = set()
         self._changed = Condition()
 
@@ -44,6 +47,11 @@ class LRU(Generic[Value]):
         """The keys of all cached values."""
         with self._changed:
             return list(self._values)
+
+    def values(self) -> list[Value]:
+        """All cached values."""
+        with self._changed:
+            return list(self._values.values())
 
     def put(self, key: Hashable, value: Value) -> None:
         with self._changed:

@@ -42,3 +42,11 @@ def test_the_one_used_longest_ago_goes() -> None:
     assert [cache.peek(key) for key in "abc"] == ["A", None, "C"]
     cache.clear()
     assert cache.peek("a") is None
+
+
+def test_what_weighs_more_than_all_may_makes_others_go() -> None:
+    cache = LRU[str](10, weigh=len)
+    for word in ("four", "five", "elevenths"):
+        cache.put(word, word)
+    assert cache.cached() == ["elevenths"]
+    assert cache.values() == ["elevenths"]
