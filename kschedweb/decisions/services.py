@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import partial
+from math import inf
 from threading import Lock, RLock
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,13 +18,14 @@ from kschedweb.decisions.kinds import PROFILES, decider
 from kschedweb.decisions.pending.outcomes import DecisionSummary, kept
 from kschedweb.decisions.pending.outcomes import forget as forget_kept
 from kschedweb.decisions.presentation import last_reasons
+from kschedweb.decisions.snapshots import shelf
 from kschedweb.engine import Explanation, Scheduler
 from kschedweb.policies.selectors import runs
 from kschedweb.web.errors import NotFound, Unprocessable
 from kschedweb.web.lru import LRU
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable
+    from collections.abc import Callable, Hashable, Iterable, Iterator
     from uuid import UUID
 
     from kschedweb.clusters.models import Snapshot
@@ -41,9 +43,6 @@ LISTED_AT_ONCE = 4_000_000  # bytes of objects that a list reads for its pending
 
 _locks: WeakValueDictionary[UUID, RLock] = WeakValueDictionary()
 _lock = Lock()
-_schedulers: LRU[Any] = LRU(32)
-_cases: LRU[Any] = LRU(128)
-_rooms: LRU[Explanation] = LRU(64)
 _outcomes: LRU[DecisionSummary] = LRU(20_000)
 
 
@@ -71,7 +70,7 @@ def case(snapshot: Snapshot, pod_key: str, revision: Revision) -> AnyCase:
         return found
 
     with alone(snapshot):
-        found: AnyCase = _cases.get((*decides.version(snapshot), revision.pk, pod_key), make)
+        found: AnyCase = shelf(snapshot).answers.get((*decides.version(snapshot), revision.pk, pod_key), make)
         return found
 
 
@@ -100,7 +99,11 @@ def scheduler_of(snapshot: Snapshot, revision: Revision) -> Any:
     """The scheduler of ``revision`` over a stored snapshot."""
     decides = decider(revision)
     key = (*decides.version(snapshot), revision.pk)
-    return _schedulers.get(key, lambda: decides.scheduler(snapshot, runs(revision, snapshot.cluster.server_version)))
+
+    def make() -> Any:
+        return decides.scheduler(snapshot, runs(revision, snapshot.cluster.server_version))
+
+    return shelf(snapshot).schedulers.get(key, make)
 
 
 def with_room(snapshot: Snapshot, pod_key: str, revision: Revision) -> Explanation:
@@ -110,7 +113,9 @@ def with_room(snapshot: Snapshot, pod_key: str, revision: Revision) -> Explanati
         known = case(snapshot, pod_key, revision)
         if known.explanation.feasible.size or not known.explanation.pre_enqueue.ok:
             return known.explanation
-        return _rooms.get((*decides.version(snapshot), revision.pk, pod_key), partial(decides.with_victims, known))
+        key = (*decides.version(snapshot), revision.pk, pod_key, "with victims")
+        found: Explanation = shelf(snapshot).answers.get(key, partial(decides.with_victims, known))
+        return found
 
 
 def explain_with(
@@ -147,36 +152,48 @@ def outcomes(
     seconds: float = 10.0,
     most: int | None = None,
 ) -> dict[str, DecisionSummary]:
-    """The decision about each pod, as a job kept it or as it is now found; the latter stops after ``seconds``.
+    """The decision about each pod, as a job kept it or as ``asked`` finds it now in ``seconds``.
 
-    The first pod that was not kept is always found, except in a cluster that is not ``at_hand``.
+    Nothing is asked in a cluster that is not ``at_hand``.
     """
     known_before, keys = kept(snapshot, revision), list(pod_keys)
     found = {key: known_before[key] for key in keys if key in known_before}
     if len(found) == len(keys) or not at_hand(snapshot, revision, most):
         return found
-    version = decider(revision).version(snapshot)
-    begun = 0.0
-    for key in keys:
-        if key in found:
-            continue
-        kept_under = (*version, revision.pk, key)
-        known = _outcomes.peek(kept_under)
-        if known is None:
-            if begun and monotonic() - begun > seconds:
+    under = (*decider(revision).version(snapshot), revision.pk)
+    found |= {key: told for key in keys if key not in found and (told := _outcomes.peek((*under, key)))}
+    if missing := [key for key in keys if key not in found]:
+        for key, told in asked(snapshot, revision, missing, seconds):
+            _outcomes.put((*under, key), told)
+            found[key] = told
+    return {key: found[key] for key in keys if key in found}
+
+
+def asked(
+    snapshot: Snapshot, revision: Revision, pod_keys: Iterable[str], seconds: float
+) -> Iterator[tuple[str, DecisionSummary]]:
+    """Each pod with its ``outcome``; pods that no plugin can tell apart are asked about once.
+
+    After ``seconds`` nothing is asked any more, but the first pod always is: reading the cluster takes no time of them.
+    """
+    pending = scheduler_of(snapshot, revision).snapshot.pending
+    kinds: dict[str, Hashable] = {pod.key: pod.key if pod.nominated_node else pod.signature for pod in pending}
+    known: dict[Hashable, DecisionSummary] = {}
+    until = inf
+    for key in pod_keys:
+        kind = kinds.get(key, key)
+        if kind not in known:
+            if monotonic() > until:
                 continue
-            known = outcome(snapshot, revision, key)
-            # The time of reading the snapshot does not count: it happens once.
-            begun = begun or monotonic()
-            _outcomes.put(kept_under, known)
-        found[key] = known
-    return found
+            known[kind] = outcome(snapshot, revision, key)
+            until = min(until, monotonic() + seconds)
+        yield key, known[kind]
 
 
 def remembered(snapshot: Snapshot, key: tuple[Hashable, ...], make: Callable[[], Answer]) -> Answer:
     """What ``make`` finds of a snapshot's engine snapshot for profiles, kept under ``key``."""
     with alone(snapshot):
-        found: Answer = _cases.get((*PROFILES.version(snapshot), *key), make)
+        found: Answer = shelf(snapshot).answers.get((*PROFILES.version(snapshot), *key), make)
         return found
 
 
@@ -189,8 +206,8 @@ def forget() -> None:
 def forget_answers() -> None:
     """Clear what depends on policies, not the engine's snapshots; for tests that share a snapshot."""
     forget_kept()
-    for cache in (_schedulers, _cases, _rooms, _outcomes):
-        cache.clear()
+    snapshots.forget_answers()
+    _outcomes.clear()
 
 
 def outcome(snapshot: Snapshot, revision: Revision, pod_key: str) -> DecisionSummary:
@@ -198,7 +215,7 @@ def outcome(snapshot: Snapshot, revision: Revision, pod_key: str) -> DecisionSum
     try:
         explanation = explain(snapshot, pod_key, revision)
     except CycleFails as error:
-        return DecisionSummary("", 0, error.detail, (error.why,))
+        return DecisionSummary("", 0, f"The scheduling cycle of such a pod fails: {error.why}", (error.why,))
     except (NotFound, Unprocessable) as error:
         return DecisionSummary("", 0, error.detail, (error.detail,))
     held = explanation.pre_enqueue

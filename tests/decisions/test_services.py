@@ -9,12 +9,13 @@ import pytest
 
 from kschedweb.clusters.models import PodRow, Snapshot
 from kschedweb.decisions import services
-from kschedweb.decisions.snapshots import engine_snapshot
+from kschedweb.decisions.snapshots import engine_snapshot, shelf
 from kschedweb.engine import Scheduler
 from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.releases import load
 from kschedweb.policies.models import Revision
 from kschedweb.web.errors import NotFound, Unprocessable
+from tests.engine.builders import node, pod
 
 from .conftest import HEAD, MOST, Json
 
@@ -29,9 +30,9 @@ def test_an_explanation_is_the_engines_own(demo: Snapshot, demo_objects: list[Js
     configuration = load(HEAD).configuration
     assert configuration is not None
     engine = EngineSnapshot.from_objects(demo_objects)
-    for pod in engine.pending:
-        wanted = Scheduler(engine, configuration).explain(pod).to_dict()
-        assert services.explain(demo, pod.key, revision).to_dict() == wanted
+    for waiting in engine.pending:
+        wanted = Scheduler(engine, configuration).explain(waiting).to_dict()
+        assert services.explain(demo, waiting.key, revision).to_dict() == wanted
 
 
 def test_the_same_question_is_answered_once(demo: Snapshot, revision: Revision) -> None:
@@ -59,13 +60,13 @@ def test_a_pod_of_another_scheduler_cannot_be_decided(demo: Snapshot, policy: Ca
     with pytest.raises(Unprocessable, match='profile not found for scheduler name "default-scheduler"'):
         services.explain(demo, "ml/notebook", other)
     outcome = services.outcomes(demo, other, ["ml/notebook"])["ml/notebook"]
-    assert "The scheduling cycle of ml/notebook fails" in outcome.message
+    assert outcome.message.startswith("The scheduling cycle of such a pod fails: profile not found")
     # The overview counts pods by their reason: it is the same for all pods of a scheduler that the policy lacks.
     assert outcome.reasons == ('profile not found for scheduler name "default-scheduler"',)
 
 
 def test_outcomes_stop_when_their_time_is_up_but_give_the_first(demo: Snapshot, revision: Revision) -> None:
-    keys = [f"{pod.namespace}/{pod.name}" for pod in PodRow.objects.filter(snapshot=demo, pending=True)]
+    keys = [f"{row.namespace}/{row.name}" for row in PodRow.objects.filter(snapshot=demo, pending=True)]
     some = services.outcomes(demo, revision, keys, seconds=0.0)
     assert keys[0] in some
     assert len(some) < len(keys)
@@ -77,13 +78,33 @@ def test_outcomes_stop_when_their_time_is_up_but_give_the_first(demo: Snapshot, 
     assert services.outcomes(demo, revision, keys, seconds=0.0) == everything
 
 
+def test_pods_alike_are_asked_about_once_and_a_nominated_one_for_itself(
+    stored: Callable[..., Snapshot], revision: Revision, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alike = [pod(f"alike-{number}", requests={"cpu": "3"}) for number in range(3)]
+    nominated = pod("nominated", requests={"cpu": "3"}) | {"status": {"nominatedNodeName": "a"}}
+    snapshot = stored([node("a"), *alike, nominated])
+    told, ask = list[str](), services.outcome
+
+    def counted(snapshot: Snapshot, revision: Revision, key: str) -> services.DecisionSummary:
+        told.append(key)
+        return ask(snapshot, revision, key)
+
+    monkeypatch.setattr(services, "outcome", counted)
+    keys = [*(f"default/alike-{number}" for number in range(3)), "default/nominated"]
+    found = services.outcomes(snapshot, revision, keys)
+    assert told == ["default/alike-0", "default/nominated"]
+    assert found == {key: ask(snapshot, revision, key) for key in keys}
+    assert [found[key].node for key in keys] == ["", "", "", "a"]
+
+
 @pytest.mark.django_db(transaction=True)
 def test_threads_that_ask_at_once_get_the_same_answers(demo: Snapshot, revision: Revision) -> None:
-    keys = [f"{pod.namespace}/{pod.name}" for pod in PodRow.objects.filter(snapshot=demo)[:40]]
+    keys = [f"{row.namespace}/{row.name}" for row in PodRow.objects.filter(snapshot=demo)[:40]]
     engine_snapshot(demo)
     services.scheduler_of(demo, revision)
     alone = {key: services.explain(demo, key, revision).to_dict() for key in keys}
-    services._cases.clear()
+    shelf(demo).answers.clear()
     with ThreadPoolExecutor(8) as pool:
         together = list(pool.map(lambda key: services.explain(demo, key, revision).to_dict(), keys * 3))
     assert together == [alone[key] for key in keys * 3]

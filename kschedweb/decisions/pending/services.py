@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.clusters.selectors import pending_keys
@@ -14,7 +13,7 @@ from kschedweb.policies.models import Revision
 from kschedweb.policies.selectors import DEFAULT_POLICY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable
 
     from kschedweb.clusters.models import Snapshot
     from kschedweb.decisions.pending.outcomes import DecisionSummary
@@ -39,23 +38,14 @@ def default_revision() -> Revision | None:
 def work_out(*, snapshot: Snapshot, revision: Revision, step: Callable[[str, int, int], None]) -> PendingOutcomes:
     """Ask all pending pods of ``snapshot`` and keep what becomes of them, in place of what was kept before.
 
-    At most MOST_PODS, for SECONDS; pods that no plugin can tell apart are asked once.
+    At most MOST_PODS, for SECONDS.
     """
     step("Reading the cluster", 0, 0)
-    pods = services.scheduler_of(snapshot, revision).snapshot
-    signatures = {pod.key: getattr(pod, "signature", pod.key) for pod in pods.pending}
-    keys = pending_keys(snapshot, MOST_PODS)
     found: dict[str, DecisionSummary] = {}
-    alike: dict[Hashable, DecisionSummary] = {}
-    until = monotonic() + SECONDS
-    for done, key in enumerate(keys):
-        signature = signatures.get(key, key)
-        if signature not in alike:
-            if monotonic() > until:
-                continue
-            step("Asking pods", done, len(keys))
-            alike[signature] = services.outcome(snapshot, revision, key)
-        found[key] = alike[signature]
+    keys = pending_keys(snapshot, MOST_PODS)
+    for done, (key, told) in enumerate(services.asked(snapshot, revision, keys, SECONDS)):
+        step("Asking pods", done, len(keys))
+        found[key] = told
     content, version = pack(found), figures(snapshot, revision)
     kept, _ = PendingOutcomes.objects.update_or_create(
         snapshot=snapshot, revision=revision, defaults={"figures": version, "asked": len(found), "content": content}
