@@ -215,9 +215,12 @@ def _newest_snapshots() -> QuerySet[Snapshot]:
 
 
 def pods_everywhere(words: str) -> QuerySet[PodRow]:
-    """The pods of all clusters as read last whose name holds ``words``, "part" or "namespace/part"."""
-    namespace, _, name = words.rpartition("/")
-    rows = PodRow.objects.filter(snapshot__in=_newest_snapshots(), name__icontains=name)
+    """The pods of all clusters as read last whose name holds ``words``, "part" or "namespace/part".
+
+    Names in Kubernetes are lower case. To compare them as they are takes the database a fraction of the time.
+    """
+    namespace, _, name = words.lower().rpartition("/")
+    rows = PodRow.objects.filter(snapshot__in=_newest_snapshots(), name__contains=name)
     rows = rows.filter(namespace__startswith=namespace) if namespace else rows
     return (
         rows.select_related("snapshot__cluster").defer(*_LARGE).order_by("snapshot__cluster__name", "namespace", "name")
@@ -227,7 +230,7 @@ def pods_everywhere(words: str) -> QuerySet[PodRow]:
 def nodes_everywhere(words: str) -> QuerySet[NodeRow]:
     """The nodes of all clusters as read last whose name or instance type holds ``words``."""
     rows = NodeRow.objects.filter(snapshot__in=_newest_snapshots())
-    rows = rows.filter(Q(name__icontains=words) | Q(instance_type__iexact=words))
+    rows = rows.filter(Q(name__contains=words.lower()) | Q(instance_type__iexact=words))
     return rows.select_related("snapshot__cluster").defer(*_LARGE, "labels").order_by("snapshot__cluster__name", "name")
 
 
