@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 import psycopg
@@ -54,11 +55,13 @@ class Outage:
 
 @dataclass
 class Look:
-    """Connections to the database (``None`` while it is away) and MiB of each process with its children."""
+    """Connections to the database (``None`` while it is away), and of each process with its children the MiB of memory
+    and the seconds of a processor so far."""
 
     at: float
     connections: int | None
     memory: dict[str, float]
+    processor: dict[str, float]
 
 
 @dataclass
@@ -91,7 +94,11 @@ class Trial:
 
     def look(self) -> None:
         memory = {name: sum(map(resident, family(server.pid))) for name, server in self.servers.items()}
-        self.looks.append(Look(time.monotonic(), connections(self.site.postgres.url), memory))
+        plane, asked = self.site.plane, connections(self.site.postgres.url)
+        databases = {"PostgreSQL": self.site.postgres, "Redis": self.site.redis}
+        everything = self.servers | databases | {"etcd": plane.etcd, "API": plane.apiserver}
+        processor = {name: spent(server.pid) for name, server in everything.items() if server.alive}
+        self.looks.append(Look(time.monotonic(), asked, memory, processor | {"people": sum(os.times()[:2])}))
 
     def away(self, name: str, server: Server, seconds: float) -> None:
         """Take a server away for so long, and bring it back."""
@@ -115,6 +122,18 @@ def resident(pid: int) -> float:
     except OSError:
         return 0.0
     return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS:")), 0.0)
+
+
+def spent(pid: int) -> float:
+    """Seconds of a processor that a process and its children have used, those included that have ended."""
+    ticks = 0
+    for number, one in enumerate(family(pid)):
+        try:
+            fields = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        ticks += sum(map(int, fields[11:13] if number else fields[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def family(pid: int) -> Iterator[int]:
@@ -290,11 +309,22 @@ def tell(trial: Trial) -> None:
         print(f"{kind:<18}{len(rows):>7}{times}  {', '.join(f'{one} × {number}' for one, number in statuses.items())}")
     print(f"\n{trial.log.events:,} events came by streams.")
     print(f"This machine has {os.cpu_count()} cores; {os.getloadavg()[1]:.1f} threads wanted one on average.")
+    shares(trial.looks[:: max(1, len(trial.looks) // 12)])
     print(f"\n{'seconds':>8}{'connections':>13}" + "".join(f"{name:>12}" for name in trial.servers) + "   (MiB)")
     for look in trial.looks[:: max(1, len(trial.looks) // 12)]:
         known = "away" if look.connections is None else look.connections
         memory = "".join(f"{look.memory[name]:>12.0f}" for name in trial.servers)
         print(f"{look.at - trial.looks[0].at:>8.0f}{known:>13}{memory}")
+
+
+def shares(looks: list[Look]) -> None:
+    """What each process took of one core between two looks."""
+    names = list(looks[0].processor)
+    print(f"\n{'seconds':>8}" + "".join(f"{name:>11}" for name in names) + "   (% of a core)")
+    for earlier, later in pairwise(looks):
+        took = later.at - earlier.at
+        shared = (later.processor.get(name, 0.0) - earlier.processor.get(name, 0.0) for name in names)
+        print(f"{later.at - looks[0].at:>8.0f}" + "".join(f"{share / took:>11.0%}" for share in shared))
 
 
 def main() -> int:

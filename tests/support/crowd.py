@@ -58,6 +58,10 @@ def _words(answer: Answer) -> str:
     return " ".join((title[1] if title else text).split())[:160]
 
 
+class GoesHome(Exception):
+    """The work is over."""
+
+
 class Worker:
     """One person at work until the log is stopped; ``think`` has the seconds between two pages."""
 
@@ -67,10 +71,11 @@ class Worker:
         self.person, self.log, self.chance = person, log, random.Random(seed)
 
     def run(self) -> None:
-        self.rest(self.chance.uniform(0, self.think[1]))
-        while not self.log.stopped.is_set():
-            self.turn()
-            self.rest(self.chance.uniform(*self.think))
+        with contextlib.suppress(GoesHome):
+            self.rest(self.chance.uniform(0, self.think[1]))
+            while True:
+                self.turn()
+                self.rest(self.chance.uniform(*self.think))
         self.person.close()
 
     @abstractmethod
@@ -78,7 +83,9 @@ class Worker:
         """What the person does between two thoughts."""
 
     def rest(self, seconds: float) -> None:
-        self.log.stopped.wait(seconds)
+        """Raises GoesHome at the end, so that not all ask once more at that moment."""
+        if self.log.stopped.wait(seconds):
+            raise GoesHome
 
     def get(self, kind: str, path: str) -> Answer:
         return self._asked(kind, lambda: self.person.get(path))
@@ -103,7 +110,7 @@ class Watcher(Worker):
         self.live = live
 
     def run(self) -> None:
-        stream = threading.Thread(target=self.follow, daemon=True)
+        stream = threading.Thread(target=self.follows, daemon=True)
         stream.start()
         super().run()
         stream.join(30)
@@ -112,17 +119,19 @@ class Watcher(Worker):
         self.get("live page", f"/live/{self.live}/")
         for _ in range(3):
             self.rest(5.0)
-            if self.log.stopped.is_set():
-                return
             self.get("live parts", f"/live/{self.live}/now/")
         self.get("live parts", f"/live/{self.live}/figures/")
         self.get("badge", "/approvals/badge/")
+
+    def follows(self) -> None:
+        with contextlib.suppress(GoesHome):
+            self.follow()
 
     def follow(self) -> None:
         """The stream, again and again: soon after its end, ever later while it is refused."""
         last, pause = "", STREAM_RETRY
         self.rest(self.chance.uniform(0, THINK[1]))
-        while not self.log.stopped.is_set():
+        while True:
             begun, heard = time.monotonic(), False
             answer = Answer(UNANSWERED, 0)
             connection = http.client.HTTPConnection("127.0.0.1", self.person.port, timeout=30)
@@ -196,8 +205,6 @@ class Walker(Worker):
         for kind, path in pages.items():
             self.get(kind, path)
             self.rest(self.chance.uniform(*self.think))
-            if self.log.stopped.is_set():
-                return
 
 
 class Overseer(Worker):
@@ -247,8 +254,6 @@ class Player(Worker):
         address = f"runs/{run.json()['id']}/"
         for _ in range(20):
             self.rest(self.chance.uniform(*self.think))
-            if self.log.stopped.is_set():
-                return
             self.get("run", f"/{address}")
             state = self.get("run by REST", f"/api/v1/{address}")
             if state.status == 200 and state.json()["state"] in ("succeeded", "failed", "cancelled", "done"):
