@@ -11,6 +11,7 @@ promise is broken: no 500, 503 with Retry-After only while something is away, co
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
 import tempfile
@@ -24,6 +25,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import psycopg
+import yaml
 
 from tests.support.crowd import THINK, Approver, Editor, Log, Player, Reader, Told, Watcher, Worker, at_work
 from tests.support.livesite import HELD, PODS, Deployment, LiveSite, live_site
@@ -181,9 +183,16 @@ def served(deployment: Deployment, ending: ExitStack, workers: int) -> tuple[lis
         ending.callback(server.stop)
     for web in webs:
         web.start()
-    for server in others.values():
+    for name, server in others.items():
         server.start()
+        os.setpriority(os.PRIO_PROCESS, server.pid, niceness(deployment, name.partition("-")[0]))
     return webs, servers
+
+
+def niceness(deployment: Deployment, service: str) -> int:
+    """What gives a process the share of a processor that docker-compose.yml gives the service's containers."""
+    compose = yaml.safe_load((deployment.root / "docker-compose.yml").read_text(encoding="utf-8"))
+    return round(math.log(1024 / compose["services"][service].get("cpu_shares", 1024), 1.25))
 
 
 def hired(trial: Trial, people: int, pods: int) -> list[Worker]:
