@@ -67,7 +67,7 @@ def test_what_a_dry_run_finds_is_stored_in_english() -> None:
     found = {"skipped": "", "evicted": 4, "counts": counts, "emptied": ["node-1"]}
     english = (
         "The descheduler would evict 4 pods: 1 land on another node, 2 come back to the node that they left and "
-        "1 are not replaced; 1 node would be empty."
+        "1 are not replaced; 1 node would be empty"
     )
     assert words.sentence(found) == english
     with translation.override("ja"):

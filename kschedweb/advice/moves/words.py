@@ -17,9 +17,9 @@ Gain = tuple[str, str, float, float, bool]  # what, unit, before, after, and whe
 def sentence(found: Json) -> str:
     """What the cycle would do, and where its pods would be."""
     if found["skipped"]:
-        return f"{found['skipped']}."  # the descheduler's own words
+        return str(found["skipped"])  # the descheduler's own words
     if not found["evicted"]:
-        return gettext("The descheduler would evict no pod.")
+        return gettext("The descheduler would evict no pod")
     counts = found["counts"]
     parts = [
         (counts["lands"], gettext("%(number)s land on another node")),
@@ -33,9 +33,9 @@ def sentence(found: Json) -> str:
         fates = [gettext("%(others)s and %(last)s") % both]
     said = {"pods": counted(found["evicted"], "pods"), "fates": fates[0]}
     if not found["emptied"]:
-        return gettext("The descheduler would evict %(pods)s: %(fates)s.") % said
+        return gettext("The descheduler would evict %(pods)s: %(fates)s") % said
     said["nodes"] = counted(len(found["emptied"]), "nodes")
-    return gettext("The descheduler would evict %(pods)s: %(fates)s; %(nodes)s would be empty.") % said
+    return gettext("The descheduler would evict %(pods)s: %(fates)s; %(nodes)s would be empty") % said
 
 
 def stored(found: Json) -> str:

@@ -20,16 +20,14 @@ def sentence(found: Json) -> str:
     moves = found["moves"]
     if not moves and not found["freed"]:
         return (
-            gettext("There is nothing to move: the objective is reached.")
+            gettext("There is nothing to move: the objective is reached")
             if found["reached"]
-            else gettext("No plan helps.")
+            else gettext("No plan helps")
         )
     said = {"moves": counted(moves, "moves"), "waves": counted(len(found["waves"]), "waves"), "change": _change(found)}
     if not moves:
-        return gettext("%(moves)s bring %(change)s.") % said
-    return (
-        ngettext("%(moves)s in %(waves)s brings %(change)s.", "%(moves)s in %(waves)s bring %(change)s.", moves) % said
-    )
+        return gettext("%(moves)s bring %(change)s") % said
+    return ngettext("%(moves)s in %(waves)s brings %(change)s", "%(moves)s in %(waves)s bring %(change)s", moves) % said
 
 
 def _change(found: Json) -> str:
