@@ -77,7 +77,7 @@ def distribution(listed: Sequence[Series]) -> Chart:
         height=120 + 45 * len(listed),
         showlegend=False,
         xaxis={"title": {"text": gettext("percent of a node's CPU in the last hour")}, "range": [0, 100]},
-        yaxis={"automargin": True, "autorange": "reversed"},
+        yaxis={"type": "category", "automargin": True, "autorange": "reversed"},
     )
     rows: list[list[object]] = []
     for one in listed:
