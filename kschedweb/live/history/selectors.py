@@ -21,6 +21,7 @@ from kschedweb.live.schedulers.models import LiveDecision
 from kschedweb.live.schedulers.selectors import decisions_of_pod
 from kschedweb.policies.models import Revision
 from kschedweb.policies.selectors import configuration
+from kschedweb.web import moments
 from kschedweb.web.errors import NotFound
 
 Json = dict[str, Any]
@@ -45,6 +46,12 @@ class Milestone:
     def written(self) -> str:
         """The moment as addresses have it."""
         return written(self.at)
+
+    @property
+    def created(self) -> datetime | None:
+        """When the pod was created, where it came."""
+        found = moments.read(self.detail) if self.what == CAME else None
+        return found if isinstance(found, datetime) else None
 
 
 @dataclass(frozen=True)

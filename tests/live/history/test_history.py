@@ -22,6 +22,8 @@ from kschedweb.live.history import selectors
 from kschedweb.live.schedulers.models import LiveDecision, LiveScheduler, Result
 from kschedweb.policies.models import Policy
 from tests.clusters.flight.test_asof import BEGAN, SECOND, node, pod
+from tests.support.html import elements
+from tests.support.html import text as text_of
 
 pytestmark = pytest.mark.django_db
 KINDS = ("Node", "Pod")
@@ -182,6 +184,8 @@ def test_the_page_leads_on_to_each_moment(told: Told, client_as: Callable[[Role]
     assert "does not tell its tries" in text
     assert "/decision/recorded/default/web/?at=2026-11-22T03%3A12%3A00Z" in text
     assert "Insufficient cpu" in text
+    assert elements(page, "time[datetime=2026-11-22T03:00:00+00:00]"), "when it was created"
+    assert "2026-11-22T03:00:00Z" not in text_of(page)
     assert 'action="/recordings/of/recorded/moment/"' in text
     assert (
         "/recordings/of/" not in client_as(Role.VIEWER).get("/decision/recorded/default/web/history/").content.decode()
