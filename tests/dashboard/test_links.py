@@ -26,6 +26,7 @@ PINNED = [
     "/capacity/drain/?cluster=demo&policy=default&nodes=general-a-1",
     "/?cluster=demo&policy=default",
     "/pods/?cluster=demo&policy=default",
+    "/clusters/demo/podgroups/?policy=default",
 ]
 
 
@@ -102,6 +103,14 @@ def test_a_copied_link_to_nodes_shows_its_snapshot(
     assert page.context["use"] is None, "what is used now is not of that snapshot"
     kept = [field["value"] for field in elements(page, "form.filters input[name=snapshot]")]
     assert kept == [str(demo.pk)] * 2, "the filter and the map keep it"
+
+
+def test_a_copied_link_to_costs_shows_its_snapshot(
+    viewer: Client, demo: Snapshot, demo_objects: list[dict[str, Any]]
+) -> None:
+    link = copied(viewer.get("/costs/?cluster=demo&by=workload"), "/costs/?cluster=demo&by=workload")
+    snapshot_store(cluster=demo.cluster, objects=demo_objects, problems=[])
+    assert viewer.get(link).context["scope"].snapshot == demo
 
 
 def test_search_and_palette_look_in_the_cluster_of_the_page(viewer: Client) -> None:

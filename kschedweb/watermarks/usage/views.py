@@ -62,6 +62,11 @@ class Page:
     def address(self, name: str) -> str:
         return f"{reverse(name)}?{self.shared}"
 
+    def pins(self, shown: UsageQuery) -> str:
+        """The parameters with which a link goes on showing the time that the page shows now."""
+        times = {"from": f"{shown.start:%Y-%m-%dT%H:%M:%SZ}", "to": f"{shown.end:%Y-%m-%dT%H:%M:%SZ}"}
+        return urlencode({"cluster": self.cluster.name, **times})
+
     def name(self, what: str) -> str:
         """The name of a download."""
         return f"{self.cluster.name}-{what}-{self.asked.resource}-{self.asked.statistic}"
@@ -81,6 +86,7 @@ class Page:
             "kept": {name: value for name in KEPT if (value := self.request.GET.get(name))},
             "stale": self.stale_before is not None and self.freshness.stale,
             "stale_before": self.stale_before,
+            "pins": self.pins(context["seen"].asked) if "seen" in context else "",
             "origin_words": ORIGINS.get(self.freshness.origin, self.freshness.origin),
         }
         return render(self.request, template, common | context)

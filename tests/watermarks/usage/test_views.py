@@ -67,6 +67,17 @@ def test_the_address_says_which_time_is_shown(viewer: Client, measured: Cluster)
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("path", ["", "heatmap/", "distribution/"])
+def test_a_copied_link_goes_on_showing_the_same_time(viewer: Client, measured: Cluster, path: str) -> None:
+    first = viewer.get(f"/usage/{path}?cluster=metered&range=1h")
+    [button] = elements(first, "button[data-pins]")
+    pinned = viewer.get(f"/usage/{path}?range=1h&{button['data-pins']}")
+    assert pinned.context["asked"].range == "", "no time that ends now"
+    assert heading(pinned) == heading(first)
+    [again] = elements(pinned, "button[data-pins]")
+    assert again["data-pins"] == button["data-pins"]
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
