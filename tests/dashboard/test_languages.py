@@ -13,6 +13,7 @@ from django.utils import translation
 from kschedweb import catalogues
 from kschedweb.accounts.models import User
 from kschedweb.clusters.models import Snapshot
+from kschedweb.dashboard.templatetags import ui
 from kschedweb.policies.editing.helping import helped
 from kschedweb.web.readings import reading
 from tests.support import addresses, seed
@@ -195,3 +196,12 @@ def test_no_page_has_words_that_nobody_marked(client_as: Callable[[str], Client]
                 if (is_sentence or (text.lower() in known and text not in DATA)) and not OWN.search(text):
                     found.append(f"{name}: {text}")
     assert not found, "\n".join(sorted(set(found)))
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "sentence"),
+    [("en", "raise maxSkew", "Raise maxSkew."), ("ja", "maxSkewを上げる", "maxSkewを上げる。")],
+)
+def test_a_sentence_begins_and_ends_as_its_language_does(language: str, said: str, sentence: str) -> None:
+    with translation.override(language):
+        assert ui.sentence(said) == sentence

@@ -15,7 +15,8 @@ from django.utils import timezone
 from django.utils.formats import localize
 from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import mark_safe
-from django.utils.translation import gettext
+from django.utils.text import capfirst
+from django.utils.translation import get_language, gettext
 
 from kschedweb.policies.editing.helping import helped
 from kschedweb.web import moments, navigation, told, units
@@ -85,6 +86,13 @@ def moment(value: datetime | None, precision: str = "second") -> SafeString | st
     return format_html(
         '<time datetime="{}">{}</time>', value.isoformat(), moments.written(value, seconds=precision == "second")
     )
+
+
+@register.filter
+def sentence(text: str) -> str:
+    """ "Raise maxSkew." of "raise maxSkew". Only English begins with a capital: elsewhere a name may come first."""
+    begins = capfirst(text) if get_language() == "en" else text
+    return f"{begins}{gettext('.')}"
 
 
 @register.filter

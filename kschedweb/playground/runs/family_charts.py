@@ -254,8 +254,9 @@ def _even(one: ChartedRun, side: int, listed: Sequence[ChartedRun], times: Float
 def _evenness(series: Sequence[Series], listed: Sequence[ChartedRun], of: str) -> Chart | None:
     if all(np.isnan(one.values).all() for one in series):
         return None
-    said = [f"{one.label} {np.nanmean(one.values):.1f}" for one in series if not np.isnan(one.values).all()]
-    summary = gettext("On average over time, in points of %(of)s: %(said)s.") % {"of": of, "said": ", ".join(said)}
+    means = [f"{one.label} {np.nanmean(one.values):.1f}" for one in series if not np.isnan(one.values).all()]
+    told = {"of": of, "said": gettext(", ").join(means)}
+    summary = gettext("On average over time, in points of %(of)s: %(said)s.") % told
     return over_time(series, listed, gettext("percentage points"), summary)
 
 

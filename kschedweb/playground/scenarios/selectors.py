@@ -29,7 +29,7 @@ from kschedweb.playground.scenarios.ready import Ready, all_ready
 from kschedweb.playground.scenarios.validation import Checked, check
 from kschedweb.policies.revisions.selectors import numbered, with_newest
 from kschedweb.watermarks.selectors import collected, current
-from kschedweb.web.counting import noun
+from kschedweb.web.counting import counted
 from kschedweb.web.errors import FieldProblem, Unprocessable
 from kschedweb.web.lru import LRU
 
@@ -89,8 +89,8 @@ def snapshot_choices() -> dict[str, str]:
         % {
             "cluster": name,
             "taken": f"{taken:%Y-%m-%d %H:%M}",
-            "nodes": f"{counts.get('Node', 0)} {noun('nodes')}",
-            "pods": f"{counts.get('Pod', 0)} {noun('pods')}",
+            "nodes": counted(counts.get("Node", 0), "nodes"),
+            "pods": counted(counts.get("Pod", 0), "pods"),
         }
         for pk, name, taken, counts in rows.values_list("pk", "cluster__name", "taken_at", "counts")
     }

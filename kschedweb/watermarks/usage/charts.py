@@ -241,9 +241,9 @@ def distribution_chart(asked: UsageQuery, found: Distribution) -> Chart:
             yaxis2={"domain": [0.84, 1], "visible": False},
         ),
     )
-    quantiles = ", ".join(
-        gettext("%(share)s %% of the nodes at or below %(by_share)s")
-        % {"share": share, "by_share": f"{by_share[share]:.0f}"}
+    quantiles = gettext(", ").join(
+        gettext("%(share)s %% of the nodes at or below %(by_share)s %(unit)s")
+        % {"share": share, "by_share": f"{by_share[share]:.0f}", "unit": asked.unit}
         for share in (25, 50, 75)
     )
     mean = gettext("Mean %(mean)s %(unit)s, standard deviation %(deviation)s points") % {
@@ -251,7 +251,7 @@ def distribution_chart(asked: UsageQuery, found: Distribution) -> Chart:
         "unit": asked.unit,
         "deviation": f"{found.deviation:.0f}",
     }
-    summary = f"{mean}; {quantiles} {asked.unit}."
+    summary = gettext("; ").join((mean, quantiles)) + gettext(".")
     share = 100 / found.known
     rows: list[list[object]] = [
         [span, count, round(count * share, 1)] for span, count in zip(spans, found.counts.tolist(), strict=True)
