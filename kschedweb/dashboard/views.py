@@ -75,7 +75,7 @@ def overview(request: PageRequest) -> HttpResponse:
     plan = offer_of(scope.snapshot)
     if plan is None and not scope.pinned:
         offer_later(snapshot=scope.snapshot)
-    reasons, asked = selectors.pending_reasons(scope.revision, scope.snapshot, LIST_SECONDS, decisions.LISTED_AT_ONCE)
+    reasons, asked = selectors.pending_reasons(scope.revision, scope.snapshot, LIST_SECONDS, decisions.OVERVIEW_AT_ONCE)
     context = {
         "counts": selectors.counts(scope.snapshot),
         "zones": selectors.headroom(scope.snapshot, use),

@@ -39,7 +39,9 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 
-LISTED_AT_ONCE = 4_000_000  # bytes of objects that a list reads for its pending pods, once a process: some 0.3 s
+# Bytes of objects that a page reads for its pending pods, once a process: some 0.3 s for a list, and less for the
+# overview, which has a part of its own for them.
+LISTED_AT_ONCE, OVERVIEW_AT_ONCE = 4_000_000, 700_000
 
 _locks: WeakValueDictionary[UUID, RLock] = WeakValueDictionary()
 _lock = Lock()

@@ -40,6 +40,7 @@ AFTERWARDS = 15.0  # seconds after its return in which what was away may still b
 LOOK = 5.0  # seconds between two looks at connections and memory
 WARM = 0.3  # of the time, after which memory and connections count
 ROOM = 1.25  # times what they were after warming up
+JOBS = 2  # processes of a worker that compute at once
 CONFLICTS = (409, 412, 429)  # another one was first, or the person asked for more than their share
 
 
@@ -190,9 +191,11 @@ def served(deployment: Deployment, ending: ExitStack, workers: int) -> tuple[lis
 
 
 def niceness(deployment: Deployment, service: str) -> int:
-    """What gives a process the share of a processor that docker-compose.yml gives the service's containers."""
+    """What gives a process its part of the share that docker-compose.yml gives the service's containers."""
     compose = yaml.safe_load((deployment.root / "docker-compose.yml").read_text(encoding="utf-8"))
-    return round(math.log(1024 / compose["services"][service].get("cpu_shares", 1024), 1.25))
+    wanted = compose["services"][service]
+    shares = wanted.get("cpu_shares")
+    return round(math.log(1024 / (shares / JOBS), 1.25)) if shares else 0
 
 
 def hired(trial: Trial, people: int, pods: int) -> list[Worker]:

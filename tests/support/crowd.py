@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import http.client
 import random
 import re
@@ -18,6 +19,7 @@ from tests.support.people import UNANSWERED, Answer, Person
 THINK = (1.0, 5.0)  # seconds between two pages of one person
 REFUSED = 15.0  # seconds after which a person who was refused tries again, at most
 STREAM_RETRY, STREAM_PATIENCE = 2.0, 30.0  # seconds until a stream is opened again, at first and at most
+LOADED = re.compile(r'hx-get="([^"]+)"\s+hx-trigger="load"')  # the parts that a page asks for as it opens
 POLICY = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nparallelism: {}\n"
 
 
@@ -203,7 +205,9 @@ class Walker(Worker):
             "decision": f"/decision/{cluster}/default/{pod}/",
         }
         for kind, path in pages.items():
-            self.get(kind, path)
+            page = self.get(kind, path)
+            for part in LOADED.findall(page.body.decode()):
+                self.get(f"part of {kind}", html.unescape(part))
             self.rest(self.chance.uniform(*self.think))
 
 

@@ -80,6 +80,7 @@ def large(stored: Callable[..., Snapshot], demo_objects: list[Any], monkeypatch:
     """A cluster whose lists do not read it, as it arrives."""
     services.forget()
     monkeypatch.setattr(services, "LISTED_AT_ONCE", 0)
+    monkeypatch.setattr(services, "OVERVIEW_AT_ONCE", 0)
     return stored(demo_objects, "large")
 
 
