@@ -17,6 +17,7 @@ from tests.engine.builders import pod
 from tests.live.test_admission_live import tolerates
 from tests.support import tiers
 from tests.support.controlplane import ControlPlane
+from tests.support.processes import wait_until
 
 pytestmark = pytest.mark.live
 Json = dict[str, Any]
@@ -177,19 +178,28 @@ class Wishes:
         return {"name": name, "image": "i", "resources": {"requests": requests, "limits": limits}}
 
 
+def quota_of(control_plane: ControlPlane, space: str, name: str, spec: Json) -> Json:
+    """A ResourceQuota of which nothing is used; nobody here does what the quota controller does at first."""
+    quotas = f"/api/v1/namespaces/{space}/resourcequotas"
+    raw = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": name, "namespace": space}, "spec": spec}
+    control_plane.call("POST", quotas, raw)
+    status = {"hard": spec["hard"], "used": dict.fromkeys(spec["hard"], "0")}
+    control_plane.call("PATCH", f"{quotas}/{name}/status", {"status": status})
+    return raw
+
+
 @pytest.mark.parametrize("number", range(tiers.count(12, 100)))
 def test_quotas_let_in_whom_the_api_server_lets_in(control_plane: ControlPlane, number: int) -> None:
     random, space, cluster = Random(f"{tiers.seed()}/{number}"), f"quotas-{number}", ClusterObjects()
     control_plane.call("POST", "/api/v1/namespaces", {"metadata": {"name": space}})
     quotas = f"/api/v1/namespaces/{space}/resourcequotas"
     # Of several quotas that refuse a pod, the API server names any one: with one quota there is no choice.
-    spec = random.choice(QUOTAS)
-    raw = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": space}, "spec": spec}
-    cluster.add(raw)
-    control_plane.call("POST", quotas, raw)
-    # Nobody here does what the quota controller does at first.
-    status = {"hard": spec["hard"], "used": dict.fromkeys(spec["hard"], "0")}
-    control_plane.call("PATCH", f"{quotas}/q/status", {"status": status})
+    cluster.add(quota_of(control_plane, space, "q", random.choice(QUOTAS)))
+    quota_of(control_plane, space, "seen", {"hard": {"count/configmaps": "0"}})
+    # Admission learns of quotas in their order, a moment after they were written.
+    probe = {"metadata": {"name": "probe"}}
+    asked_maps = f"/api/v1/namespaces/{space}/configmaps?dryRun=All"
+    wait_until(lambda: control_plane.request("POST", asked_maps, probe).status == 403, "the quotas are in force")
     known, wishes = Quotas(cluster), Wishes(random)
     for turn in range(14):
         asked = wishes.pod(f"pod-{turn}", space)
