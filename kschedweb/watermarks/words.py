@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kschedweb.watermarks.figures import BY_NAME, NODE, NOW, Figure
-from kschedweb.web.units import memory
+from kschedweb.web.units import in_bytes
 
 
 def figure_named(name: str) -> Figure:
@@ -15,10 +15,10 @@ def figure_named(name: str) -> Figure:
 
 
 def value_text(figure: Figure, value: float) -> str:
-    """``41.2 %``, ``0.25 cores``, ``1.5GiB``."""
+    """``41.2 %``, ``0.25 cores``, ``1.5 GiB``."""
     if figure.kind == NODE:
         return f"{value:.1f} %"
-    return f"{value:.3g} cores" if figure.resource == "cpu" else f"{memory(round(value))}B"
+    return f"{value:.3g} cores" if figure.resource == "cpu" else in_bytes(round(value))
 
 
 def found_text(name: str, query: Mapping[str, Any]) -> str:

@@ -47,6 +47,13 @@ def memory(size: int | None) -> str:
     return str(value)
 
 
+def in_bytes(count: int | None) -> str:
+    """Bytes of a file or a figure: "1.5 GiB". Amounts of Kubernetes are written as it does: ``memory``."""
+    written = memory(count)
+    number = written.rstrip("KMGTPEi")
+    return f"{number} {written[len(number) :]}B"
+
+
 def amount(value: int | None, resource: str) -> str:
     """An amount of ``resource`` in the engine's units: CPU in millicores, others in their own unit."""
     if resource == "cpu":

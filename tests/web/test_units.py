@@ -54,6 +54,11 @@ def test_memory(value: int, text: str) -> None:
     assert units.memory(value) == text
 
 
+@pytest.mark.parametrize(("value", "text"), [(0, "0 B"), (600_250, "586.2 KiB"), (5 << 30, "5 GiB")])
+def test_bytes_stand_beside_their_unit(value: int, text: str) -> None:
+    assert units.in_bytes(value) == text
+
+
 @given(st.integers(1, 2**62))
 def test_a_memory_amount_is_within_a_twentieth_of_its_unit(value: int) -> None:
     shown = parse(units.memory(value).replace(",", "")) / NANO

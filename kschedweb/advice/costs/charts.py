@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from kschedweb.web.figures import ABOVE, Chart, figure
 
@@ -59,5 +59,7 @@ def bars(lines: Sequence[Line], unit: str, *, of_nodes: bool) -> Chart | None:
             margin={"t": 40},
         ),
     )
-    said = gettext("The first %(number)s of the table's order, which has the same numbers.") % {"number": len(shown)}
+    said = ngettext(
+        "The first line of the table below.", "The first %(known)s lines of the table below.", len(shown)
+    ) % {"known": len(shown)}
     return Chart(made, said, [], [])

@@ -42,8 +42,10 @@ def _change(found: Json) -> str:
 
 
 def bound(found: Json) -> str:
-    """What no plan can do better, beside what this one does."""
+    """What no plan can do better, beside what this one does; "" where nothing has to move."""
     least, moves, value = found["bound"]["moves"], found["moves"], found["bound"]["value"]
+    if not moves and not least:
+        return ""
     many = ngettext(
         "At least %(least)s is needed for that; this plan has %(moves)s.",
         "At least %(least)s are needed for that; this plan has %(moves)s.",

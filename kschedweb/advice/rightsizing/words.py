@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext
 
 from kschedweb.advice.rightsizing.sizing import MONTH, VPA
-from kschedweb.web.units import counted, cpu, in_column, memory, price, price_in_column
+from kschedweb.web.units import counted, cpu, in_bytes, in_column, price, price_in_column
 
 if TYPE_CHECKING:
     from kschedweb.advice.rightsizing.sizing import Rates, Size, Totals
@@ -79,7 +79,7 @@ def reasons(size: Size, settings: Settings, method: str, siblings: int) -> list[
         f"Of memory each pod gives its peak of {settings.interval / 3600e9:.0f} hours; "
         f"{shares[1] * 100:.0f} % of their weight lies at or below the target before the margin.",
         f"A margin of {settings.margin * 100:.0f} % is added. A pod gets at least "
-        f"{cpu(round(settings.least_cpu))} CPU and {memory(round(settings.least_memory * 2**20))}B, "
+        f"{cpu(round(settings.least_cpu))} CPU and {in_bytes(round(settings.least_memory * 2**20))}, "
         f"shared by its {counted(siblings, 'containers')}.",
     ]
     if size.killed:

@@ -18,6 +18,7 @@ from django.utils.safestring import mark_safe
 from django.utils.text import capfirst
 from django.utils.translation import get_language, gettext
 
+from kschedweb.decisions.words import listed
 from kschedweb.policies.editing.helping import helped
 from kschedweb.web import moments, navigation, told, units
 from kschedweb.web.counting import noun
@@ -40,7 +41,9 @@ register.filter("noun", noun)
 register.filter("reading", reading)
 register.filter("amount", units.amount)
 register.filter("memory", units.memory)
+register.filter("in_bytes", units.in_bytes)
 register.filter("left", units.left)
+register.filter("listed", listed)
 register.filter("cores", units.cores)
 register.filter("gib", units.gibibytes)
 register.filter("in_column", units.in_column)
@@ -137,8 +140,8 @@ def meter(share: int | None, label: str = "") -> SafeString:
 
 @register.filter
 def breakable(name: str) -> SafeString:
-    """A name that may break before its capitals, and after a slash or an underscore, for narrow columns."""
-    parts = re.split(r"(?<=[a-z])(?=[A-Z])|(?<=[/_])", name)
+    """A name that may break before its capitals, and after what joins its parts, for narrow columns."""
+    parts = re.split(r"(?<=[a-z])(?=[A-Z])|(?<=[/_=:])|(?<=\.)(?=[a-z])", name)
     return format_html_join(mark_safe("<wbr>"), "{}", ((part,) for part in parts))
 
 

@@ -63,8 +63,8 @@ def placed(row: NodeRow, query: str, linked: bool, compared: str) -> SafeString:
     """
     place = row.place
     assert place is not None
-    margin = f"−{row.behind}" if row.margin else "0"
-    cells = [_number(place.rank), _number(f"<strong>{place.total}</strong>"), _number(margin)]
+    margin = f"−{row.behind:,}" if row.margin else "0"
+    cells = [_number(place.rank), _number(f"<strong>{place.total:,}</strong>"), _number(margin)]
     if compared:
         cells += [_number(place.percent), elsewhere(row)]
     address = escape(f"?{query}node={row.link}&cell=")

@@ -179,7 +179,7 @@ def sweep(request: PageRequest, sweep_id: UUID) -> HttpResponseBase:
         "entries": [_entry(known, row) for row in page.object_list],
         "save_trial": _trial(request, known),
         "failed": [one for one in known.trials if one.state == "failed"],
-        "workers": sorted({one.worker.partition(" ")[0] for one in known.trials if one.worker and one.ended_at}),
+        "workers": sorted({one.worker.partition(" ")[0] for one in known.trials if one.ended_at} - {""}),
         "save_as": found.policy.policy.name if found.policy else "",
         "save_name": f"{found.label.partition('@')[0][:50]}-tuned",
     }

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 import plotly.graph_objects as go
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from kschedweb.watermarks.usage.measures import SHARES, Distribution, Floats, HeatmapRow, Skew
 from kschedweb.watermarks.usage.question import UsageQuery
@@ -357,7 +357,8 @@ def workloads_chart(asked: UsageQuery, uses: Sequence[NodeUse]) -> Chart | None:
     )
     return Chart(
         made,
-        gettext("The first %(known)s of the table's order, which has the same numbers.") % {"known": len(known)},
+        ngettext("The first line of the table below.", "The first %(known)s lines of the table below.", len(known))
+        % {"known": len(known)},
         [],
         [],
     )

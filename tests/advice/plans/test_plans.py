@@ -50,6 +50,12 @@ def test_the_form_keeps_what_an_address_says(client_as: Callable[..., Any], demo
     assert client_as("viewer").get("/plans/").status_code == 200
 
 
+def test_where_nothing_has_to_move_no_bound_is_told(client_as: Callable[..., Any], demo: Snapshot) -> None:
+    page, found = planned(client_as("viewer"), at_least="1")
+    assert (found["moves"], found["least"]) == (0, "")
+    assert "data-bound" not in html_of(page)
+
+
 def test_a_plan_is_told_with_its_bound_and_what_it_changes(client_as: Callable[..., Any], demo: Snapshot) -> None:
     page, found = planned(client_as("viewer"))
     assert (found["reached"], found["after"] >= 5) == (True, True)

@@ -35,6 +35,7 @@ def test_the_decision_is_told_with_predicates_and_priorities(
     assert elements(answer, "#matrix a[href=/classic/LeastRequestedPriority/]")
     assert "mapped → reduced (0 to 10) × weight below" in page
     assert "of 100,020" in answer.context["answer"].title
+    assert "<strong>100," in page
     under_profile = viewer.get(ADDRESS.format("ml/notebook"), {"policy": "default"})
     to_capacity = [
         any(one["href"].startswith("/capacity/") for one in elements(shown, "#main a"))

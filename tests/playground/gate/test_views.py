@@ -211,6 +211,7 @@ def test_a_verdict_that_takes_longer_shows_how_far_it_is(
     client = client_as("editor")
     address = client.post("/gate/", {**ASKED, "do": "try"})["Location"]
     assert "Waiting for a worker" in client.get(address).content.decode()
+    assert all("Queued" in client.get(page).content.decode() for page in (address, "/gate/"))
     part = client.get(address, headers={"HX-Request": "true"}).content.decode()
     assert 'hx-trigger="every 1s"' in part
     assert "<h1" not in part

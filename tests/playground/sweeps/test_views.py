@@ -70,6 +70,7 @@ def test_an_editor_starts_a_sweep_sees_how_far_it_is_and_what_it_found(client_as
     assert part["HX-Refresh"] == "true"
     done = client.get(f"/sweeps/{sweep.pk}/")
     assert not elements(done, "#progress")
+    assert "" not in done.context["workers"]
     assert len(done.context["entries"]) == 3
     for figure in ("pareto", "curve-1-1"):
         assert elements(done, f"[data-figure={figure}-figure]")

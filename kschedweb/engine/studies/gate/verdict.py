@@ -342,4 +342,5 @@ def amount(value: float, unit: str) -> str:
         "changes": "change",
         "node-hours": "node-hour",
     }
-    return f"{number(value)} {singular.get(unit, unit) if value == 1 else unit}"
+    shown = number(value)
+    return f"{shown} {singular.get(unit, unit) if shown == '1' else unit}"

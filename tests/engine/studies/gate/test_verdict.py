@@ -25,7 +25,7 @@ from kschedweb.engine.studies.gate.gate import (
 )
 from kschedweb.engine.studies.gate.rendering import FORMATS, render
 from kschedweb.engine.studies.gate.thresholds import read
-from kschedweb.engine.studies.gate.verdict import MOST_PODS, NO_PROFILE, Pair, judge, number, worse
+from kschedweb.engine.studies.gate.verdict import MOST_PODS, NO_PROFILE, Pair, amount, judge, number, worse
 from kschedweb.engine.studies.measure.measured import HIGHER, LOWER, Measure
 from kschedweb.engine.studies.measure.measures import measure
 from kschedweb.engine.studies.play.run import run
@@ -50,6 +50,11 @@ def judged(
 
 def check(found: GateVerdict, name: str) -> Any:
     return next(one for one in found.judged.checks if one.name == name)
+
+
+@pytest.mark.parametrize(("value", "text"), [(0.9999, "1 node-hour"), (0.917, "0.917 node-hours")])
+def test_what_is_shown_as_one_is_in_the_singular(value: float, text: str) -> None:
+    assert amount(value, "node-hours") == text
 
 
 def test_a_policy_against_itself_passes_everything() -> None:
