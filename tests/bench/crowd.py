@@ -25,7 +25,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import psycopg
-import yaml
 
 from tests.support.crowd import THINK, Approver, Editor, Log, Player, Reader, Told, Watcher, Worker, at_work
 from tests.support.livesite import HELD, PODS, Deployment, LiveSite, live_site
@@ -192,9 +191,7 @@ def served(deployment: Deployment, ending: ExitStack, workers: int) -> tuple[lis
 
 def niceness(deployment: Deployment, service: str) -> int:
     """What gives a process its part of the share that docker-compose.yml gives the service's containers."""
-    compose = yaml.safe_load((deployment.root / "docker-compose.yml").read_text(encoding="utf-8"))
-    wanted = compose["services"][service]
-    shares = wanted.get("cpu_shares")
+    shares = deployment.composed(service).get("cpu_shares")
     return round(math.log(1024 / (shares / JOBS), 1.25)) if shares else 0
 
 

@@ -77,10 +77,14 @@ class Deployment:
         if done.returncode:
             raise RuntimeError(done.stderr[-2000:])
 
+    def composed(self, name: str) -> Json:
+        """What docker-compose.yml says of a service."""
+        found: Json = yaml.safe_load((self.root / "docker-compose.yml").read_text(encoding="utf-8"))["services"][name]
+        return found
+
     def service(self, name: str, label: str, port: int = 0) -> Server:
         """A service of docker-compose.yml, not started yet; ``label`` tells it from others, ``port`` is the site's."""
-        compose = yaml.safe_load((self.root / "docker-compose.yml").read_text(encoding="utf-8"))
-        command = compose["services"][name]["command"]
+        command = self.composed(name)["command"]
         here = {"0.0.0.0": "127.0.0.1", "8000": str(port), "/tmp/": f"{self.folder}/{label}-", "@%h": f"-{label}@%h"}
         for ours, mine in here.items():
             command = [word.replace(ours, mine) for word in command]
