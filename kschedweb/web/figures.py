@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from django.utils.translation import ngettext
+
 if TYPE_CHECKING:
     import plotly.graph_objects as go
     from plotly.basedatatypes import BaseTraceType
@@ -28,6 +30,12 @@ class Chart:
     summary: str
     head: list[str]
     rows: list[list[object]]
+
+    @classmethod
+    def of_table(cls, figure: dict[str, Any], lines: int) -> Chart:
+        """The chart that draws the first ``lines`` of the table below it."""
+        said = ngettext("The first line of the table below.", "The first %(lines)s lines of the table below.", lines)
+        return cls(figure, said % {"lines": lines}, [], [])
 
 
 def line_style(place: int, points: int, *, secondary: bool = False, **line: object) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext
 
 from kschedweb.web.figures import ABOVE, Chart, figure
 
@@ -59,7 +59,4 @@ def bars(lines: Sequence[Line], unit: str, *, of_nodes: bool) -> Chart | None:
             margin={"t": 40},
         ),
     )
-    said = ngettext(
-        "The first line of the table below.", "The first %(known)s lines of the table below.", len(shown)
-    ) % {"known": len(shown)}
-    return Chart(made, said, [], [])
+    return Chart.of_table(made, len(shown))

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 import plotly.graph_objects as go
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext
 
 from kschedweb.watermarks.usage.measures import SHARES, Distribution, Floats, HeatmapRow, Skew
 from kschedweb.watermarks.usage.question import UsageQuery
@@ -355,10 +355,4 @@ def workloads_chart(asked: UsageQuery, uses: Sequence[NodeUse]) -> Chart | None:
             margin={"t": 40},
         ),
     )
-    return Chart(
-        made,
-        ngettext("The first line of the table below.", "The first %(known)s lines of the table below.", len(known))
-        % {"known": len(known)},
-        [],
-        [],
-    )
+    return Chart.of_table(made, len(known))
