@@ -28,7 +28,7 @@ export function narrowed({ data, layout }: Figure): void {
 
 /** A name in up to three lines, broken after spaces and signs, or else anywhere. */
 function inLines(name: string, widest: number): string {
-  const parts = name.split(/(?<=[\s\-./@_])/).flatMap((part) => part.match(/.{1,18}/g) ?? []);
+  const parts = name.split(/(?<=[\s\-./@_])/).flatMap((part) => part.match(new RegExp(`.{1,${widest}}`, "g")) ?? []);
   const lines = [""];
   for (const part of parts) {
     const line = lines.at(-1)!;
