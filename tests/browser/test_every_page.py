@@ -76,7 +76,7 @@ def demo(live_server: Any, admin: User, settings: Any, sandbox_address: str) -> 
     keys = [f"{row.namespace}/{row.name}" for row in waiting]
     found = outcomes(snapshot, first, keys)
     job = Job.objects.create(
-        kind="seeded", title="Refresh demo", state=State.RUNNING, done=3, total=10, step="Reading pods"
+        kind="seeded", title="Read cluster demo", state=State.RUNNING, done=3, total=10, step="Reading objects"
     )
     live, decision = seed_live.everything(10, admin)
     rushed = seed_runs.everything(1, admin)
