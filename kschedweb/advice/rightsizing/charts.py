@@ -37,7 +37,7 @@ def over_time(resource: str, times: Floats, values: Floats, amount: Amount) -> C
         go.Scatter(name=label, x=x, y=y, **line_style(place, len(x))) for place, (label, x, y) in enumerate(lines)
     ]
     layout = go.Layout(height=300, legend=ABOVE, yaxis={"title": {"text": unit}, "rangemode": "tozero"})
-    summary = f"{name} of the busiest pod from {moments[0][:16]} to {moments[-1][:16]} UTC, in {unit}."
+    summary = f"Use of {name} by the busiest pod from {moments[0][:16]} to {moments[-1][:16]} UTC, in {unit}."
     return Chart(
         figure(traces, layout), summary, ["Time (UTC)", unit], [list(row) for row in zip(moments, used, strict=True)]
     )
