@@ -36,7 +36,7 @@ const look = EditorView.theme({
     fontSize: "var(--small)",
   },
   "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "1px" },
-  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.5", minHeight: "320px", maxHeight: "min(76vh, 900px)" },
+  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.5", minHeight: "320px", maxHeight: "min(52vh, 900px)" },
   ".cm-gutters": { backgroundColor: "var(--sunken)", color: "var(--text-soft)", borderColor: "var(--line)" },
   ".cm-content": { caretColor: "var(--text)" },
   ".cm-cursor": { borderLeftColor: "var(--text)" },
