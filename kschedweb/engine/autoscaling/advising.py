@@ -97,7 +97,7 @@ def _world(asked: Asked) -> tuple[World, list[str]]:
 
 def _likened(likened: dict[str, str]) -> str:
     counts = {name: list(likened.values()).count(name) for name in sorted(set(likened.values()))}
-    said = ", ".join(f"{count} as {name}" for name, count in counts.items())
+    said = ", ".join(f"{count} × {name}" for name, count in counts.items())
     start = f"{len(likened)} nodes have no instance type that is sold here"
     return f"{start}. They count as the smallest that holds them: {said}."
 

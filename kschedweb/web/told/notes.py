@@ -42,6 +42,8 @@ NOTES = (
     gettext_noop("%(count)s recorded pods of %(object)s do not come: it was removed before"),
     gettext_noop("%(count)s recorded pods of %(object)s do not come: it was scaled before"),
     gettext_noop("%(count)s nodes have no instance type that is sold: each counts as the smallest that holds it"),
+    gettext_noop("%(count)s nodes have no instance type that is sold here."),
+    gettext_noop("They count as the smallest that holds them: %(names)s."),
     gettext_noop("The prices of the ready instance types are invented"),
     gettext_noop("Each replica gets volumes of its own (%(names)s); they are left out, and limit nothing here."),
     # Use that was collected.

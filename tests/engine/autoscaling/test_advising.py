@@ -55,7 +55,7 @@ def test_nodes_without_a_nodepool_stay_unless_they_count_as_of_one() -> None:
     found = advise(Asked(karpenter(), cluster, NOW, "default"))
     assert (verdicts(found)["b"], found["command"]["candidates"]) == ("goes", ["b"])
     assert (found["before"]["price"], found["after"]["price"]) == pytest.approx((0.4, 0.2))
-    assert "2 as general-4" in found["notes"][0]
+    assert "2 × general-4" in found["notes"][0]
 
 
 def test_a_new_node_is_the_cheapest_offer_that_holds_the_pods() -> None:
