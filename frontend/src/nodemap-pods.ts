@@ -1,6 +1,7 @@
 // The pods of one node: what each asks for of it, at the time of the scrubber. Fetched once a node.
 import Plotly from "plotly.js-cartesian-dist-min";
 import { element, last, span, token } from "./columns";
+import { resourceWord } from "./nodemap-words";
 import { n, t } from "./words";
 
 type Stays = {
@@ -82,7 +83,7 @@ export class Pods {
     this.shown = shown;
     const shares = there.map((place) => (has ? (100 * (requests[place] ?? 0)) / has : 0));
     const sum = shares.reduce((total, share) => total + share, 0);
-    const what = key === "cpu" ? "CPU" : key;
+    const what = resourceWord(key);
     const heading = element("h3", "", `${title}${stays.node}`);
     const caption = element("figcaption", "", this.said(stays.omitted, has === null, there.length, sum, what, time));
     const figure = element("figure");

@@ -12,9 +12,14 @@ export function capitalised(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
+/** A resource in a sentence. */
+export function resourceWord(name: string): string {
+  return name === "cpu" ? "CPU" : name === "memory" ? t("memory") : name;
+}
+
 /** A choice of colouring in the language of the page: it comes over REST, which is in English. */
 export function worded(show: Show): Show {
-  const what = show.what === "memory" ? t("memory") : show.what;
+  const what = resourceWord(show.what);
   if (what)
     return {
       ...show,
