@@ -22,7 +22,7 @@ from kschedweb.watermarks import selectors, services
 from kschedweb.watermarks.annotations.selectors import annotating_get, lint_get
 from kschedweb.watermarks.forms import SourceForm, form_of, with_preset
 from kschedweb.watermarks.presets import PRESETS
-from kschedweb.watermarks.words import report_rows
+from kschedweb.watermarks.words import origin_words, report_rows
 from kschedweb.web.errors import ApplicationError
 
 if TYPE_CHECKING:
@@ -101,7 +101,8 @@ def _page(
         "cluster": cluster,
         "source": stored,
         "form": form,
-        "fresh": selectors.freshness(cluster, time.time()),
+        "fresh": (fresh := selectors.freshness(cluster, time.time())),
+        "origin_words": origin_words(fresh.origin),
         "rows": report_rows(stored.report),
         "test": report,
         "annotating": annotating,

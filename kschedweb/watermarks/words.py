@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from kschedweb.watermarks.figures import BY_NAME, NODE, NOW, Figure
+from kschedweb.web.translating import gettext_lazy as _
 from kschedweb.web.units import in_bytes
+
+ORIGINS = {"demo": _("the demo's recording"), "prometheus": "Prometheus"}
+
+
+def origin_words(origin: str) -> str:
+    """Where figures are from; ``origin`` as stored with them."""
+    return str(ORIGINS.get(origin, origin))
 
 
 def figure_named(name: str) -> Figure:

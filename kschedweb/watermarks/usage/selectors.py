@@ -17,7 +17,7 @@ from kschedweb.watermarks.selectors import Freshness, Table
 from kschedweb.watermarks.usage import measures
 from kschedweb.watermarks.usage.measures import Floats
 from kschedweb.watermarks.usage.question import UsageQuery
-from kschedweb.web.translating import gettext_lazy as _
+from kschedweb.watermarks.words import origin_words
 
 STALE = 3  # intervals of the source
 POINTS = 300  # times of a chart; at most a row of samples each
@@ -244,7 +244,6 @@ def _newest(table: Table | None, asked: UsageQuery) -> dict[str, tuple[float, fl
 
 # Beside the requests, on other pages ----------------------------------------------------------------------------------
 
-ORIGINS = {"demo": _("the demo's recording"), "prometheus": "Prometheus"}
 PREFERRED = ("1h", "15m", "5m", "1d", "10m")  # the first that was collected is shown
 
 
@@ -292,7 +291,7 @@ def present(cluster: Cluster, now: datetime) -> Present | None:
     at = datetime.fromtimestamp(table.at, UTC)
     limit = stale_before(cluster, table.origin, now)
     cpu, memory = (_by_name(table, (resource, found)) for resource in ("cpu", "memory"))
-    return Present(found, ORIGINS.get(table.origin, table.origin), at, limit is not None and at < limit, cpu, memory)
+    return Present(found, origin_words(table.origin), at, limit is not None and at < limit, cpu, memory)
 
 
 def _by_name(table: Table, key: tuple[str, str]) -> dict[str, float]:

@@ -23,7 +23,8 @@ from kschedweb.watermarks.selectors import Freshness, freshness
 from kschedweb.watermarks.usage import charts, measures, selectors
 from kschedweb.watermarks.usage.forms import RANGE_WORDS, AskedForm, WorkloadForm, asked
 from kschedweb.watermarks.usage.question import UsageQuery
-from kschedweb.watermarks.usage.selectors import ORIGINS, NodeUse, Seen, seen, stale_before
+from kschedweb.watermarks.usage.selectors import NodeUse, Seen, seen, stale_before
+from kschedweb.watermarks.words import origin_words
 from kschedweb.web.exports import FORMATS, export
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class Page:
             "stale": self.stale_before is not None and self.freshness.stale,
             "stale_before": self.stale_before,
             "pins": self.pins(context["seen"].asked) if "seen" in context else "",
-            "origin_words": ORIGINS.get(self.freshness.origin, self.freshness.origin),
+            "origin_words": origin_words(self.freshness.origin),
         }
         return render(self.request, template, common | context)
 
