@@ -28,6 +28,7 @@ from kschedweb.policies.revisions.views import line_diff, schema_response
 from kschedweb.web.errors import ApplicationError, PreconditionFailed
 from kschedweb.web.exports import FORMATS, export
 from kschedweb.web.pages import part
+from kschedweb.web.told import unit
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -63,13 +64,14 @@ def costs(request: HttpRequest) -> HttpResponseBase:
     of_nodes = by in words.OF_NODES
     context = {
         "bill": bill,
+        "unit": unit(bill.unit),
         "has_table": table is not None,
         "title": words.heading(bill, scope.cluster.name),
         "by": by,
         "groups": words.GROUPS,
         "of_nodes": of_nodes,
         "listing": "cost-nodes" if of_nodes else "cost-pods",
-        "chart": charts.bars(lines, bill.unit, of_nodes=of_nodes),
+        "chart": charts.bars(lines, unit(bill.unit), of_nodes=of_nodes),
         "page": Paginator(lines, PAGE_SIZE).get_page(request.GET.get("page")),
         "shared": urlencode({"cluster": scope.cluster.name}),
         "other_unit": OTHER_UNIT,
