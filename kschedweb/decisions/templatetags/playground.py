@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import mark_safe
 from django.utils.text import capfirst
+from django.utils.translation import gettext
 
 from kschedweb.accounts.reach import sees
 from kschedweb.engine.releases.classic.describing import described
@@ -50,7 +51,10 @@ def explained(name: str, algorithm: Algorithm | str | None) -> str:
 def what_is(name: str, algorithm: Algorithm) -> str:
     """A link to the page of the priority ``name`` of ``algorithm``, beside its name; "" if it has none."""
     address = _page(name, algorithm)
-    return format_html('<a href="{}" aria-label="About {}">about</a>', address, name) if address else ""
+    if not address:
+        return ""
+    told = gettext("About %(name)s") % {"name": name}
+    return format_html('<a href="{}" aria-label="{}">{}</a>', address, told, gettext("about"))
 
 
 @register.simple_tag
