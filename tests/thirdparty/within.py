@@ -59,7 +59,7 @@ def test_saved_in_the_form_it_is_in_the_document_and_in_the_effective_profile(cl
         point for point, refs in profile.points.items() if "RackLimit" in {r.name for r in refs}
     }
     page = client.get(f"{POLICY}effective/")
-    assert "RackLimit <b>×7</b>" in text(page)
+    assert "RackLimit ×7 (differs from the default)" in [plugin.text for plugin in elements(page, "li")]
     assert "RackLimit maxPods 12 (differs from the default)" in [row.text for row in elements(page, "tr")]
 
 
