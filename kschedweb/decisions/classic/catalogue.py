@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from django.utils.translation import gettext
+
 from kschedweb.decisions.classic.examples import Example, example
 from kschedweb.engine.releases.classic import Edition
 from kschedweb.engine.releases.classic.catalogue import ORDER, V1_9, V1_13
-from kschedweb.engine.releases.classic.describing import DESCRIBED, PREDICATE, Described
+from kschedweb.engine.releases.classic.describing import DESCRIBED, PREDICATE, PRIORITY, Described
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,12 +19,13 @@ if TYPE_CHECKING:
     from kschedweb.decisions.parts import FilterVerdict, NodeRow, Step
 
 WORDS = {
-    "mandatory": "always",
-    "default": "by default",
-    "by name": "if named",
-    "by argument": "by its argument",
-    "never": "never",
+    "mandatory": _("always"),
+    "default": _("by default"),
+    "by name": _("if named"),
+    "by argument": _("by its argument"),
+    "never": _("never"),
 }
+KINDS = {PREDICATE: _("predicate"), PRIORITY: _("priority")}
 
 
 @dataclass(frozen=True)
@@ -44,10 +48,15 @@ class CatalogueEntry:
         for version, standing in self.standings.items():
             switched = self.what.standing(Edition(version, frozenset({self.what.switch})))
             if standing == "never" and switched != "never":
-                said[version] = f"{WORDS[switched]}, where switched on"
+                said[version] = gettext("%(when)s, where switched on") % {"when": WORDS[switched]}
             else:
-                said[version] = WORDS[standing]
+                said[version] = str(WORDS[standing])
         return said
+
+    @property
+    def kind(self) -> str:
+        """What it is, in words."""
+        return str(KINDS[self.what.kind])
 
     @property
     def weight(self) -> int | None:

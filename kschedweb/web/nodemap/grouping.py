@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from django.utils.translation import gettext_noop
 
 from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE, REGION, ZONE
 
@@ -24,10 +25,10 @@ NARROW, WIDE = 255, 65_535  # value for a missing node in a column of one or two
 MOMENT = 1e-6  # seconds within which two times are equal
 # groupings with plain names, and their labels, of which the first one that a node has counts
 NAMED = {
-    "zone": (ZONE, BETA_ZONE),
-    "region": (REGION, BETA_REGION),
-    "instance type": ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type"),
-    "pool": (
+    gettext_noop("zone"): (ZONE, BETA_ZONE),
+    gettext_noop("region"): (REGION, BETA_REGION),
+    gettext_noop("instance type"): ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type"),
+    gettext_noop("pool"): (
         "karpenter.sh/nodepool", "cloud.google.com/gke-nodepool", "eks.amazonaws.com/nodegroup",
         "kubernetes.azure.com/agentpool", "agentpool", "nodepool", "node-pool", "pool",
     ),

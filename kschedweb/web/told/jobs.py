@@ -73,6 +73,8 @@ JOBS = (
     gettext_noop("drain rehearsal"),
     gettext_noop("how many gangs"),
     gettext_noop("buffer"),
+    gettext_noop("ready NodePool and instance types"),
+    gettext_noop("node groups of cluster-autoscaler"),
     gettext_noop("Private work"),
     # Why a job failed.
     gettext_noop("The worker stopped before the job ended. Start it again."),
