@@ -6,7 +6,7 @@ import { legend } from "./nodemap-legend";
 import { Pods } from "./nodemap-pods";
 import { Side } from "./nodemap-side";
 import { NodeTables } from "./nodemap-tables";
-import { amount, type Show, summary } from "./nodemap-words";
+import { amount, grouping, type Show, summary } from "./nodemap-words";
 import { t } from "./words";
 
 const HIGHEST = 560; // pixels of a map; where it is narrow, more
@@ -107,7 +107,7 @@ class NodeMap {
     const by = select("by");
     const labels = [...new Set(this.sides.flatMap((side) => side.groupings.map((one) => one.label)))];
     if (by) {
-      by.replaceChildren(...labels.map((label) => new Option(label, label, false, label === this.by)));
+      by.replaceChildren(...labels.map((label) => new Option(grouping(label), label, false, label === this.by)));
       if (!labels.includes(this.by)) this.by = labels[0] ?? "";
       by.closest<HTMLElement>(".field")!.hidden = !labels.length;
       by.addEventListener("change", () => this.regroup({ by: by.value }));
