@@ -23,6 +23,17 @@ def free_port() -> int:
             return port
 
 
+def listens(port: int) -> bool:
+    """Whether something listens on a port of 127.0.0.1; what was killed does so for a moment yet."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return True
+        return False
+
+
 PATIENCE = 120.0  # seconds; what has not come by then on a busy machine does not come
 
 

@@ -18,7 +18,7 @@ from urllib.parse import urljoin
 import requests
 
 from tests.support.once import made_once
-from tests.support.processes import free_port, wait_until
+from tests.support.processes import free_port, listens, wait_until
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PASSWORD = "a-password-for-tests-only"
@@ -135,10 +135,11 @@ class MadeRun:
         return status, time.monotonic() - begun
 
     def kill(self) -> None:
-        """SIGKILL to the whole group."""
+        """SIGKILL to the whole group; its port is free again."""
         assert self.process is not None
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(10)
+        wait_until(lambda: not listens(self.port), "the killed site's port is free")
 
     def first_login(self) -> tuple[str, str]:
         """The username and password that it printed."""
