@@ -82,7 +82,7 @@ def test_a_prometheus_is_connected_corrected_and_collected(
         assert tasks.collect(str(cluster.pk)) is True
         page.reload()
         expect(page.get_by_role("heading", level=1)).to_contain_text(f"figures of {len(names)} nodes")
-        expect(page.locator("main")).to_contain_text("from prometheus")
+        expect(page.locator("main")).to_contain_text("from Prometheus")
         stored = current(cluster)
         assert stored is not None
         used = dict(zip(stored.names, stored.column("cpu", "5m").tolist(), strict=True))
