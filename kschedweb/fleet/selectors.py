@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import Exists, JSONField, OuterRef, Q, Subquery
 from django.http import Http404
+from django.utils.translation import gettext_noop
 
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
 from kschedweb.clusters.selectors import cluster_list
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from django.db.models import QuerySet
 
-UNKNOWN_RELEASE = "unknown"
+UNKNOWN_RELEASE = gettext_noop("unknown")
 
 
 @dataclass(frozen=True)
