@@ -61,17 +61,17 @@ def costs(request: HttpRequest) -> HttpResponseBase:
     if (form := request.GET.get("format")) in FORMATS:
         rows = (_row(line, bill.unit) for line in lines)
         return export(form, f"{scope.cluster.name}-cost-by-{by}", HEAD, rows)
-    of_nodes = by in words.OF_NODES
+    of_nodes, shown_unit = by in words.OF_NODES, unit(bill.unit)
     context = {
         "bill": bill,
-        "unit": unit(bill.unit),
+        "unit": shown_unit,
         "has_table": table is not None,
         "title": words.heading(bill, scope.cluster.name),
         "by": by,
         "groups": words.GROUPS,
         "of_nodes": of_nodes,
         "listing": "cost-nodes" if of_nodes else "cost-pods",
-        "chart": charts.bars(lines, unit(bill.unit), of_nodes=of_nodes),
+        "chart": charts.bars(lines, shown_unit, of_nodes=of_nodes),
         "page": Paginator(lines, PAGE_SIZE).get_page(request.GET.get("page")),
         "shared": urlencode({"cluster": scope.cluster.name}),
         "other_unit": OTHER_UNIT,
