@@ -183,6 +183,22 @@ def test_explain_says_of_a_group_whether_it_would_fit_and_what_keeps_it_waiting(
     assert big["domains"][0]["pods"][0]["node"] == "a"
 
 
+def test_explain_in_sequence_asks_about_a_group_before_any_of_its_pods_is_bound(run) -> None:
+    pending = [member("p"), pod("alone", requests={"cpu": "2"}), member("q")]
+    answer = run(["explain", "--mode", "sequence"], json.dumps({**GANG, "pending": pending}))[1][0]
+    (gang,) = answer["groups"]
+    assert (gang["placed"], gang["blocking"], gang["condition"]["status"]) == (True, "", "True")
+    assert [one["node"] for one in gang["pods"]] == ["a", "a"]
+    assert [one.get("chosen") for one in answer["pods"]] == ["a", "a", "a"]
+
+
+def test_explain_in_sequence_takes_back_the_pods_of_a_group_that_is_not_placed(run) -> None:
+    pending = [*members(2, "big", requests=THREE), pod("after", requests={"cpu": "2"})]
+    answer = run(["explain", "--mode", "sequence"], json.dumps({**GANG, "pending": pending}))[1][0]
+    assert [(one["placed"], one["blocking"]) for one in answer["groups"]] == [(False, "default/big-1")]
+    assert [one.get("chosen") for one in answer["pods"]] == ["a", None, "a"]  # as the group's cycle sees them
+
+
 def test_with_the_gate_off_there_are_no_groups(run) -> None:
     answer = run(["schedule"], json.dumps({**GANG, "featureGates": {}}))[1][0]
     assert [placement.get("node") for placement in answer["placements"]] == ["a", "a", None, None, "a"]

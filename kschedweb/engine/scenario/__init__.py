@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -88,31 +88,27 @@ class Scenario:
         """The verdicts and scores for each pending pod, in the form of the conformance files.
 
         Without ``post`` they are those of the plugins alone; what extenders were left out is said for each pod.
-        Raises ScenarioError where the cycle of a pod fails.
+        A group is asked about when the first of its pods would be explained, and its pods follow at once: in sequence
+        they stay on their nodes only if the group is placed. Raises ScenarioError where the cycle of a pod fails.
         """
-        scheduler = self.scheduler(post)
-        pods = []
-        for pod in self.pending:
-            try:
-                explanation = scheduler.explain(pod, preemption=True)
-            except CycleError as error:
-                raise ScenarioError(f"{self.name}: Pod {pod.key}: {error}") from None
-            pods.append(explanation.to_dict())
-            if (mode or self.mode) == SEQUENCE and explanation.chosen is not None:
-                scheduler.bind(pod, explanation.nodes[explanation.chosen])
-        order = self.snapshot.names if pods and self.snapshot.names else None
-        result: Json = {"name": self.name, "nodeOrder": order, "pods": pods or None}
-        if groups := self._groups():
-            result["groups"] = [scheduler.explain_group(group, listed).to_dict() for group, listed in groups]
-        return result
-
-    def _groups(self) -> list[tuple[PodGroup, list[Pod]]]:
-        """The groups that pending pods name, where groups are scheduled as such, each with these pods."""
-        found: dict[str, tuple[PodGroup, list[Pod]]] = {}
-        for pod in self.pending if self.configuration.release.groups else ():
-            if (group := self.snapshot.objects.groups.of(pod)) is not None:
-                found.setdefault(group.key, (group, []))[1].append(pod)
-        return list(found.values())
+        scheduler, sequence = self.scheduler(post), (mode or self.mode) == SEQUENCE
+        explanations: dict[str, Json] = {}
+        groups = []
+        for group, pods in self._turns():
+            there = scheduler
+            if group is not None:
+                result = scheduler.explain_group(group, pods)
+                groups.append(result.to_dict())
+                if sequence and not (result.placed and result.held.ok):
+                    there = scheduler.over(self.snapshot.copy())
+            for pod in pods:
+                with self._naming(pod):
+                    explanation = there.explain(pod, preemption=True)
+                explanations[pod.key] = explanation.to_dict()
+                if sequence and explanation.chosen is not None:
+                    there.bind(pod, explanation.nodes[explanation.chosen])
+        order = self.snapshot.names if explanations and self.snapshot.names else None
+        return {"name": self.name, "nodeOrder": order, **self._answers("pods", explanations, groups)}
 
     def schedule(self, post: Post | None = None) -> Json:
         """The placements of the pending pods, one after the other; ``post`` lets extenders be asked.
@@ -120,19 +116,41 @@ class Scenario:
         Each pod is assumed on its node, which is as far as the reference goes: nothing is reserved or bound. A group is
         tried when the first of its pods would be.
         """
-        scheduler, groups = self.scheduler(post), {group.key: (group, pods) for group, pods in self._groups()}
-        placed: dict[str, Placement] = {}
-        tried = []
+        scheduler, request = self.scheduler(post), SearchRequest(preempt=self.preempt)
+        placements: dict[str, Json] = {}
+        groups = []
+        for group, pods in self._turns():
+            if group is None:
+                placements |= {pod.key: self._assumed(scheduler, pod).to_dict() for pod in pods}
+            else:
+                result = scheduler.schedule_group(group, pods, request)
+                placements |= {placement.pod: placement.to_dict() for placement in result.placements}
+                groups.append(result.to_dict())
+        return {"name": self.name, **self._answers("placements", placements, groups)}
+
+    def _turns(self) -> Iterator[tuple[PodGroup | None, list[Pod]]]:
+        """Yield each pod alone; where groups are scheduled as such, each group with its pods in place of the first."""
+        groups: dict[str, tuple[PodGroup, list[Pod]]] = {}
+        for pod in self.pending if self.configuration.release.groups else ():
+            if (group := self.snapshot.objects.groups.of(pod)) is not None:
+                groups.setdefault(group.key, (group, []))[1].append(pod)
         for pod in self.pending:
-            if pod.scheduling_group not in groups:
-                placed[pod.key] = self._assumed(scheduler, pod)
-            elif pod.key not in placed:
-                group, pods = groups[pod.scheduling_group]
-                found = scheduler.schedule_group(group, pods, SearchRequest(preempt=self.preempt))
-                placed |= {placement.pod: placement for placement in found.placements}
-                tried.append(found.to_dict())
-        placements = [placed[pod.key].to_dict() for pod in self.pending]
-        return {"name": self.name, "placements": placements or None, **({"groups": tried} if tried else {})}
+            group, pods = groups.get(pod.scheduling_group, (None, [pod]))
+            if pods[0] is pod:
+                yield group, pods
+
+    def _answers(self, key: str, by_pod: Mapping[str, Json], groups: Sequence[Json] = ()) -> Json:
+        """The answers in the order of the pending pods, and those about their groups, where there are any."""
+        answers = [by_pod[pod.key] for pod in self.pending]
+        return {key: answers or None, **({"groups": list(groups)} if groups else {})}
+
+    @contextmanager
+    def _naming(self, pod: Pod) -> Iterator[None]:
+        """A context whose CycleError becomes a ScenarioError that names ``pod``."""
+        try:
+            yield
+        except CycleError as error:
+            raise ScenarioError(f"{self.name}: Pod {pod.key}: {error}") from None
 
     def _assumed(self, scheduler: Scheduler, pod: Pod) -> Placement:
         placement = scheduler.find(pod, SearchRequest(preempt=self.preempt))
