@@ -2,6 +2,7 @@
 
 python -m kschedweb.engine explain [--mode each|sequence] [--extenders] [--release 1.37] < scenarios.jsonl
 python -m kschedweb.engine schedule [--summary] [--extenders] [--release 1.37] < scenarios.jsonl
+python -m kschedweb.engine condition [--extenders] [--release 1.37] < scenarios.jsonl
 python -m kschedweb.engine validate [--release 1.37] [--feature-gates VolumeLimitScaling=false] < config.yaml
 python -m kschedweb.engine validate --file /etc/kubernetes/policy.yaml=policy.yaml < config.yaml
 python -m kschedweb.engine convert [--classic '{"version": "1.9"}'] [--release 1.37] < policy.yaml
@@ -120,7 +121,10 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_argument("--mode", choices=("each", "sequence"), help="in place of the scenarios' own mode")
     schedule = commands.add_parser("schedule", help="the whole cycle for each pending pod, in order")
     schedule.add_argument("--summary", action="store_true", help="throughput and latency instead of placements")
-    for command in (explain, schedule):
+    condition = commands.add_parser(
+        "condition", help="the node of each pending pod, or the whole message of its condition and the nominated node"
+    )
+    for command in (explain, schedule, condition):
         command.add_argument("--extenders", action="store_true", help="ask the extenders of the configurations")
         command.add_argument(
             "--one-process",
@@ -134,7 +138,7 @@ def _parser() -> argparse.ArgumentParser:
         "convert",
         help="a v1 Policy, or a configuration before v1, as a KubeSchedulerConfiguration v1, with notes",
     )
-    for command in (explain, schedule, validate, converting):
+    for command in (explain, schedule, condition, validate, converting):
         command.add_argument("--release", help=f"the release of kube-scheduler: {', '.join(RELEASES)}")
         command.add_argument("--feature-gates", default="", help="as kube-scheduler's: Name=true,Other=false")
         files.configure(command)
@@ -289,6 +293,8 @@ def _answer(scenario: Scenario | ClassicScenario, options: argparse.Namespace) -
         post = transport(scenario.extenders)
     if options.command == "explain":
         answer = scenario.explain(options.mode, post)
+    elif options.command == "condition":
+        answer = scenario.describe_conditions(post)
     elif options.summary:
         answer = scenario.summary(time.perf_counter, post)
     else:

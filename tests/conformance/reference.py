@@ -57,7 +57,7 @@ class Reference:
         return engine_answer(mode, self.asked(scenario))
 
     def answers(self, mode: str, scenarios: list[dict]) -> list[Answer]:
-        """One answer for each of ``scenarios``; ``mode`` is "explain" or "schedule"."""
+        """One answer for each of ``scenarios``; ``mode`` is "explain", "schedule" or "condition"."""
         size = max(1, min(PART, -(-len(scenarios) // ORACLES)))
         parts = [scenarios[first : first + size] for first in range(0, len(scenarios), size)]
         with ThreadPoolExecutor(ORACLES) as pool:
@@ -85,6 +85,8 @@ def engine_answer(mode: str, scenario: dict) -> Answer:
     """What the engine says to one scenario."""
     try:
         ready = Scenario.parse(json.dumps(scenario))
+        if mode == "condition":
+            return ready.describe_conditions()
         return ready.explain() if mode == "explain" else ready.schedule()
     except (ScenarioError, CycleError) as error:
         return failure(str(error))

@@ -8,7 +8,6 @@ from random import Random
 
 import pytest
 
-from tests.conformance.conditions import condition
 from tests.conformance.hunting import by_chance, differing, name_of, report, same
 from tests.conformance.making.scenarios import Evictions
 from tests.conformance.reference import Reference
@@ -110,7 +109,7 @@ def test_room_is_made_for_a_resize_as_the_real_scheduler_makes_it(resizes: Refer
     conditions = resizes.answers("condition", [theirs for theirs, _ in asked])
     fitting = refused = evicting = 0
     for (theirs, ours), expected, told in zip(asked, answers, conditions, strict=True):
-        assert condition(resizes.asked(ours)) == told, json.dumps(ours)
+        assert resizes.engine_answer("condition", ours) == told, json.dumps(ours)
         answer = resizes.engine_answer("explain", ours)
         if PRE_SCORE in expected.get("error", ""):  # where the only node fits, nothing is scored but in an explanation
             fitting += 1

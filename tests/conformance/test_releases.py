@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from kschedweb.engine.__main__ import main
 from kschedweb.engine.releases import RELEASES, cli_validate
-from tests.conformance.conditions import condition
 from tests.conformance.hunting import same
 from tests.conformance.reference import engine_answer
 from tests.support import tiers
@@ -22,8 +23,8 @@ EVERY = 1 if tiers.NIGHTLY else 6
 FILES = {"kube-scheduler": "explain", "sequences": "schedule", "probes-explain": "explain"}
 
 
-def recorded(shared: Path, release: str, kind: str) -> Iterator[Json]:
-    """The recorded answers of one kind, each sixth in a commit's tier where they are many."""
+def recorded(shared: Path, release: str, kind: str, every: int = EVERY) -> Iterator[Json]:
+    """The recorded answers of one kind, one of ``every`` so many where they are many."""
     name = f"{kind}-{RELEASES[release].version}.jsonl.gz"
     folder = shared / "conformance"
     found = next((path for path in (folder / "releases" / name, folder / name) if path.exists()), None)
@@ -31,7 +32,7 @@ def recorded(shared: Path, release: str, kind: str) -> Iterator[Json]:
         return
     with gzip.open(found, "rt", encoding="utf-8") as lines:
         for number, line in enumerate(lines):
-            if kind.startswith("probes") or number % EVERY == 0:
+            if kind.startswith("probes") or number % every == 0:
                 yield json.loads(line)
 
 
@@ -49,9 +50,16 @@ def test_scenarios_are_answered_as_the_release_did(shared: Path, release: str, k
 
 @pytest.mark.parametrize("kind", ["condition", "probes-condition"])
 @pytest.mark.parametrize("release", RELEASES)
-def test_conditions_have_the_words_of_the_release(shared: Path, release: str, kind: str) -> None:
-    for row in recorded(shared, release, kind):
-        assert condition({**row["scenario"], "release": release}) == row["expected"]
+def test_the_command_condition_has_the_words_of_the_release(
+    shared: Path, release: str, kind: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = list(recorded(shared, release, kind, every=1))
+    monkeypatch.setattr("sys.stdin", io.StringIO("".join(json.dumps(row["scenario"]) + "\n" for row in rows)))
+    assert main(["condition", "--release", release]) == 0
+    answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    expected = [{**row["expected"], "engine": RELEASES[release].engine} for row in rows]
+    assert answers == expected
+    assert len(answers) >= 16
 
 
 @pytest.mark.parametrize("release", RELEASES)

@@ -199,6 +199,32 @@ def test_explain_in_sequence_takes_back_the_pods_of_a_group_that_is_not_placed(r
     assert [one.get("chosen") for one in answer["pods"]] == ["a", None, "a"]  # as the group's cycle sees them
 
 
+def test_condition_says_the_node_or_the_whole_message_and_the_node_nominated(run) -> None:
+    low, big = pod("low", on="a", requests={"cpu": "4"}), {"requests": {"cpu": "2"}}
+    scenario = {"objects": [node("a"), low], "pending": [pod("high", priority=5, **big), pod("p", **big), pod("q")]}
+    status, (answer,), err = run(["condition"], json.dumps(scenario))
+    assert (status, err, answer["engine"]) == (0, "", CURRENT.engine)
+    short = "0/1 nodes are available: 1 Insufficient cpu. preemption: "
+    made = "found a potential placement for pod on node a, preempting 1 victims"
+    none = "0/1 nodes are available: 1 No preemption victims found for incoming pod."
+    assert answer["pods"] == [
+        {"pod": "default/high", "message": short + made, "nominated": "a"},
+        {"pod": "default/p", "message": short + none},
+        {"pod": "default/q", "node": "a"},
+    ]
+    (classic,) = run(["condition"], json.dumps({**scenario, "classic": True}))[1]
+    assert [one.get("nominated") for one in classic["pods"]] == ["a", None, None]
+
+
+def test_condition_of_a_pod_in_a_group_is_what_the_cycle_of_the_group_says(run) -> None:
+    pending = [*members(2, "big", requests=THREE), pod("alone", requests=THREE), member("p")]
+    (answer,) = run(["condition"], json.dumps({**GANG, "pending": pending}))[1]
+    first, _, alone, held = answer["pods"]
+    assert first["message"].startswith("pod group is unschedulable, minCount (2) cannot be satisfied")
+    assert alone["node"] == "a"
+    assert held["message"] == "waiting for minCount pods from a gang to appear in scheduling queue"
+
+
 def test_with_the_gate_off_there_are_no_groups(run) -> None:
     answer = run(["schedule"], json.dumps({**GANG, "featureGates": {}}))[1][0]
     assert [placement.get("node") for placement in answer["placements"]] == ["a", "a", None, None, "a"]

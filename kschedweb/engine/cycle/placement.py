@@ -97,6 +97,12 @@ class Placement:
             result["victims"] = list(self.victims)
         return result
 
+    def to_condition(self) -> dict[str, Any]:
+        """The node, or the message of the pod's condition and the node nominated for it."""
+        if self.node:
+            return {"pod": self.pod, "node": self.node}
+        return {"pod": self.pod, "message": self.condition, **({"nominated": self.nominated} if self.nominated else {})}
+
 
 @dataclass(frozen=True, slots=True)
 class Unplaced:

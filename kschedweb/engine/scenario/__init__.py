@@ -26,6 +26,7 @@ from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks.table import Watermarks
 
 EACH, SEQUENCE = "each", "sequence"
+TRIED = SearchRequest(post_filter=True, elsewhere=True)  # what PostFilter wants done is not done in the snapshot
 Cluster = TypeVar("Cluster", bound=Snapshot)
 
 
@@ -127,6 +128,26 @@ class Scenario:
                 placements |= {placement.pod: placement.to_dict() for placement in result.placements}
                 groups.append(result.to_dict())
         return {"name": self.name, **self._answers("placements", placements, groups)}
+
+    def describe_conditions(self, post: Post | None = None) -> Json:
+        """The node of each pending pod, or the whole message of its condition and the node nominated for it.
+
+        All are tried on the same cluster, those of a group as the group is. Raises ScenarioError where no profile
+        schedules a pod.
+        """
+        scheduler = self.scheduler(post)
+        conditions: dict[str, Json] = {}
+        for group, pods in self._turns():
+            if group is None:
+                for pod in pods:
+                    with self._naming(pod):
+                        conditions[pod.key] = scheduler.find(pod, TRIED).to_condition()
+            else:
+                there = scheduler.over(self.snapshot.copy())
+                there.nominator = scheduler.nominator.copy()
+                result = there.schedule_group(group, pods, TRIED)
+                conditions |= {placement.pod: placement.to_condition() for placement in result.placements}
+        return {"name": self.name, **self._answers("pods", conditions)}
 
     def _turns(self) -> Iterator[tuple[PodGroup | None, list[Pod]]]:
         """Yield each pod alone; where groups are scheduled as such, each group with its pods in place of the first."""

@@ -21,6 +21,7 @@ from kschedweb.engine.releases.classic.scheduler import ClassicScheduler
 from kschedweb.engine.releases.classic.snapshot import ClassicSnapshot
 from kschedweb.engine.scenario import (
     SEQUENCE,
+    TRIED,
     ScenarioError,
     read_mode,
     read_name,
@@ -96,6 +97,12 @@ class ClassicScenario:
         """The placements of the pending pods, one after the other."""
         placements = self.scheduler(post).schedule(self.pending, SearchRequest(preempt=self.preempt))
         return {"name": self.name, "placements": [placement.to_dict() for placement in placements] or None}
+
+    def describe_conditions(self, post: Post | None = None) -> Json:
+        """The node of each pending pod, or the message of its condition and the node nominated for it."""
+        scheduler = self.scheduler(post)
+        conditions = [scheduler.find(pod, TRIED).to_condition() for pod in self.pending]
+        return {"name": self.name, "pods": conditions or None}
 
     def summary(self, clock: Callable[[], float], post: Post | None = None) -> Json:
         """Throughput and latency of scheduling the pending pods; ``clock`` gives seconds. Raises ScenarioError."""
