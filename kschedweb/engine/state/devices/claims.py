@@ -278,5 +278,9 @@ class ClaimUse:
 
     def delete(self, claim: ResourceClaim) -> None:
         """Delete ``claim``."""
-        self._changed[claim.namespace, claim.name] = None
-        self._stale.add((claim.namespace, claim.name))
+        key = claim.namespace, claim.name
+        if key in self._devices.claims:
+            self._changed[key] = None
+        else:
+            self._changed.pop(key, None)
+        self._stale.add(key)

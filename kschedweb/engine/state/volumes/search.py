@@ -149,8 +149,11 @@ def _match(
     result = []
     for claim in claims:
         candidates, contested = _candidates(snapshot, claim.storage_class), rivals[claim.storage_class] > 1
-        volumes = [snapshot.objects.storage.volumes[name] for name in candidates.names]
+        listed = [snapshot.objects.storage.volumes.get(name) for name in candidates.names]
+        volumes = [volume for volume in listed if volume is not None]  # some may be gone with their pods
         reach = candidates.reach[:, nodes]
+        if len(volumes) < len(listed):
+            reach = reach[[volume is not None for volume in listed]]
         none = np.broadcast_to(np.False_, reach.shape)
         gone = taken.setdefault(claim.storage_class, none.copy() if contested else none)
         unmatched, row = _take(claim, volumes, reach, gone if contested else None)

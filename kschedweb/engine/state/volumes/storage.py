@@ -54,6 +54,7 @@ class Storage:
         self.capacities: dict[tuple[str, str], CSIStorageCapacity] = {}
         self.attachments: dict[str, VolumeAttachment] = {}
         self.version = 0
+        self._claims_made = 0
         self._shared = False  # whether a copy has the same claims and volumes
 
     def copy(self) -> Storage:
@@ -70,6 +71,19 @@ class Storage:
             self.claims[changed.key] = changed
         else:
             self.volumes[changed.name] = changed
+
+    def drop(self, gone: Claim | PersistentVolume) -> None:
+        """Remove the object of the same name as ``gone``, as a controller does."""
+        self._own()
+        if isinstance(gone, Claim):
+            self.claims.pop(gone.key, None)
+        else:
+            self.volumes.pop(gone.name, None)
+
+    def count_claim(self) -> int:
+        """Return the number of the next claim that is made here: those of one name have different uids."""
+        self._claims_made += 1
+        return self._claims_made
 
     def now(self, known: Claim | PersistentVolume) -> Claim | PersistentVolume | None:
         """The current object with the name of ``known``."""

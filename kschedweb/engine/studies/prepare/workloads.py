@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from kschedweb.engine.controllers import daemons
 from kschedweb.engine.controllers.autoscaling.deletion import deletion_cost
+from kschedweb.engine.controllers.claims import add_stateful_volumes, make_stateful_claims, set_default_class
 from kschedweb.engine.controllers.naming import letters, ordinal
 from kschedweb.engine.objects.access import Json, ObjectError, mapping, objects, string_map
 from kschedweb.engine.objects.pod import Pod
@@ -275,7 +276,10 @@ class Workloads:
             labels |= {"batch.kubernetes.io/job-name": name, "job-name": name}
         for own in self._names(owner, count):
             more = ordinal_labels(own) if kind == "StatefulSet" else {}
-            spec = self._claims(raw, own, mapping(template, "spec")) if kind == "StatefulSet" else template["spec"]
+            spec = template["spec"]
+            if kind == "StatefulSet":
+                spec = add_stateful_volumes(mapping(template, "spec"), raw, own)
+                self._add_claims(raw, own)
             if kind == "Job":
                 spec = {"restartPolicy": "Never", **spec}
             self._arrive(pod_of(own, namespace, {**labels, **more}, owner, template, spec), at, life)
@@ -346,22 +350,11 @@ class Workloads:
         self.cluster.add(made)
         return made
 
-    def _claims(self, raw: Json, pod: str, spec: Json) -> Json:
-        """The spec of a stateful set's pod, with the claims that are made for this pod."""
-        volumes, namespace = list(objects(spec, "volumes")), named(raw)[0]
-        for claim in objects(mapping(raw, "spec"), "volumeClaimTemplates", "spec."):
-            metadata = mapping(claim, "metadata")
-            own = f"{metadata.get('name')}-{pod}"
-            self.cluster.add(
-                {
-                    **claim,
-                    "apiVersion": "v1",
-                    "kind": "PersistentVolumeClaim",
-                    "metadata": {**metadata, "name": own, "namespace": namespace},
-                }
-            )
-            volumes.append({"name": metadata.get("name"), "persistentVolumeClaim": {"claimName": own}})
-        return {**spec, "volumes": volumes} if volumes else spec
+    def _add_claims(self, stateful_set: Json, pod: str) -> None:
+        """Add the claims that are made for a stateful set's pod."""
+        classes = [raw for (kind, *_), raw in self.cluster.others.items() if kind == "StorageClass"]
+        for claim in make_stateful_claims(stateful_set, pod):
+            self.cluster.add(set_default_class(claim, classes))
 
     # DaemonSets.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kschedweb.engine.controllers.claims import add_stateful_volumes, make_stateful_claims
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.sandbox.failures import Refusal
 from kschedweb.engine.sandbox.store import Change, Key
@@ -75,33 +76,26 @@ class StatefulSets:
     def _make(self, owner: Json, place: int, revision: str) -> bool:
         metadata = owner["metadata"]
         name = f"{metadata['name']}-{place}"
-        volumes = []
-        for claim in owner["spec"].get("volumeClaimTemplates") or ():
-            if not self._claim(owner, claim, f"{claim['metadata']['name']}-{name}"):
-                return False
-            source = {"claimName": f"{claim['metadata']['name']}-{name}"}
-            volumes.append({"name": claim["metadata"]["name"], "persistentVolumeClaim": source})
+        if not all(self._claim(owner, claim) for claim in make_stateful_claims(owner, name)):
+            return False
         template = owner["spec"]["template"]
-        named = {one["name"] for one in volumes}
-        kept = [one for one in template["spec"].get("volumes") or () if one["name"] not in named]
-        spec = {**template["spec"], "hostname": name, "subdomain": owner["spec"].get("serviceName") or ""}
-        if volumes or kept:
-            spec["volumes"] = [*kept, *volumes]
+        spec = add_stateful_volumes(template["spec"], owner, name)
+        spec = {**spec, "hostname": name, "subdomain": owner["spec"].get("serviceName") or ""}
         labels = {HASH: revision, INDEX: str(place), POD_NAME: name}
         pod = made_from({**template, "spec": spec}, STATEFUL_SET, owner, name=name, labels=labels)
         return self._maker.make(owner, pod)
 
-    def _claim(self, owner: Json, template: Json, name: str) -> bool:
+    def _claim(self, owner: Json, claim: Json) -> bool:
         """Whether the pod's claim is there now."""
-        namespace = owner["metadata"]["namespace"]
+        metadata = claim["metadata"]
+        namespace, name = metadata["namespace"], metadata["name"]
         if self._context.store.get(CLAIM, namespace, name) is not None:
             return True
-        metadata: Json = {"name": name, "labels": owner["spec"]["selector"].get("matchLabels") or {}}
         policy = owner["spec"].get("persistentVolumeClaimRetentionPolicy") or {}
         if policy.get("whenDeleted") == "Delete":
-            metadata["ownerReferences"] = [owner_reference(STATEFUL_SET, owner)]
+            claim = {**claim, "metadata": {**metadata, "ownerReferences": [owner_reference(STATEFUL_SET, owner)]}}
         try:
-            self._context.objects.create(CLAIM, namespace, {"metadata": metadata, "spec": template["spec"]})
+            self._context.objects.create(CLAIM, namespace, claim)
         except Refusal as refusal:
             self._maker.say(owner, "FailedCreate", f"create Claim {name} failed: {refusal.message}", WARNING)
             return False

@@ -1,0 +1,293 @@
+"""Claims that controllers make for pods: of ephemeral volumes, ResourceClaimTemplates and StatefulSets.
+
+The objects are those of Kubernetes' own controllers. What the ephemeral-volume and the resource-claim controller make
+belongs to the pod, and goes with it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from kschedweb.engine.controllers.naming import letters
+from kschedweb.engine.objects.access import Json, each, mapping, objects, string_map, text
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.resourceclaim import ResourceClaim, read_pod_claims
+from kschedweb.engine.objects.storage import BETA_CLASS, Claim
+from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.devices.claims import ClaimUse
+
+RESOURCE_API = "resource.k8s.io/v1"
+TEMPLATE, RESOURCE_CLAIM, VOLUME_CLAIM = "ResourceClaimTemplate", "ResourceClaim", "PersistentVolumeClaim"
+POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
+DEFAULT_CLASS = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
+MAX_BASE = 57  # what the controller leaves for a name's first part: 63, without a hyphen and five random letters
+PENDING, RELEASED = "Pending", "Released"  # phases of claims and volumes
+
+
+class KnownClaims(Protocol):
+    """The claims and templates of a cluster, as far as the controllers look at them."""
+
+    def find_controller(self, kind: str, namespace: str, name: str, /) -> str | None:
+        """Return the uid of the claim's controller, "" where it has none; ``None`` where there is no such claim."""
+
+    def find_generated(self, pod: Pod, entry: str, /) -> str | None:
+        """Return the name of a ResourceClaim that was made for the pod's entry and is not in its status yet."""
+
+    def find_template(self, namespace: str, name: str, /) -> Json | None:
+        """Return the ResourceClaimTemplate, ``None`` where there is none."""
+
+
+@dataclass(slots=True)
+class GeneratedClaims:
+    """The raw claims that are to be made for a pod.
+
+    ``resource_claims`` has them by the pod's entry, ``known`` the names of those that are there, by entry, and not in
+    the pod's status. ``problems`` are the texts of the events that the controllers write about what they cannot make.
+    """
+
+    volume_claims: list[Json] = field(default_factory=list)
+    resource_claims: dict[str, Json] = field(default_factory=dict)
+    known: dict[str, str] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+
+def needs_claims(pod: Pod) -> bool:
+    """Return whether controllers look after claims of the pod."""
+    return any(volume.ephemeral for volume in pod.volumes) or any(item.generated for item in pod.resource_claims)
+
+
+def make_claims_for_pod(pod: Pod, known: KnownClaims) -> GeneratedClaims:
+    """Return the claims that controllers would make for ``pod`` now; those that are there already are left out.
+
+    Like the originals, each controller stops at the first claim of the pod that it cannot make.
+    """
+    made = GeneratedClaims()
+    if any(volume.ephemeral for volume in pod.volumes):
+        _make_volume_claims(pod, known, made)
+    if any(item.generated for item in pod.resource_claims):
+        _make_resource_claims(pod, known, made)
+    return made
+
+
+def list_claim_statuses(pod: Pod, names: Mapping[str, str]) -> list[Json]:
+    """Return ``status.resourceClaimStatuses`` of the pod with these names of claims, by entry, in its order."""
+    status = mapping(pod.raw, "status")
+    known = {one.get("name"): one for one in objects(status, "resourceClaimStatuses", "status.")}
+    known |= {entry: {"name": entry, "resourceClaimName": name} for entry, name in names.items()}
+    return [known[item.name] for item in pod.resource_claims if item.name in known]
+
+
+def _make_volume_claims(pod: Pod, known: KnownClaims, made: GeneratedClaims) -> None:
+    for volume in objects(mapping(pod.raw, "spec"), "volumes", "spec."):
+        if volume.get("ephemeral") is None:
+            continue
+        name = f"{pod.name}-{volume.get('name')}"
+        owner = known.find_controller(VOLUME_CLAIM, pod.namespace, name)
+        if owner is None:
+            made.volume_claims.append(make_volume_claim(pod, volume))
+        elif owner != pod.uid:
+            conflict = f"PVC {pod.namespace}/{name} was not created for pod {pod.key} (pod is not owner)"
+            made.problems.append(f"ephemeral volume {volume.get('name')}: {conflict}")
+            return
+
+
+def _make_resource_claims(pod: Pod, known: KnownClaims, made: GeneratedClaims) -> None:
+    templates = {
+        text(entry, "name", at): text(entry, "resourceClaimTemplateName", at)
+        for entry, at in each(mapping(pod.raw, "spec"), "resourceClaims", "spec.")
+        if entry.get("resourceClaimTemplateName") is not None
+    }
+    for item in pod.resource_claims:
+        if not item.generated or (item.created and item.claim is None):
+            continue
+        if item.claim and known.find_controller(RESOURCE_CLAIM, pod.namespace, item.claim) == pod.uid:
+            continue
+        if (name := known.find_generated(pod, item.name)) is not None:
+            made.known[item.name] = name
+            continue
+        template = known.find_template(pod.namespace, templates[item.name])
+        if template is None:
+            missing = f'resourceclaimtemplate.resource.k8s.io "{templates[item.name]}" not found'
+            problem = f'resource claim template "{templates[item.name]}": {missing}'
+            made.problems.append(f"PodResourceClaim {item.name}: {problem}")
+            return
+        made.resource_claims[item.name] = make_resource_claim(pod, item.name, template)
+
+
+def make_volume_claim(pod: Pod, volume: Json) -> Json:
+    """Return the PersistentVolumeClaim of the pod's ephemeral ``volume``."""
+    template = mapping(mapping(volume, "ephemeral"), "volumeClaimTemplate", "ephemeral.")
+    metadata = {"name": f"{pod.name}-{volume.get('name')}", "namespace": pod.namespace}
+    return {
+        "apiVersion": "v1",
+        "kind": VOLUME_CLAIM,
+        "metadata": {
+            **metadata,
+            **_copied_metadata(template),
+            "ownerReferences": [{**_owner_reference(pod), "blockOwnerDeletion": True}],
+        },
+        "spec": dict(mapping(template, "spec", "ephemeral.volumeClaimTemplate.")),
+    }
+
+
+def make_resource_claim(pod: Pod, entry: str, template: Json) -> Json:
+    """Return the ResourceClaim for the pod's ``resourceClaims`` entry of that name; the API server completes its name.
+
+    A long name is shortened as the controller does: the pod's part and the entry's in proportion to their lengths.
+    """
+    inner = mapping(template, "spec")
+    metadata = _copied_metadata(inner)
+    base = f"{pod.name}-{entry}-"
+    if (length := len(base)) > MAX_BASE:
+        parts = (part[: len(part) * MAX_BASE // length] for part in (pod.name, entry))
+        base = "-".join(parts)
+    return {
+        "apiVersion": RESOURCE_API,
+        "kind": RESOURCE_CLAIM,
+        "metadata": {
+            **metadata,
+            "generateName": base,
+            "namespace": pod.namespace,
+            "annotations": {**metadata.get("annotations", {}), POD_CLAIM_NAME: entry},
+            "ownerReferences": [_owner_reference(pod)],
+        },
+        "spec": dict(mapping(inner, "spec", "spec.")),
+    }
+
+
+def make_stateful_claims(owner: Json, pod: str) -> list[Json]:
+    """Return the PersistentVolumeClaims of the StatefulSet ``owner`` for its pod of that name."""
+    spec, namespace = mapping(owner, "spec"), text(mapping(owner, "metadata"), "namespace") or "default"
+    matched = string_map(mapping(spec, "selector", "spec."), "matchLabels", "spec.selector.")
+    claims = []
+    for template in objects(spec, "volumeClaimTemplates", "spec."):
+        metadata = dict(mapping(template, "metadata"))
+        labels = {**string_map(metadata, "labels", "metadata."), **matched}
+        metadata |= {"name": f"{metadata.get('name')}-{pod}", "namespace": namespace}
+        metadata |= {"labels": labels} if labels else {}
+        spec_of_claim = dict(mapping(template, "spec"))
+        claims.append({"apiVersion": "v1", "kind": VOLUME_CLAIM, "metadata": metadata, "spec": spec_of_claim})
+    return claims
+
+
+def add_stateful_volumes(spec: Json, owner: Json, pod: str) -> Json:
+    """Return the spec of the StatefulSet's pod of that name, with its claims in place of volumes of their names."""
+    names = [
+        text(mapping(template, "metadata"), "name", "metadata.")
+        for template in objects(mapping(owner, "spec"), "volumeClaimTemplates", "spec.")
+    ]
+    own = [{"name": name, "persistentVolumeClaim": {"claimName": f"{name}-{pod}"}} for name in names]
+    others = [volume for volume in objects(spec, "volumes") if volume.get("name") not in names]
+    return {**spec, "volumes": [*own, *others]} if own else spec
+
+
+def set_default_class(claim: Json, classes: Iterable[Json]) -> Json:
+    """Return the PersistentVolumeClaim with the default StorageClass, where it names none, as admission does.
+
+    Of several default classes the newest counts, then the first by name.
+    """
+    metadata, spec = mapping(claim, "metadata"), mapping(claim, "spec")
+    if spec.get("storageClassName") is not None or BETA_CLASS in mapping(metadata, "annotations", "metadata."):
+        return claim
+    defaults = sorted((one for one in classes if _is_default(one)), key=lambda one: text(one["metadata"], "name"))
+    if not defaults:
+        return claim
+    newest = max(defaults, key=lambda one: text(one["metadata"], "creationTimestamp"))
+    return {**claim, "spec": {**spec, "storageClassName": newest["metadata"]["name"]}}
+
+
+def create_claims(pod: Pod, cluster: ClusterObjects, claims: ClaimUse) -> tuple[Pod, list[str]]:
+    """Make the pod's claims in a simulated cluster; returns the pod as its status names them, and the problems.
+
+    ``cluster`` and ``claims`` belong to one snapshot or world. Only what such a copy has for itself changes.
+    """
+    if not needs_claims(pod):
+        return pod, []
+    known = _SimulatedClaims(cluster, claims)
+    made = make_claims_for_pod(pod, known)
+    for raw in made.volume_claims:
+        claim = Claim.read(set_default_class(raw, cluster.all("StorageClass")))
+        uid = uuid.uuid5(uuid.NAMESPACE_OID, f"{pod.uid}/{claim.name}/{cluster.storage.count_claim()}")
+        cluster.storage.put(replace(claim, uid=str(uid), phase=PENDING))
+    names = dict(made.known)
+    for entry, raw in made.resource_claims.items():
+        names[entry] = known.complete_name(pod, raw)
+        metadata = {**raw["metadata"], "name": names[entry]}
+        claims.change(ResourceClaim.read({**raw, "metadata": metadata}))
+    if not names:
+        return pod, made.problems
+    status = {**mapping(pod.raw, "status"), "resourceClaimStatuses": list_claim_statuses(pod, names)}
+    entries = read_pod_claims(mapping(pod.raw, "spec"), status)
+    return replace(pod, raw={**pod.raw, "status": status}, resource_claims=entries), made.problems
+
+
+def delete_claims(pod: Pod, cluster: ClusterObjects, claims: ClaimUse) -> None:
+    """Delete what was made for the pod, which is gone and no longer on its node, from a simulated cluster."""
+    storage = cluster.storage
+    for volume in pod.volumes:
+        claim = storage.claims.get((pod.namespace, volume.claim or "")) if volume.ephemeral else None
+        if claim is None or claim.controller_uid != pod.uid:
+            continue
+        storage.drop(claim)
+        if (persistent := storage.volumes.get(claim.volume)) is None:
+            continue
+        raw = cluster.get("PersistentVolume", "", persistent.name)
+        if raw is None or mapping(raw, "spec").get("persistentVolumeReclaimPolicy") == "Delete":
+            storage.drop(persistent)
+        else:
+            storage.put(replace(persistent, phase=RELEASED))
+    for item in pod.resource_claims:
+        known = claims.get(pod.namespace, item.claim) if item.generated and item.claim is not None else None
+        if known is not None and known.made_for(pod.uid):
+            claims.delete(known)
+
+
+class _SimulatedClaims:
+    """What there is in a simulated cluster; claims that are made there have no raw objects."""
+
+    def __init__(self, cluster: ClusterObjects, claims: ClaimUse) -> None:
+        self._cluster, self._claims = cluster, claims
+
+    def find_controller(self, kind: str, namespace: str, name: str, /) -> str | None:
+        if kind == VOLUME_CLAIM:
+            claim = self._cluster.storage.claims.get((namespace, name))
+            return None if claim is None else claim.controller_uid or ""
+        resource_claim = self._claims.get(namespace, name)
+        if resource_claim is None:
+            return None
+        return resource_claim.owners[0][1] if resource_claim.owners else ""
+
+    def find_generated(self, pod: Pod, entry: str, /) -> str | None:
+        """Claims are made here together with the pod's status: there are none without it."""
+        return None
+
+    def find_template(self, namespace: str, name: str, /) -> Json | None:
+        found = self._cluster.get(TEMPLATE, namespace, name)
+        # Objects of scenarios may leave the namespace out.
+        return self._cluster.get(TEMPLATE, "", name) if found is None and namespace == "default" else found
+
+    def complete_name(self, pod: Pod, raw: Json) -> str:
+        """Return a name that no claim has; the API server draws its end."""
+        base = raw["metadata"]["generateName"]
+        names = (f"{base}{letters(f'{pod.key}/{base}/{number}', 5)}" for number in itertools.count())
+        return next(name for name in names if self._claims.get(pod.namespace, name) is None)
+
+
+def _owner_reference(pod: Pod) -> Json:
+    return {"apiVersion": "v1", "kind": "Pod", "name": pod.name, "uid": pod.uid, "controller": True}
+
+
+def _copied_metadata(template: Json) -> Json:
+    """The labels and annotations of a template."""
+    metadata = mapping(template, "metadata")
+    copied = {key: string_map(metadata, key, "metadata.") for key in ("labels", "annotations")}
+    return {key: dict(value) for key, value in copied.items() if value}
+
+
+def _is_default(storage_class: Json) -> bool:
+    annotations = string_map(mapping(storage_class, "metadata"), "annotations", "metadata.")
+    return any(annotations.get(key) == "true" for key in DEFAULT_CLASS)
