@@ -217,12 +217,22 @@ def create_claims(pod: Pod, cluster: ClusterObjects, claims: ClaimUse) -> tuple[
     for entry, raw in made.resource_claims.items():
         names[entry] = known.complete_name(pod, raw)
         metadata = {**raw["metadata"], "name": names[entry]}
-        claims.change(ResourceClaim.read({**raw, "metadata": metadata}))
+        cluster.devices.put(ResourceClaim.read({**raw, "metadata": metadata}))
+        claims.follow(pod.namespace, names[entry])
     if not names:
         return pod, made.problems
     status = {**mapping(pod.raw, "status"), "resourceClaimStatuses": list_claim_statuses(pod, names)}
     entries = read_pod_claims(mapping(pod.raw, "spec"), status)
     return replace(pod, raw={**pod.raw, "status": status}, resource_claims=entries), made.problems
+
+
+def keep_claims(old: Pod, new: Pod) -> Pod:
+    """Return a newer form of the pod with the claims that its status named before; nobody else writes those."""
+    if new.resource_claims == old.resource_claims or not needs_claims(old):
+        return new
+    statuses = objects(mapping(old.raw, "status"), "resourceClaimStatuses", "status.")
+    status = {**mapping(new.raw, "status"), "resourceClaimStatuses": statuses}
+    return replace(new, raw={**new.raw, "status": status}, resource_claims=old.resource_claims)
 
 
 def delete_claims(pod: Pod, cluster: ClusterObjects, claims: ClaimUse) -> None:
@@ -243,7 +253,8 @@ def delete_claims(pod: Pod, cluster: ClusterObjects, claims: ClaimUse) -> None:
     for item in pod.resource_claims:
         known = claims.get(pod.namespace, item.claim) if item.generated and item.claim is not None else None
         if known is not None and known.made_for(pod.uid):
-            claims.delete(known)
+            cluster.devices.drop(known.namespace, known.name)
+            claims.follow(known.namespace, known.name)
 
 
 class _SimulatedClaims:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Container
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from kschedweb.engine.controllers.claims import create_claims, delete_claims, keep_claims, needs_claims
 from kschedweb.engine.controllers.eviction import TaintEviction
 from kschedweb.engine.controllers.kubelet import Refusal
 from kschedweb.engine.framework.events import (
@@ -85,8 +86,8 @@ class Pods:
 
     def arrive(self, life: Life, now: float) -> None:
         """A pod is there: on its node already, or to be scheduled."""
-        pod = life.pod
         self.wait(life, now)
+        pod = life.pod
         if pod.node_name:
             self.put(life, now)
         elif pod.scheduler_name in self._schedulers:
@@ -99,7 +100,9 @@ class Pods:
             self.result.ignored.append(pod.key)
 
     def wait(self, life: Life, now: float) -> None:
-        """A pod is there, and nobody takes care of it yet."""
+        """A pod is there with its claims, and nobody takes care of it yet."""
+        life.pod, problems = self._create_claims(life.pod, now)
+        life.message = next(iter(problems), life.message)
         self.lives[life.pod.key] = life
         self.scalers.joined(life)
         self.observer.arrived(life, now)
@@ -110,9 +113,29 @@ class Pods:
         self.world.add(life.pod)
         self._settled(life, now)
 
+    def adopt(self) -> None:
+        """Make the claims that pods on nodes lack at the beginning."""
+        snapshot = self.world.snapshot
+        for pod in [one for one in self.world.all_pods() if needs_claims(one)]:
+            position = snapshot.index.get(pod.node_name)
+            if position is not None:
+                snapshot.volume_use.account(pod, position, -1)
+            named, _ = self._create_claims(pod, 0.0)
+            if position is not None:
+                snapshot.volume_use.account(named, position, 1)
+            if named is not pod:
+                self.world.refresh(named)
+
+    def _create_claims(self, pod: Pod, now: float) -> tuple[Pod, list[str]]:
+        """The pod once controllers have made its claims, and what they could not make."""
+        named, problems = create_claims(pod, self.world.cluster, self.world.claims)
+        self.result.refused += [(now, f"Pod {pod.key}: {problem}") for problem in problems]
+        return named, problems
+
     def change(self, new: Pod, now: float) -> None:
         """The object of a pod changed."""
         life = self.lives[new.key]
+        new = keep_claims(life.pod, new)
         old, life.pod = life.pod, new
         self.observer.changed(life, now)
         if life.bound is not None:
@@ -255,6 +278,7 @@ class Pods:
         self.world.cluster.groups.leave(life.pod)
         if life.pod.nominated_node and not waited:
             self._room_given_up(life.pod, now)
+        self._release_claims(life.pod, now)
 
     def _removed(self, life: Life, now: float) -> None:
         del self.lives[life.pod.key]
@@ -266,7 +290,13 @@ class Pods:
         self.eviction.pod_gone(life.pod.key)
         self.gate.gone(life.pod, now)
         self.queue.move(ASSIGNED_POD_DELETE, life.pod, None, now)
-        for before, after in self.world.release(life.pod):
+        self._release_claims(life.pod, now)
+
+    def _release_claims(self, pod: Pod, now: float) -> None:
+        """Nobody uses the pod's claims for it any more; those that were made for it go."""
+        changes = self.world.release(pod)
+        delete_claims(pod, self.world.cluster, self.world.claims)
+        for before, after in changes:
             self.queue.move(RESOURCE_CLAIM_UPDATE, before, after, now)
 
     def _room_given_up(self, pod: Pod, now: float) -> None:

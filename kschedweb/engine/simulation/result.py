@@ -112,7 +112,8 @@ class Result:
     groups: list[GroupTried] = field(default_factory=list)
     pending: list[Pending] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
-    refused: list[tuple[float, str]] = field(default_factory=list)  # what admission said of pods it did not take in
+    refused: list[tuple[float, str]] = field(default_factory=list)
+    """What admission said of pods that it did not take in, and controllers of claims that they could not make."""
     ignored: list[str] = field(default_factory=list)
     completed: int = 0
     end: float = 0.0

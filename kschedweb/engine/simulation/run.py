@@ -137,6 +137,7 @@ class Simulation:
         comparing = configuration.release.on("TaintTolerationComparisonOperators")
         self.nodes = Nodes(self.pods, self.settings.lifecycle if controlled else None)
         self.kubelets = Kubelets(self.pods, self.nodes, comparing=comparing, controlled=controlled)
+        self.pods.adopt()
         for pod in self.world.all_pods():
             replaced = self.settings.replaced and pod.controller is not None and not of_daemon_set(pod)
             life = self.pods.lives[pod.key] = Life(pod, pod, 0.0, bound=0.0, replaced=replaced)

@@ -34,7 +34,7 @@ class ClusterObjects:
         """A copy that shares all objects but claims, volumes and groups of pods, which are copied."""
         other = object.__new__(ClusterObjects)
         other.__dict__.update(self.__dict__)
-        other.storage = self.storage.copy()
+        other.storage, other.devices = self.storage.copy(), self.devices.copy()
         other.groups = self.groups.copy()
         return other
 

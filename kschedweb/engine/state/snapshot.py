@@ -209,7 +209,7 @@ class Snapshot:
         other = self._with(Part.PODS | Part.AMOUNTS)
         other.pending, other.objects = list(self.pending), self.objects.copy()
         other.pod_state = self.pod_state.copy(other.objects)
-        other.resource_claims = self.resource_claims.copy()
+        other.resource_claims = self.resource_claims.copy(other.objects.devices)
         return other
 
     def without(self, key: str) -> tuple[Self, Pod]:

@@ -29,13 +29,35 @@ class Devices:
         self.taint_rules: dict[str, DeviceTaintRule] = {}
         self.version = 0
         self.noted = Notes()
+        self._shared = False  # whether a copy has the same claims
+
+    def copy(self) -> Devices:
+        """A copy with independent claims; everything else is shared."""
+        other = object.__new__(Devices)
+        other.__dict__.update(self.__dict__)
+        self._shared = other._shared = True
+        return other
+
+    def _own(self) -> None:
+        if self._shared:
+            self.claims, self.noted, self._shared = self.claims.copy(), self.noted.copy(), False
+
+    def put(self, claim: ResourceClaim) -> None:
+        """Add the claim, or replace the one of its name."""
+        self._own()
+        self.claims[claim.namespace, claim.name] = claim
+        self.noted.add((claim.namespace, claim.name))
+
+    def drop(self, namespace: str, name: str) -> None:
+        """Remove a claim if it is there."""
+        self._own()
+        self.claims.pop((namespace, name), None)
+        self.noted.add((namespace, name))
 
     def add(self, kind: str, raw: Json) -> None:
         """Add ``raw`` if it is one of these objects; raises ObjectError if it cannot be read."""
         if kind == "ResourceClaim":
-            claim = ResourceClaim.read(raw)
-            self.claims[claim.namespace, claim.name] = claim
-            self.noted.add((claim.namespace, claim.name))
+            self.put(ResourceClaim.read(raw))
         elif kind == "DeviceClass":
             device_class = DeviceClass.read(raw)
             self.classes[device_class.name] = device_class
@@ -53,8 +75,7 @@ class Devices:
     def remove(self, kind: str, namespace: str, name: str) -> None:
         """Remove an object if it is one of these."""
         if kind == "ResourceClaim":
-            self.claims.pop((namespace, name), None)
-            self.noted.add((namespace, name))
+            self.drop(namespace, name)
         elif kind == "DeviceClass":
             self.classes.pop(name, None)
             self.version += 1
@@ -105,6 +126,12 @@ class Notes:
             self._keys.clear()
         self._keys.append(key)
 
+    def copy(self) -> Notes:
+        """An independent copy, in which readers go on where they are."""
+        other = Notes()
+        other._keys, other._forgotten = self._keys.copy(), self._forgotten
+        return other
+
     @property
     def end(self) -> int:
         """Where a reader is that has read everything."""
@@ -141,9 +168,9 @@ class ClaimUse:
         self._stale: set[Key] = set()  # claims that have changed since
         self._read = 0  # how much of what the devices noted is in ``_use``
 
-    def copy(self) -> ClaimUse:
-        """An independent copy."""
-        other = ClaimUse(self._devices)
+    def copy(self, devices: Devices | None = None) -> ClaimUse:
+        """An independent copy, over ``devices`` if these are a copy of the ones before."""
+        other = ClaimUse(devices or self._devices)
         other.sharing = self.sharing
         other._changed, other._in_flight = self._changed.copy(), self._in_flight.copy()
         other._use = None if self._use is None else self._use.copy()
@@ -278,9 +305,5 @@ class ClaimUse:
 
     def delete(self, claim: ResourceClaim) -> None:
         """Delete ``claim``."""
-        key = claim.namespace, claim.name
-        if key in self._devices.claims:
-            self._changed[key] = None
-        else:
-            self._changed.pop(key, None)
-        self._stale.add(key)
+        self._changed[claim.namespace, claim.name] = None
+        self._stale.add((claim.namespace, claim.name))

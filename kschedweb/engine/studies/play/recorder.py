@@ -160,7 +160,8 @@ class Recorder(Observer):
     def left(self, life: Life, why: Departure, text: str, now: float) -> None:
         row = self._rows[life]
         self._left[row] = now
-        self._complete = self._complete and why in (Departure.LEFT, Departure.FAILED)
+        frees = bool(life.pod.volumes or life.pod.resource_claims)
+        self._complete = self._complete and why in (Departure.LEFT, Departure.FAILED) and not frees
         self._moves.append((now, row, self._nodes[life.pod.node_name], int(why), self._text(text)))
         if why is Departure.FAILED:
             self._told.append(self._moves[-1])

@@ -10,6 +10,7 @@ import numpy as np
 
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.controllers.admission import admit
+from kschedweb.engine.controllers.claims import create_claims
 from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
@@ -165,9 +166,8 @@ class Rewind:
             arrived = float(self._outcome.arrived[row])
             # A quota may have kept it out until then.
             came = [pod for time, pod in self._came[self._outcome.pods[row]] if time <= arrived][-1]
-            self._pods[row] = (
-                came if isinstance(came, Pod) else Pod.read(admit(came, self._world.cluster, self._plugins))
-            )
+            pod = came if isinstance(came, Pod) else Pod.read(admit(came, self._world.cluster, self._plugins))
+            self._pods[row], _ = create_claims(pod, self._world.cluster, self._world.claims)
         return self._pods[row]
 
 
