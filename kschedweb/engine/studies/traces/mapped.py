@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from decimal import ROUND_CEILING, Decimal
 
 from kschedweb.engine.objects import quantity
 from kschedweb.engine.objects.access import ObjectError
@@ -12,31 +14,36 @@ from kschedweb.engine.studies.document.parts import Column, Columns
 from kschedweb.engine.studies.traces.pods import Specs, TracePod, object_name
 from kschedweb.engine.studies.traces.table import Doubts, Row, RowError, amount, rows
 
+BYTES = ("memory", "ephemeral-storage", "hugepages-")  # a part of a byte is not worth a note
+
 
 def pods(lines: Iterable[str], columns: Columns, namespace: str, doubts: Doubts) -> Iterator[TracePod]:
     """The pods in the order of lines; times are as written, or in seconds of the epoch. Raises TraceError."""
-    specs = Specs()
+    specs, shares = Specs(), Counter[str]()
     one = (columns.time, columns.cpu, columns.memory, columns.name, columns.namespace, columns.duration, columns.end)
     listed = [*one, columns.priority_class, *columns.resources.values(), *columns.labels.values()]
     names = dict.fromkeys(column.column for column in listed if column is not None)
     for line, row in rows(lines, names, doubts):
         try:
-            found = _pod(row, line, columns, namespace, specs)
+            found = _pod(row, line, columns, namespace, specs, shares)
         except RowError as problem:
             doubts.left_out(line, str(problem))
             continue
         doubts.came(line, found.at)
         yield found
+    for resource, count in shares.items():
+        pods_ask = "1 pod asks" if count == 1 else f"{count:,} pods ask"
+        doubts.tell(f"{pods_ask} for a share of {resource}, which is rounded up: kube-scheduler counts whole ones")
     doubts.conclude()
 
 
-def _pod(row: Row, line: int, columns: Columns, namespace: str, specs: Specs) -> TracePod:
+def _pod(row: Row, line: int, columns: Columns, namespace: str, specs: Specs, shares: Counter[str]) -> TracePod:
     at = _time(row, columns.time)
     if at is None:
         raise RowError(f"{columns.time.column} is empty")
     name = object_name(_text(row, columns.name)) or f"pod-{line}"
-    requests = {key: text for key in ("cpu", "memory") if (text := _quantity(row, getattr(columns, key), key))}
-    more = {key: text for key, column in columns.resources.items() if (text := _quantity(row, column, key))}
+    requests = {key: text for key in ("cpu", "memory") if (text := _quantity(row, getattr(columns, key), key, shares))}
+    more = {key: text for key, column in columns.resources.items() if (text := _quantity(row, column, key, shares))}
     labels = {key: _label(row, column) for key, column in columns.labels.items() if _text(row, column)}
     priority = _text(row, columns.priority_class)
     place = object_name(_text(row, columns.namespace)) or namespace
@@ -72,21 +79,46 @@ def _time(row: Row, column: Column) -> float | None:
     return amount(row, column.column, factor=column.factor)
 
 
-def _quantity(row: Row, column: Column | None, resource: str) -> str:
-    """The cell as a quantity; "" if it is empty. Raises RowError."""
+def _quantity(row: Row, column: Column | None, resource: str, shares: Counter[str]) -> str:
+    """The cell as a quantity; "" if it is empty. Raises RowError.
+
+    An amount is rounded up, as Kubernetes does: a pod never asks for less than the trace says. ``shares`` counts the
+    pods that ask for a part of something that is counted in whole ones.
+    """
     text = _text(row, column)
     if column is None or not text:
         return ""
     try:
         float(text)
     except ValueError:
-        if column.factor != 1.0:
-            raise RowError(f"{column.column} is {text[:40]!r}, which is no number") from None
-        try:
-            quantity.read(text, column.column)
-        except ObjectError as error:
-            raise RowError(str(error)) from None
+        return _as_written(text, column, resource, shares)
+    amount(row, column.column, factor=column.factor)
+    # In decimals: 30 × 0.01 is 0.3 here, and a whole number stays one.
+    exact = Decimal(text) * Decimal(repr(column.factor))
+    if resource == "cpu":
+        return f"{_round_up(exact * 1000)}m"
+    return str(_count_share(exact, resource, shares))
+
+
+def _as_written(text: str, column: Column, resource: str, shares: Counter[str]) -> str:
+    """A quantity with a unit, such as 250m or 2Gi. Raises RowError."""
+    if column.factor != 1.0:
+        raise RowError(f"{column.column} is {text[:40]!r}, which is no number")
+    try:
+        nano = quantity.read(text, column.column)
+    except ObjectError as error:
+        raise RowError(str(error)) from None
+    if resource in ("cpu", "memory") or nano % quantity.NANO == 0:
         return text
-    found = amount(row, column.column, factor=column.factor)
-    assert found is not None
-    return f"{round(found * 1000)}m" if resource == "cpu" else str(round(found))
+    return str(_count_share(Decimal(nano) / quantity.NANO, resource, shares))
+
+
+def _count_share(exact: Decimal, resource: str, shares: Counter[str]) -> int:
+    rounded = _round_up(exact)
+    if rounded != exact and not resource.startswith(BYTES):
+        shares[resource] += 1
+    return rounded
+
+
+def _round_up(exact: Decimal) -> int:
+    return int(exact.to_integral_value(rounding=ROUND_CEILING))

@@ -85,6 +85,33 @@ def test_the_recorded_cluster_is_read_whole(shared: Path) -> None:
     assert all(one.time <= two.time for one, two in zip(made.events, made.events[1:], strict=False))
 
 
+def test_a_share_of_what_is_counted_whole_is_rounded_up_and_told() -> None:
+    columns = {
+        "time": "at",
+        "cpu": {"column": "cpu", "factor": 0.01},
+        "memory": {"column": "gib", "factor": 1 << 30},
+        "resources": {"nvidia.com/gpu": {"column": "gpu", "factor": 0.01}, "example.com/slice": "slice"},
+    }
+    content = b"at,cpu,gib,gpu,slice\n0,600,29.3,25,0\n1,600,29.3,50,500m\n2,57,1,150,2\n3,100,1,100,1.0\n"
+    made = traced(content, "csv", columns=columns)
+    asked = [
+        event.copy()["spec"]["containers"][0]["resources"]["requests"]
+        for event in (event.pod for event in made.events if isinstance(event, PodArrives))
+    ]
+    assert [(pod["nvidia.com/gpu"], pod["example.com/slice"]) for pod in asked] == [
+        ("1", "0"),
+        ("1", "1"),
+        ("2", "2"),
+        ("1", "1"),
+    ]
+    assert asked[0]["memory"] == "31460635444"  # 31460635443.2 bytes: never rounded down
+    assert asked[2]["cpu"] == "570m"
+    assert [note for note in made.notes if "share" in note] == [
+        "f: 3 pods ask for a share of nvidia.com/gpu, which is rounded up: kube-scheduler counts whole ones",
+        "f: 1 pod asks for a share of example.com/slice, which is rounded up: kube-scheduler counts whole ones",
+    ]
+
+
 def test_rows_that_cannot_be_used_are_left_out_and_told_of_with_their_line() -> None:
     made = traced(
         pods(
