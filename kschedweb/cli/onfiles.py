@@ -53,7 +53,7 @@ def explained(options: argparse.Namespace, key: str, policy: bytes | None) -> di
 def _parted(file: str, key: str) -> tuple[list[Json], Json]:
     """(all that stands on nodes and all that is no pod, the pod). Raises CommandError."""
     try:
-        listed = list(gate.unfolded(documents(content(file))))
+        listed = gate.read_objects(documents(content(file)))
     except ReadError as error:
         raise CommandError(f"--snapshot {file}: {error}") from None
     except DocumentError as error:

@@ -19,10 +19,11 @@ from kschedweb.engine.objects.access import Json, ObjectError, number, reference
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.objects.resources import COUNTING, Counting
+from kschedweb.engine.objects.versions import upgrade_object
 from kschedweb.engine.refusals import refusals
 from kschedweb.engine.releases import ReleaseError, load, released
 from kschedweb.engine.state.cluster import ClusterObjects
-from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.state.snapshot import ON_UNKNOWN_NODE, Snapshot
 from kschedweb.engine.state.watermarks.table import Watermarks
 
 EACH, SEQUENCE = "each", "sequence"
@@ -317,14 +318,21 @@ def read_snapshot(
     kind: type[Cluster], raw: Json, *, keep_finished: bool = True, counting: Counting = COUNTING
 ) -> Cluster:
     """The scenario's cluster, in which every pod has a node; raises ScenarioError."""
-    snapshot = kind.from_objects(_list(raw, "objects"), keep_finished=keep_finished, counting=counting)
+    snapshot = kind.from_objects(_upgraded(_list(raw, "objects")), keep_finished=keep_finished, counting=counting)
     # kube-scheduler's cache keeps pods of nodes it does not know; they change no decision.
-    problems = [problem for problem in snapshot.problems if not problem[1].startswith("is bound to node ")]
+    problems = [problem for problem in snapshot.problems if not problem[1].startswith(ON_UNKNOWN_NODE)]
     if problems:
         raise ScenarioError("objects: {}: {}".format(*problems[0]))
     if snapshot.pending:
         raise ScenarioError(f"objects: Pod {snapshot.pending[0].key}: has no nodeName: list it under pending")
     return snapshot
+
+
+def _upgraded(objects: list[Any]) -> list[Any]:
+    try:
+        return [upgrade_object(item) if isinstance(item, dict) else item for item in objects]
+    except ObjectError as error:
+        raise ScenarioError(f"objects: {error}") from None
 
 
 def read_pending(raw: Json, snapshot: Snapshot) -> list[Pod]:

@@ -31,6 +31,7 @@ from kschedweb.engine.state.watermarks.table import HOURS, Watermarks
 
 Result = TypeVar("Result")
 FINISHED = frozenset({"Succeeded", "Failed"})
+ON_UNKNOWN_NODE = "is bound to node"  # begins the problem of a pod that kube-scheduler would know and not count
 
 
 class Snapshot:
@@ -112,7 +113,9 @@ class Snapshot:
             elif pod.node_name in snapshot.index:
                 snapshot.add_pod(pod, snapshot.index[pod.node_name])
             else:
-                problems.append((f"Pod {pod.key}", f"is bound to node {pod.node_name}, which is not among the objects"))
+                problems.append(
+                    (f"Pod {pod.key}", f"{ON_UNKNOWN_NODE} {pod.node_name}, which is not among the objects")
+                )
         found = annotated(snapshot.nodes, snapshot.objects)
         snapshot.watermarks, snapshot.doubts = found.watermarks, found.problems
         return snapshot

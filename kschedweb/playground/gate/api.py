@@ -176,7 +176,7 @@ def _release(asked: dict[str, Any], process: dict[str, Any], path: str) -> Relea
 
 def _objects(raw: Any) -> list[dict[str, Any]]:
     try:
-        return list(engine.unfolded(raw if isinstance(raw, list) else [raw]))
+        return engine.read_objects(raw if isinstance(raw, list) else [raw])
     except DocumentError as error:
         raise _invalid(error, "snapshot.objects") from None
 

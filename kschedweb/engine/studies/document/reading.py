@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from typing import Any, NoReturn
 
 from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.lists import drop_logs
 from kschedweb.engine.studies.document.document import KIND, VERSION, Document, DocumentError
 from kschedweb.engine.studies.document.document import read as scenario
 from kschedweb.engine.studies.document.limits import MOST_BYTES, MOST_VALUES
@@ -17,6 +19,7 @@ from kschedweb.engine.studies.document.limits import MOST_BYTES, MOST_VALUES
 EXPORT = "ScenarioExport"
 GZIP = b"\x1f\x8b"
 DEEPEST = 100
+NOT_SPACE = re.compile(r"[^ \t\r\n]")
 EMPTY = {"apiVersion": VERSION, "kind": KIND, "name": "gate"}
 
 
@@ -46,12 +49,15 @@ def text_of(data: bytes) -> str:
 
 
 def documents(data: bytes) -> list[Any]:
-    """The documents of a file, one in JSON or several in YAML, without empty ones. Raises ReadError."""
-    text = text_of(data)
+    """The documents of a file, JSON or YAML, one after the other, without empty ones. Raises ReadError.
+
+    The logs between those of `kubectl cluster-info dump` are skipped.
+    """
+    text = drop_logs(text_of(data))
     if not text.strip():
         raise ReadError("is empty")
     try:
-        found = [_json(text)] if text.lstrip()[:1] in "{[" else _yaml(text)
+        found = _json_documents(text) if text.lstrip()[:1] in "{[" else _yaml(text)
     except RecursionError:
         raise ReadError(f"is nested deeper than {DEEPEST} levels") from None
     if not found:
@@ -106,13 +112,19 @@ def _unpacked(data: bytes) -> bytes:
     return plain
 
 
-def _json(text: str) -> Any:
+def _json_documents(text: str) -> list[Any]:
+    """The documents in ``text``: one, one a line, or lists one behind the other."""
+    decoder = json.JSONDecoder(parse_constant=_no_constant)
+    found, end = [], 0
     try:
-        return json.loads(text, parse_constant=_no_constant)
+        while begin := NOT_SPACE.search(text, end):
+            document, end = decoder.raw_decode(text, begin.start())
+            found.append(document)
     except json.JSONDecodeError as error:
         raise ReadError(f"is not JSON: line {error.lineno}, column {error.colno}: {error.msg}") from None
     except ValueError as error:
         raise ReadError(f"is not JSON: {error}") from None
+    return found
 
 
 def _no_constant(name: str) -> NoReturn:

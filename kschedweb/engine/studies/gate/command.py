@@ -213,7 +213,7 @@ class _Beside(Mapping[str, bytes]):
 
 def _objects(file: str) -> list[Json]:
     try:
-        return list(gate.unfolded(documents(_bytes(file, "--snapshot"))))
+        return gate.read_objects(documents(_bytes(file, "--snapshot")))
     except ReadError as error:
         raise problem(f"--snapshot {file}", error) from None
     except DocumentError as error:

@@ -10,7 +10,9 @@ from typing import Any
 from kschedweb.engine.config import Configuration, Release
 from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.framework.status import CycleError
-from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.access import Json, ObjectError, reference
+from kschedweb.engine.objects.lists import expand_lists
+from kschedweb.engine.objects.versions import upgrade_object
 from kschedweb.engine.pricing.table import PriceTable
 from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.simulation import NodeJoins, PodArrives, SimulationError
@@ -187,28 +189,33 @@ def size(prepared: Prepared) -> tuple[int, int]:
     return nodes + joins, waiting + arrives
 
 
-def unfolded(documents: Iterable[Any]) -> Iterator[Json]:
-    """The objects of ``documents``, with lists expanded; raises DocumentError for other values."""
-    pending = list(documents)[::-1]
-    while pending:
-        raw = pending.pop()
-        if not isinstance(raw, dict):
-            said = "null" if raw is None else type(raw).__name__
-            raise DocumentError([DocumentProblem("snapshot", f"must hold Kubernetes objects, holds a {said}")])
-        kind, items = raw.get("kind"), raw.get("items")
-        if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
-            pending.extend(_kinded(item, kind.removesuffix("List")) for item in reversed(items))
-        else:
-            yield raw
+def read_objects(documents: Iterable[Any]) -> list[Json]:
+    """Return the objects in ``documents``, with lists expanded, as the versions that are read here.
+
+    Raises DocumentError for what is no object, or of a former version that cannot be read as a later one. What else a
+    simulator's export holds beside its objects is none of the cluster's.
+    """
+    return [_upgraded(raw) for raw in expand_lists(documents, _refuse, _pass_over)]
+
+
+def _refuse(subject: str, reason: str) -> None:
+    raise DocumentError([DocumentProblem("snapshot", f"must hold Kubernetes objects: {subject} {reason}")])
+
+
+def _pass_over(key: str, reason: str) -> None:
+    """The scheduler's configuration in a simulator's export: the policy is given beside it."""
+
+
+def _upgraded(raw: Json) -> Json:
+    try:
+        return upgrade_object(raw)
+    except ObjectError as error:
+        raise DocumentError([DocumentProblem("snapshot", f"{reference(raw)}: {error}")]) from None
 
 
 def newest_time(listed: Iterable[Json]) -> float:
     """The newest time in nodes and pods, in seconds of the epoch, which is about when they were read; 0 for none."""
     return max((_seconds(text) for raw in listed for text in _times(raw)), default=0.0)
-
-
-def _kinded(item: Any, kind: str) -> Any:
-    return {**item, "kind": kind} if isinstance(item, dict) and kind and not item.get("kind") else item
 
 
 def _times(raw: Json) -> Iterator[Any]:

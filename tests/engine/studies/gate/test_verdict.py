@@ -20,7 +20,7 @@ from kschedweb.engine.studies.gate.gate import (
     Policy,
     newest_time,
     prepared_of,
-    unfolded,
+    read_objects,
     verdict,
 )
 from kschedweb.engine.studies.gate.rendering import FORMATS, render
@@ -275,10 +275,10 @@ def test_a_policy_that_kube_scheduler_refuses_is_refused_with_its_line() -> None
 def test_lists_are_taken_apart_and_other_values_refused() -> None:
     items = [{"metadata": {"name": "a"}}, {"kind": "Pod", "metadata": {"name": "b"}}]
     nested = {"kind": "List", "items": [{"kind": "NodeList", "items": items}]}
-    assert [one["kind"] for one in unfolded([nested, {"kind": "Service"}])] == ["Node", "Pod", "Service"]
-    for wrong, said in ((None, "a null"), ("x", "a str"), ([], "a list")):
-        with pytest.raises(DocumentError, match=f"snapshot: must hold Kubernetes objects, holds {said}"):
-            list(unfolded([{"kind": "List", "items": [wrong]}]))
+    assert [raw["kind"] for raw in read_objects([nested, [{"kind": "Service"}]])] == ["Node", "Pod", "Service"]
+    for wrong, problem in ((None, "a null"), ("x", "a text")):
+        with pytest.raises(DocumentError, match=f"snapshot: must hold Kubernetes objects: {problem} is not"):
+            read_objects([{"kind": "List", "items": [wrong]}])
 
 
 def test_a_dump_was_taken_about_when_its_newest_time_says() -> None:
