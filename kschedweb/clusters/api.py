@@ -20,6 +20,7 @@ from kschedweb.clusters.filters import NodeFilter, PodFilter
 from kschedweb.clusters.importing import uploads
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
 from kschedweb.clusters.refreshing import MOST_MINUTES, cluster_label, refresh_schedule
+from kschedweb.clusters.rows import Problem
 from kschedweb.clusters.seen import problems_seen
 from kschedweb.engine.releases import nearest
 from kschedweb.jobs.api import JobSerializer
@@ -45,9 +46,13 @@ class PermissionSerializer(serializers.Serializer[Any]):
     costs = serializers.CharField(help_text="What a decision lacks without it.")
 
 
-class ProblemSerializer(serializers.Serializer[Any]):
+class ObjectProblemSerializer(serializers.Serializer[Any]):
     object = serializers.CharField()
     reason = serializers.CharField()
+
+
+class SnapshotProblemSerializer(ObjectProblemSerializer):
+    left_out = serializers.BooleanField(help_text="Whether answers do without it; otherwise it is kept as it stands.")
 
 
 class ClusterSerializer(serializers.ModelSerializer[Cluster]):
@@ -136,9 +141,9 @@ class SnapshotSerializer(serializers.ModelSerializer[Snapshot]):
         fields = ("id", "taken_at", "size", "counts", "problems")
         read_only_fields = fields
 
-    @extend_schema_field(ProblemSerializer(many=True))
-    def get_problems(self, snapshot: Snapshot) -> list[dict[str, str]]:
-        return problems_seen(snapshot)
+    @extend_schema_field(SnapshotProblemSerializer(many=True))
+    def get_problems(self, snapshot: Snapshot) -> list[Problem]:
+        return [{"left_out": False, **problem} for problem in problems_seen(snapshot)]
 
 
 class ImportedSerializer(serializers.Serializer[Any]):

@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from django.utils.translation import gettext_noop as _
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -37,32 +39,32 @@ class Kind:
 
 
 KINDS: tuple[Kind, ...] = (
-    Kind("Node", "", "v1", "nodes", False, "there is nothing to schedule to", needed=True),
-    Kind("Pod", "", "v1", "pods", True, "there is nothing to schedule, and nodes look empty", needed=True),
-    Kind("Namespace", "", "v1", "namespaces", False, "affinity terms with a namespaceSelector match no namespace"),
-    Kind("PersistentVolume", "", "v1", "persistentvolumes", False, "pods with bound volumes lose their volumes' node affinity and zone"),
-    Kind("PersistentVolumeClaim", "", "v1", "persistentvolumeclaims", True, "pods with claims are shown as waiting for claims that are missing"),
-    Kind("StorageClass", "storage.k8s.io", "v1", "storageclasses", False, "it is unknown which claims wait for their first pod"),
-    Kind("CSINode", "storage.k8s.io", "v1", "csinodes", False, "limits of volumes a node are not applied"),
-    Kind("CSIDriver", "storage.k8s.io", "v1", "csidrivers", False, "storage capacity is not taken into account"),
-    Kind("CSIStorageCapacity", "storage.k8s.io", "v1", "csistoragecapacities", True, "storage capacity is not taken into account"),
-    Kind("VolumeAttachment", "storage.k8s.io", "v1", "volumeattachments", False, "attached volumes count only through their pods"),
-    Kind("Service", "", "v1", "services", True, "default topology spreading does not group pods by service"),
-    Kind("ReplicationController", "", "v1", "replicationcontrollers", True, "default topology spreading does not group pods by controller"),
-    Kind("ReplicaSet", "apps", "v1", "replicasets", True, "default topology spreading does not group pods by controller"),
-    Kind("StatefulSet", "apps", "v1", "statefulsets", True, "default topology spreading does not group pods by controller"),
-    Kind("DaemonSet", "apps", "v1", "daemonsets", True, "new nodes are tried without their daemon pods"),
-    Kind("Deployment", "apps", "v1", "deployments", True, "pods are shown under their replica set only"),
-    Kind("CloneSet", "apps.kruise.io", "v1alpha1", "clonesets", True, "what pods of clone sets use is not known", optional=True),
-    Kind("PodDisruptionBudget", "policy", "v1", "poddisruptionbudgets", True, "preemption does not know which pods are protected"),
-    Kind("HorizontalPodAutoscaler", "autoscaling", "v2", "horizontalpodautoscalers", True, "scenarios do not scale workloads as the cluster does", optional=True),
-    Kind("PriorityClass", "scheduling.k8s.io", "v1", "priorityclasses", False, "priorities of pods to come are unknown"),
-    Kind("PodGroup", "scheduling.k8s.io", "v1beta1", "podgroups", True, "pods that name a group wait for it", optional=True),
-    Kind("RuntimeClass", "node.k8s.io", "v1", "runtimeclasses", False, "overheads of pods to come are unknown"),
-    Kind("ResourceClaim", "resource.k8s.io", "v1", "resourceclaims", True, "pods that claim devices cannot be judged", optional=True),
-    Kind("ResourceSlice", "resource.k8s.io", "v1", "resourceslices", False, "devices of nodes are unknown", optional=True),
-    Kind("DeviceTaintRule", "resource.k8s.io", "v1", "devicetaintrules", False, "devices that a rule taints look as if they could be had", optional=True),
-    Kind("DeviceClass", "resource.k8s.io", "v1", "deviceclasses", False, "pods that claim devices cannot be judged", optional=True),
+    Kind("Node", "", "v1", "nodes", False, _("there is nothing to schedule to"), needed=True),
+    Kind("Pod", "", "v1", "pods", True, _("there is nothing to schedule, and nodes look empty"), needed=True),
+    Kind("Namespace", "", "v1", "namespaces", False, _("affinity terms with a namespaceSelector match no namespace")),
+    Kind("PersistentVolume", "", "v1", "persistentvolumes", False, _("pods with bound volumes lose their volumes' node affinity and zone")),
+    Kind("PersistentVolumeClaim", "", "v1", "persistentvolumeclaims", True, _("pods with claims are shown as waiting for claims that are missing")),
+    Kind("StorageClass", "storage.k8s.io", "v1", "storageclasses", False, _("it is unknown which claims wait for their first pod")),
+    Kind("CSINode", "storage.k8s.io", "v1", "csinodes", False, _("limits of volumes a node are not applied")),
+    Kind("CSIDriver", "storage.k8s.io", "v1", "csidrivers", False, _("storage capacity is not taken into account")),
+    Kind("CSIStorageCapacity", "storage.k8s.io", "v1", "csistoragecapacities", True, _("storage capacity is not taken into account")),
+    Kind("VolumeAttachment", "storage.k8s.io", "v1", "volumeattachments", False, _("attached volumes count only through their pods")),
+    Kind("Service", "", "v1", "services", True, _("default topology spreading does not group pods by service")),
+    Kind("ReplicationController", "", "v1", "replicationcontrollers", True, _("default topology spreading does not group pods by controller")),
+    Kind("ReplicaSet", "apps", "v1", "replicasets", True, _("default topology spreading does not group pods by controller")),
+    Kind("StatefulSet", "apps", "v1", "statefulsets", True, _("default topology spreading does not group pods by controller")),
+    Kind("DaemonSet", "apps", "v1", "daemonsets", True, _("new nodes are tried without their daemon pods")),
+    Kind("Deployment", "apps", "v1", "deployments", True, _("pods are shown under their replica set only")),
+    Kind("CloneSet", "apps.kruise.io", "v1alpha1", "clonesets", True, _("what pods of clone sets use is not known"), optional=True),
+    Kind("PodDisruptionBudget", "policy", "v1", "poddisruptionbudgets", True, _("preemption does not know which pods are protected")),
+    Kind("HorizontalPodAutoscaler", "autoscaling", "v2", "horizontalpodautoscalers", True, _("scenarios do not scale workloads as the cluster does"), optional=True),
+    Kind("PriorityClass", "scheduling.k8s.io", "v1", "priorityclasses", False, _("priorities of pods to come are unknown")),
+    Kind("PodGroup", "scheduling.k8s.io", "v1beta1", "podgroups", True, _("pods that name a group wait for it"), optional=True),
+    Kind("RuntimeClass", "node.k8s.io", "v1", "runtimeclasses", False, _("overheads of pods to come are unknown")),
+    Kind("ResourceClaim", "resource.k8s.io", "v1", "resourceclaims", True, _("pods that claim devices cannot be judged"), optional=True),
+    Kind("ResourceSlice", "resource.k8s.io", "v1", "resourceslices", False, _("devices of nodes are unknown"), optional=True),
+    Kind("DeviceTaintRule", "resource.k8s.io", "v1", "devicetaintrules", False, _("devices that a rule taints look as if they could be had"), optional=True),
+    Kind("DeviceClass", "resource.k8s.io", "v1", "deviceclasses", False, _("pods that claim devices cannot be judged"), optional=True),
 )  # fmt: skip
 BY_NAME = {kind.name: kind for kind in KINDS}
 
@@ -96,6 +98,9 @@ def reduce(item: dict[str, object]) -> dict[str, object]:
 
 # Kinds that only matter for pods that do not exist yet.
 NOT_NEEDED = frozenset({"PriorityClass", "RuntimeClass", "HorizontalPodAutoscaler"})
+# Kinds that change no answer about a pod that exists, and those that only change answers about their namespace's pods.
+NOT_DECIDING = NOT_NEEDED | {"Deployment", "CloneSet", "DaemonSet"}
+DECIDING_IN_NAMESPACE = frozenset({"Service", "ReplicationController", "ReplicaSet", "StatefulSet"})
 
 
 def kinds_watched() -> set[str]:

@@ -10,6 +10,7 @@ from typing import Any
 from kschedweb.clusters.connecting.client import PAGE, Client, ClusterError
 from kschedweb.clusters.connecting.failures import Gone
 from kschedweb.clusters.kinds import KINDS, Kind, reduce
+from kschedweb.clusters.rows import Problem, snapshot_problem
 
 Json = dict[str, Any]
 Step = Callable[[str, int, int], None]
@@ -26,14 +27,14 @@ class Collection:
 
     objects: dict[str, Json] = field(default_factory=dict)
     resource_version: str = ""
-    problems: list[dict[str, str]] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
     served: bool = True
     watched: bool = False
 
     def add(self, kind: Kind, item: Any) -> None:
         key = object_key(item)
         if key is None:
-            self.problems.append({"object": kind.name, "reason": "the server sent an object without a name"})
+            self.problems.append(snapshot_problem(kind.name, "the server sent an object without a name", left_out=True))
             return
         item["apiVersion"], item["kind"] = kind.api_version, kind.name
         self.objects[key] = reduce(item)
@@ -101,7 +102,7 @@ def kind_read(client: Client, kind: Kind, previous: Collection | None = None) ->
         collection = Collection(served=error.code != 404)
         if collection.served:
             reason = f"may not be listed with these credentials. Without it, {kind.costs}."
-            collection.problems.append({"object": kind.resource, "reason": reason})
+            collection.problems.append(snapshot_problem(kind.resource, reason, left_out=True))
         return collection
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from django.utils.dateparse import parse_datetime
 from django.utils.timezone import is_aware
@@ -13,15 +13,29 @@ from django.utils.timezone import is_aware
 from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.objects import Node, ObjectError, Pod, reference
 from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE, REGION, ZONE
-from kschedweb.engine.state.snapshot import FINISHED
+from kschedweb.engine.state.snapshot import FINISHED, ON_UNKNOWN_NODE
 
 Json = dict[str, Any]
-Problem = dict[str, str]
 
 INSTANCE_TYPE = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 BASIC = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 LARGEST = 2**63 - 1
 MOST_PROBLEMS = 500
+
+
+class Problem(TypedDict):
+    """An object of a snapshot that is left out or doubtful: ``Kind namespace/name``, and why."""
+
+    object: str
+    reason: str
+    left_out: NotRequired[bool]
+
+
+def snapshot_problem(subject: str, reason: str, *, left_out: bool) -> Problem:
+    problem: Problem = {"object": subject[:320], "reason": reason[:500]}
+    if left_out:
+        problem["left_out"] = True
+    return problem
 
 
 @dataclass(frozen=True)
@@ -40,7 +54,13 @@ class Rows:
 def rows_of(objects: list[Json]) -> Rows:
     """What ``objects`` are as rows: the columns of NodeRow, but the snapshot."""
     engine = EngineSnapshot.from_objects(objects)
-    problems = [{"object": str(found), "reason": reason} for found, reason in (*engine.problems, *engine.doubts)]
+    problems = [
+        *(
+            snapshot_problem(str(subject), reason, left_out=not reason.startswith(ON_UNKNOWN_NODE))
+            for subject, reason in engine.problems
+        ),
+        *(snapshot_problem(str(subject), reason, left_out=False) for subject, reason in engine.doubts),
+    ]
     pods = {pod.key: pod for pod in (*engine.pending, *(pod for pod in engine.pods.pods if pod is not None))}
     bound = Counter(pod.node_name for pod in pods.values())
     nodes = [node_row(engine, node, bound[node.name]) for node in engine.nodes]

@@ -14,6 +14,7 @@ from django.db.models import Count, Q
 
 from kschedweb.accounts.reach import namespaces_of, sees
 from kschedweb.clusters.models import NodeRow, PodRow, Snapshot
+from kschedweb.clusters.rows import Problem
 from kschedweb.engine.state.snapshot import FINISHED
 from kschedweb.web.errors import NotFound
 
@@ -38,9 +39,9 @@ def named(cluster: UUID, keys: Iterable[str] | None) -> list[str] | None:
     return [key if sees(cluster, key.partition("/")[0]) else UNNAMED for key in keys]
 
 
-def problems_seen(snapshot: Snapshot) -> list[dict[str, str]]:
+def problems_seen(snapshot: Snapshot) -> list[Problem]:
     """The problems of ``snapshot``; those about objects of namespaces that who looks does not see in one line."""
-    problems: list[dict[str, str]] = snapshot.problems
+    problems: list[Problem] = snapshot.problems
     if not in_part(snapshot.cluster_id):
         return problems
     kept = [one for one in problems if _about_seen(snapshot.cluster_id, one["object"])]

@@ -21,6 +21,7 @@ from kschedweb.clusters.connecting.kubeconfig import kubeconfig_read
 from kschedweb.clusters.importing import uploads
 from kschedweb.clusters.importing.imports import Content, Import, files_read
 from kschedweb.clusters.models import Cluster, Snapshot, Source, Upload
+from kschedweb.clusters.rows import Problem
 from kschedweb.clusters.signals import demo_loaded
 from kschedweb.clusters.snapshots import Prepared, cluster_lock
 from kschedweb.jobs.services import job_start
@@ -205,7 +206,7 @@ def _snapshot_read(cluster: Cluster, step: Callable[[str, int, int], None]) -> S
     return same
 
 
-def snapshot_store(*, cluster: Cluster, objects: list[Json], problems: list[dict[str, str]]) -> Snapshot:
+def snapshot_store(*, cluster: Cluster, objects: list[Json], problems: list[Problem]) -> Snapshot:
     """Store ``objects`` as the current snapshot of ``cluster``, which is saved already."""
     return Prepared.of(cluster, objects, problems).save()
 

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from kschedweb.clusters import storage
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
-from kschedweb.clusters.rows import MOST_PROBLEMS, Rows, pod_row, rows_of
+from kschedweb.clusters.rows import MOST_PROBLEMS, Problem, Rows, pod_row, rows_of
 from kschedweb.clusters.signals import snapshot_stored
 from kschedweb.web import bulk
 from kschedweb.web.errors import Conflict
@@ -47,7 +47,7 @@ class Prepared:
         cls,
         cluster: Cluster,
         objects: list[Json],
-        problems: list[dict[str, str]],
+        problems: list[Problem],
         *,
         resource_versions: dict[str, str] | None = None,
         taken_at: datetime | None = None,

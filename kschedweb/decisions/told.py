@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kschedweb.clusters.missing import list_missing_kinds
 from kschedweb.decisions import services, utilisation, veil
 from kschedweb.decisions.groups.words import by_itself
 from kschedweb.decisions.kinds import decider
 from kschedweb.engine import Explanation
 from kschedweb.web.rest import snake_case
-from kschedweb.web.units import counted
 
 if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
@@ -39,7 +39,7 @@ def decision(snapshot: Snapshot, case: AnyCase, revision: Revision) -> dict[str,
         **services.about(snapshot, revision),
         "release": decides.release(case),
         "bound_to": case.bound_to,
-        "warnings": warnings(shown),
+        "warnings": warnings(shown, snapshot),
         "watermarks": utilisation.told(utilisation.in_force(case.snapshot, snapshot)),
         **answer,
         **placed,
@@ -71,7 +71,7 @@ def _snake_cased(candidates: dict[str, dict[str, Any]]) -> dict[str, dict[str, A
     return {node: snake_case(one) for node, one in candidates.items()}
 
 
-def warnings(decision: Presentation) -> list[str]:
+def warnings(decision: Presentation, snapshot: Snapshot) -> list[str]:
     """Warnings for readers of the decision."""
     case, found = decision.case, []
     if case.bound_to:
@@ -82,8 +82,5 @@ def warnings(decision: Presentation) -> list[str]:
         found.append(f"Not evaluated here: {', '.join(missing)}.")
     found += filter(None, [by_itself(case)])
     found += decision.notes()
-    if case.snapshot.problems:
-        found.append(
-            f"{counted(len(case.snapshot.problems), 'objects')} of the snapshot could not be read and are left out."
-        )
+    found += [missing.sentence for missing in list_missing_kinds(snapshot, case.pod.namespace)]
     return found

@@ -12,6 +12,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
+from kschedweb.clusters.missing import list_missing_kinds
 from kschedweb.clusters.seen import in_part, pod_seen
 from kschedweb.clusters.selectors import node_rows
 from kschedweb.decisions import selectors, services, utilisation
@@ -59,6 +60,7 @@ def decision(request: PageRequest, cluster: str, namespace: str, pod: str) -> Ht
         "cluster_name": cluster,
         "namespace_name": namespace,
         "pod_name": pod,
+        "missing_kinds": list_missing_kinds(snapshot, namespace),
         "revisions": revision.policy.revisions.defer("document")[:8],
     }
     try:

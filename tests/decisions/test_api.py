@@ -10,10 +10,12 @@ import pytest
 import yaml
 
 from kschedweb.clusters.models import Snapshot
+from kschedweb.clusters.services import cluster_import
 from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.config import Release
 from kschedweb.policies.models import Revision
 from kschedweb.web.rest import snake_case
+from tests.engine.builders import node, pod
 
 from .conftest import HEAD, MOST, RATIO, Json
 
@@ -106,6 +108,36 @@ def test_equal_verdicts_are_told_as_groups_with_what_tells_them_apart(
     tainted = [group["words"] for group in groups if group["plugin"] == "TaintToleration"]
     assert "untolerated taint {dedicated=database:NoSchedule}" in tainted
     assert len(set(tainted)) == len(tainted) > 1
+
+
+def test_what_the_import_left_out_is_told_where_it_may_change_the_answer(
+    db: None, api_as: Callable[[str], Any], client_as: Callable[[str], Any]
+) -> None:
+    def replica_set(name: str, namespace: str) -> Json:
+        metadata = {"name": name, "namespace": namespace}
+        return {"apiVersion": "apps/v9", "kind": "ReplicaSet", "metadata": metadata}
+
+    deployment = {"apiVersion": "apps/v9", "kind": "Deployment", "metadata": {"name": "d"}}
+    sets = [replica_set("a", "default"), replica_set("b", "default"), replica_set("c", "other")]
+    there = pod("there")
+    there["metadata"]["namespace"] = "third"
+    cluster_import(
+        user=None,
+        name="old",
+        files=[("f", json.dumps([node("n1"), pod("here"), there, deployment, *sets]))],
+        limit=1 << 20,
+    )
+    said = (
+        "2 objects of kind ReplicaSet are left out of this snapshot. Without them, default topology spreading does not "
+        "group pods by controller."
+    )
+    address = "/api/v1/clusters/old/pods/{}/decision/?policy=default"
+    assert said in api_as("viewer").get(address.format("default/here")).json()["warnings"]
+    elsewhere = api_as("viewer").get(address.format("third/there")).json()["warnings"]
+    assert not [warning for warning in elsewhere if "left out" in warning]
+    page = client_as("viewer").get("/decision/old/default/here/?policy=default")
+    assert [missing.count for missing in page.context["missing_kinds"]] == [2]
+    assert said in page.content.decode()
 
 
 def test_a_bound_pod_comes_with_a_warning(demo: Snapshot, api_as: Callable[[str], Any]) -> None:

@@ -15,9 +15,20 @@ from typing import Any
 from kschedweb.clusters.importing.documents import DocumentError, Limits, documents_read, size_text
 from kschedweb.clusters.importing.streams import JsonCursor, decoded
 from kschedweb.clusters.kinds import BY_NAME, reduce
-from kschedweb.clusters.rows import MOST_PROBLEMS, object_problem
+from kschedweb.clusters.rows import MOST_PROBLEMS, Problem, object_problem, snapshot_problem
 from kschedweb.engine.controllers.admission import AdmissionError, classed
 from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.objects.lists import (
+    LOG_BEGINS,
+    SIMULATOR,
+    drop_logs,
+    expand_lists,
+    is_list_kind,
+    name_kind,
+    simulator_objects,
+    type_name,
+)
+from kschedweb.engine.objects.versions import upgrade_object
 from kschedweb.engine.refusals import Refusal, refusals
 from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.web.errors import ApplicationError
@@ -32,18 +43,6 @@ NAME = re.compile(r"[a-z0-9]([-a-z0-9.:]{0,251}[a-z0-9])?")
 MAP_KEY = re.compile(r"\['([^']*)'\]")
 NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
-# The keys of a simulator's export, and the kind of the objects under each.
-SIMULATOR = {
-    "pods": "Pod",
-    "nodes": "Node",
-    "pvs": "PersistentVolume",
-    "pvcs": "PersistentVolumeClaim",
-    "storageClasses": "StorageClass",
-    "priorityClasses": "PriorityClass",
-    "namespaces": "Namespace",
-}
-SCHEDULER_CONFIG = "schedulerConfig"
-
 
 class ImportFailed(ApplicationError):
     """A refused file; nothing of it is stored."""
@@ -54,18 +53,18 @@ class Import:
     """The content of the files: objects to store, and left out ones with reasons."""
 
     objects: list[Json] = field(default_factory=list)
-    problems: list[dict[str, str]] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
     left_out: int = 0
 
     def problem(self, name: str, reason: str) -> None:
         """Record an object that is left out."""
         self.left_out += 1
-        self.remark(name, reason)
+        self.remark(name, reason, left_out=True)
 
-    def remark(self, name: str, reason: str) -> None:
+    def remark(self, name: str, reason: str, *, left_out: bool = False) -> None:
         """Record a remark on an object."""
         if len(self.problems) < MOST_PROBLEMS:
-            self.problems.append({"object": name[:320], "reason": reason[:500]})
+            self.problems.append(snapshot_problem(name, reason, left_out=left_out))
 
 
 Content = bytes | str | Iterable[bytes]
@@ -151,7 +150,7 @@ def _items(pieces: Iterator[str], limits: Limits, result: Import) -> Iterator[Js
     if start in ("{", "["):
         return _Documents(JsonCursor(chain([head], pieces), limits), result).items()
     text = head + _short(pieces, limits, len(head))
-    return unfolded(documents_read(text, limits), result)
+    return expand_lists(documents_read(drop_logs(text), limits), result.problem)
 
 
 def _short(pieces: Iterator[str], limits: Limits, size: int) -> str:
@@ -175,8 +174,11 @@ class _Documents:
         self._cursor, self._result = cursor, result
 
     def items(self) -> Iterator[Json]:
-        while self._cursor.peek():
-            yield from self._inside(0)
+        while begins := self._cursor.peek():
+            if begins == LOG_BEGINS[0]:
+                self._cursor.skip_log()
+            else:
+                yield from self._inside(0)
 
     def _inside(self, depth: int) -> Iterator[Json]:
         """The objects in the value that begins here."""
@@ -191,7 +193,7 @@ class _Documents:
             self._cursor.count(1)
             yield from self._mapping(depth)
         else:
-            yield from unfolded([self._cursor.value(depth)], self._result)
+            yield from expand_lists([self._cursor.value(depth)], self._result.problem)
 
     def _mapping(self, depth: int) -> Iterator[Json]:
         """The objects of a list of objects, or of a simulator's export; else the mapping itself."""
@@ -204,23 +206,23 @@ class _Documents:
             lists.add(key)
             for item in self._elements(depth):
                 if kind or item.get("kind"):
-                    yield _with_kind(item, kind)
+                    yield name_kind(item, kind, read.get("apiVersion") if key == "items" else None)
                 else:
                     late.append(item)
         if lists:
             yield from self._rest(read, late, lists)
         else:
-            yield from unfolded([read], self._result)
+            yield from expand_lists([read], self._result.problem)
 
     def _rest(self, read: Json, late: list[Json], lists: set[str]) -> Iterator[Json]:
         """The rest of a mapping whose ``lists`` were read; their kind may come after them."""
         kind = str(read.get("kind") or "")
-        if kind and (lists != {"items"} or not kind.endswith("List")):
+        if kind and (lists != {"items"} or not is_list_kind(kind)):
             raise DocumentError(f"A mapping of kind {kind[:80]} holds a list of objects, which it cannot.")
         if lists != {"items"}:
-            _simulator(read, self._result)
+            simulator_objects(read, self._result.problem)
         for item in late:
-            yield _with_kind(item, kind[:-4])
+            yield name_kind(item, kind[:-4], read.get("apiVersion"))
 
     def _elements(self, depth: int) -> Iterator[Json]:
         """The objects in the list that begins here."""
@@ -234,39 +236,6 @@ def _first(result: Import) -> str:
     return f"{problem['object']}: {problem['reason'].rstrip('.')}"
 
 
-def unfolded(documents: list[Any], result: Import) -> Iterator[Json]:
-    """The single objects in ``documents``: lists are expanded, and objects of a simulator's export get their kinds."""
-    pending = list(reversed(documents))
-    while pending:
-        document = pending.pop()
-        if isinstance(document, list):
-            pending.extend(reversed(document))
-        elif not isinstance(document, dict):
-            result.problem(f"a {_type(document)}", "is not a Kubernetes object")
-        elif "kind" not in document and SIMULATOR.keys() & document.keys():
-            pending.extend(reversed(_simulator(document, result)))
-        elif isinstance(kind := document.get("kind"), str) and kind.endswith("List") and "items" in document:
-            items = document["items"]
-            if isinstance(items, list):
-                pending.extend(reversed([_with_kind(item, kind[:-4]) for item in items]))
-            elif items is not None:
-                result.problem(kind, f"items must be a list, is a {_type(items)}")
-        else:
-            yield document
-
-
-def _simulator(document: Json, result: Import) -> list[Any]:
-    items: list[Any] = []
-    for key, value in document.items():
-        if key in SIMULATOR and isinstance(value, list):
-            items += [_with_kind(item, SIMULATOR[key]) for item in value]
-        elif key == SCHEDULER_CONFIG and value:
-            result.problem(key, "a scheduler configuration is not part of a cluster: add it under Policies")
-        elif value:
-            result.problem(key, "is not part of an export that is known here")
-    return items
-
-
 def _kind_of_items(key: str, read: Json) -> str | None:
     """The kind of the objects under ``key`` of a mapping, "" if not known yet; ``None`` if it is not such a list.
 
@@ -277,15 +246,7 @@ def _kind_of_items(key: str, read: Json) -> str | None:
         return SIMULATOR.get(key) if kind is None else None
     if kind is None:
         return ""
-    return kind[:-4] if isinstance(kind, str) and kind.endswith("List") else None
-
-
-def _with_kind(item: Any, kind: str) -> Any:
-    """``item`` with the kind of its list; a plain ``List`` has none."""
-    if isinstance(item, dict) and kind and not item.get("kind"):
-        known = BY_NAME.get(kind)
-        return {"apiVersion": known.api_version if known else "", **item, "kind": kind}
-    return item
+    return kind[:-4] if is_list_kind(kind) else None
 
 
 def _take(item: Json, result: Import, seen: set[tuple[str, str, str]]) -> None:
@@ -293,6 +254,11 @@ def _take(item: Json, result: Import, seen: set[tuple[str, str, str]]) -> None:
     if len(result.objects) + result.left_out >= MOST_OBJECTS:
         raise ImportFailed(f"There are more than {MOST_OBJECTS:,} objects in it.", status=413)
     name = _reference(item)
+    try:
+        item = upgrade_object(item)
+    except ObjectError as error:
+        result.problem(name, str(error))
+        return
     reason = _unfit(item)
     if reason:
         result.problem(name, reason)
@@ -350,7 +316,7 @@ def _unfit_body(item: Json, *, namespaced: bool) -> str:
         return "metadata.namespace is not a name that Kubernetes allows"
     for part in ("spec", "status"):
         if not isinstance(item.get(part) or {}, dict):
-            return f"{part} must be a mapping, is a {_type(item[part])}"
+            return f"{part} must be a mapping, is a {type_name(item[part])}"
     return ""
 
 
@@ -358,8 +324,3 @@ def _reference(item: Json) -> str:
     metadata = item.get("metadata") if isinstance(item.get("metadata"), dict) else {}
     name = "/".join(str(metadata[key])[:120] for key in ("namespace", "name") if metadata and metadata.get(key))
     return f"{str(item.get('kind') or 'object')[:80]} {name or '(no name)'}"
-
-
-def _type(value: Any) -> str:
-    names = {dict: "mapping", list: "list", str: "text", bool: "boolean", int: "number", float: "number"}
-    return names.get(type(value), "null")

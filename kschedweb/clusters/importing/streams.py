@@ -9,9 +9,11 @@ from itertools import chain
 from typing import Any, NoReturn
 
 from kschedweb.clusters.importing.documents import MAGIC, DocumentError, Limits, json_decoder, measured, size_text
+from kschedweb.engine.objects.lists import log_end
 
 BYTE_ORDERS = (b"\xff\xfe", b"\xfe\xff")
 LARGEST = 8 * 1024 * 1024  # characters of one value; no Kubernetes object is as large
+LONGEST_LINE = 1024  # characters of a line that begins a log
 LONGEST_WORD = 16  # characters at the end of a chunk in which a word, a number or an escape may be cut off
 CLOSED = '"{['  # first characters of values with a visible end
 
@@ -124,6 +126,23 @@ class JsonCursor:
             yield key
             if self._next("}") == "}":
                 return
+
+    def skip_log(self) -> None:
+        """Skip the log of a container, which begins here between two documents of `kubectl cluster-info dump`."""
+        end = log_end(self._line_here())
+        if end is None:
+            self._fail("Expecting value", self._at)
+        while (found := self._text.find(end, self._at)) < 0:
+            self._at = max(self._at, len(self._text) - len(end) + 1)
+            if not self._more():
+                self._fail(f"this log does not end: {end}", len(self._text))
+        self._at = found + len(end)
+
+    def _line_here(self) -> str:
+        while True:
+            end = self._text.find("\n", self._at)
+            if end >= 0 or len(self._text) - self._at >= LONGEST_LINE or not self._more():
+                return self._text[self._at : end if end >= 0 else self._at + LONGEST_LINE]
 
     def count(self, values: int) -> None:
         """Count values that were read in another way."""

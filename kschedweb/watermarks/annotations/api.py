@@ -12,7 +12,7 @@ from rest_framework.reverse import reverse
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.clusters.api import ProblemSerializer
+from kschedweb.clusters.api import ObjectProblemSerializer
 from kschedweb.clusters.selectors import cluster_get
 from kschedweb.engine.state.watermarks.lint import CRANE, ERROR, HINT, OWN, WARNING
 from kschedweb.jobs.api import JobSerializer
@@ -40,7 +40,7 @@ class WritingSerializer(serializers.Serializer[Any]):
     gone = serializers.IntegerField(help_text="Deleted in the meantime.")
     left = serializers.IntegerField(help_text="Not tried: time ran out, or it would have failed as others did.")
     failures = serializers.IntegerField()
-    failed = ProblemSerializer(many=True, help_text="The first hundred of those that failed.")
+    failed = ObjectProblemSerializer(many=True, help_text="The first hundred of those that failed.")
 
 
 class AnnotatingSerializer(serializers.ModelSerializer[Annotating]):

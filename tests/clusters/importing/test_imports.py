@@ -88,7 +88,7 @@ def test_what_is_not_understood_is_listed_and_the_rest_is_taken() -> None:
             bad_cpu,
             {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}},
             {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "keys"}, "data": {"a": "c2VjcmV0"}},
-            {"apiVersion": "apps/v1beta1", "kind": "Deployment", "metadata": {"name": "old"}},
+            {"apiVersion": "apps/v1alpha1", "kind": "Deployment", "metadata": {"name": "old"}},
             {"kind": "Pod"},
             {"kind": "Pod", "metadata": {}},
             {"kind": "Pod", "metadata": {"name": "Not A Name"}},
