@@ -6,6 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.studies.capacity.buffer import Buffer
@@ -20,6 +23,7 @@ from kschedweb.engine.studies.play.successors import last_node, latest
 PASS, FAIL = "pass", "fail"
 MOST_PODS = 50  # listed in a check
 ROUNDING = 1e-9
+NODE_WORKLOADS = frozenset({"DaemonSet", "Node"})
 NO_PROFILE = "No profile of the policy has the pod's schedulerName."
 SKEWS = tuple(f"skew_{name}_end" for name in (CPU, MEMORY))
 # Measures that a run may lack; naming one of them is no error.
@@ -134,6 +138,7 @@ def _checks(pair: Pair, asked: Thresholds, lost: list[PlacementChange], schedule
     if pair.losses is not None:
         yield _zone_loss(pair.losses)
     yield from (_measured(pair, name, limits) for name, limits in asked.measures.items())
+    yield from _nothing_runs(pair.after)
 
 
 def _of_pods(name: str, label: str, pods: list[PlacementChange], limit: Amount, whole: int, said: str) -> Check:
@@ -176,6 +181,34 @@ def _zone_loss(losses: Buffer) -> Check:
     stranded = [PlacementChange(one.pod, "", "", said=one.message) for one in worst.stranded] if worst else []
     label = "Pods without a node after the loss of a zone"
     return _listing(Check("zone_loss", label, not left, float(left), None, PODS, {"max": 0}, sentence), stranded)
+
+
+def _nothing_runs(outcome: Outcome) -> Iterator[Check]:
+    """The failed check of a run in which pods were to be scheduled and none ever had a node.
+
+    Pods of nodes themselves, which are there from the beginning, do not count. There is no threshold for this: a
+    policy that was never seen to place a pod must not pass because the baseline placed none either.
+    """
+    had_node = ~np.isnan(outcome.bound)
+    wanted = (outcome.attempts > 0) | ~had_node
+    if not (wanted.any() or outcome.refused) or (had_node & (wanted | ~_of_nodes(outcome))).any():
+        return
+    waiting = [PlacementChange(outcome.pods[row], "", "", said=_said(outcome, row)) for row in outcome.pending.tolist()]
+    number = max(int(wanted.sum()), len(outcome.refused))
+    reason = next((one.said for one in waiting if one.said), outcome.refused[0][1] if outcome.refused else NO_PROFILE)
+    what = (
+        "The pod to be scheduled does not run" if number == 1 else f"None of the {number:,} pods to be scheduled runs"
+    )
+    sentence = f"{what}, so the policy was not tried on any: {reason}"
+    check = Check("nothing_runs", "Pods that run", False, 0.0, None, PODS, {"min": 1}, sentence)
+    yield _listing(check, waiting)
+
+
+def _of_nodes(outcome: Outcome) -> NDArray[np.bool_]:
+    """The pods of DaemonSets, and static ones: bool[pods]."""
+    kinds = np.array([name.split("/")[1] in NODE_WORKLOADS for name in outcome.workloads] + [False], dtype=np.bool_)
+    of_nodes: NDArray[np.bool_] = kinds[outcome.workload]  # -1, no controller, is the last one
+    return of_nodes
 
 
 def _measured(pair: Pair, name: str, limits: Limits) -> Check:

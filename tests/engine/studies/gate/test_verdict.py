@@ -67,6 +67,24 @@ def test_a_policy_against_itself_passes_everything() -> None:
     assert not found.warnings
 
 
+@pytest.mark.parametrize("asked", [{}, {"maxNewlyUnschedulable": "any"}])
+def test_what_lets_nothing_run_never_passes_although_the_baseline_is_no_better(asked: Json) -> None:
+    owner = [{"kind": "DaemonSet", "name": "agent", "uid": "agent", "controller": True}]
+    agent = pod("agent", on="small")
+    agent["metadata"]["ownerReferences"] = owner
+    found = judged([node("small"), agent, *(pod(f"p{number}", requests={"cpu": "9"}) for number in range(2))], **asked)
+    assert not found.passed
+    nothing = check(found, "nothing_runs")
+    assert nothing.sentence.startswith("None of the 2 pods to be scheduled runs, so the policy was not tried on any: ")
+    assert "1 Insufficient cpu" in nothing.sentence
+    assert [one.pod for one in nothing.pods] == ["default/p0", "default/p1"]
+
+
+def test_pods_that_fit_nowhere_beside_others_that_run_are_no_news() -> None:
+    objects = [node("small"), pod("runs", on="small"), pod("large", requests={"cpu": "9"})]
+    assert [one.name for one in judged(objects, place="pending").judged.checks] == ["newly_unschedulable"]
+
+
 def test_moved_pods_are_counted_named_and_explained() -> None:
     found = judged(cluster(), maxMoved="50%")
     moved = check(found, "moved")
@@ -102,7 +120,9 @@ def test_pods_that_no_profile_would_look_at_are_newly_unschedulable() -> None:
     lost = check(found, "newly_unschedulable")
     assert (found.passed, lost.value) == (False, 6.0)
     assert {one.said for one in lost.pods} == {NO_PROFILE}
-    assert judged(cluster(), policy=renamed("a"), baseline=renamed("b")).passed  # and neither would the baseline
+    neither = judged(cluster(), policy=renamed("a"), baseline=renamed("b"))
+    assert check(neither, "newly_unschedulable").passed  # neither would the baseline
+    assert check(neither, "nothing_runs").sentence.endswith(NO_PROFILE)
 
 
 def test_what_an_extender_would_have_to_be_asked_is_no_node() -> None:
