@@ -10,7 +10,7 @@ from django.db.models import PositiveIntegerField
 
 from kschedweb.clusters.connecting import sources
 from kschedweb.clusters.connecting.addresses import AddressError, Endpoint, endpoint_check, server_split
-from kschedweb.clusters.connecting.credentials import LONGEST_TOKEN, Secret, credential_open
+from kschedweb.clusters.connecting.credentials import LONGEST_TOKEN, Secret, ascii_pem, credential_open
 from kschedweb.clusters.models import Cluster
 from kschedweb.watermarks.figures import BY_NAME
 from kschedweb.watermarks.models import Authentication, SourceKind, Unit, WatermarkCredential, WatermarkSource
@@ -100,7 +100,7 @@ def secret_of(cluster: Cluster, settings: Settings) -> Secret:
     if settings.kind != SourceKind.PROMETHEUS:
         return Secret(server="")
     address = settings.address.strip()
-    typed = Secret(server=address, ca=settings.ca.strip())
+    typed = Secret(server=address, ca=ascii_pem(settings.ca).strip())
     if settings.authentication == Authentication.BEARER:
         typed = replace(typed, token=settings.token.strip())
     elif settings.authentication == Authentication.BASIC:

@@ -36,6 +36,11 @@ class CredentialError(ApplicationError):
     """Credentials cannot be stored or decrypted: the operator's keys are missing, invalid, or changed."""
 
 
+def ascii_pem(text: str) -> str:
+    """Return PEM ``text`` without characters that only comments can hold, which the ssl module does not take."""
+    return text.encode("ascii", "ignore").decode()
+
+
 @dataclass(frozen=True)
 class Secret:
     """The credentials of a cluster. ``repr`` shows nothing of them, so they cannot get into a log."""

@@ -10,7 +10,7 @@ import base64
 import binascii
 from typing import Any
 
-from kschedweb.clusters.connecting.credentials import Secret
+from kschedweb.clusters.connecting.credentials import Secret, ascii_pem
 from kschedweb.clusters.importing.documents import DocumentError, Limits, documents_read
 from kschedweb.web.errors import ApplicationError
 
@@ -22,6 +22,10 @@ CLUSTER_KEYS = frozenset(
 )
 USER_KEYS = frozenset({"token", "client-certificate-data", "client-key-data", "username", "password", "extensions"})
 
+OPENID = (
+    "its tokens come from an OpenID provider, which asks you and not this site for new ones; make a service account "
+    "token and connect with that (kubectl create token)"
+)
 RUNS = "it would run a program here; make a service account token and connect with that (kubectl create token)"
 READS = "it names a file, which would be read here"
 REFUSED = {
@@ -123,9 +127,11 @@ def _named(document: dict[str, Any], plural: str, singular: str) -> dict[str, di
         if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
             raise KubeconfigError(f"{path} has no name.", path)
         value = entry.get(singular)
-        if not isinstance(value, dict):
+        if value is not None and not isinstance(value, dict):
             raise KubeconfigError(f"{path}.{singular} must be a mapping.", path)
-        found.setdefault(entry["name"], value)
+        if entry["name"] in found:
+            raise KubeconfigError(f'{plural} has the name "{entry["name"]}" twice: kubectl refuses that, too.', path)
+        found[entry["name"]] = value or {}
     return found
 
 
@@ -146,8 +152,14 @@ def _check(mapping: dict[str, Any], allowed: frozenset[str], path: str) -> None:
     for key in mapping:
         if key in allowed or not mapping[key]:
             continue
-        reason = REFUSED.get(key, "this key is not known")
+        reason = _refusal(key, mapping[key])
         raise KubeconfigError(f"{key} is refused: {reason}.", f"{path}.{key}")
+
+
+def _refusal(key: str, value: Any) -> str:
+    if key == "auth-provider" and isinstance(value, dict) and value.get("name") == "oidc":
+        return OPENID
+    return REFUSED.get(key, "this key is not known")
 
 
 def _string(mapping: dict[str, Any], key: str, path: str) -> str:
@@ -162,6 +174,6 @@ def _string(mapping: dict[str, Any], key: str, path: str) -> str:
 def _data(mapping: dict[str, Any], key: str, path: str) -> str:
     text = "".join(_string(mapping, key, path).split())
     try:
-        return base64.b64decode(text, validate=True).decode("ascii")
+        return ascii_pem(base64.b64decode(text, validate=True).decode())
     except (binascii.Error, ValueError):
         raise KubeconfigError(f"{key} is not base64 of a PEM text.", f"{path}.{key}") from None

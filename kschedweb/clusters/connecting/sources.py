@@ -9,7 +9,7 @@ from pathlib import Path
 from django.conf import settings
 
 from kschedweb.clusters.connecting.addresses import Endpoint, endpoint_check
-from kschedweb.clusters.connecting.credentials import Secret, credential_open
+from kschedweb.clusters.connecting.credentials import Secret, ascii_pem, credential_open
 from kschedweb.clusters.models import Cluster, Source
 from kschedweb.web.errors import ApplicationError
 
@@ -47,7 +47,7 @@ def sandbox_secret() -> Secret:
 
 def token_secret(server: str, token: str, ca: str = "") -> Secret:
     """The secret for ``server`` with ``token``; ``ca`` is PEM text, "" for the system's authorities."""
-    token, ca = token.strip(), ca.strip()
+    token, ca = token.strip(), ascii_pem(ca).strip()
     if not token:
         raise ApplicationError.at("token", "A token is needed, such as kubectl create token prints.")
     secret = Secret(server=server.strip(), token=token, ca=ca)
@@ -59,7 +59,7 @@ def token_secret(server: str, token: str, ca: str = "") -> Secret:
 def ca_check(ca: str) -> None:
     """Raise ``ApplicationError`` unless ``ca`` consists of PEM certificates."""
     try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=ca)
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=ascii_pem(ca))
     except (ssl.SSLError, ValueError, TypeError):
         message = "This is not a PEM certificate (-----BEGIN CERTIFICATE-----)."
         raise ApplicationError.at("ca", message) from None

@@ -68,7 +68,8 @@ class _NamedConnection(http.client.HTTPSConnection):
 
 def _context(tls: Json, encrypted_only: bool) -> ssl.SSLContext:
     """As kube-scheduler: enableHTTPS without a CA means that any certificate will do."""
-    authorities = base64.b64decode(tls.get("caData") or "").decode() or None
+    # What is not ASCII can only stand in comments around the certificates, which Go passes over.
+    authorities = base64.b64decode(tls.get("caData") or "").decode("ascii", "ignore") or None
     context = ssl.create_default_context(cafile=tls.get("caFile") or None, cadata=authorities)
     has_ca = bool(authorities or tls.get("caFile"))
     if tls.get("insecure") or (encrypted_only and not has_ca):

@@ -10,6 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from kschedweb.accounts import audit
+from kschedweb.clusters.connecting.credentials import ascii_pem
 from kschedweb.live.extender.models import Endpoint
 from kschedweb.live.extender.secrets import digest, new_secret
 from kschedweb.live.extender.selectors import choosable, configuration_of
@@ -89,7 +90,7 @@ def _check_authority(text: str) -> None:
     if len(text) > LARGEST_AUTHORITY or "PRIVATE KEY" in text:
         raise _field("authority", "Only the certificate of the authority belongs here, as PEM text.")
     try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=text)
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=ascii_pem(text))
     except (ssl.SSLError, ValueError, TypeError):
         raise _field("authority", "This is no certificate as PEM text (-----BEGIN CERTIFICATE-----).") from None
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import base64
+import copy
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from kschedweb.clusters.connecting.client import tls_context
 from kschedweb.clusters.connecting.credentials import Secret
 from kschedweb.clusters.connecting.kubeconfig import KubeconfigError, kubeconfig_contexts, kubeconfig_read
+from kschedweb.clusters.connecting.sources import token_secret
+from tests.support.certificates import certificate
 
 CA = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
 
@@ -92,6 +97,47 @@ def test_other_entries_are_not_judged() -> None:
     document = kubeconfig()
     document["users"].append({"name": "other", "user": {"exec": {"command": "aws"}}})
     assert read(document).token == "abc"
+
+
+@pytest.mark.parametrize(
+    ("plural", "entry"),
+    [("users", {"name": "x", "user": None}), ("contexts", {"name": "x"}), ("clusters", {"name": "x", "cluster": None})],
+)
+def test_an_empty_entry_elsewhere_is_none_of_ours(plural: str, entry: dict[str, Any]) -> None:
+    document = kubeconfig()
+    document[plural].append(entry)
+    assert read(document).token == "abc"
+
+
+def test_a_context_whose_user_is_empty_says_what_the_user_lacks() -> None:
+    document = kubeconfig()
+    document["users"] = [{"name": "u", "user": None}]
+    with pytest.raises(KubeconfigError, match="has no token and no client certificate"):
+        read(document)
+
+
+@pytest.mark.parametrize("plural", ["users", "contexts", "clusters"])
+def test_two_entries_of_one_name_are_refused_as_kubectl_does(plural: str) -> None:
+    document = kubeconfig()
+    document[plural].append(copy.deepcopy(document[plural][0]))
+    with pytest.raises(KubeconfigError, match=f"{plural} has the name .* twice"):
+        read(document)
+
+
+def test_comments_around_the_certificates_of_an_authority_are_passed_over(tmp_path: Path) -> None:
+    authority = certificate(tmp_path).read_text()
+    commented = f"# Größe: unsere Stelle\nSubject: CN=ca\n{authority}# Ende\n{authority}"
+    encoded = base64.b64encode(commented.encode()).decode()
+    secret = read(kubeconfig({"certificate-authority-data": encoded}))
+    assert len(tls_context(secret).get_ca_certs()) == 1
+    typed = token_secret("https://kube:6443", "abc", commented)
+    assert len(tls_context(typed).get_ca_certs()) == 1
+
+
+def test_a_user_of_an_openid_provider_is_told_so() -> None:
+    with pytest.raises(KubeconfigError, match="OpenID provider") as caught:
+        read(kubeconfig(user={"auth-provider": {"name": "oidc", "config": {"id-token": "x"}}}))
+    assert "program" not in caught.value.detail
 
 
 def test_the_context_is_chosen_by_name_or_by_being_alone() -> None:
