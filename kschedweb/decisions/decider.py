@@ -9,10 +9,11 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from kschedweb.engine.framework.status import CycleError
+from kschedweb.engine.objects.affinity import PREFERRED
 from kschedweb.web.errors import NotFound, Unprocessable
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Sequence
 
     from kschedweb.clusters.models import Snapshot
     from kschedweb.decisions.case import AnyCase
@@ -27,11 +28,14 @@ Decided = TypeVar("Decided")
 
 
 class CycleFails(Unprocessable):
-    """The scheduling cycle of a pod fails; ``why`` is kube-scheduler's error, which does not name the pod."""
+    """The scheduling cycle of a pod fails; ``why`` is kube-scheduler's error, which does not name the pod.
 
-    def __init__(self, pod_key: str, why: str) -> None:
+    ``unread`` says of fields of the pod that no kube-scheduler can read them: another policy is no way out then.
+    """
+
+    def __init__(self, pod_key: str, why: str, unread: Sequence[str] = ()) -> None:
         super().__init__(f"The scheduling cycle of {pod_key} fails: {why}")
-        self.why = why
+        self.why, self.unread = why, tuple(unread)
 
 
 class Decider(ABC, Generic[Runs, Decides, Decided]):
@@ -63,7 +67,7 @@ class Decider(ABC, Generic[Runs, Decides, Decided]):
         try:
             return self._explained(scheduler, pod, bound_to)
         except CycleError as error:
-            raise CycleFails(pod_key, str(error)) from None
+            raise CycleFails(pod_key, str(error), _unread(pod, str(error))) from None
 
     @staticmethod
     def pod(known: EngineSnapshot, pod_key: str) -> Pod:
@@ -91,3 +95,14 @@ class Decider(ABC, Generic[Runs, Decides, Decided]):
     def told(self, case: Decided) -> dict[str, Any]:
         """Fields of a REST answer that only this kind of policy has."""
         return {}
+
+
+def _unread(pod: Pod, why: str) -> list[str]:
+    """The fields of the pod because of which the cycle failed as ``why`` says, with what is wrong with each.
+
+    1.13 says the same of a field without its path.
+    """
+    problems = pod.node_affinity.unread
+    if not any(problem.rpartition(": ")[2] in why for problem in problems):
+        return []
+    return [f"spec.affinity.nodeAffinity.{PREFERRED}{problem}" for problem in problems]

@@ -103,7 +103,7 @@ def _unpack(name: str, data: bytes) -> bytes:
 def answer_scenarios(reference: Reference, name: str, lines: list[dict[str, Any]]) -> None:
     theirs = [line for line in lines if release_of_line(line) == reference.release.name]
     answered = [line for line in lines if release_of_line(line) != reference.release.name]
-    for mode in ("explain", "schedule"):
+    for mode in ("explain", "schedule", "condition"):
         asked = [line for line in theirs if line["ask"] == mode]
         answers = reference.answers(mode, [line["scenario"] for line in asked])
         answered += [

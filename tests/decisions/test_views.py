@@ -11,7 +11,10 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from kschedweb.clusters.models import PodRow, Snapshot
+from kschedweb.engine.objects.affinity import PREFERRED
+from kschedweb.policies.dialect import Kind
 from kschedweb.policies.models import Revision
+from tests.engine import builders
 from tests.support.html import elements, text
 
 from .conftest import HEAD, MOST
@@ -38,6 +41,27 @@ def test_a_bar_of_the_funnel_filters_the_matrix(viewer_client: Client) -> None:
     response = viewer_client.get(ADDRESS.format("ml/notebook"), {"stage": "TaintToleration"})
     assert response.context["stage"] == "TaintToleration"
     assert {row.status.plugin for row in response.context["rows"]} == {"TaintToleration"}
+
+
+@pytest.mark.parametrize("kind", [Kind.PROFILES, Kind.CLASSIC])
+def test_a_term_that_cannot_be_read_is_named_and_no_other_policy_advised(
+    stored: Callable[..., Snapshot], classic: Callable[..., Revision], client_as: Callable[[str], Client], kind: Kind
+) -> None:
+    term = {"matchExpressions": [{"key": "memory", "operator": "Gt", "values": ["4Gi"]}]}
+    preferred = [{"weight": 1, "preference": term}]
+    asks, alone = (builders.pod(name, affinity={"nodeAffinity": {PREFERRED: preferred}}) for name in ("p", "alone"))
+    alone["spec"]["nodeSelector"] = {"kubernetes.io/hostname": "a"}
+    stored([builders.node("a"), builders.node("b"), asks, alone])
+    policy = classic().policy.name if kind == Kind.CLASSIC else "default"
+    page = client_as("viewer").get(ADDRESS.format("default/p"), {"policy": policy})
+    said = "for 'Gt', 'Lt' operators, the value must be an integer"
+    assert page.context["error"].why.count(said) == (2 if kind == Kind.CLASSIC else 1)
+    (field,) = elements(page, "[data-mend=pod]")
+    path = f"spec.affinity.nodeAffinity.{PREFERRED}[0].matchExpressions[0].values[0]"
+    assert field.text == f'{path}: Invalid value: "4Gi": {said}'
+    assert "another" not in text(page).partition("<main")[2]
+    placed = client_as("viewer").get(ADDRESS.format("default/alone"), {"policy": policy})
+    assert placed.context["explanation"].node == "a"  # an only node is not scored
 
 
 def test_why_not_here_gives_every_filters_verdict_in_the_schedulers_words(viewer_client: Client) -> None:

@@ -200,8 +200,9 @@ def test_explain_in_sequence_takes_back_the_pods_of_a_group_that_is_not_placed(r
 
 
 def test_condition_says_the_node_or_the_whole_message_and_the_node_nominated(run) -> None:
-    low, big = pod("low", on="a", requests={"cpu": "4"}), {"requests": {"cpu": "2"}}
-    scenario = {"objects": [node("a"), low], "pending": [pod("high", priority=5, **big), pod("p", **big), pod("q")]}
+    low, two = pod("low", on="a", requests={"cpu": "4"}), {"cpu": "2"}
+    pending = [pod("high", requests=two, priority=5), pod("p", requests=two), pod("q")]
+    scenario = {"objects": [node("a"), low], "pending": pending}
     status, (answer,), err = run(["condition"], json.dumps(scenario))
     assert (status, err, answer["engine"]) == (0, "", CURRENT.engine)
     short = "0/1 nodes are available: 1 Insufficient cpu. preemption: "

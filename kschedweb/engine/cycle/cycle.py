@@ -109,13 +109,16 @@ class Scheduler:
         """Whether only room for the pod's resize is looked for, on its own node."""
         return bool(self._resizing) and pod.resize_deferred
 
-    def explain(self, pod: Pod, *, preemption: bool = False, thorough: bool = True) -> Explanation:
+    def explain(
+        self, pod: Pod, *, preemption: bool = False, thorough: bool = True, as_run: bool = False
+    ) -> Explanation:
         """Every filter's verdict and every score on every node; a bound pod is explained as if it were not bound,
         unless room for its resize is looked for.
 
         If the pod fits nowhere, ``preemption`` asks also for the victims: on every node where evictions could help if
         ``thorough``, else only until there are as many candidates as kube-scheduler looks for.
-        Raises CycleError where the cycle itself fails, as kube-scheduler's would.
+        Raises CycleError where the cycle itself fails, as kube-scheduler's would. kube-scheduler does not score an only
+        node: where that fails it raises too, as the recorded answers do, unless ``as_run``.
         """
         framework, snapshot = self.framework(pod), self.snapshot
         if pod.key in snapshot.pods.slots:
@@ -128,7 +131,7 @@ class Scheduler:
         cycle = Cycle(snapshot, pod)
         outcome = framework.pre_filter(cycle)
         handle = self._handle(framework, outcome, thorough=thorough, explains=True)
-        explain(explanation, cycle, outcome, handle, self.extenders, preemption=preemption)
+        explain(explanation, cycle, outcome, handle, self.extenders, preemption=preemption, as_run=as_run)
         return explanation
 
     def bind(self, pod: Pod, node: str) -> None:

@@ -12,7 +12,7 @@ from kschedweb.engine.framework.diagnosis import EXTENDER, Diagnosis
 from kschedweb.engine.framework.explanation import UNSCORED, Explanation, ScoreColumn
 from kschedweb.engine.framework.handle import CycleHandle
 from kschedweb.engine.framework.interface import Cycle
-from kschedweb.engine.framework.runtime import PreFilterOutcome
+from kschedweb.engine.framework.runtime import Framework, PreFilterOutcome
 from kschedweb.engine.framework.status import Code, CycleError
 
 
@@ -24,17 +24,18 @@ def explain(
     extenders: Extenders,
     *,
     preemption: bool,
+    as_run: bool,
 ) -> None:
     """Fill in ``explanation`` after PreFilter came to ``outcome``; with ``preemption`` PostFilter is asked too.
 
-    Raises CycleError where the cycle itself fails.
+    Raises CycleError where the cycle itself fails; with ``as_run`` not where only the scores of an only node do.
     """
     diagnosis = _filters(explanation, cycle, outcome, handle)
     passed = _extended(explanation, cycle, diagnosis, extenders)
     if (unknown := explanation.unsimulated()) is not None:
         explanation.leave_open(unknown)
     elif explanation.feasible.size:
-        _scores(explanation, cycle, handle, extenders, passed)
+        _choose(explanation, cycle, handle, extenders, passed, as_run=as_run)
     elif outcome.status.code is Code.ERROR:
         explanation.message = outcome.status.message
     else:
@@ -89,9 +90,40 @@ def ask_post_filter(explanation: Explanation, found: Unplaced, extenders: Extend
         explanation.post_filter, explanation.preemption = result.status.message, result.details
 
 
-def _scores(explanation: Explanation, cycle: Cycle, handle: CycleHandle, extenders: Extenders, passed: Passed) -> None:
-    framework, rows = handle.framework, explanation.feasible
-    scored = passed.scored_on(cycle)
+def _choose(
+    explanation: Explanation,
+    cycle: Cycle,
+    handle: CycleHandle,
+    extenders: Extenders,
+    passed: Passed,
+    *,
+    as_run: bool,
+) -> None:
+    framework, rows, scored = handle.framework, explanation.feasible, passed.scored_on(cycle)
+    try:
+        _scores(explanation, cycle, scored, framework, extenders, passed)
+    except CycleError:
+        if not as_run or len(rows) > 1:
+            raise
+        # kube-scheduler takes an only node unscored, so that what fails here does not fail there.
+        explanation.scores, explanation.total = [], np.zeros(1, dtype=np.int64)
+    explanation.best = rows[explanation.total == explanation.total.max()].tolist()
+    explanation.chosen = explanation.best[0]
+    margin = lead(explanation.total) if len(rows) > 1 else None
+    placement = Placement(explanation.pod, explanation.node, len(explanation.nodes), len(rows), margin=margin)
+    scored.decision = placement.decision(scored.pod, scored.snapshot.now)
+    explanation.asks = framework.asks(scored, explanation.node)
+
+
+def _scores(
+    explanation: Explanation,
+    cycle: Cycle,
+    scored: Cycle,
+    framework: Framework,
+    extenders: Extenders,
+    passed: Passed,
+) -> None:
+    rows = explanation.feasible
     skipped = framework.pre_score(scored, rows)
     explanation.scores = framework.score(scored, rows, skipped)
     if extenders.any("prioritize") and not explanation.unasked:
@@ -101,9 +133,3 @@ def _scores(explanation: Explanation, cycle: Cycle, handle: CycleHandle, extende
     explanation.total = sum((column.weighted for column in explanation.scores), np.zeros(len(rows), dtype=np.int64))
     if not framework.points.score and not extenders:
         explanation.total = explanation.total + UNSCORED
-    explanation.best = rows[explanation.total == explanation.total.max()].tolist()
-    explanation.chosen = explanation.best[0]
-    margin = lead(explanation.total) if len(rows) > 1 else None
-    placement = Placement(explanation.pod, explanation.node, len(explanation.nodes), len(rows), margin=margin)
-    scored.decision = placement.decision(scored.pod, scored.snapshot.now)
-    explanation.asks = framework.asks(scored, explanation.node)

@@ -57,7 +57,7 @@ def judge(scheduler: Scheduler, pod: Pod, node: str) -> Judgement:
     if pod.scheduler_name not in scheduler.frameworks:
         pod = pod.under(next(iter(scheduler.frameworks)))
     try:
-        found = scheduler.explain(pod.on("") if pod.node_name else pod)
+        found = scheduler.explain(pod.on("") if pod.node_name else pod, as_run=True)
     except CycleError as error:
         return Judgement(Agreement.FAILED, node, message=str(error))
     if found.chosen is None:

@@ -236,8 +236,8 @@ class LiveLoop:
         self._feed.read_annotations()
         snapshot, scheduler = self._work.look(now), self._work.judge(pod, now)
         if scheduler is not self._scheduler:
-            return JudgedPod(scheduler.snapshot, pod, scheduler, scheduler.explain(pod))
+            return JudgedPod(scheduler.snapshot, pod, scheduler, scheduler.explain(pod, as_run=True))
         if pod.key not in snapshot.pods.slots:
-            return JudgedPod(snapshot, pod, scheduler, scheduler.explain(pod))
-        explanation = scheduler.explain(snapshot.pod(pod.key))
+            return JudgedPod(snapshot, pod, scheduler, scheduler.explain(pod, as_run=True))
+        explanation = scheduler.explain(snapshot.pod(pod.key), as_run=True)
         return JudgedPod(*snapshot.without(pod.key), scheduler, explanation)

@@ -8,9 +8,11 @@ from functools import cached_property
 from kschedweb.engine.objects.access import Json, each, integer, mapping, text, texts
 from kschedweb.engine.objects.labels import Labels, Selector, SelectorError, label_selector
 from kschedweb.engine.objects.nodeselector import NodeSelectorTerm, PreferredTerm, term, terms
+from kschedweb.engine.validation.fields import aggregate_texts
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+PARTS = ("requiredAffinityTerms", "requiredAntiAffinityTerms", "preferredAffinityTerms", "preferredAntiAffinityTerms")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +30,17 @@ class NodeAffinity:
         if raw.get(PREFERRED) is not None:
             preferred = tuple(
                 PreferredTerm(
-                    integer(item, "weight", path=at), term(mapping(item, "preference", at), f"{at}preference.")
+                    integer(item, "weight", path=at),
+                    term(mapping(item, "preference", at), f"{at}preference.", f"[{index}]"),
                 )
-                for item, at in each(raw, PREFERRED, path)
+                for index, (item, at) in enumerate(each(raw, PREFERRED, path))
             )
         return cls(required, preferred)
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """What Kubernetes says of the preferred terms that it cannot parse, each after the path below PREFERRED."""
+        return tuple(problem for item in self.preferred or () if item.counts for problem in item.term.problems)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,17 +90,18 @@ def read_pod_affinity(raw: Json, namespace: str) -> PodAffinity:
         return NONE
     path = "spec.affinity."
     parts: list[tuple[PodTerm, ...]] = []
-    error = ""
-    for name in ("podAffinity", "podAntiAffinity"):
-        block = mapping(raw, name, path)
-        for key in (REQUIRED, PREFERRED):
-            listed = each(block, key, f"{path}{name}.")
+    problems: list[str] = []
+    for key in (REQUIRED, PREFERRED):  # in the order of PodInfo.Update
+        for name in ("podAffinity", "podAntiAffinity"):
+            listed = each(mapping(raw, name, path), key, f"{path}{name}.")
             try:
                 parts.append(tuple(_term(item, at, key == PREFERRED, namespace) for item, at in listed))
             except SelectorError as problem:
                 parts.append(())
-                error = error or str(problem)
-    return PodAffinity(parts[0], parts[2], parts[1], parts[3], True, error)
+                problems.append(f"{PARTS[len(parts) - 1]}: {problem}")
+    required, anti_required, preferred, anti_preferred = parts
+    error = aggregate_texts(problems) if problems else ""
+    return PodAffinity(required, anti_required, preferred, anti_preferred, present=True, error=error)
 
 
 def _term(raw: Json, path: str, preferred: bool, namespace: str) -> PodTerm:

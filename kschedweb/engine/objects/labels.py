@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from kschedweb.engine.objects.access import Json, each, string_map, text, texts
+from kschedweb.engine.validation.affinity import LABEL_OPERATORS, requirement_problems
+from kschedweb.engine.validation.fields import aggregate
+from kschedweb.engine.validation.golang import quote
+from kschedweb.engine.validation.labels import name_complaints, value_complaints
 
 Labels = Mapping[str, str]
-_NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
 class SelectorError(ValueError):
@@ -20,15 +22,12 @@ class SelectorError(ValueError):
 
 @lru_cache(maxsize=65536)
 def is_label_value(value: str) -> bool:
-    return not value or (len(value) <= 63 and _NAME.fullmatch(value) is not None)
+    return not value_complaints(value)
 
 
 @lru_cache(maxsize=65536)
 def is_qualified_name(key: str) -> bool:
-    prefix, slash, name = key.rpartition("/")
-    if slash and (len(prefix) > 253 or not _SUBDOMAIN.fullmatch(prefix)):
-        return False
-    return 0 < len(name) <= 63 and _NAME.fullmatch(name) is not None
+    return not name_complaints(key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,30 +103,23 @@ NOTHING = Selector(nothing=True)
 
 
 def requirement(key: str, operator: str, values: tuple[str, ...]) -> Requirement:
-    """A checked requirement; raises SelectorError where Kubernetes' parser refuses it."""
-    if not is_qualified_name(key):
-        raise SelectorError(f'key: Invalid value: "{key}"')
-    if problem := _arity(operator, values):
-        raise SelectorError(problem)
-    for value in values:
-        if not is_label_value(value):
-            raise SelectorError(f'values: Invalid value: "{value}"')
+    """A checked requirement; raises SelectorError where Kubernetes' parser refuses it, in its words."""
+    if operator not in LABEL_OPERATORS:
+        raise SelectorError(f'"{operator}" is not a valid label selector operator')
+    if not _is_valid(key, operator, values):
+        raise SelectorError(aggregate(requirement_problems(key, operator, values or None)))
     return Requirement(key, operator, values)
 
 
-def _arity(operator: str, values: tuple[str, ...]) -> str:
-    """What is wrong with the number or form of ``values``; "" where nothing is."""
+def _is_valid(key: str, operator: str, values: tuple[str, ...]) -> bool:
+    """Whether there are no ``requirement_problems``, which take longer."""
+    if not is_qualified_name(key) or not all(map(is_label_value, values)):
+        return False
     if operator in ("In", "NotIn"):
-        return "" if values else "values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty"
+        return bool(values)
     if operator in ("Exists", "DoesNotExist"):
-        return "values: Invalid value: values set must be empty for exists and does not exist" if values else ""
-    if operator not in ("Gt", "Lt"):
-        return f'"{operator}" is not a valid label selector operator'
-    if len(values) != 1:
-        return "values: Invalid value: for 'Gt', 'Lt' operators, exactly one value is required"
-    if parse_int(values[0]) is None:
-        return "values[0]: Invalid value: for 'Gt', 'Lt' operators, the value must be an integer"
-    return ""
+        return not values
+    return len(values) == 1 and parse_int(values[0]) is not None
 
 
 def label_selector(raw: Json | None, path: str = "") -> Selector:
@@ -140,6 +132,6 @@ def label_selector(raw: Json | None, path: str = "") -> Selector:
     for expression, at in each(raw, "matchExpressions", path):
         operator = text(expression, "operator", at)
         if operator not in ("In", "NotIn", "Exists", "DoesNotExist"):
-            raise SelectorError(f'"{operator}" is not a valid label selector operator')
+            raise SelectorError(f"{quote(operator)} is not a valid label selector operator")
         requirements.append(requirement(text(expression, "key", at), operator, texts(expression, "values", at)))
     return Selector(tuple(requirements))

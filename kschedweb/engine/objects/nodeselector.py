@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from kschedweb.engine.objects.access import Json, each, text, texts
 from kschedweb.engine.objects.labels import Labels, Requirement, SelectorError, requirement
+from kschedweb.engine.validation.affinity import term_problems
 
 FIELD_NAME = "metadata.name"
 
@@ -14,12 +15,16 @@ FIELD_NAME = "metadata.name"
 class NodeSelectorTerm:
     """Conditions on a node's labels and fields, all of which must hold.
 
-    ``valid`` is false where Kubernetes cannot parse the term: it then matches no node.
+    ``problems`` is what Kubernetes says where it cannot parse the term: it then matches no node.
     """
 
     labels: tuple[Requirement, ...]
     fields: tuple[Requirement, ...]
-    valid: bool = True
+    problems: tuple[str, ...] = ()
+
+    @property
+    def valid(self) -> bool:
+        return not self.problems
 
     @property
     def empty(self) -> bool:
@@ -46,9 +51,17 @@ class PreferredTerm:
     weight: int
     term: NodeSelectorTerm
 
+    @property
+    def counts(self) -> bool:
+        """Whether the scheduler looks at the term at all."""
+        return self.weight != 0 and not self.term.empty
 
-def term(raw: Json, path: str = "") -> NodeSelectorTerm:
-    """A corev1.NodeSelectorTerm; a part that cannot be parsed makes the whole term invalid."""
+
+def term(raw: Json, path: str = "", place: str = "") -> NodeSelectorTerm:
+    """A corev1.NodeSelectorTerm; a part that cannot be parsed makes the whole term invalid.
+
+    Kubernetes calls the term ``place`` in what it says of it.
+    """
     valid, labels, fields = True, [], []
     for expression, at in each(raw, "matchExpressions", path):
         key, operator, values = _condition(expression, at)
@@ -61,11 +74,12 @@ def term(raw: Json, path: str = "") -> NodeSelectorTerm:
         if operator not in ("In", "NotIn") or len(values) != 1:
             valid = False
         fields.append(Requirement(key, operator, values))
-    return NodeSelectorTerm(tuple(labels), tuple(fields), valid)
+    problems = () if valid else tuple(problem.text for problem in term_problems(raw, place))
+    return NodeSelectorTerm(tuple(labels), tuple(fields), problems)
 
 
 def terms(raw: Json, key: str, path: str = "") -> tuple[NodeSelectorTerm, ...]:
-    return tuple(term(item, at) for item, at in each(raw, key, path))
+    return tuple(term(item, at, f"{key}[{index}]") for index, (item, at) in enumerate(each(raw, key, path)))
 
 
 def _condition(raw: Json, path: str) -> tuple[str, str, tuple[str, ...]]:

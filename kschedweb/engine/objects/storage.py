@@ -258,8 +258,8 @@ def _topology(raw: Json, path: str) -> NodeSelectorTerm:
             requirement(text(item, "key", at), "In", texts(item, "values", at))
             for item, at in each(raw, "matchLabelExpressions", path)
         )
-    except SelectorError:
-        return NodeSelectorTerm((), (), valid=False)
+    except SelectorError as error:
+        return NodeSelectorTerm((), (), (str(error),))
     return NodeSelectorTerm(labels, ())
 
 

@@ -15,15 +15,15 @@ from kschedweb.engine.config.types import INT32, STRING, Field, ListOf, Struct, 
 from kschedweb.engine.framework.events import NODE, Action, ClusterEvent, EventHint, ObjectChange
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.scoring import default_normalize
-from kschedweb.engine.framework.status import SKIP, SUCCESS, Status, error, unresolvable
+from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status, error, unresolvable
 from kschedweb.engine.objects import affinity
 from kschedweb.engine.objects.node import Node
-from kschedweb.engine.objects.nodeselector import NodeSelectorTerm, PreferredTerm
+from kschedweb.engine.objects.nodeselector import NodeSelectorTerm
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.columns import Ints, Mask, Rows
 from kschedweb.engine.state.nodematching import matches_any, matches_required, matches_term
 from kschedweb.engine.validation.affinity import preferred_problems, selector_problems
-from kschedweb.engine.validation.fields import Problem, child
+from kschedweb.engine.validation.fields import Problem, aggregate_texts, child
 
 OWN = "the pod's own"
 POD, ENFORCED = (
@@ -75,25 +75,25 @@ class NodeAffinity:
         preferred = cycle.pod.node_affinity.preferred
         if preferred is None and self.added.preferred is None:
             return SKIP
-        if any(not item.term.valid and _counts(item) for item in preferred or ()):
-            return error("a preferred node affinity term cannot be parsed")
-        return SUCCESS
+        unread = cycle.pod.node_affinity.unread
+        return error(aggregate_texts(unread)) if unread else SUCCESS
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """The sum of the weights of the preferred terms that match."""
+        """The sum of the weights of the preferred terms that match; raises CycleError where one cannot be read.
+
+        PreScore says so first, unless the profile does not ask it.
+        """
+        if unread := cycle.pod.node_affinity.unread:
+            raise CycleError(f'running Score plugins: plugin "{self.name}" failed with: {aggregate_texts(unread)}')
         scores = np.zeros(len(cycle.snapshot), dtype=np.int64)
         for item in (*(self.added.preferred or ()), *(cycle.pod.node_affinity.preferred or ())):
-            if _counts(item):
+            if item.counts:
                 matched: Mask = matches_term(cycle.snapshot, item.term)
                 scores[matched] += item.weight
         return scores[rows]
 
     def normalize_score(self, cycle: Cycle, rows: Rows, scores: Ints) -> Ints:
         return default_normalize(scores)
-
-
-def _counts(item: PreferredTerm) -> bool:
-    return item.weight != 0 and not item.term.empty
 
 
 def _wanted(pod: Pod, node: Node) -> bool:
@@ -103,8 +103,8 @@ def _wanted(pod: Pod, node: Node) -> bool:
     required = pod.node_affinity.required
     if required is None or _any_matches(required, node):
         return True
-    if not all(term.valid for term in required):
-        raise ValueError("a required node affinity term cannot be parsed")
+    if problems := [problem for term in required for problem in term.problems]:
+        raise ValueError(aggregate_texts(problems))
     return False
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,7 +61,12 @@ def unsupported(path: str, value: Any, supported: tuple[str, ...]) -> Problem:
     return Problem(path, f"{path}: Unsupported value: {render(value)}: supported values: {names}")
 
 
-def aggregate(problems: list[Problem]) -> str:
+def aggregate(problems: Iterable[Problem]) -> str:
     """Return several errors as one text: the error itself, or ``[e1, e2]`` without repetition."""
-    texts = list(dict.fromkeys(problem.text for problem in problems))
-    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    return aggregate_texts(problem.text for problem in problems)
+
+
+def aggregate_texts(texts: Iterable[str]) -> str:
+    """Return the texts of several errors as one, as ``aggregate`` does."""
+    unique = list(dict.fromkeys(texts))
+    return unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.engine.builders import NEVER, explain, node, normalized_scores, pod, raw_scores, refused
+from kschedweb.engine import Pod
+from kschedweb.engine.framework.status import CycleError
+from tests.engine.builders import NEVER, explain, node, normalized_scores, pod, raw_scores, refused, scheduler
 from tests.engine.waking import joins, turns
 
 NAME = "NodeAffinity"
@@ -98,6 +100,15 @@ def test_the_weights_of_preferred_terms_that_match_add_up() -> None:
     answer = explain(preferring(x=10, y=30, z=0), *nodes)
     assert raw_scores(answer, NAME) == [40, 30, 0, 0]
     assert normalized_scores(answer, NAME) == [100, 75, 0, 0]
+
+
+def test_an_only_node_is_taken_although_a_preferred_term_cannot_be_read() -> None:
+    term = {"weight": 1, "preference": expression("memory", "Gt", "4Gi")}
+    asks = pod("p", affinity={"nodeAffinity": {PREFER: [term]}})
+    answer = scheduler(node("a")).explain(Pod.read(asks), as_run=True)
+    assert (answer.node, answer.scores) == ("a", [])
+    with pytest.raises(CycleError, match=r"\[0\]\.matchExpressions\[0\]\.values\[0\]: Invalid value: \"4Gi\""):
+        explain(asks, node("a"), node("b"))
 
 
 def test_preferences_of_the_profile_count_too() -> None:

@@ -140,7 +140,12 @@ class ClassicScheduler(Scheduler):
         return passed.statuses
 
     def _explain_scores(self, found: ClassicExplanation, cycle: Cycle, *, as_run: bool) -> None:
-        found.scores = self._scores(cycle, found.feasible)
+        try:
+            found.scores = self._scores(cycle, found.feasible)
+        except CycleError:
+            if not as_run or len(found.feasible) > 1:
+                raise
+            found.scores = []  # kube-scheduler takes an only node unscored, so that what fails here does not fail there
         found.total = sum((one.weighted for one in found.scores), np.zeros(len(found.feasible), dtype=np.int64))
         if not found.scores and not self.extenders:
             found.total = found.total + UNSCORED

@@ -63,5 +63,5 @@ def _reaches(snapshot: Snapshot, affinity: tuple[NodeSelectorTerm, ...] | None) 
         if term.valid and not term.labels:
             mask |= bool(term.fields)
         else:
-            mask |= matches_term(snapshot, NodeSelectorTerm(term.labels, (), term.valid))
+            mask |= matches_term(snapshot, NodeSelectorTerm(term.labels, (), term.problems))
     return mask

@@ -112,7 +112,7 @@ def _held(scheduler: Scheduler, shape: PodShape) -> str:
 def _reasons(scheduler: Scheduler, shape: PodShape, number: int, holding: NDArray[np.intp]) -> list[FullReason]:
     """The reasons that reject clone ``number``, those with most nodes first."""
     try:
-        explanation = scheduler.explain(shape.clone(number))
+        explanation = scheduler.explain(shape.clone(number), as_run=True)
     except CycleError:
         return []
     found = [

@@ -36,7 +36,7 @@ class Spoke:
             return
         self._explained += 1
         try:
-            found = self._scheduler.explain(pod)
+            found = self._scheduler.explain(pod, as_run=True)
         except CycleError:
             return
         scorer = favouring(found, node, sources)

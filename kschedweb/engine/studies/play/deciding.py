@@ -111,7 +111,7 @@ def _looked_at(scheduler: Scheduler, reached: _ReachedError, attempt: int, attem
         for other, node in group.before(reached.members, reached.pod.key):
             scheduler.bind(other, node)
     snapshot, pod = scheduler.snapshot, reached.pod
-    explanation = scheduler.explain(pod, preemption=group is None)
+    explanation = scheduler.explain(pod, preemption=group is None, as_run=True)
     if group is None:
         placement = scheduler.find(pod, SearchRequest(post_filter=True, start=reached.start, ranks=RANKS))
     else:

@@ -10,12 +10,14 @@ from kschedweb.engine.framework.interface import Cycle, Scope
 from kschedweb.engine.framework.scoring import truncated
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.access import Json, mapping, objects
+from kschedweb.engine.objects.affinity import PREFERRED
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.nodeselector import NodeSelectorTerm
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.taints import PREFER_NO_SCHEDULE, tolerated
 from kschedweb.engine.plugins.imagelocality import LEAST, MOST_AN_IMAGE, normalized
 from kschedweb.engine.releases.classic.objects import owner_uid
+from kschedweb.engine.releases.classic.parsing import find_expressions_fault
 from kschedweb.engine.state.columns import Ints, Rows
 from kschedweb.engine.state.nodematching import matches_term
 from kschedweb.engine.state.snapshot import Snapshot
@@ -78,6 +80,13 @@ class NodePreferAvoidPods(NodePriority):
 class NodeAffinity(NodePriority):
     """The sum of weights of the pod's preferred node affinity terms that match; the highest sum becomes 10."""
 
+    def score(self, cycle: Cycle, rows: Rows) -> Ints:
+        """Raises CycleError for a term that cannot be parsed, which 1.13 says of each node."""
+        if fault := _preferred_fault(cycle.pod):
+            number = cycle.size(rows)
+            raise CycleError(fault if number == 1 else f"[{', '.join([fault] * number)}]")
+        return super().score(cycle, rows)
+
     def scores(self, snapshot: Snapshot, pod: Pod) -> Ints | int:
         if not pod.node_affinity.preferred:
             return 0
@@ -85,8 +94,6 @@ class NodeAffinity(NodePriority):
         for preferred in pod.node_affinity.preferred or ():
             if not preferred.weight:
                 continue
-            if not preferred.term.valid:
-                raise CycleError("a preferred node affinity term of the pod cannot be parsed")
             if preferred.term.labels:  # 1.13 ignores fields here
                 total += preferred.weight * matches_term(snapshot, NodeSelectorTerm(preferred.term.labels, ()))
         return total.astype(np.int32).astype(np.int64)
@@ -152,6 +159,15 @@ def scaled(scores: Ints, *, reverse: bool) -> Ints:
         return np.full_like(scores, MAX_PRIORITY) if reverse else scores
     parts = truncated(MAX_PRIORITY * scores, highest)
     return MAX_PRIORITY - parts if reverse else parts
+
+
+def _preferred_fault(pod: Pod) -> str:
+    """What 1.13 says of the first preferred term that it cannot parse; it ignores fields here."""
+    if all(item.term.valid for item in pod.node_affinity.preferred or ()):
+        return ""
+    preferred = mapping(mapping(mapping(pod.raw, "spec"), "affinity"), "nodeAffinity").get(PREFERRED) or ()
+    terms = [mapping(item, "preference") for item in preferred if item.get("weight")]
+    return next(filter(None, (find_expressions_fault(objects(term, "matchExpressions")) for term in terms)), "")
 
 
 def _avoiding(snapshot: Snapshot) -> dict[tuple[str, str], list[int]]:

@@ -31,10 +31,35 @@ def test_the_best_node_affinity_becomes_ten_and_fields_do_not_count() -> None:
     assert scores("NodeAffinityPriority", raw, *DISKS) == ([3, 7, 0], [4, 10, 0])
 
 
-def test_a_preference_that_cannot_be_read_fails() -> None:
-    raw = pod("p", **preferring((1, {"matchExpressions": [{"key": "disk", "operator": "Like"}]})))
-    with pytest.raises(CycleError, match="cannot be parsed"):
+LIKE = {"key": "disk", "operator": "Like"}
+
+
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [
+        (LIKE, '"Like" is not a valid node selector operator'),
+        (
+            {"key": "disk", "operator": "Gt", "values": ["4Gi"]},
+            "for 'Gt', 'Lt' operators, the value must be an integer",
+        ),
+        (
+            {"key": "A.io/disk", "operator": "Exists", "values": ["x"]},
+            'invalid label key "A.io/disk": prefix part a DNS-1123 subdomain must consist of lower case alphanumeric',
+        ),
+        ({"key": "disk", "operator": "In", "values": ["x" * 64]}, "must be no more than 63 characters"),
+    ],
+)
+def test_a_preference_that_cannot_be_read_fails_in_the_words_of_then_on_each_node(expression: dict, words: str) -> None:
+    raw = pod("p", **preferring((1, on("ssd")), (1, {"matchExpressions": [expression, LIKE]})))
+    with pytest.raises(CycleError) as failure:
         scheduler(*DISKS).explain(Pod.read(raw))
+    assert str(failure.value).count(words) == len(DISKS)
+    assert scheduler(DISKS[0]).explain(Pod.read(raw)).node == "a"  # an only node is not scored
+
+
+def test_fields_that_cannot_be_read_do_not_count_either() -> None:
+    term = {"matchFields": [{"key": "metadata.name", "operator": "Like"}], **on("ssd")}
+    assert scores("NodeAffinityPriority", pod("p", **preferring((3, term))), *DISKS)[0] == [3, 0, 0]
 
 
 def test_taints_that_are_not_tolerated_cost() -> None:

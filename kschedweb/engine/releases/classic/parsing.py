@@ -1,0 +1,49 @@
+"""Conditions on labels as 1.13 parses them: it stops at the first fault, and does not say where it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.validation.affinity import LABEL_OPERATORS, count_complaint
+from kschedweb.engine.validation.golang import parse_int, quote
+from kschedweb.engine.validation.labels import name_complaints, value_complaints
+
+WORDS = (
+    ("a lowercase RFC 1123 subdomain must", "a DNS-1123 subdomain must"),
+    ("a valid label key must", "a qualified name must"),
+    (" bytes", " characters"),
+)
+"""What is said today, and what 1.13 said."""
+
+
+def find_expressions_fault(expressions: Iterable[Json]) -> str:
+    """Return what 1.13 says of ``matchExpressions`` of node affinity that it cannot parse, "" where it can."""
+    for expression in expressions:
+        operator = str(expression.get("operator") or "")
+        if operator not in LABEL_OPERATORS:
+            return f"{quote(operator)} is not a valid node selector operator"
+        if fault := _find_fault(str(expression.get("key") or ""), operator, expression.get("values") or ()):
+            return fault
+    return ""
+
+
+def _find_fault(key: str, operator: str, values: Sequence[str]) -> str:
+    """The first fault that ``labels.NewRequirement`` of 1.13 finds."""
+    if complaints := name_complaints(key):
+        return f"invalid label key {quote(key)}: {_of_then(complaints)}"
+    if detail := count_complaint(operator, len(values)):
+        return detail
+    if operator in ("Gt", "Lt") and parse_int(values[0]) is None:
+        return "for 'Gt', 'Lt' operators, the value must be an integer"
+    for value in values:
+        if complaints := value_complaints(value):
+            return f"invalid label value: {quote(value)}: {_of_then(complaints)}"
+    return ""
+
+
+def _of_then(complaints: Sequence[str]) -> str:
+    text = "; ".join(complaints)
+    for today, then in WORDS:
+        text = text.replace(today, then)
+    return text
