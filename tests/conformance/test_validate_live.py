@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from kschedweb.engine.config import Release, default_document, loading
-from kschedweb.engine.releases import CURRENT, cli_answer, cli_validate, load
+from kschedweb.engine.config import Release, default_document
+from kschedweb.engine.releases import CURRENT, cli_validate, load
 from tests.conformance.configurations import POINTS, Configurations
 from tests.support import tiers
 
@@ -41,14 +41,9 @@ NUMBERS = [
 
 
 def comparable(answer: dict[str, Any]) -> dict[str, Any]:
-    """Leave out warnings, which kube-scheduler has none of, and the order of errors, which is not always fixed."""
-    kept = {name: value for name, value in answer.items() if name != "warnings"}
+    """Leave out what kube-scheduler does not say, and the order of errors, which is not always fixed."""
+    kept = {name: value for name, value in answer.items() if name not in ("warnings", "converted")}
     return kept | ({"errors": sorted(error[:COMPARED] for error in kept["errors"])} if "errors" in kept else {})
-
-
-def as_itself(text: str, release: Release) -> dict[str, Any]:
-    """What kube-scheduler itself says, which reads no version before v1."""
-    return cli_answer(loading.load(text or None, release))
 
 
 def excused(answer: dict[str, Any]) -> bool:
@@ -65,8 +60,7 @@ def test_random_configurations_are_answered_as_kube_scheduler_does(oracle: Oracl
     differing = [
         (text, expected, answer)
         for text, expected in zip(texts, answers, strict=True)
-        if (answer := comparable(cli_answer(loading.load(text or None, real_release)))) != expected
-        and not excused(answer)
+        if (answer := comparable(cli_validate(text, real_release))) != expected and not excused(answer)
     ]
     assert differing == [], f"HUNT_SEED={SEED}: {len(differing)} of {COUNT} differ"
     # The generator is worth something only while it makes good ones and bad ones.

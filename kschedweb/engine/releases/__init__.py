@@ -126,15 +126,14 @@ def json_schema(release: Release = CURRENT) -> Json:
 
 
 def cli_validate(text: str, release: Release = CURRENT) -> Json:
-    """The answer of ``validate`` on the command line. Empty text means the defaults."""
-    return cli_answer(load(text or None, release))
+    """The answer of ``validate`` on the command line: what ``release`` itself says. Empty text means the defaults.
 
-
-def cli_answer(loaded: Loaded) -> Json:
-    """``loaded`` as ``validate`` tells it: ``valid`` and, if there are any, errors, warnings, defaulted.
-
-    ``converted`` tells what became of a version before v1.
+    The answer has ``valid`` and, if there are any, errors, warnings, defaulted. ``release`` refuses a document of a
+    version before v1; ``converted`` offers what it becomes, and the warnings say how.
     """
-    parts = {"errors": loaded.errors, "warnings": loaded.warnings, "defaulted": loaded.defaulted}
-    parts["converted"] = loaded.conversion.to_dict() if loaded.conversion else None
-    return {"valid": loaded.valid, **{name: value for name, value in parts.items() if value}}
+    loaded = loading.load(text or None, release) if release.reads is None else load(text or None, release)
+    answer = {"errors": loaded.errors, "warnings": loaded.warnings, "defaulted": loaded.defaulted}
+    if not loaded.valid and release.reads is None and (old := load_old(text, release)) is not None:
+        answer["warnings"] = [*old.warnings, *(f"it cannot be converted as it is: {error}" for error in old.errors)]
+        answer["converted"] = old.conversion.to_dict() if old.conversion else None
+    return {"valid": loaded.valid, **{name: value for name, value in answer.items() if value}}
