@@ -62,6 +62,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("PodGroup", "scheduling.k8s.io", "v1beta1", "podgroups", True, _("pods that name a group wait for it"), optional=True),
     Kind("RuntimeClass", "node.k8s.io", "v1", "runtimeclasses", False, _("overheads of pods to come are unknown")),
     Kind("ResourceClaim", "resource.k8s.io", "v1", "resourceclaims", True, _("pods that claim devices cannot be judged"), optional=True),
+    Kind("ResourceClaimTemplate", "resource.k8s.io", "v1", "resourceclaimtemplates", True, _("claims of pods to come cannot be made from templates"), optional=True),
     Kind("ResourceSlice", "resource.k8s.io", "v1", "resourceslices", False, _("devices of nodes are unknown"), optional=True),
     Kind("DeviceTaintRule", "resource.k8s.io", "v1", "devicetaintrules", False, _("devices that a rule taints look as if they could be had"), optional=True),
     Kind("DeviceClass", "resource.k8s.io", "v1", "deviceclasses", False, _("pods that claim devices cannot be judged"), optional=True),
@@ -97,7 +98,7 @@ def reduce(item: dict[str, object]) -> dict[str, object]:
 
 
 # Kinds that only matter for pods that do not exist yet.
-NOT_NEEDED = frozenset({"PriorityClass", "RuntimeClass", "HorizontalPodAutoscaler"})
+NOT_NEEDED = frozenset({"PriorityClass", "RuntimeClass", "HorizontalPodAutoscaler", "ResourceClaimTemplate"})
 # Kinds that change no answer about a pod that exists, and those that only change answers about their namespace's pods.
 NOT_DECIDING = NOT_NEEDED | {"Deployment", "CloneSet", "DaemonSet"}
 DECIDING_IN_NAMESPACE = frozenset({"Service", "ReplicationController", "ReplicaSet", "StatefulSet"})

@@ -33,6 +33,15 @@ def test_a_list_of_kubectl_is_taken_apart() -> None:
     assert names(result) == ["Node node-1", "Pod pod-1"]
 
 
+def test_templates_of_resource_claims_are_kept() -> None:
+    """Without them no claim can be made for pods to come."""
+    metadata, spec = {"name": "single", "namespace": "default"}, {"spec": {"devices": {}}}
+    template = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "metadata": metadata, "spec": spec}
+    imported = read({"kind": "List", "items": [node("a"), template]})
+    assert template in imported.objects
+    assert not imported.problems
+
+
 def test_a_typed_list_gives_its_items_their_kind() -> None:
     bare = {"metadata": {"name": "pod-2"}, "spec": {}}
     result = read({"apiVersion": "v1", "kind": "PodList", "items": [bare]})

@@ -25,6 +25,12 @@ def unbound(raw: Json) -> Json:
     return {**bare, "spec": spec, **({"status": kept} if kept else {})}
 
 
+def recreated(raw: Json) -> Json:
+    """The pod that comes anew in the place of ``raw``: another one, with claims of its own."""
+    metadata = {key: value for key, value in mapping(raw, "metadata").items() if key != "uid"}
+    return {**unbound({**raw, "status": {}}), "metadata": metadata}
+
+
 def shifted(raw: Json, now: float) -> Json:
     """The pod with times relative to ``now``, the beginning of the scenario, instead of the epoch."""
     if not now:

@@ -27,7 +27,7 @@ from kschedweb.engine.state.owners import of_daemon_set
 from kschedweb.engine.studies.document import parts
 from kschedweb.engine.studies.document.document import PartError
 from kschedweb.engine.studies.document.limits import MOST_NODES
-from kschedweb.engine.studies.document.raw import unbound
+from kschedweb.engine.studies.document.raw import recreated
 from kschedweb.engine.studies.prepare.autoscaling import Autoscaling
 from kschedweb.engine.studies.prepare.cluster import Cluster
 from kschedweb.engine.studies.prepare.requesting import set_requests
@@ -159,7 +159,7 @@ class Changes:
             if pod.node_name in names:
                 del self.cluster.bound[key]
                 if pod.controller is not None and not of_daemon_set(pod):
-                    self.cluster.waiting[key] = unbound(raw)
+                    self.cluster.waiting[key] = recreated(raw)
 
     def _drain(self, action: parts.DrainNodes, at: float) -> None:
         for name in self._which(action):

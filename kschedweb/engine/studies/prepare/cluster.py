@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -18,7 +18,8 @@ from kschedweb.engine.state.owners import of_daemon_set, stays_at_drain
 from kschedweb.engine.studies.document.document import PartError
 from kschedweb.engine.studies.document.limits import MOST_PODS
 from kschedweb.engine.studies.document.parts import ALL, ARRIVALS
-from kschedweb.engine.studies.document.raw import FINISHED, shifted, stored, unbound
+from kschedweb.engine.studies.document.raw import FINISHED, recreated, shifted, stored, unbound
+from kschedweb.engine.studies.prepare.claims import settle_claims
 from kschedweb.engine.studies.prepare.onnodes import turned_away
 
 CLASSES = frozenset({"PriorityClass", "RuntimeClass", "Namespace"})
@@ -102,7 +103,7 @@ class Cluster:
         if pod.node_name and (place != ALL or stays):
             self.bound[pod.key] = shifted(self._admitted(raw, classes, self._admit), now)
         elif pod.node_name or place != ARRIVALS:
-            self.waiting[pod.key] = unbound(raw)
+            self.waiting[pod.key] = recreated(raw) if pod.node_name else unbound(raw)
 
     def add(self, raw: Json) -> None:
         """Add an object other than nodes and pods from the beginning on; an existing one of the name stays."""
@@ -155,11 +156,20 @@ class Cluster:
     def listed(self) -> list[Json]:
         """The objects at time 0, groups of pods admitted, without pending pods, which are events."""
         self.begin()
+        settle_claims(self.others, self._raw_pods())
         classes = self._classes()
         others = [self._admitted(raw, classes, admit_group) if is_group(raw) else raw for raw in self.others.values()]
         late = turned_away(self.first, self.bound.values())
         self.events[:0] = [arrival(self.bound.pop(key), 0.0) for key in late]
         return [*others, *self.first.values(), *self.bound.values()]
+
+    def _raw_pods(self) -> Iterator[Json]:
+        """All pods that are there or come."""
+        yield from self.bound.values()
+        yield from self.waiting.values()
+        for event in self.events:
+            if isinstance(event, PodArrives):
+                yield event.pod.raw if isinstance(event.pod, Pod) else event.pod
 
 
 def arrival(raw: Json, at: float, life: float | None = None) -> PodArrives:

@@ -1,0 +1,92 @@
+"""Claims of recorded pods, where pods are placed anew or are gone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.engine.builders import node, pod
+from tests.engine.storage import EBS, ZONE, claim, made, on_nodes, storage_class, volume
+from tests.engine.studies.prepare.test_prepared import prepared, run
+
+API = "resource.k8s.io/v1"
+SPEC = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]}}
+
+
+def cluster(*, template: bool) -> list[dict[str, Any]]:
+    """Two nodes in two zones with a GPU each; the pod p, bound to a, with the claims that controllers made for it."""
+    owner = [{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "uid-p", "controller": True}]
+    ephemeral = {"name": "e", "ephemeral": {"volumeClaimTemplate": {"spec": {"storageClassName": "gp3"}}}}
+    entry = {"name": "gpu", "resourceClaimTemplateName": "single"}
+    bound = pod("p", on="a", volumes=[ephemeral], resourceClaims=[entry])
+    bound["metadata"]["uid"] = "uid-p"
+    bound["status"] = {"resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "p-gpu-x"}]}
+    result = {"request": "r", "driver": "drv.example", "pool": "a", "device": "g"}
+    reserved = [{"resource": "pods", "name": "p", "uid": "uid-p"}]
+    annotations = {"resource.kubernetes.io/pod-claim-name": "gpu"}
+    metadata = {"namespace": "default", "ownerReferences": owner, "annotations": annotations}
+    status = {"allocation": {"devices": {"results": [result]}}, "reservedFor": reserved}
+    slices = [
+        made(
+            "ResourceSlice",
+            name,
+            version=API,
+            spec={
+                "driver": "drv.example",
+                "nodeName": name,
+                "pool": {"name": name, "generation": 1, "resourceSliceCount": 1},
+                "devices": [{"name": "g"}],
+            },
+        )
+        for name in ("a", "b")
+    ]
+    source = {"attacher": EBS, "nodeName": "a", "source": {"persistentVolumeName": "v"}}
+    persistent = {"persistentVolumeReclaimPolicy": "Delete", "csi": {"driver": EBS, "volumeHandle": "v"}}
+    return [
+        *(node(name, labels={ZONE: name}) for name in ("a", "b")),
+        *slices,
+        storage_class("gp3", EBS),
+        made("DeviceClass", "gpu", version=API),
+        claim("p-e", volume="v", metadata={"ownerReferences": owner}, storageClassName="gp3"),
+        volume("v", storageClassName="gp3", nodeAffinity=on_nodes(ZONE, "a"), **persistent),
+        made("VolumeAttachment", "at", version="storage.k8s.io/v1", spec=source),
+        made("ResourceClaim", "p-gpu-x", version=API, metadata=metadata, spec=SPEC, status=status),
+        *(
+            [
+                made(
+                    "ResourceClaimTemplate",
+                    "single",
+                    version=API,
+                    metadata={"namespace": "default"},
+                    spec={"spec": SPEC},
+                )
+            ]
+            * template
+        ),
+        bound,
+    ]
+
+
+def test_a_pod_that_is_placed_anew_gets_new_claims_even_if_their_template_was_not_recorded() -> None:
+    for template in (True, False):
+        objects = cluster(template=template)
+        first = run(prepared(*objects)).bound
+        assert [one.pod for one in first] == ["default/p"]
+        # With its old claims it could go nowhere but to a.
+        objects[0]["spec"]["unschedulable"] = True
+        assert [one.node for one in run(prepared(*objects)).bound] == ["b"]
+
+
+def test_a_pod_that_keeps_its_node_keeps_its_claims() -> None:
+    made = prepared(*cluster(template=True), run={"place": "pending"})
+    listed = {(raw["kind"], raw["metadata"]["name"]) for raw in made.objects}
+    assert {("PersistentVolumeClaim", "p-e"), ("ResourceClaim", "p-gpu-x"), ("VolumeAttachment", "at")} <= listed
+
+
+def test_a_device_that_was_reserved_for_pods_that_are_gone_is_free() -> None:
+    objects = cluster(template=True)
+    shared = next(raw for raw in objects if raw["kind"] == "ResourceClaim")
+    shared["metadata"] = {"name": "shared", "namespace": "default"}
+    objects.append(pod("q", resourceClaims=[{"name": "gpu", "resourceClaimName": "shared"}]))
+    objects = [raw for raw in objects if raw["metadata"]["name"] != "p"]
+    objects[0]["spec"]["unschedulable"] = True
+    assert [one.node for one in run(prepared(*objects)).bound] == ["b"]
