@@ -9,6 +9,7 @@ from django.utils.translation import gettext
 
 from kschedweb.engine.autoscaling.document import KIND as KARPENTER_KIND
 from kschedweb.engine.autoscaling.offers.labels import GROUP as KARPENTER_GROUP
+from kschedweb.engine.documents.configmaps import ConfigMapError, unpack_config_map
 from kschedweb.engine.documents.marked import Document, DocumentError, MarkedProblem, parse
 from kschedweb.engine.plugins.dynamic.policyfile import GROUP, KIND
 from kschedweb.engine.rebalancing.document import GROUP as DESCHEDULER_GROUP
@@ -21,6 +22,7 @@ from kschedweb.policies.descheduler.dialect import OfDescheduler
 from kschedweb.policies.dialect import CheckedText, Dialect
 from kschedweb.policies.karpenter.dialect import OfKarpenter
 from kschedweb.policies.profiles import Profiles
+from kschedweb.policies.validation import Checked
 
 PROFILES, CLASSIC, CRANE = Profiles(), Classic(), Crane()
 DESCHEDULER, KARPENTER = OfDescheduler(), OfKarpenter()
@@ -46,14 +48,21 @@ def dialect_of(data: Any) -> Dialect[Any, Any]:
 def process_of_text(text: str) -> dict[str, Any]:
     """The start options of an unsaved document; empty for one of profiles, which say their release themselves."""
     try:
-        dialect = dialect_of(parse(readable(text)).data)
-    except DocumentError:
+        dialect = dialect_of(parse(readable(unpack_config_map(text))).data)
+    except (ConfigMapError, DocumentError):
         return {}
     return CLASSIC.settled({}) if dialect is CLASSIC else {}
 
 
 def check_either(text: str, process: Mapping[str, Any] | None = None) -> CheckedText:
-    """Check ``text`` with the engine of its kind; ``process`` has the start options of a classic kube-scheduler."""
+    """Check ``text``, or the policy in a ConfigMap, with the engine of its kind.
+
+    ``process`` has the start options of a classic kube-scheduler.
+    """
+    try:
+        text = unpack_config_map(text)
+    except ConfigMapError as error:
+        return Checked(text, None, None, [MarkedProblem(str(error), "data")], [])
     try:
         dialect = dialect_of(parse(readable(text)).data)
     except DocumentError:

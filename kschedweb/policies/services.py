@@ -13,7 +13,8 @@ from django.utils.translation import gettext, gettext_noop
 from kschedweb.accounts import audit
 from kschedweb.accounts.roles import Action
 from kschedweb.engine import config
-from kschedweb.engine.documents.marked import kept
+from kschedweb.engine.documents.configmaps import ConfigMapError, unpack_config_map
+from kschedweb.engine.documents.marked import MarkedProblem, kept
 from kschedweb.policies.dialect import Dialect
 from kschedweb.policies.files import with_files
 from kschedweb.policies.kinds import DIALECTS, check_either, other_kind
@@ -64,10 +65,13 @@ def content_checked(
 ) -> Content:
     """``document`` and ``process`` as they are stored; raises :class:`InvalidDocument` with problems at lines.
 
-    If there is a ``policy``, both must be of its kind. With ``renew`` the files that arguments point at are the
-    newest that are stored, otherwise those of ``process``.
+    Of a ConfigMap the policy in it is stored. If there is a ``policy``, both must be of its kind. With ``renew`` the
+    files that arguments point at are the newest that are stored, otherwise those of ``process``.
     """
-    text, given = kept(document), dict(process or {})
+    try:
+        text, given = unpack_config_map(kept(document)), dict(process or {})
+    except ConfigMapError as error:
+        raise InvalidDocument([MarkedProblem(str(error), "data")], str(error)) from None
     if renew:
         given = with_files(text, given)
     checked = check_either(text, given)
