@@ -98,6 +98,36 @@ def test_a_config_map_without_one_policy_names_its_keys(data: dict[str, str], se
     assert [problem["message"] for problem in caught.value.errors] == [sentence]
 
 
+NODE_POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+"""
+NODE_CLASS = (
+    "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: default}\nspec: {amiFamily: AL2023}\n"
+)
+PASSED_OVER = "# EC2NodeClass default is passed over: instanceTypes says what can be launched.\n"
+
+
+@pytest.mark.django_db
+def test_manifests_of_karpenter_become_one_document_without_node_classes(editor: User) -> None:
+    services.policy_create(name="nodes", document=f"{NODE_CLASS}---\n{NODE_POOL}---\n", author=editor)
+    stored = selectors.revision_get(selectors.policy_get("nodes")).document
+    assert stored.startswith(PASSED_OVER)
+    checked = check_either(stored)
+    assert (checked.kind, checked.errors) == (Kind.KARPENTER, [])
+    own = "# mine\napiVersion: kschedweb/v1\nkind: Karpenter\nnodePools:\n" + "".join(
+        f"  {'- ' if number == 0 else '  '}{line}\n" for number, line in enumerate(NODE_POOL.splitlines())
+    )
+    services.policy_create(name="own", document=f"{own}---\n{NODE_CLASS}", author=editor)
+    assert selectors.revision_get(selectors.policy_get("own")).document == PASSED_OVER + own
+
+
 @pytest.fixture
 def old(editor: User) -> Policy:
     services.policy_create(name="old", document=CLASSIC, author=editor, process={"version": "1.9", "gates": []})
