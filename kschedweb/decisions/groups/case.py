@@ -97,8 +97,7 @@ def _blocked(scheduler: Scheduler, case: GroupCase) -> str:
     there.nominator = scheduler.nominator.copy()
     for other in pods:  # of a group that is tried none keeps room from the others by a nomination
         there.nominator.remove(other.key)
-    for other, node in found.before(pods, pod.key):
-        there.bind(other, node)
+    there.reserve_group(pods, found.before(pods, pod.key))
     try:
         explanation = _within(there.explain(pod), tried.domain.nodes)
     except CycleError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from kschedweb.engine.cycle.placement import Placement
 from kschedweb.engine.framework.decision import Stopwatch
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.runtime import Binder, Framework
@@ -23,6 +24,10 @@ class Refusal:
     def by(cls, status: Status) -> Refusal:
         """As kube-scheduler words it: for the one node found, the plugin's reasons."""
         return cls(fit_error(1, ((reason, 1) for reason in status.reasons)), frozenset({status.plugin}))
+
+    def placement(self, pod: str) -> Placement:
+        """The result for the pod of that key, which is on no node and nominated to none."""
+        return Placement(pod, message=self.message, rejected_by=self.rejected_by, nominated="")
 
 
 @dataclass(slots=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from typing import ClassVar
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.cycle.attempt import Attempt
-from kschedweb.engine.cycle.binding import BindingCycle
+from kschedweb.engine.cycle.binding import BindingCycle, Refusal
 from kschedweb.engine.cycle.explaining import explain
 from kschedweb.engine.cycle.groupplacement import GroupPlacement
 from kschedweb.engine.cycle.groups import GroupSearch
@@ -23,12 +23,14 @@ from kschedweb.engine.extenders.extender import Extenders
 from kschedweb.engine.framework.decision import UNTIMED, Decision, Stopwatch
 from kschedweb.engine.framework.diagnosis import EXTENDER, NO_REASON, Diagnosis
 from kschedweb.engine.framework.explanation import Explanation
+from kschedweb.engine.framework.groups import Assignment
 from kschedweb.engine.framework.handle import CycleHandle
 from kschedweb.engine.framework.interface import Cycle, PostFilterResult
 from kschedweb.engine.framework.runtime import Factory, Framework, PreFilterOutcome
 from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, OutsideError, Status, unresolvable
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
+from kschedweb.engine.state.devices.needs import release_claims
 from kschedweb.engine.state.nominator import Nominator
 from kschedweb.engine.state.snapshot import Snapshot
 
@@ -134,9 +136,60 @@ class Scheduler:
         explain(explanation, cycle, outcome, handle, self.extenders, preemption=preemption, as_run=as_run)
         return explanation
 
-    def bind(self, pod: Pod, node: str) -> None:
-        """Put ``pod`` on ``node`` in the snapshot."""
-        self.snapshot.place_pod(pod, node)
+    def place(self, pod: Pod, request: SearchRequest = NODE_ONLY) -> Placement:
+        """Find a node for ``pod`` and bind it there, as ``schedule_one`` does where nobody is asked to permit it."""
+        placement = self.find(pod, request)
+        return self.bind_found(pod, placement) if placement.node else placement
+
+    def bind_found(self, pod: Pod, placement: Placement) -> Placement:
+        """Bind ``pod`` to the node that ``find`` found; returns the placement, or one that says why it is not bound."""
+        self.nominator.remove(pod.key)
+        refusal = self.bind(pod, placement.node)
+        return placement if refusal is None else refusal.placement(pod.key)
+
+    def bind(self, pod: Pod, node: str) -> Refusal | None:
+        """Put ``pod`` on ``node`` in the snapshot, with the volumes and devices that its claims get there.
+
+        Runs Reserve, PreBind and Bind, but no Permit, and no extender that binds. Returns why the pod is not there.
+        """
+        if not self.framework(pod).concerns(pod):  # most pods: nothing else happens to them
+            self.snapshot.place_pod(pod, node)
+            return None
+        binding = self._binding(pod, node)
+        return binding.restore() or binding.finish()
+
+    def reserve(self, pod: Pod, node: str) -> Refusal | None:
+        """Put ``pod`` on ``node`` with Reserve alone; returns why it is not there."""
+        return self._binding(pod, node).restore()
+
+    def reserve_group(self, pods: Sequence[Pod], assignments: Iterable[Assignment]) -> None:
+        """Put some ``pods`` of a group on the nodes found for them, as they are there while the others are tried."""
+        self.snapshot.resource_claims.sharing = frozenset(pod.uid for pod in pods)
+        for pod, node in assignments:
+            self.reserve(pod, node)
+
+    def evict(self, key: str) -> Pod:
+        """Take a pod that is gone off its node, and release its resource claims; returns it as one without a node."""
+        pod = self.snapshot.remove_pod(key).on("")
+        release_claims(self.snapshot.resource_claims, pod)
+        return pod
+
+    @contextmanager
+    def without(self, key: str) -> Iterator[Pod]:
+        """A context in which a bound pod is gone, as after ``evict``: gives it as one without a node.
+
+        Its claims, and the volumes and devices of these, are afterwards as they were before.
+        """
+        restore_claims = self.snapshot.save_claims(self.snapshot.pod(key))
+        with self.snapshot.lifted(key) as pod:
+            release_claims(self.snapshot.resource_claims, pod)
+            try:
+                yield pod.on("")
+            finally:
+                restore_claims()
+
+    def _binding(self, pod: Pod, node: str) -> BindingCycle:
+        return BindingCycle(self.framework(pod), Cycle(self.snapshot, pod), node)
 
     def schedule(self, pods: Iterable[Pod], request: SearchRequest = NODE_ONLY) -> list[Placement]:
         """Place pods one after the other, each seeing those before it, as kube-scheduler does with parallelism 1."""
@@ -175,13 +228,13 @@ class Scheduler:
         found = self.find_group(group, pods, replace(request, post_filter=request.post_filter or request.preempt))
         if request.preempt and found.victims:
             for victim in found.victims:
-                self.snapshot.remove_pod(victim)
+                self.evict(victim)
             found = replace(self.find_group(group, pods, request), room=found.room)
-        for pod, placement in zip(pods, found.placements, strict=True):
-            if placement.node:
-                self.nominator.remove(pod.key)
-                self.bind(pod, placement.node)
-        return found
+        placements = tuple(
+            self.bind_found(pod, placement) if placement.node else placement
+            for pod, placement in zip(pods, found.placements, strict=True)
+        )
+        return replace(found, placements=placements)
 
     def explain_group(
         self, group: PodGroup, pods: Sequence[Pod], request: SearchRequest = WITH_POST_FILTER
@@ -236,7 +289,7 @@ class Scheduler:
         refused = failed.placement()  # before what the filters said changes with the next try
         if request.preempt and victims:
             for victim in victims:
-                self.snapshot.remove_pod(victim)
+                self.evict(victim)
             self.nominator.clear_below(pod.priority, result.nominated or "")
             with suppress(CycleError):  # the message says why the pod did not fit, not what followed the evictions
                 again = self._place(pod, replace(request, start=None))
@@ -256,7 +309,7 @@ class Scheduler:
             refusal = binding.finish()
         if refusal is None:
             return placement
-        return Placement(pod.key, message=refusal.message, rejected_by=refusal.rejected_by)
+        return refusal.placement(pod.key)
 
     def binding(
         self, pod: Pod, node: str, decision: Decision | None = None, watch: Stopwatch = UNTIMED

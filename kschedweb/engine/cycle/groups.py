@@ -260,7 +260,7 @@ class GroupSearch:
             assumed.append(binding)
             return found
         self._nominate_again(pod)
-        return Placement(pod.key, message=refusal.message, rejected_by=refusal.rejected_by, nominated="")
+        return refusal.placement(pod.key)
 
     def _take_back(self, assumed: list[BindingCycle]) -> None:
         for binding in reversed(assumed):

@@ -300,6 +300,15 @@ class ReservePlugin(Protocol):
 
 
 @runtime_checkable
+class SelectivePlugin(Protocol):
+    """A plugin that has nothing to do in Reserve, PreBind, Bind and PostBind for pods that it does not concern."""
+
+    name: str
+
+    def concerns(self, pod: Pod) -> bool: ...
+
+
+@runtime_checkable
 class PermitPlugin(Protocol):
     """Let the pod go on, reject it, or let it wait (``Wait``, seconds)."""
 

@@ -38,6 +38,7 @@ from kschedweb.engine.framework.interface import (
     ReservePlugin,
     Scoped,
     ScorePlugin,
+    SelectivePlugin,
 )
 
 Protocol = TypeVar("Protocol")
@@ -85,6 +86,8 @@ class Points:
     scoped: dict[str, Scoped] = field(default_factory=dict)
     asking: dict[str, AskingPlugin] = field(default_factory=dict)
     preparing: dict[str, Preparing] = field(default_factory=dict)
+    selective: list[SelectivePlugin] = field(default_factory=list)
+    binds_all: bool = False  # whether a plugin of Reserve, PreBind, Bind or PostBind does not say whom it concerns
 
     @classmethod
     def of(cls, named: Mapping[str, Iterable[Plugin]]) -> Points:
@@ -116,4 +119,8 @@ class Points:
         points.placement_feasible = _following(PlacementFeasiblePlugin, everyone.values())
         points.freeing = _following(FreeingPlugin, points.pod_group_post_filter)
         points.preparing = {one.name: one for one in _following(Preparing, points.pre_bind)}
+        placing: list[Plugin] = [*points.reserve, *points.pre_bind, *points.bind, *points.post_bind]
+        binding = {plugin.name: plugin for plugin in placing}
+        points.selective = _following(SelectivePlugin, binding.values())
+        points.binds_all = len(points.selective) < len(binding)
         return points

@@ -315,6 +315,10 @@ class Framework:
             )
         return ScoreColumn(plugin.name, self.weights[plugin.name], raw, scores)
 
+    def concerns(self, pod: Pod) -> bool:
+        """Return whether Reserve, PreBind, Bind or PostBind have anything to do for the pod."""
+        return self.points.binds_all or any(plugin.concerns(pod) for plugin in self.points.selective)
+
     def reserve(self, cycle: Cycle, node: str) -> Status:
         """Run Reserve; where a plugin refuses or fails, all of them must ``unreserve``. Raises CycleError."""
         for plugin in self.points.reserve:

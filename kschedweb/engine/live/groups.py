@@ -33,8 +33,7 @@ class GroupTry:
         before = self.found.before(self.pods, key)
         if self._there is None or len(before) < self._bound:
             self._there, self._bound = self._without(scheduler), 0
-        for pod, node in before[self._bound :]:
-            self._there.bind(pod, node)
+        self._there.reserve_group(self.pods, before[self._bound :])
         self._bound = len(before)
         return self._there
 

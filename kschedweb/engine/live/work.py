@@ -115,7 +115,7 @@ class Work:
         binding = self.scheduler.binding(queued.pod, decision.node, decision, watch)
         refusal = binding.begin(now)
         if refusal is not None:
-            return None, self._put_back(queued, decision, _refused(queued, refusal), now)
+            return None, self._put_back(queued, decision, refusal.placement(queued.key), now)
         self.world.assumed(binding.cycle.snapshot.pod(queued.key))
         reservation = Reservation(queued, binding, decision)
         self.reservations.add(reservation)
@@ -234,7 +234,7 @@ class Work:
         if self.current(queued) is None:
             self.queue.done(queued.pod.uid)
         else:
-            intents = self._put_back(queued, reservation.decision, _refused(queued, refusal), now)
+            intents = self._put_back(queued, reservation.decision, refusal.placement(queued.key), now)
         if refusal.rejected_by:
             self.queue.move(ASSIGNED_POD_DELETE, off, None, now, only=lambda other: other.uid != off.uid)
         return intents
@@ -338,7 +338,3 @@ def unfit(pod: Pod) -> str:
     if pod.node_name:
         return f'the pod is on node "{pod.node_name}"'
     return f"the pod has scheduling gates: {', '.join(pod.gates)}" if pod.gates else ""
-
-
-def _refused(queued: QueuedPod, refusal: Refusal) -> Placement:
-    return Placement(queued.key, message=refusal.message, rejected_by=refusal.rejected_by, nominated="")

@@ -140,19 +140,23 @@ class Ground:
         snapshot, key = self.snapshot, pod.key
         node, time = int(snapshot.pods.node[snapshot.pods.slots[key]]), snapshot.pod_state.placed.get(key)
         left = None if _waits(pod) else terminating(pod, snapshot.now)
+        restore_claims = snapshot.save_claims(pod)
 
         def put(one: Pod) -> None:
             snapshot.add_pod(one, node)
             if time is not None:
                 snapshot.pod_state.placed[key] = time
 
-        snapshot.remove_pod(key)
-        if left is not None:
+        if left is None:
+            self.scheduler.evict(key)
+        else:
+            snapshot.remove_pod(key)
             put(left)
 
         def back() -> None:
             if left is not None:
                 snapshot.remove_pod(key)
+            restore_claims()
             put(pod)
 
         self._undo.append(back)
@@ -160,12 +164,17 @@ class Ground:
 
     def _place(self, pod: Pod) -> Tried:
         heir, start = self._heir(pod), self.scheduler.start
-        found = self.scheduler.find(heir)
-        self._undo.append(lambda: self.scheduler.advance(start - self.scheduler.start))
-        if found.node:
-            self.scheduler.bind(heir, found.node)
-            self._undo.append(lambda: _removed(self.snapshot, heir.key))
-        return Tried(found.node, message=found.message)
+        restore_claims = self.snapshot.save_claims(heir)
+        placement = self.scheduler.place(heir)
+
+        def back() -> None:
+            if placement.node:
+                self.snapshot.remove_pod(heir.key)
+            restore_claims()
+            self.scheduler.advance(start - self.scheduler.start)
+
+        self._undo.append(back)
+        return Tried(placement.node, message=placement.message)
 
     def _heir(self, pod: Pod) -> Pod:
         if pod.key not in self._heirs:
@@ -194,8 +203,9 @@ class Ground:
         leaving, used, snapshot = self._leaving, self._used, self.snapshot
         gone = [pod for pod in leaving if pod.terminating]
         times = {pod.key: snapshot.pod_state.placed.get(pod.key) for pod in gone}
+        restore_claims = [snapshot.save_claims(pod) for pod in gone]
         for pod in gone:
-            snapshot.remove_pod(pod.key)
+            self.scheduler.evict(pod.key)
         for budget in used:
             replaced(budget)
         self._leaving, self._used = [], []
@@ -207,7 +217,8 @@ class Ground:
             for budget in used:
                 budget.allowed -= 1
                 budget.healthy -= 1
-            for pod in reversed(gone):
+            for pod, restore in zip(reversed(gone), reversed(restore_claims), strict=True):
+                restore()
                 snapshot.add_pod(pod, snapshot.index[pod.node_name])
                 if (time := times[pod.key]) is not None:
                     snapshot.pod_state.placed[pod.key] = time
@@ -238,10 +249,6 @@ class Ground:
     def staying(self) -> dict[str, int]:
         """How many pods stay, by why."""
         return dict(Counter(self.stays.values()).most_common())
-
-
-def _removed(snapshot: Snapshot, key: str) -> None:
-    snapshot.remove_pod(key)
 
 
 def _waits(pod: Pod) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import SUCCESS, Status
+from kschedweb.engine.objects.pod import Pod
 
 
 class DefaultBinder:
@@ -17,6 +18,9 @@ class DefaultBinder:
 
     def __init__(self, args: dict[str, Any]) -> None:
         pass
+
+    def concerns(self, pod: Pod) -> bool:
+        return False
 
     def bind(self, cycle: Cycle, node: str) -> Status:
         return SUCCESS

@@ -94,6 +94,9 @@ class VolumeBinding:
     def scope(self, pod: Pod) -> Scope:
         return Scope.CLUSTER if pod.volumes else Scope.NODE
 
+    def concerns(self, pod: Pod) -> bool:
+        return bool(pod.volumes)
+
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         storage = cycle.snapshot.objects.storage
         try:

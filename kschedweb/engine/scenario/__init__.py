@@ -108,7 +108,7 @@ class Scenario:
                     explanation = there.explain(pod, preemption=True)
                 explanations[pod.key] = explanation.to_dict()
                 if sequence and explanation.chosen is not None:
-                    there.bind(pod, explanation.nodes[explanation.chosen])
+                    there.snapshot.place_pod(pod, explanation.nodes[explanation.chosen])
         order = self.snapshot.names if explanations and self.snapshot.names else None
         return {"name": self.name, "nodeOrder": order, **self._answers("pods", explanations, groups)}
 
@@ -179,7 +179,7 @@ class Scenario:
         if placement.node and pod.key in self.snapshot.pods.slots:
             return Placement(pod.key, message=f"pod {pod.uid}({pod.key}) is in the cache, so can't be assumed")
         if placement.node:
-            scheduler.bind(pod, placement.node)
+            self.snapshot.place_pod(pod, placement.node)
         return placement
 
     def summary(self, clock: Callable[[], float], post: Post | None = None) -> Json:

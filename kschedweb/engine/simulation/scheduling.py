@@ -137,7 +137,7 @@ class SchedulingLoop:
         binding = self.scheduler.binding(pod, placement.node, placement.decision(pod, now))
         refusal = binding.begin(now)
         if refusal is not None:
-            self._put_back(queued, _refused(queued, refusal), now)
+            self._put_back(queued, refusal.placement(queued.key), now)
             return
         self.pods.world.assumed(snapshot.pod(queued.key))
         for plugin, keys in binding.cycle.allows.items():
@@ -169,7 +169,7 @@ class SchedulingLoop:
         if self._life(queued) is None:
             self.pods.queue.done(queued.pod.uid)
         else:
-            self._put_back(queued, _refused(queued, refusal), now)
+            self._put_back(queued, refusal.placement(queued.key), now)
         if refusal.rejected_by:
             self.pods.queue.move(ASSIGNED_POD_DELETE, pod, None, now, only=lambda other: other.uid != pod.uid)
 
@@ -256,7 +256,3 @@ class SchedulingLoop:
                 self._forget(queued, binding, binding.preempt(), now)
             elif (life := self.pods.lives.get(key)) is not None and life.bound is not None:
                 self.pods.evict(life, PREEMPTED.format(preemptor), now, PREEMPTION)
-
-
-def _refused(queued: QueuedPod, refusal: Refusal) -> Placement:
-    return Placement(queued.key, message=refusal.message, rejected_by=refusal.rejected_by, nominated="")

@@ -290,17 +290,34 @@ class Snapshot:
         return self.pod_state.remove(key)
 
     @contextmanager
-    def lifted(self, key: str) -> Iterator[None]:
-        """A context in which the pod ``namespace/name`` is not on its node."""
+    def lifted(self, key: str) -> Iterator[Pod]:
+        """A context in which the pod ``namespace/name``, which it gives, is not on its node."""
         placed = self.pod_state.placed
         node, time = int(self.pods.node[self.pods.slots[key]]), placed.get(key)
         pod = self.remove_pod(key)
         try:
-            yield
+            yield pod
         finally:
             self.add_pod(pod, node)
             if time is not None:
                 placed[key] = time
+
+    def save_claims(self, pod: Pod) -> Callable[[], None]:
+        """Return what takes back whatever happens from now on to the claims of ``pod``, their volumes and devices.
+
+        It is called when the pods are where they are now, but for ``pod``, which is on no node then.
+        """
+        storage, uses = self.objects.storage, self.resource_claims
+        volumes = storage.save() if pod.volumes else None
+        devices = uses.save() if pod.resource_claims or self.objects.devices.extended_resources else None
+
+        def restore() -> None:
+            if volumes is not None and storage.restore(volumes):
+                self.volume_use.resolve_again()
+            if devices is not None:
+                uses.restore(devices)
+
+        return restore
 
     def hold_ports(self, node: int) -> None:
         """Add the host ports of all pods on the node at position ``node`` again, after a trial pod was removed."""

@@ -11,7 +11,7 @@ from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resourceclaim import ResourceClaim
 from kschedweb.engine.state.cluster import ClusterObjects
-from kschedweb.engine.state.devices.needs import may_be_extended
+from kschedweb.engine.state.devices.needs import release_claims
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks.table import Watermarks
 
@@ -153,18 +153,8 @@ class World:
             del self._pods[pod.node_name]
 
     def release(self, pod: Pod) -> list[tuple[ResourceClaim, ResourceClaim]]:
-        """Release the pod's resource claims; returns (before, after) of each claim that this changes.
-
-        The claim that was made for its extended resources goes.
-        """
-        names = [item.claim for item in pod.resource_claims if item.claim is not None]
-        changes = self.claims.release(pod.namespace, names, pod.uid)
-        if any(may_be_extended(name) for name in pod.requests):
-            made = self.claims.for_extended_resources(pod.name, pod.uid)
-            if made is not None:
-                self.claims.delete(made)
-                changes.append((made, made.deallocated()))
-        return changes
+        """Release the pod's resource claims; returns (before, after) of each claim that this changes."""
+        return release_claims(self.claims, pod)
 
     def replace(self, old: Pod, new: Pod) -> None:
         """Replace the object of a bound pod."""

@@ -64,8 +64,10 @@ class DynamicResources:
         return hints(deletions=self._hears)
 
     def scope(self, pod: Pod) -> Scope:
-        from_devices = pod.resource_claims or any(may_be_extended(name) for name in pod.requests)
-        return Scope.CLUSTER if from_devices else Scope.NODE
+        return Scope.CLUSTER if self.concerns(pod) else Scope.NODE
+
+    def concerns(self, pod: Pod) -> bool:
+        return bool(pod.resource_claims) or any(map(may_be_extended, pod.requests))
 
     def pre_enqueue(self, pod: Pod, cluster: ClusterObjects) -> Status:
         try:

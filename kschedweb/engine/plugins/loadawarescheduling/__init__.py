@@ -148,6 +148,9 @@ class LoadAwareScheduling:
         counts = self.reported(snapshot) & self.measured(snapshot) & ~self.expired(snapshot)
         return np.where(counts, weighted(left, self.weights, self.dominant_weight), 0)[rows]
 
+    def concerns(self, pod: Pod) -> bool:
+        return False
+
     def reserve(self, cycle: Cycle, node: str) -> Status:
         """Do nothing: the snapshot knows which pods came, and when."""
         return SUCCESS

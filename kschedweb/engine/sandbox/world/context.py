@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from random import Random
@@ -83,13 +82,12 @@ def own(**names: str | None) -> dict[str, str | None]:
 
 
 def time_in(raw: Json, name: str) -> float | None:
-    """An annotation that is a sandbox time in seconds; ``None`` where it is missing or no finite number."""
+    """An annotation that is a sandbox time in seconds; ``None`` where it is missing or no number."""
     text = annotation(raw, name)
     try:
-        time = math.nan if text is None else float(text)
+        return None if text is None else float(text)
     except ValueError:
         return None
-    return time if math.isfinite(time) else None
 
 
 def owner_reference(resource: Resource, raw: Json) -> Json:

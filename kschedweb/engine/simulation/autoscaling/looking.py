@@ -269,9 +269,10 @@ class Look:
         scheduler.advance(-scheduler.start)
         with ExitStack() as back:
             for pod in snapshot.pods.on(snapshot.index[name]):
-                back.enter_context(snapshot.lifted(pod.key))
+                back.enter_context(scheduler.without(pod.key))
             for life in lives:
                 self.check()
+                back.callback(snapshot.save_claims(life.pod))
                 node = _placed(scheduler, replica(life.pod, life.pod.name), others)
                 if not node:
                     return Verdict(f"Pod {life.pod.key} has no place on another node.", moves)
@@ -326,5 +327,9 @@ def _placed(scheduler: Scheduler, pod: Pod, within: NDArray[np.intp] | None = No
         return ""
     if place:
         scheduler.nominator.remove(pod.key)
-        scheduler.bind(pod, place)
+        # As SchedulePod of cluster-autoscaler's PredicateSnapshot does: it reserves devices, and no volumes.
+        if not pod.resource_claims:
+            scheduler.snapshot.place_pod(pod, place)
+        elif scheduler.reserve(pod, place) is not None:
+            return ""
     return place

@@ -42,6 +42,21 @@ class Devices:
         if self._shared:
             self.claims, self.noted, self._shared = self.claims.copy(), self.noted.copy(), False
 
+    def save(self) -> dict[Key, ResourceClaim]:
+        """The claims as they are now, for ``restore``."""
+        self._shared = True
+        return self.claims
+
+    def restore(self, saved: dict[Key, ResourceClaim]) -> None:
+        """Take back all changes of claims since they were ``saved``."""
+        if self.claims is saved:
+            return
+        self._own()
+        for key in self.claims.keys() | saved.keys():
+            if self.claims.get(key) is not saved.get(key):
+                self.noted.add(key)
+        self.claims, self._shared = saved, True
+
     def put(self, claim: ResourceClaim) -> None:
         """Add the claim, or replace the one of its name."""
         self._own()
@@ -149,6 +164,14 @@ class InFlight(NamedTuple):
     uids: tuple[str, ...]
 
 
+class SavedClaims(NamedTuple):
+    """The claims of a cluster, those that differ from them, and the devices in flight, at one time."""
+
+    claims: dict[Key, ResourceClaim]
+    changed: dict[Key, ResourceClaim | None]
+    in_flight: dict[Key, InFlight]
+
+
 class ClaimUse:
     """The current claims: those of ``devices``, with what changed since.
 
@@ -176,6 +199,18 @@ class ClaimUse:
         other._use = None if self._use is None else self._use.copy()
         other._counted, other._stale, other._read = self._counted.copy(), self._stale.copy(), self._read
         return other
+
+    def save(self) -> SavedClaims:
+        """What the claims are now, for ``restore``."""
+        return SavedClaims(self._devices.save(), self._changed.copy(), self._in_flight.copy())
+
+    def restore(self, saved: SavedClaims) -> None:
+        """Take back all changes of claims since they were ``saved``."""
+        self._devices.restore(saved.claims)
+        for now, before in ((self._changed, saved.changed), (self._in_flight, saved.in_flight)):
+            self._stale.update(key for key in now.keys() ^ before.keys())
+            self._stale.update(key for key in now.keys() & before.keys() if now[key] is not before[key])
+        self._changed, self._in_flight = saved.changed.copy(), saved.in_flight.copy()
 
     def get(self, namespace: str, name: str) -> ResourceClaim | None:
         key = namespace, name

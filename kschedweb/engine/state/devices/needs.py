@@ -111,6 +111,21 @@ def extended_resources(snapshot: Snapshot, pod: Pod) -> tuple[str, ...]:
     return wanted if any(name in classes for name in wanted) else ()
 
 
+def release_claims(known: ClaimUse, pod: Pod) -> list[tuple[ResourceClaim, ResourceClaim]]:
+    """Release the resource claims of ``pod``, which is gone; returns (before, after) of each claim that this changes.
+
+    The claim that was made for its extended resources goes.
+    """
+    names = [item.claim for item in pod.resource_claims if item.claim is not None]
+    changes = known.release(pod.namespace, names, pod.uid)
+    if any(may_be_extended(name) for name in pod.requests):
+        made = known.for_extended_resources(pod.name, pod.uid)
+        if made is not None:
+            known.delete(made)
+            changes.append((made, made.deallocated()))
+    return changes
+
+
 def may_be_extended(name: str) -> bool:
     """Whether a DeviceClass may provide the resource ``name``."""
-    return is_extended(name) or name.startswith(IMPLICIT_PREFIX)
+    return "/" in name and (is_extended(name) or name.startswith(IMPLICIT_PREFIX))

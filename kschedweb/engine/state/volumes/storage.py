@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.migration import DRIVERS, UNCOUNTED_PLUGINS, InTreeVolume
@@ -39,6 +39,13 @@ class MissingClaim(VolumeError):
     """A volume's claim that does not exist; the text names it."""
 
 
+class SavedVolumes(NamedTuple):
+    """The claims and volumes of a storage at one time."""
+
+    claims: dict[tuple[str, str], Claim]
+    volumes: dict[str, PersistentVolume]
+
+
 class Storage:
     """Typed storage objects by name, claims and capacities by (namespace, name).
 
@@ -63,6 +70,19 @@ class Storage:
         other.__dict__.update(self.__dict__)
         self._shared = other._shared = True
         return other
+
+    def save(self) -> SavedVolumes:
+        """The claims and volumes as they are now, for ``restore``."""
+        self._shared = True
+        return SavedVolumes(self.claims, self.volumes)
+
+    def restore(self, saved: SavedVolumes) -> bool:
+        """Take back all changes of claims and volumes since they were ``saved``; returns whether there were any."""
+        if self.claims is saved.claims:
+            return False
+        self.claims, self.volumes = saved
+        self._shared = True
+        return True
 
     def put(self, changed: Claim | PersistentVolume) -> None:
         """Replace the object of the same name by ``changed``, if there is one."""

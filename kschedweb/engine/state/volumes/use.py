@@ -73,6 +73,10 @@ class VolumeUse:
         for handle in user.handles:
             self._count(handle, user.node, sign)
 
+    def resolve_again(self) -> None:
+        """Resolve the volumes of all pods again, since claims were restored."""
+        self._version = -1
+
     def _follow(self) -> None:
         """Resolve the pods' volumes again if claims, volumes or classes have changed."""
         if self._version == self._storage.version:

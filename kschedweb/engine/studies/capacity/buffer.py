@@ -128,8 +128,8 @@ def _lose(
     kept = [pod for pod in moving if pod.controller is not None]
     due = [pod.on("") for pod in kept if pod.priority >= priority]
     world = World(snapshot.copy())
-    for node in nodes:
-        world.remove_node(node)
+    for pod in [pod for node in nodes for pod in world.remove_node(node)]:
+        world.release(pod)
     scheduler = Scheduler.of(world.snapshot, configuration, registry)
     outcome = _Placing(scheduler, priority, pulse)
     outcome.run(due)
@@ -165,16 +165,14 @@ class _Placing:
     def _place(self, pod: Pod) -> list[Pod]:
         """Place the pod, or note that it is stranded; returns pods that count and had to go for it."""
         scheduler = self.scheduler
-        found, gone = scheduler.find(pod, WITH_POST_FILTER), list[Pod]()
-        if found.victims:
-            gone = [scheduler.snapshot.remove_pod(key).on("") for key in found.victims]
-            found = scheduler.find(pod)
-        if not found.node:
-            self.stranded.append(Stranded(pod.key, pod.priority, found.message))
-        else:
-            scheduler.nominator.remove(pod.key)
-            scheduler.bind(pod, found.node)
+        placement = scheduler.place(pod, WITH_POST_FILTER)
+        gone = [scheduler.evict(key) for key in placement.victims]
+        if placement.victims or placement.frees:
+            placement = scheduler.place(pod)
+        if placement.node:
             self.placed.add(pod.key)
+        else:
+            self.stranded.append(Stranded(pod.key, pod.priority, placement.message))
         again = [victim for victim in gone if victim.priority >= self.priority and victim.controller is not None]
         self.placed.difference_update(victim.key for victim in again)
         self.evicted += len(gone) - len(again)

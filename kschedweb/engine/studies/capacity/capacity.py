@@ -88,12 +88,11 @@ def fit(
             stopped = True
             break
         pod = shape.clone(len(order) + 1).counted(configuration.release.counting)
-        found = scheduler.find(pod)
-        if found.node:
-            scheduler.bind(pod, found.node)
-            order.append(index[found.node])
+        placement = scheduler.place(pod)
+        if placement.node:
+            order.append(index[placement.node])
         else:
-            message, failed = found.message, found.error
+            message, failed = placement.message, placement.error
             reasons = _reasons(scheduler, shape, len(order) + 1, np.unique(np.array(order, dtype=np.intp)))
     rows = np.array(order, dtype=np.intp)
     return Fit(snapshot.names, rows, limit, message, reasons, stopped, failed, shape.notes)

@@ -187,7 +187,7 @@ class _Drain:
     options: Options
     pulse: Pulse | None
     _moves: list[Replacement] = field(default_factory=list)
-    _evicted: list[Pod] = field(default_factory=list)
+    _evicted: list[tuple[Pod, Callable[[], None]]] = field(default_factory=list)  # what restores their claims
 
     def empty(self, name: str, *, whole: bool = False) -> NodeDrain:
         """Drain the node ``name``; with ``whole``, nothing changes if it cannot be drained."""
@@ -200,9 +200,10 @@ class _Drain:
 
     def _put_back(self, name: str) -> None:
         snapshot = self.scheduler.snapshot
-        for pod in reversed(self._evicted):
+        for pod, restore_claims in reversed(self._evicted):
             if pod.key in snapshot.pods.slots:
                 snapshot.remove_pod(pod.key)
+            restore_claims()
             snapshot.add_pod(pod, snapshot.index[name])
 
     def _empty(self, name: str) -> NodeDrain:
@@ -245,7 +246,6 @@ class _Drain:
             if target is None:
                 left.append(pod)
                 continue
-            self._evicted.append(pod)
             budget = self.budgets.evict(pod)
             if budget is not None and target:
                 waiting.append(budget)
@@ -256,16 +256,17 @@ class _Drain:
 
     def _moved(self, pod: Pod, name: str) -> str | None:
         """The node of the replacement of ``pod``, "" without one; ``None`` if none fits, and then nothing changes."""
-        snapshot = self.scheduler.snapshot
-        gone = snapshot.remove_pod(pod.key).on("")
-        if pod.controller is None:
-            return ""
-        found = self.scheduler.find(gone)
-        if found.node and found.node not in self.leaving:
-            self.scheduler.bind(gone, found.node)
-            return found.node
-        snapshot.add_pod(pod, snapshot.index[name])
-        return None
+        scheduler, target = self.scheduler, ""
+        restore_claims = scheduler.snapshot.save_claims(pod)
+        evicted = scheduler.evict(pod.key)
+        if pod.controller is not None:
+            target = scheduler.find(evicted).node
+            if not target or target in self.leaving or scheduler.bind(evicted, target) is not None:
+                restore_claims()
+                scheduler.snapshot.add_pod(pod, scheduler.snapshot.index[name])
+                return None
+        self._evicted.append((pod, restore_claims))
+        return target
 
     def _why(self, pod: Pod, name: str) -> Block | None:
         """What blocks the eviction of this pod now."""
@@ -273,11 +274,13 @@ class _Drain:
             return Block(pod.key, name, BUDGET, said)
         if pod.controller is None:
             return None
-        with self.scheduler.snapshot.lifted(pod.key):
-            found = self.scheduler.find(pod.on(""))
-        said = found.message
-        if found.node and found.node not in self.leaving:
+        with self.scheduler.without(pod.key) as evicted:
+            placement = self.scheduler.place(evicted)
+            if placement.node:
+                self.scheduler.snapshot.remove_pod(pod.key)
+        said = placement.message
+        if placement.node and placement.node not in self.leaving:
             return None
-        if found.node:
-            said = f"tolerates that {found.node} is cordoned, and would be put there again"
+        if placement.node:
+            said = f"tolerates that {placement.node} is cordoned, and would be put there again"
         return Block(pod.key, name, NO_ROOM, said)

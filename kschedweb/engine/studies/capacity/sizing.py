@@ -213,12 +213,7 @@ def _place(scheduler: Scheduler, pod: Pod) -> str:
         return str(error)
     if not held.ok:
         return held.message
-    found = scheduler.find(pod)
-    if not found.node:
-        return found.message
-    scheduler.nominator.remove(pod.key)
-    scheduler.bind(pod, found.node)
-    return ""
+    return scheduler.place(pod).message
 
 
 def daemons(snapshot: Snapshot) -> list[Json]:

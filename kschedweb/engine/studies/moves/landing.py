@@ -205,7 +205,7 @@ class Ground:
         """Take an evicted pod out of the cluster: it without its node, and GONE where nothing comes in its place."""
         seen = self._views[key]
         held = key in self.snapshot.pods.slots
-        pod = self.snapshot.remove_pod(key) if held else seen.pod
+        pod = self.scheduler.evict(key) if held else seen.pod
         if not held or pod.controller is None:
             del self._views[key]
             return pod.on(""), GONE
@@ -217,9 +217,8 @@ class Ground:
         if found.node:
             if self._watched is not None:
                 self._watched(pod, found.node, sources)
-            self.scheduler.nominator.remove(pod.key)
-            self.scheduler.bind(pod, found.node)
-        else:
+            found = self.scheduler.bind_found(pod, found)
+        if not found.node:
             self.waiting.append(pod)
         self._views[pod.key] = self._view(pod, found.node, now)
         return found.node, found.message

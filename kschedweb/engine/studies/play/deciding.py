@@ -108,8 +108,7 @@ def _looked_at(scheduler: Scheduler, reached: _ReachedError, attempt: int, attem
         request = SearchRequest(post_filter=True, ranks=RANKS)
         group = scheduler.explain_group(reached.group, reached.members, request)
         scheduler = scheduler.over(scheduler.snapshot.copy())
-        for other, node in group.before(reached.members, reached.pod.key):
-            scheduler.bind(other, node)
+        scheduler.reserve_group(reached.members, group.before(reached.members, reached.pod.key))
     snapshot, pod = scheduler.snapshot, reached.pod
     explanation = scheduler.explain(pod, preemption=group is None, as_run=True)
     if group is None:

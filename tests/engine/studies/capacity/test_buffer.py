@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kschedweb.engine.studies.capacity.buffer import LOST_NODES, LOST_ZONE, buffer, largest_nodes
-from tests.engine.studies.clusters import configuration, node, pod, snapshot
+from tests.engine.plugins.test_dynamicresources import allocated, device_class, devices
+from tests.engine.studies.clusters import HOSTNAME, configuration, node, pod, snapshot
 
 Json = dict[str, Any]
 
@@ -116,3 +117,16 @@ def test_a_pulse_may_end_the_work() -> None:
 
     with pytest.raises(TimeoutError):
         buffer(snapshot([node("a", "one"), node("b")], [ranked("p", "a", 0)]), configuration(), pulse=stop)
+
+
+def test_devices_of_pods_on_lost_nodes_are_given_back() -> None:
+    here = {"matchExpressions": [{"key": HOSTNAME, "operator": "In", "values": ["a"]}]}
+    uses = [{"name": "d", "resourceClaimName": "c"}]
+    there = snapshot(
+        [node("a", "one"), node("b", "two")],
+        [devices("a", 1), devices("b", 1), device_class("gpu")],
+        allocated("c", here, reserved=("default/x",)),
+        ranked("x", "a", 0, resourceClaims=uses),
+    )
+    lost = buffer(there, configuration()).losses[0]
+    assert (lost.nodes, lost.placed, [one.message for one in lost.stranded]) == (("a",), 1, [])

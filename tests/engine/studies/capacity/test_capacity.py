@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from kschedweb.engine.studies.capacity.capacity import fit
 from kschedweb.engine.studies.capacity.shapes import ShapeError, pod_shape, replica_shape, workload_shape
+from tests.engine.storage import EBS, claim, csi_node, made, storage_class
 from tests.engine.studies.clusters import ZONE, Json, configuration, node, pod, snapshot
 
 
@@ -42,6 +43,19 @@ def test_nodes_that_were_open_are_told_from_those_that_never_were() -> None:
         "Insufficient cpu": ("NodeResourcesFit", 1, 1),
         "node(s) had untolerated taint(s)": ("TaintToleration", 1, 0),
     }
+
+
+def test_the_first_pod_decides_where_the_volume_is_that_all_share() -> None:
+    """Three zones of a driver that provisions where the first pod goes."""
+    csi = {**csi_node("n", ebs_csi_aws_com=2)["spec"]["drivers"][0], "name": EBS, "topologyKeys": [ZONE]}
+    nodes = [node(name, name) for name in "abc"]
+    listed = [made("CSINode", name, version="storage.k8s.io/v1", spec={"drivers": [csi]}) for name in "abc"]
+    uses = {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "wait"}}]}
+    cluster = snapshot(nodes, listed, storage_class("gp3", EBS), claim("wait", storageClassName="gp3"))
+    found = fit(cluster, configuration(), pod_shape(pod("x", spec=uses), cluster))
+    assert sorted(found.by_node.tolist()) == [0, 0, 4]
+    assert found.exact
+    assert "node(s) didn't match PersistentVolume's node affinity" in found.message
 
 
 def test_counting_stops_at_the_limit_or_from_outside() -> None:

@@ -6,7 +6,9 @@ import pytest
 
 from kschedweb.engine.controllers.budgets import SEVERAL, VIOLATES
 from kschedweb.engine.studies.capacity.drain import BUDGET, LOCAL, NO_ROOM, UNMANAGED, WORDS, Options, rehearse
-from tests.engine.studies.clusters import Json, budget, configuration, node, pod, snapshot
+from tests.engine.plugins.test_dynamicresources import allocated, device_class, devices
+from tests.engine.storage import claim, on_nodes, storage_class, volume
+from tests.engine.studies.clusters import HOSTNAME, Json, budget, configuration, node, pod, snapshot
 
 EMPTY_DIR: Json = {"volumes": [{"name": "tmp", "emptyDir": {}}]}
 
@@ -130,3 +132,31 @@ def test_a_pod_that_tolerates_the_cordon_would_come_back() -> None:
     assert block.message == "tolerates that a is cordoned, and would be put there again"
     with pytest.raises(KeyError):
         rehearse(cluster, configuration(), ["none"])
+
+
+def test_the_device_of_an_evicted_pod_is_given_back_and_its_replacement_gets_another() -> None:
+    """The claim had its device on the drained node; of two nodes that are drained the second one has none left."""
+    here = {"matchExpressions": [{"key": HOSTNAME, "operator": "In", "values": ["a"]}]}
+    held = allocated("c", here, reserved=("default/x",))
+    uses: Json = {"resourceClaims": [{"name": "d", "resourceClaimName": "c"}]}
+    drained = [node(name, cpu="2") for name in "abc"], [devices("a", 1), devices("b", 1)], device_class("gpu")
+    cluster = snapshot(*drained, held, pod("x", "a", spec=uses))
+    assert [move.target for move in rehearse(cluster, configuration(), ["a"]).moves] == ["b"]
+    blocked = rehearse(cluster, configuration(), ["b", "a"])
+    assert [(block.pod, block.node) for block in blocked.blocks] == [("default/x", "a")]
+    assert "cannot allocate all claims" in blocked.blocks[0].message
+
+
+def test_volumes_that_a_blocked_node_would_have_had_are_left_to_others() -> None:
+    """Node a is emptied as a whole or not at all: the claim of the pod that could go is as it was when b is drained."""
+    local = {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]}
+    objects = [storage_class(), claim("c"), volume("v", nodeAffinity=on_nodes(HOSTNAME, "c", "d"))]
+    cluster = snapshot(
+        [node("a"), node("b"), node("c", cpu="1"), node("d", cpu="2")],
+        objects,
+        [pod("large", "a", cpu="4"), pod("x", "a", spec=local), pod("y", "b", spec=local)],
+    )
+    found = rehearse(cluster, configuration(), ["a", "b"])
+    moved = {move.pod: move.target for move in found.moves}
+    assert moved["default/y"] in ("c", "d")
+    assert [block.pod for block in found.blocks] == ["default/large"]

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from kschedweb.engine.studies.capacity.shapes import node_shape
 from kschedweb.engine.studies.capacity.sizing import enlarged, size
+from tests.engine.storage import claim, storage_class, volume
 from tests.engine.studies.clusters import HOSTNAME, ZONE, Json, configuration, node, pod, snapshot
 from tests.support import tiers
 
@@ -92,3 +93,11 @@ def test_the_old_nodes_keep_their_order_and_pods() -> None:
     assert [name for name in larger.names if name in cluster.index] == cluster.names
     assert larger.names[int(larger.pods.node[larger.pods.slots["default/p"]])] == "n3"
     assert len(cluster) == 5
+
+
+def test_a_volume_is_there_for_one_of_the_pods() -> None:
+    pods = [pod(name, spec={"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": name}}]}) for name in "xy"]
+    cluster = snapshot(node("old"), storage_class(), claim("x"), claim("y"), volume("only"), pods)
+    found = size(cluster, configuration(), cluster.pending, node_shape(node("new")))
+    assert (found.fits_now, found.needed) == (1, 0)
+    assert [unfit.pods for unfit in found.unfit] == [("default/y",)]
