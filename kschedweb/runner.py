@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import errno
+import fcntl
 import os
 import secrets
 import signal
@@ -16,23 +18,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import ImproperlyConfigured
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
 from kschedweb import server
 from kschedweb.web import env
 
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Iterator
 
     import uvicorn
 
     from kschedweb.clusters.flight.hosting import FlightHost
     from kschedweb.engine.simulation.recording import Recording
     from kschedweb.live.schedulers.running.host import Host
-    from kschedweb.sandbox.running.process import Sandbox
+    from kschedweb.sandbox.running.host import SandboxHost
 
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE = 5  # seconds that running work is given to come to an end
+LOCK = "lock"  # in the data folder: held while a site runs on it
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 def main() -> None:
@@ -45,47 +50,113 @@ def main() -> None:
         host, port = server.address()
         listener = server.listen(host, port)
         folder = Path(env.text("KSCHEDWEB_DATA_DIR") or ROOT / ".data")
-        make_secrets(folder)
+        with usable(folder):
+            claim_folder(folder)
+            make_secrets(folder)
         site = f"http://127.0.0.1:{listener.getsockname()[1]}"
         sandbox = make_sandbox(folder, site) if env.boolean("KSCHEDWEB_SANDBOX", True) else None
-        prepare()
-        if sandbox is not None:
-            call_command("load_sandbox", site=site)
-        call_command("ensure_admin")
+        with usable(folder):
+            prepare()
+            if sandbox is not None:
+                start_sandbox(sandbox)
+            call_command("ensure_admin")
         serve(host, listener, sandbox)
+
+
+@contextlib.contextmanager
+def usable(folder: Path) -> Iterator[None]:
+    """A start that fails because of its files ends with one line: what is wrong, which file, and what to do."""
+    from django.db import DatabaseError
+
+    try:
+        yield
+    except OSError as error:
+        named = f": {Path(error.filename).name}" if error.filename else ""
+        raise ImproperlyConfigured(
+            f"KSCHEDWEB_DATA_DIR cannot be used: {error.strerror or error}{named}. {_advice(error)}"
+        ) from None
+    except DatabaseError as error:
+        from django.db import connection
+
+        if connection.vendor != "sqlite":
+            raise ImproperlyConfigured(f"the database cannot be used: {str(error).partition(chr(10))[0]}.") from None
+        file = Path(connection.settings_dict["NAME"]).name
+        raise ImproperlyConfigured(f"the database {file} cannot be used: {error}. {_advice(error)}") from None
+    except CommandError as error:
+        raise ImproperlyConfigured(str(error)) from None
+
+
+def _advice(error: Exception) -> str:
+    """What helps against an error of a file."""
+    text = str(error)
+    if getattr(error, "errno", None) in FULL or "disk is full" in text or "disk I/O" in text:
+        return "Make room on its disk, then start again."
+    if isinstance(error, OSError) or "readonly" in text or "unable to open" in text:
+        return "Give this user the right to write there, or name another folder with KSCHEDWEB_DATA_DIR."
+    if "locked" in text:
+        return "Another process writes to it: stop that one first."
+    return "It is damaged: put a backup in its place, or move it away to begin with an empty site."
+
+
+def claim_folder(folder: Path) -> None:
+    """Take ``folder`` for this process alone, until it ends."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        number = os.read(lock, 20).decode("ascii", "replace").strip()
+        os.close(lock)
+        raise ImproperlyConfigured(
+            f"another kschedweb (process {number or 'unknown'}) uses this data folder: stop it first, or give this one "
+            "a folder of its own with KSCHEDWEB_DATA_DIR."
+        ) from None
+    os.ftruncate(lock, 0)
+    os.write(lock, f"{os.getpid()}\n".encode())
 
 
 def make_secrets(folder: Path) -> None:
     """Keep an installation's own secrets in ``folder``, readable by its owner only, where the environment has none."""
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for name, size in (
-            ("KSCHEDWEB_SECRET_KEY", 50),
-            ("KSCHEDWEB_ENCRYPTION_KEYS", 32),
-            ("KSCHEDWEB_SANDBOX_TOKEN", 32),
-        ):
-            if os.environ.get(name) or os.environ.get(f"{name}_FILE"):
-                continue
-            path = folder / name.removeprefix("KSCHEDWEB_").lower()
-            if not path.exists():
-                value = base64.urlsafe_b64encode(secrets.token_bytes(size)).decode()
-                with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-                    file.write(value)
-            os.environ[f"{name}_FILE"] = str(path)
-    except OSError as error:
-        raise ImproperlyConfigured(f"KSCHEDWEB_DATA_DIR cannot be used: {error.strerror}: {error.filename}.") from None
+    for name, size in (
+        ("KSCHEDWEB_SECRET_KEY", 50),
+        ("KSCHEDWEB_ENCRYPTION_KEYS", 32),
+        ("KSCHEDWEB_SANDBOX_TOKEN", 32),
+    ):
+        if os.environ.get(name) or os.environ.get(f"{name}_FILE"):
+            continue
+        path = folder / name.removeprefix("KSCHEDWEB_").lower()
+        if not path.exists():
+            value = base64.urlsafe_b64encode(secrets.token_bytes(size)).decode()
+            # Whole or not at all: half a secret would be taken for one at the next start.
+            unfinished = path.with_suffix(".new")
+            with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+                file.write(value)
+            unfinished.rename(path)
+        os.environ[f"{name}_FILE"] = str(path)
 
 
-def make_sandbox(folder: Path, site: str) -> Sandbox:
-    """The sandbox, which answers from now on; the environment says where."""
-    from kschedweb.sandbox.running.process import Sandbox
+def make_sandbox(folder: Path, site: str) -> SandboxHost:
+    """The sandbox, which will answer where the environment says."""
+    from kschedweb.sandbox.running import host
 
-    listener = server.listen("127.0.0.1", 0)
-    os.environ["KSCHEDWEB_SANDBOX_SERVER"] = f"http://127.0.0.1:{listener.getsockname()[1]}"
     token, recorded = env.secret("KSCHEDWEB_SANDBOX_TOKEN"), recorded_use(env.text("KSCHEDWEB_SANDBOX_USE"))
-    made = Sandbox(folder / "sandbox.sqlite3", listener, token, site, recorded)
-    made.start()
+    made = host.SandboxHost(folder, lambda port: server.listen("127.0.0.1", port), token, site, recorded)
+    os.environ["KSCHEDWEB_SANDBOX_SERVER"] = made.address
+    host.install(made)
     return made
+
+
+def start_sandbox(sandbox: SandboxHost) -> None:
+    """Start it, and make it a cluster of this site; the site runs also where it does not."""
+    trouble = "" if sandbox.start() else sandbox.trouble
+    if not trouble:
+        try:
+            call_command("load_sandbox", site=sandbox.site)
+        except CommandError as error:
+            trouble = str(error)
+    if trouble:
+        advice = "The page Sandbox has a button that sets it up anew."
+        sys.stderr.write(f"kschedweb: the site runs without its sandbox. {trouble} {advice}\n")
 
 
 def recorded_use(path: str) -> Recording | None:
@@ -111,7 +182,7 @@ def prepare() -> None:
     call_command("load_scenarios")
 
 
-def serve(host: str, listener: socket.socket, sandbox: Sandbox | None = None) -> None:
+def serve(host: str, listener: socket.socket, sandbox: SandboxHost | None = None) -> None:
     """Run until SIGINT or SIGTERM."""
     web = server.server(PATIENCE)
     worker, beat, schedulers, flight = start_worker(), start_beat(), start_host(), start_flight()
@@ -190,7 +261,9 @@ def announce(web: uvicorn.Server, host: str, port: int) -> None:
     threading.Thread(target=wait, name="announce", daemon=True).start()
 
 
-def stop(worker: threading.Thread, beat: Any, schedulers: Host, flight: FlightHost, sandbox: Sandbox | None) -> None:
+def stop(
+    worker: threading.Thread, beat: Any, schedulers: Host, flight: FlightHost, sandbox: SandboxHost | None
+) -> None:
     """End all of them; work that does not end in time is taken up by reconciliation at the next start."""
     from celery.worker import state
 

@@ -11,6 +11,7 @@ import numpy as np
 from kschedweb.cli.asked import content
 from kschedweb.cli.exits import CommandError
 from kschedweb.engine.config.specs import PluginError
+from kschedweb.engine.documents.configmaps import ConfigMapError, unpack_config_map
 from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.releases import ReleaseError, read_gates
@@ -27,7 +28,8 @@ HUMP = re.compile(r"(?<!^)(?=[A-Z])")
 
 
 def explained(options: argparse.Namespace, key: str, policy: bytes | None) -> dict[str, Any]:
-    """The decision about the pod ``key`` of the dump. Raises CommandError."""
+    """The decision about the pod ``key`` of the dump; the policy may be in a ConfigMap. Raises CommandError."""
+    policy = _unpacked(options.policy, policy)
     objects, pod = _parted(options.snapshot, key)
     raw: Json = {"objects": objects, "pending": [_unbound(pod)]}
     scenario: Scenario | ClassicScenario
@@ -48,6 +50,15 @@ def explained(options: argparse.Namespace, key: str, policy: bytes | None) -> di
     told = {HUMP.sub("_", name).lower(): value for name, value in answer.items()}
     bound_to = (pod.get("spec") or {}).get("nodeName") or ""
     return {"engine": scenario.engine, "bound_to": bound_to, "warnings": list(scenario.remarks), **told}
+
+
+def _unpacked(file: str, policy: bytes | None) -> bytes | None:
+    try:
+        return None if policy is None else unpack_config_map(policy.decode()).encode()
+    except UnicodeDecodeError:
+        return policy
+    except ConfigMapError as error:
+        raise CommandError(f"--policy {file}: {error}") from None
 
 
 def _parted(file: str, key: str) -> tuple[list[Json], Json]:

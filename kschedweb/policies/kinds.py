@@ -8,7 +8,9 @@ from typing import Any
 from django.utils.translation import gettext
 
 from kschedweb.engine.autoscaling.document import KIND as KARPENTER_KIND
+from kschedweb.engine.autoscaling.manifests import merge_manifests
 from kschedweb.engine.autoscaling.offers.labels import GROUP as KARPENTER_GROUP
+from kschedweb.engine.documents.configmaps import ConfigMapError, unpack_config_map
 from kschedweb.engine.documents.marked import Document, DocumentError, MarkedProblem, parse
 from kschedweb.engine.plugins.dynamic.policyfile import GROUP, KIND
 from kschedweb.engine.rebalancing.document import GROUP as DESCHEDULER_GROUP
@@ -21,6 +23,7 @@ from kschedweb.policies.descheduler.dialect import OfDescheduler
 from kschedweb.policies.dialect import CheckedText, Dialect
 from kschedweb.policies.karpenter.dialect import OfKarpenter
 from kschedweb.policies.profiles import Profiles
+from kschedweb.policies.validation import Checked
 
 PROFILES, CLASSIC, CRANE = Profiles(), Classic(), Crane()
 DESCHEDULER, KARPENTER = OfDescheduler(), OfKarpenter()
@@ -43,17 +46,32 @@ def dialect_of(data: Any) -> Dialect[Any, Any]:
     return CLASSIC if is_policy(data) else PROFILES
 
 
+def extract_policy(text: str) -> str:
+    """Return the policy in ``text``: out of a ConfigMap, or of Karpenter's manifests as one document.
+
+    Raises ConfigMapError.
+    """
+    return merge_manifests(unpack_config_map(text))
+
+
 def process_of_text(text: str) -> dict[str, Any]:
     """The start options of an unsaved document; empty for one of profiles, which say their release themselves."""
     try:
-        dialect = dialect_of(parse(readable(text)).data)
-    except DocumentError:
+        dialect = dialect_of(parse(readable(extract_policy(text))).data)
+    except (ConfigMapError, DocumentError):
         return {}
     return CLASSIC.settled({}) if dialect is CLASSIC else {}
 
 
 def check_either(text: str, process: Mapping[str, Any] | None = None) -> CheckedText:
-    """Check ``text`` with the engine of its kind; ``process`` has the start options of a classic kube-scheduler."""
+    """Check ``text``, or the policy in it (``extract_policy``), with the engine of its kind.
+
+    ``process`` has the start options of a classic kube-scheduler.
+    """
+    try:
+        text = extract_policy(text)
+    except ConfigMapError as error:
+        return Checked(text, None, None, [MarkedProblem(str(error), "data")], [])
     try:
         dialect = dialect_of(parse(readable(text)).data)
     except DocumentError:

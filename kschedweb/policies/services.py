@@ -13,10 +13,11 @@ from django.utils.translation import gettext, gettext_noop
 from kschedweb.accounts import audit
 from kschedweb.accounts.roles import Action
 from kschedweb.engine import config
-from kschedweb.engine.documents.marked import kept
+from kschedweb.engine.documents.configmaps import ConfigMapError
+from kschedweb.engine.documents.marked import MarkedProblem, kept
 from kschedweb.policies.dialect import Dialect
 from kschedweb.policies.files import with_files
-from kschedweb.policies.kinds import DIALECTS, check_either, other_kind
+from kschedweb.policies.kinds import DIALECTS, check_either, extract_policy, other_kind
 from kschedweb.policies.models import Policy, Revision
 from kschedweb.policies.older import as_v1
 from kschedweb.policies.repositories.models import RepositoryFile
@@ -64,10 +65,13 @@ def content_checked(
 ) -> Content:
     """``document`` and ``process`` as they are stored; raises :class:`InvalidDocument` with problems at lines.
 
-    If there is a ``policy``, both must be of its kind. With ``renew`` the files that arguments point at are the
-    newest that are stored, otherwise those of ``process``.
+    The policy in it is stored (``extract_policy``). If there is a ``policy``, both must be of its kind. With ``renew``
+    the files that arguments point at are the newest that are stored, otherwise those of ``process``.
     """
-    text, given = kept(document), dict(process or {})
+    try:
+        text, given = extract_policy(kept(document)), dict(process or {})
+    except ConfigMapError as error:
+        raise InvalidDocument([MarkedProblem(str(error), "data")], str(error)) from None
     if renew:
         given = with_files(text, given)
     checked = check_either(text, given)

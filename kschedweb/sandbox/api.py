@@ -126,6 +126,18 @@ class ObjectsView(IdempotencyMixin, APIView):
         return Response(status=204)
 
 
+class AnewView(APIView):
+    """The sandbox, set up anew."""
+
+    action_required = Action.ADMINISTER
+
+    @extend_schema(operation_id="sandbox_set_up_anew", request=None, responses={204: None})
+    def post(self, request: ApiRequest) -> Response:
+        """Forget all that is in it, and begin again with what a new one has. 409 where another process has it."""
+        services.sandbox_set_up_anew(user=request.user)
+        return Response(status=204)
+
+
 class DetailsView(APIView):
     """A pod or a workload of the sandbox."""
 
@@ -151,6 +163,7 @@ class HappeningsView(APIView):
 
 urlpatterns = [
     path("sandbox/", SandboxView.as_view(), name="sandbox"),
+    path("sandbox/anew/", AnewView.as_view(), name="sandbox-anew"),
     path("sandbox/events/", HappeningsView.as_view(), name="sandbox-events"),
     path("sandbox/objects/", ObjectsView.as_view(), name="sandbox-objects"),
     path("sandbox/objects/<str:kind>/<str:namespace>/<str:name>/", DetailsView.as_view(), name="sandbox-object"),

@@ -18,6 +18,7 @@ from kschedweb.clusters.connecting.sources import endpoint_of, sandbox_secret
 from kschedweb.clusters.models import Cluster, Source
 from kschedweb.engine.sandbox.resources import CLOCK, EVENT, POD, Resource, resource
 from kschedweb.live.approvals.models import ApprovalRequest
+from kschedweb.sandbox.running.host import installed
 from kschedweb.web.errors import NotFound
 
 if TYPE_CHECKING:
@@ -59,6 +60,17 @@ def sandbox_get() -> Cluster:
     if found is None:
         raise Http404("This site runs without a sandbox.")
     return found
+
+
+def trouble() -> str:
+    """Why the sandbox of this process does not run, or cannot keep what happens; "" where all is well."""
+    host = installed()
+    return "" if host is None else host.trouble
+
+
+def can_be_set_up_anew() -> bool:
+    """Whether it runs in this process, which can begin it again."""
+    return installed() is not None
 
 
 def open_client(patience: float = PATIENCE) -> Client:
@@ -173,8 +185,8 @@ def happenings_since(version: int) -> int:
 
 def _happening(raw: Json) -> Happening:
     metadata, about = raw["metadata"], raw.get("involvedObject") or {}
-    at = parse_datetime(str(raw.get("lastTimestamp") or raw.get("eventTime") or metadata["creationTimestamp"]))
-    assert at is not None
+    at = parse_datetime(raw.get("lastTimestamp") or raw.get("eventTime") or metadata["creationTimestamp"])
+    assert at is not None, "the sandbox stores no other times"
     return Happening(
         at, int(metadata["resourceVersion"]), raw.get("type") or "Normal", raw.get("reason") or "",
         about.get("kind") or "", about.get("namespace") or "", about.get("name") or "", raw.get("message") or "",

@@ -14,18 +14,21 @@ from kschedweb.clusters.connecting.failures import refusal, status_text
 from kschedweb.clusters.importing.documents import DocumentError, Limits, documents_read
 from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.services import sandbox_connect, snapshot_read
+from kschedweb.engine.sandbox.failures import unreadable
 from kschedweb.engine.sandbox.resources import BY_KIND, NAMESPACE, Resource
+from kschedweb.engine.sandbox.schema import DecodeError, decode_object
 from kschedweb.live.extender.configuration import extender_yaml
 from kschedweb.live.extender.services import endpoint_secret_make
 from kschedweb.live.schedulers.models import LiveScheduler, Mode
 from kschedweb.live.schedulers.services import live_create
 from kschedweb.policies.models import Policy
 from kschedweb.policies.services import policy_create
+from kschedweb.sandbox.running.host import installed
 from kschedweb.sandbox.selectors import CLOCK_PATH, CREATED_BY, PASTED, SPEEDS, open_client
 from kschedweb.watermarks.models import SourceKind
 from kschedweb.watermarks.services import run, run_claim, source_save
 from kschedweb.watermarks.setup import Settings
-from kschedweb.web.errors import ApplicationError, FieldProblem, Unprocessable
+from kschedweb.web.errors import ApplicationError, Conflict, FieldProblem, Unprocessable
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -89,7 +92,10 @@ def _objects(documents: list[Any]) -> list[Any]:
     found: list[Any] = []
     for document in documents:
         if isinstance(document, dict) and document.get("kind") == "List":
-            found += document.get("items") or []
+            items = document.get("items") or []
+            if not isinstance(items, list):
+                raise ApplicationError.at("text", "The items of a List must be a list of objects.")
+            found += items
         elif document is not None:
             found.append(document)
     return found
@@ -102,21 +108,22 @@ def _prepared(raw: Any, number: int, user: User) -> tuple[Resource, Json]:
     if found is None:
         said = f"{kind or 'an object without kind'} of apiVersion {version or '(none)'}"
         raise Unprocessable.at("text", f"Object {number}: the sandbox does not serve {said}.")
-    metadata = raw.get("metadata")
-    if not isinstance(metadata, dict):
+    if not raw.get("metadata"):
         raise Unprocessable.at("text", f"Object {number} ({kind}): metadata is missing.")
-    metadata = dict(metadata)
+    try:
+        raw = decode_object(found, raw)
+    except DecodeError as error:
+        raise ApplicationError.at("text", f"Object {number}: {unreadable(found, str(error)).message}") from None
+    metadata = raw["metadata"]
     if found.namespaced and not metadata.get("namespace"):
         metadata["namespace"] = DEFAULT_NAMESPACE
     metadata["labels"] = {**(metadata.get("labels") or {}), PASTED: "true"}
     made_by = {CREATED_BY: user.get_username(), APPROVALS_CREATOR: user.get_username()}
     metadata["annotations"] = {**(metadata.get("annotations") or {}), **made_by}
-    prepared = {**raw, "metadata": metadata}
-    if isinstance(template := (raw.get("spec") or {}).get("template"), dict):
-        inner = dict(template.get("metadata") or {})
+    if (template := (raw.get("spec") or {}).get("template")) is not None:
+        inner = template["metadata"]
         inner["annotations"] = {**(inner.get("annotations") or {}), APPROVALS_CREATOR: user.get_username()}
-        prepared["spec"] = {**raw["spec"], "template": {**template, "metadata": inner}}
-    return found, prepared
+    return found, raw
 
 
 def _tried(client: Client, prepared: list[tuple[Resource, Json]]) -> None:
@@ -139,7 +146,8 @@ def _said(answer: WireResponse) -> Json:
     found = answer.json()
     if answer.code >= 300 or not isinstance(found, dict):
         said = status_text(answer) or refusal(answer.code, "the sandbox").detail
-        raise ApplicationError(said, status=409 if answer.code == 409 else 422)
+        status = 503 if answer.code >= 500 else 409 if answer.code == 409 else 422
+        raise ApplicationError(said, status=status)
     return found
 
 
@@ -151,6 +159,19 @@ def _among(one: Resource, raw: Json) -> str:
 def reference(raw: Json) -> str:
     metadata = raw["metadata"]
     return f"{raw['kind']} {'/'.join(filter(None, (metadata.get('namespace'), metadata['name'])))}"
+
+
+def sandbox_set_up_anew(*, user: User) -> Cluster:
+    """Forget all that is in the sandbox, and begin again with what a new one has. Raises ApplicationError."""
+    host = installed()
+    if host is None:
+        raise Conflict("The sandbox does not run in this process: start the site anew instead.")
+    if not host.set_up_anew():
+        raise ApplicationError(host.trouble, status=503)
+    cluster = sandbox_load(site=host.site)
+    snapshot_read(cluster=cluster, step=lambda *_: None)
+    audit.record(user, "sandbox.set-up-anew", cluster, cluster.name)
+    return cluster
 
 
 # What a site begins with.

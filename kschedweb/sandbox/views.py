@@ -24,8 +24,20 @@ if TYPE_CHECKING:
 
 
 def _page(request: PageRequest, form: CreateForm, status: int = 200) -> HttpResponse:
-    cluster = selectors.sandbox_get()
-    context: dict[str, Any] = {"cluster": cluster, "form": form, "schedulers": live_list().filter(cluster=cluster)}
+    cluster = selectors.sandboxes().first()
+    again = selectors.can_be_set_up_anew()
+    if cluster is None:
+        if not again:
+            selectors.sandbox_get()  # says that there is none
+        trouble = selectors.trouble() or "The sandbox was not set up yet."
+        return render(request, "sandbox/sandbox.html", {"trouble": trouble, "again": again})
+    context: dict[str, Any] = {
+        "cluster": cluster,
+        "form": form,
+        "schedulers": live_list().filter(cluster=cluster),
+        "trouble": selectors.trouble(),
+        "again": again,
+    }
     try:
         pace = selectors.pace()
         context |= {
@@ -36,7 +48,7 @@ def _page(request: PageRequest, form: CreateForm, status: int = 200) -> HttpResp
             "newest": max((one.version for one in found), default=0),
         }
     except ApplicationError as error:
-        context["trouble"] = error.detail
+        context["trouble"] = context["trouble"] or error.detail
     return render(request, "sandbox/sandbox.html", context, status=status)
 
 
@@ -82,6 +94,15 @@ def create(request: PageRequest) -> HttpResponse:
         add_errors(form, error)
         return _page(request, form, error.status)
     messages.success(request, f"Created {', '.join(names)}.")
+    return redirect("sandbox")
+
+
+@require_POST
+@requires(Action.ADMINISTER)
+def anew(request: PageRequest) -> HttpResponse:
+    """Set the sandbox up anew."""
+    act = lambda: services.sandbox_set_up_anew(user=request.user)  # noqa: E731
+    done(request, act, "The sandbox was set up anew.")
     return redirect("sandbox")
 
 

@@ -7,9 +7,11 @@ and no second thread is started.
 from __future__ import annotations
 
 import asyncio
+import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +23,13 @@ from django.db import DatabaseError, InterfaceError, connection, connections
 from django.db.migrations.executor import MigrationExecutor
 from django.http import JsonResponse
 
+from kschedweb.web.sqlite.base import DatabaseWrapper as SQLite
+
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
 
 READY_WITHIN = 1.5  # seconds after which a check without an answer has failed
+ROOM = 256 * 1024  # bytes that the disk must have at least
 GRACE = 0.2  # seconds of a last chance for a silent database
 STUCK = 20.0  # seconds without a connection from the pool although the database answers
 logger = structlog.get_logger(__name__)
@@ -167,11 +172,23 @@ def broker() -> None:
             client.ping()
 
 
+def disk() -> None:
+    """Check that the disk of the database has room (scaled out, its server has a disk of its own)."""
+    if isinstance(connection, SQLite) and not connection.is_in_memory_db():
+        check_room(Path(connection.settings_dict["NAME"]).parent)
+
+
+def check_room(folder: Path) -> None:
+    """Raise OSError where ``folder`` has no room for some more rows."""
+    with tempfile.TemporaryFile(dir=folder) as file:
+        file.write(bytes(ROOM))
+
+
 def register(name: str, ask: Callable[[], None]) -> None:
     """Register a further check for /readyz, which raises on failure."""
     CHECKS.append(Check(name, ask))
 
 
 pool = PoolProbe()
-CHECKS = [Check("database", database), Check("broker", broker)]
+CHECKS = [Check("database", database), Check("broker", broker), Check("disk", disk, fresh=5.0)]
 REACHABLE, POOL = Check("reachable", ProbeConnection().ask, fresh=0.5), Check("pool", pool.ask, fresh=5.0)

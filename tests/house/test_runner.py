@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import resource
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from django.core.exceptions import ImproperlyConfigured
 
 from kschedweb import runner
+from tests.support.processes import free_port
+from tests.support.site import ROOT, clean_environment
 
 NAMES = ("KSCHEDWEB_SECRET_KEY", "KSCHEDWEB_ENCRYPTION_KEYS", "KSCHEDWEB_SANDBOX_TOKEN")
 
@@ -23,8 +27,10 @@ def no_secrets_yet(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_secrets_are_made_once_and_kept(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "data"
+    runner.claim_folder(folder)
     runner.make_secrets(folder)
     first = {path.name: path.read_text() for path in folder.iterdir()}
+    assert first.pop("lock").strip() == str(os.getpid())
     assert set(first) == {"secret_key", "encryption_keys", "sandbox_token"}
     assert len(set(first.values())) == 3
     assert all(len(value) >= 43 for value in first.values())
@@ -32,7 +38,7 @@ def test_secrets_are_made_once_and_kept(tmp_path: Path) -> None:
     for name in NAMES:
         os.environ[f"{name}_FILE"] = ""
     runner.make_secrets(folder)
-    assert {path.name: path.read_text() for path in folder.iterdir()} == first
+    assert {path.name: path.read_text() for path in folder.iterdir() if path.name != "lock"} == first
     assert Path(os.environ["KSCHEDWEB_SECRET_KEY_FILE"]).read_text() == first["secret_key"]
 
 
@@ -46,7 +52,63 @@ def test_given_secrets_are_left_alone(tmp_path: Path, monkeypatch: pytest.Monkey
     assert os.environ["KSCHEDWEB_ENCRYPTION_KEYS_FILE"] == "elsewhere"
 
 
-def test_unusable_folder_is_named(tmp_path: Path) -> None:
+# A start that fails, as a process of its own: one line that says what is wrong, where, and what to do.
+
+
+def start(folder: Path, most: int = 0) -> tuple[int, list[str]]:
+    """Exit status and lines of `python -m kschedweb.runner`, which can write files of at most ``most`` bytes."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+    environment = clean_environment(
+        KSCHEDWEB_DATA_DIR=str(folder), KSCHEDWEB_PORT=str(free_port()), KSCHEDWEB_SANDBOX="false"
+    )
+    command = [sys.executable, "-m", "kschedweb.runner"]
+    ended = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300,
+        preexec_fn=limit if most else None,
+    )  # fmt: skip
+    return ended.returncode, (ended.stdout + ended.stderr).splitlines()
+
+
+def test_a_folder_that_is_none_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(ImproperlyConfigured, match="KSCHEDWEB_DATA_DIR cannot be used"):
-        runner.make_secrets(tmp_path / "file" / "data")
+    advice = "Give this user the right to write there, or name another folder with KSCHEDWEB_DATA_DIR."
+    said = f"kschedweb: KSCHEDWEB_DATA_DIR cannot be used: Not a directory: data. {advice}"
+    assert start(tmp_path / "file" / "data") == (2, [said])
+
+
+def test_a_folder_that_cannot_be_written_is_said() -> None:
+    status, lines = start(Path("/proc/sys"))  # root may not write there either
+    assert (status, len(lines)) == (2, 1)
+    assert lines[0].startswith("kschedweb: KSCHEDWEB_DATA_DIR cannot be used: ")
+    assert lines[0].endswith(": lock. Give this user the right to write there, or name another folder with "
+                             "KSCHEDWEB_DATA_DIR.")  # fmt: skip
+
+
+def test_a_second_site_on_a_folder_says_so_and_ends(tmp_path: Path) -> None:
+    runner.claim_folder(tmp_path)
+    said = f"kschedweb: another kschedweb (process {os.getpid()}) uses this data folder: stop it first, or give this"
+    assert start(tmp_path) == (2, [f"{said} one a folder of its own with KSCHEDWEB_DATA_DIR."])
+
+
+def test_a_damaged_database_is_said(tmp_path: Path) -> None:
+    (tmp_path / "kschedweb.sqlite3").write_bytes(b"no database " * 2000)
+    said = (
+        "kschedweb: the database kschedweb.sqlite3 cannot be used: file is not a database. It is damaged: put a backup"
+    )
+    assert start(tmp_path) == (2, [f"{said} in its place, or move it away to begin with an empty site."])
+
+
+def test_a_full_disk_is_said(tmp_path: Path) -> None:
+    """Of the two words that SQLite has for it: files can grow no further here, which it calls an error."""
+    status, lines = start(tmp_path, most=64 * 1024)
+    said = "kschedweb: the database kschedweb.sqlite3 cannot be used: disk I/O error. Make room on its disk, then start"
+    assert (status, lines) == (2, [f"{said} again."])
+    status, lines = start(tmp_path / "new", most=8)
+    assert lines == [
+        "kschedweb: KSCHEDWEB_DATA_DIR cannot be used: File too large. Make room on its disk, then start again."
+    ]
+    assert status == 2
+    assert not (tmp_path / "new" / "secret_key").exists()  # half a secret is none

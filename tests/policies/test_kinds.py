@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 
 from kschedweb.policies import selectors, services
 from kschedweb.policies.dialect import Kind
-from kschedweb.policies.kinds import dialect_of
+from kschedweb.policies.kinds import check_either, dialect_of
 from kschedweb.policies.models import Policy, Revision
 from kschedweb.web.errors import Unprocessable
 
@@ -44,6 +45,87 @@ CLASSIC = """\
 )
 def test_the_kind_is_told_by_the_document(data: object, kind: Kind) -> None:
     assert dialect_of(data).kind == kind
+
+
+DOCUMENTS = {
+    Kind.PROFILES: "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n",
+    Kind.CLASSIC: CLASSIC,
+    Kind.CRANE: (
+        "apiVersion: scheduler.policy.crane.io/v1alpha1\nkind: DynamicSchedulerPolicy\n"
+        "spec:\n  syncPolicy:\n  - name: cpu_usage_avg_5m\n    period: 3m\n"
+    ),
+    Kind.DESCHEDULER: "apiVersion: descheduler/v1alpha2\nkind: DeschedulerPolicy\n",
+}
+
+
+def config_map(**data: str) -> str:
+    return yaml.safe_dump({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "config"}, "data": data})
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("kind", DOCUMENTS)
+def test_a_config_map_is_unpacked(kind: Kind, editor: User) -> None:
+    document = DOCUMENTS[kind]
+    text = config_map(policy=document, other="level: 5\n")
+    checked = check_either(text)
+    assert (checked.kind, checked.errors) == (kind, [])
+    manifests = f"apiVersion: v1\nkind: ServiceAccount\nmetadata: {{name: a}}\n---\n{text}"
+    services.policy_create(name="packed", document=manifests, author=editor)
+    packed = selectors.policy_get("packed")
+    assert (packed.kind, selectors.revision_get(packed).document) == (kind, document)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (
+            {"a": "x: 1", "b": "y"},
+            "This ConfigMap has the keys a, b, and none holds a policy: paste the policy itself.",
+        ),
+        (
+            {"a": DOCUMENTS[Kind.PROFILES], "b": DOCUMENTS[Kind.CRANE]},
+            "This ConfigMap holds a policy under each of a, b: paste one of them.",
+        ),
+        ({}, "This is a ConfigMap without data: paste the policy itself."),
+    ],
+)
+def test_a_config_map_without_one_policy_names_its_keys(data: dict[str, str], sentence: str, editor: User) -> None:
+    text = config_map(**data)
+    assert [problem.message for problem in check_either(text).errors] == [sentence]
+    with pytest.raises(Unprocessable) as caught:
+        services.policy_create(name="packed", document=text, author=editor)
+    assert [problem["message"] for problem in caught.value.errors] == [sentence]
+
+
+NODE_POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+"""
+NODE_CLASS = (
+    "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: default}\nspec: {amiFamily: AL2023}\n"
+)
+PASSED_OVER = "# EC2NodeClass default is passed over: instanceTypes says what can be launched.\n"
+
+
+@pytest.mark.django_db
+def test_manifests_of_karpenter_become_one_document_without_node_classes(editor: User) -> None:
+    services.policy_create(name="nodes", document=f"{NODE_CLASS}---\n{NODE_POOL}---\n", author=editor)
+    stored = selectors.revision_get(selectors.policy_get("nodes")).document
+    assert stored.startswith(PASSED_OVER)
+    checked = check_either(stored)
+    assert (checked.kind, checked.errors) == (Kind.KARPENTER, [])
+    own = "# mine\napiVersion: kschedweb/v1\nkind: Karpenter\nnodePools:\n" + "".join(
+        f"  {'- ' if number == 0 else '  '}{line}\n" for number, line in enumerate(NODE_POOL.splitlines())
+    )
+    services.policy_create(name="own", document=f"{own}---\n{NODE_CLASS}", author=editor)
+    assert selectors.revision_get(selectors.policy_get("own")).document == PASSED_OVER + own
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -11,7 +12,7 @@ from rest_framework.test import APIClient
 from kschedweb.clusters.models import Cluster
 from kschedweb.sandbox import selectors
 from tests.sandbox.test_services import DEPLOYMENT
-from tests.support.sandbox import told
+from tests.support.sandbox import pod, told
 
 pytestmark = pytest.mark.django_db
 
@@ -79,3 +80,36 @@ def test_without_a_sandbox_there_is_nothing_and_a_silent_one_is_a_problem(
     told(settings, "")
     assert api.get(ROOT).status_code == 404
     assert api.get(ROOT).json()["detail"] == "This site runs without a sandbox."
+
+
+MALFORMED = [
+    '{"kind": "List", "items": 7}',
+    '{"apiVersion": "v1", "kind": "Pod", "metadata": "x"}',
+    '{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x", "labels": ["a"]}}',
+    '{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x", "annotations": 3}}',
+    '{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": []}',
+    '{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": {"containers": [{"resources": 5}]}}',
+    '{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "x"}, "spec": {"template": "x"}}',
+    '{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "x"}, "spec": {"template": {"metadata": 1}}}',
+    '{"apiVersion": "v1", "kind": "Event", "metadata": {"name": "x"}, "lastTimestamp": "not a time"}',
+]
+
+
+@pytest.mark.parametrize("malformed", MALFORMED)
+def test_a_malformed_text_is_said_and_nothing_is_stored(api_as: AsRole, cluster: Cluster, malformed: str) -> None:
+    answer = api_as("editor").post(OBJECTS, {"text": malformed}, format="json")
+    assert (answer.status_code, answer["Content-Type"]) == (400, "application/problem+json"), answer.content
+    (problem,) = answer.json()["errors"]
+    assert problem["path"] == "text"
+    assert len(problem["message"]) > 30
+    assert api_as("viewer").get(ROOT + "events/").status_code == 200
+
+
+def test_a_refused_owner_is_not_stored(api_as: AsRole, cluster: Cluster) -> None:
+    raw = pod("owned")
+    raw["metadata"]["ownerReferences"] = [{"controller": True}]
+    answer = api_as("editor").post(OBJECTS, {"text": json.dumps(raw)}, format="json")
+    assert answer.status_code == 422
+    assert 'metadata.ownerReferences.uid: Invalid value: "": must not be empty' in answer.json()["errors"][0]["message"]
+    with selectors.open_client() as client:
+        assert client.send("GET", "/api/v1/namespaces/default/pods/owned").code == 404

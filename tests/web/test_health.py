@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import resource
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,7 +24,8 @@ def test_ready_process_has_every_check(client: Client, db: None, settings: Any) 
     settings.SECURE_SSL_REDIRECT = True
     answer = client.get("/readyz", headers={"host": "10.1.2.3"})
     assert answer.status_code == 200
-    assert answer.json() == {"status": "ok", "checks": {"database": "ok", "broker": "ok", "credentials": "ok"}}
+    checks = {"database": "ok", "broker": "ok", "disk": "ok", "credentials": "ok"}
+    assert answer.json() == {"status": "ok", "checks": checks}
 
 
 def test_lost_encryption_key_is_not_ready(client: Client, transactional_db: None, settings: Any) -> None:
@@ -34,7 +37,7 @@ def test_lost_encryption_key_is_not_ready(client: Client, transactional_db: None
     settings.ENCRYPTION_KEYS = ["another key than the one it was stored with"]
     answer = client.get("/readyz")
     assert answer.status_code == 503
-    assert answer.json()["checks"] == {"database": "ok", "broker": "ok", "credentials": "failed"}
+    assert answer.json()["checks"] == {"database": "ok", "broker": "ok", "disk": "ok", "credentials": "failed"}
     assert b"sealed" not in answer.content
 
 
@@ -57,3 +60,14 @@ def test_broken_check_is_logged_and_not_told(
     assert answer.status_code == 503
     assert b"inner address" not in answer.content
     assert "inner address" in caplog.text
+
+
+def test_a_full_disk_is_not_ready(tmp_path: Path) -> None:
+    health.check_room(tmp_path)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (health.ROOM // 2, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            health.check_room(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)

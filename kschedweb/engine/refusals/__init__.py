@@ -30,7 +30,7 @@ from kschedweb.engine.refusals.part import Part
 from kschedweb.engine.refusals.pods import pod_problems
 from kschedweb.engine.refusals.resources import unread
 from kschedweb.engine.refusals.workloads import controller_problems, job_problems
-from kschedweb.engine.validation.fields import Problem
+from kschedweb.engine.validation.fields import Problem, Typed, invalid
 from kschedweb.engine.validation.golang import quote
 
 Rules = Callable[[Part], Iterator[Problem]]
@@ -71,7 +71,7 @@ RULES: dict[str, tuple[str, Rules]] = {
 }
 
 JOB_NAME = "job-name"  # the label that the API server gives to the pods of a job
-UNDOTTED = ("Service", "StatefulSet")  # kinds whose names have no dots
+UNDOTTED = ("Namespace", "Service", "StatefulSet")  # kinds whose names have no dots
 UNNAMED = ("PodDisruptionBudget",)  # those whose names may be anything, and whose labels are looked at in the end
 
 
@@ -89,7 +89,7 @@ def refusals(raw: Any) -> list[Refusal]:
     named = f"{kind}.{group}" if group else kind
     name = item["metadata"]["name"].text
     own = list(rules(item))
-    common = _metadata(item) if kind not in UNNAMED or not own else ()
+    common = metadata_problems(item) if kind not in UNNAMED or not own else ()
     problems = {problem.text: problem for problem in (*common, *own)}
     return [
         Refusal(place(kind, one.path), f"{named} {quote(name)} is invalid: {one.text}", one)
@@ -119,7 +119,8 @@ def _misread(kind: str, raw: Json) -> bool:
     return False
 
 
-def _metadata(item: Part) -> Iterator[Problem]:
+def metadata_problems(item: Part) -> Iterator[Problem]:
+    """What is wrong with an object's name and labels."""
     metadata = item["metadata"]
     naming = dns_label_problems if item["kind"].text in UNDOTTED else subdomain_problems
     if item["kind"].text not in UNNAMED:
@@ -129,6 +130,23 @@ def _metadata(item: Part) -> Iterator[Problem]:
     if item["kind"].text == "Job" and of_pods.given and not labels.labels:  # those of its pods are then taken
         labels = Part(labels.path, {**of_pods.labels, JOB_NAME: metadata["name"].text})
     yield from label_problems(labels)
+
+
+def owner_problems(owners: Part) -> Iterator[Problem]:
+    """References to owners; the API server does not say which of them it means."""
+    controllers: list[str] = []
+    for owner in owners.items:
+        version = owner["apiVersion"].text
+        if not version.rpartition("/")[2]:
+            yield invalid(f"{owners.path}.apiVersion", version, "version must not be empty")
+        for name in ("kind", "name", "uid"):
+            if not owner[name].text:
+                yield invalid(f"{owners.path}.{name}", "", "must not be empty")
+        if owner["controller"].value is True:
+            controllers.append(f"{owner['kind'].text}/{owner['name'].text}")
+    if len(controllers) > 1:
+        said = 'Only one reference can have Controller set to true. Found "true" in references for '
+        yield invalid(owners.path, Typed(owners.value), f"{said}{controllers[0]} and {controllers[1]}")
 
 
 def _unread(item: Part) -> Iterator[Refusal]:

@@ -8,6 +8,8 @@ from typing import Any
 
 from kschedweb.engine.cel.errors import EvaluationError, Refused
 from kschedweb.engine.cel.quantities import Quantity, quantity
+from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.objects.quantity import parse
 from kschedweb.engine.refusals.labels import key_problems
 from kschedweb.engine.refusals.part import Part
 from kschedweb.engine.validation.fields import Problem, forbidden, invalid, required
@@ -68,6 +70,22 @@ def unread(listed: Part) -> Iterator[Problem]:
             yield Problem(listed.under(name), str(error))
         except Refused:
             continue  # it is a quantity, but longer than is read here
+
+
+def quantity_fault(value: Any) -> str:
+    """Return why ``value`` is no quantity, in the API server's words; "" where it is one."""
+    text = _text(value)
+    try:
+        parse(text)
+    except ObjectError as error:
+        try:
+            quantity(text)
+        except EvaluationError as fault:
+            return str(fault)
+        except Refused:
+            pass
+        return str(error)  # longer than is read here
+    return ""
 
 
 def container_problems(resources: Part, *, complete: bool) -> Iterator[Problem]:

@@ -21,7 +21,8 @@ from kschedweb.engine.sandbox.objects import Objects
 from kschedweb.engine.sandbox.patching import JSON_PATCH, MERGE, STRATEGIC
 from kschedweb.engine.sandbox.requests import PARTIAL, Answer, Request, Watch, partial, without_kind
 from kschedweb.engine.sandbox.resources import BY_PLACE, POD, Resource
-from kschedweb.engine.sandbox.selection import Selection
+from kschedweb.engine.sandbox.schema import DecodeError, decode_body
+from kschedweb.engine.sandbox.selection import Selection, whole_number
 
 METRICS, REVIEWS = "metrics.k8s.io", "authorization.k8s.io"
 Metrics = Callable[[str, str], Json]
@@ -51,7 +52,7 @@ class ApiServer:
             raise unknown_path()
         group, version, rest = place
         if group == REVIEWS and rest == ["selfsubjectaccessreviews"] and request.method == "POST":
-            return Answer(201, {**(request.body or {}), "status": {"allowed": True}})
+            return Answer(201, {**_body(request), "status": {"allowed": True}})
         namespace = ""
         if rest[:1] == ["namespaces"] and len(rest) > 2 and rest[2] not in ("status", "finalize"):
             namespace, rest = rest[1], rest[2:]
@@ -101,8 +102,8 @@ class ApiServer:
 
     def _watch(self, request: Request, selection: Selection) -> Watch:
         asked = request.query.get("resourceVersion", "")
-        since = int(asked) if asked.isdecimal() and asked != "0" else None
-        if asked and not asked.isdecimal():
+        since = whole_number(asked) or None
+        if asked and whole_number(asked) is None:
             raise bad(f"Invalid value: {asked!r}: invalid resource version")
         store = self.objects.store
         if since is not None and since > store.version:
@@ -126,13 +127,16 @@ class ApiServer:
                 if f"as={PARTIAL}" in request.accept:
                     return Answer(200, partial(found))
             case "PUT":
-                found, new = objects.replace(resource, namespace, name, _body(request), sub)
+                found, new = objects.replace(
+                    resource, namespace, name, _body(request), sub, dry_run=_dry(request.query)
+                )
                 return Answer(201 if new else 200, events.seen_as(resource, found))
             case "PATCH":
                 content = request.content.partition(";")[0]
                 if content not in (MERGE, STRATEGIC, JSON_PATCH):
                     raise unsupported()
-                found = objects.patch(resource, namespace, name, request.body, content, sub)
+                dry = _dry(request.query)
+                found = objects.patch(resource, namespace, name, request.body, content, sub, dry_run=dry)
             case "DELETE":
                 return self._delete(request, resource, namespace, name)
             case _:
@@ -140,10 +144,10 @@ class ApiServer:
         return Answer(200, events.seen_as(resource, found))
 
     def _delete(self, request: Request, resource: Resource, namespace: str, name: str) -> Answer:
-        options = {**(request.body or {})}
+        options = _decoded("DeleteOptions", request.body or {})
         if "gracePeriodSeconds" in request.query:
             options["gracePeriodSeconds"] = _number(request.query, "gracePeriodSeconds")
-        if _dry(request.query):
+        if _dry(request.query) or options.get("dryRun") == ["All"]:
             return Answer(200, self.objects.get(resource, namespace, name))
         found, gone = self.objects.delete(resource, namespace, name, options)
         if gone and resource is not POD:
@@ -153,11 +157,13 @@ class ApiServer:
     def _pod_action(self, request: Request, namespace: str, name: str, sub: str) -> Answer:
         if request.method != "POST":
             raise not_allowed()
-        body, dry = _body(request), _dry(request.query)
+        body = _decoded("Binding" if sub == "binding" else "Eviction", _body(request))
+        dry = _dry(request.query)
         if sub == "binding":
             self.objects.bind(namespace, name, body, dry_run=dry)
         else:
-            evict(self.objects, namespace, name, body.get("deleteOptions") or {})
+            options = body.get("deleteOptions") or {}
+            evict(self.objects, namespace, name, options, dry_run=dry or options.get("dryRun") == ["All"])
         return Answer(201, {**SUCCESS, "code": 201})
 
 
@@ -176,15 +182,24 @@ def _body(request: Request) -> Json:
     return request.body
 
 
+def _decoded(name: str, raw: Any) -> Json:
+    """A body that is no object to be stored, such as DeleteOptions."""
+    try:
+        return decode_body(f"v1.{name}", raw)
+    except DecodeError as error:
+        raise bad(f"{name} cannot be decoded: {error}") from None
+
+
 def _dry(query: Mapping[str, str]) -> bool:
     return query.get("dryRun") == "All"
 
 
 def _number(query: Mapping[str, str], name: str) -> int:
     value = query.get(name) or "0"
-    if not value.isdecimal():
+    number = whole_number(value)
+    if number is None:
         raise bad(f'strconv.ParseInt: parsing "{value}": invalid syntax')
-    return int(value)
+    return number
 
 
 def _key(raw: Json) -> tuple[str, str]:
@@ -199,7 +214,7 @@ def _continued(token: str) -> tuple[tuple[str, str], int]:
     try:
         namespace, name, version = json.loads(base64.urlsafe_b64decode(token))
         return (str(namespace), str(name)), int(version)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         raise bad("continue key is not valid") from None
 
 

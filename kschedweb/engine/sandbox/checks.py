@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.labels import label_selector
-from kschedweb.engine.refusals import refusals
+from kschedweb.engine.refusals import RULES, metadata_problems, owner_problems, refusals
+from kschedweb.engine.refusals.part import Part
 from kschedweb.engine.sandbox.failures import invalid
+from kschedweb.engine.sandbox.limits import size_problems
 from kschedweb.engine.sandbox.pace import problems as of_clock
 from kschedweb.engine.sandbox.resources import CLOCK, POD, Resource, stored
 from kschedweb.engine.validation.fields import Problem, Typed, forbidden
@@ -33,14 +35,28 @@ def check(resource: Resource, new: Json, old: Json | None = None, uid: str = "")
         problems += _workload(new, old)
     elif resource is CLOCK:
         problems += of_clock(new)
+    problems += size_problems(resource, new)
     if problems:
         raise invalid(stored(resource), new["metadata"]["name"], problems)
 
 
-def refuse(resource: Resource, raw: Json) -> None:
-    """Raise Refusal where the API server would not take ``raw``, as it was sent, for a new object."""
-    if problems := [one.problem for one in refusals(raw)]:
+def refuse(resource: Resource, raw: Json, old: Json | None = None) -> None:
+    """Raise Refusal where the API server would not take ``raw``, as it was sent, as a new object or for ``old``.
+
+    What is wrong with ``old`` already may stay so.
+    """
+    problems = _problems(resource, raw)
+    if problems and old is not None:
+        known = {one.text for one in _problems(resource, old)}
+        problems = [one for one in problems if one.text not in known]
+    if problems:
         raise invalid(stored(resource), raw["metadata"]["name"], problems)
+
+
+def _problems(resource: Resource, raw: Json) -> list[Problem]:
+    item = Part("", raw)
+    common = [] if resource.kind in RULES else list(metadata_problems(item))
+    return [*common, *owner_problems(item["metadata"]["ownerReferences"]), *(one.problem for one in refusals(raw))]
 
 
 def _pod_change(old: Json, new: Json) -> Iterator[Problem]:

@@ -15,7 +15,7 @@ ROUNDING = {"maxSurge": "25%", "maxUnavailable": "25%"}
 
 
 def defaulted(kind: str, raw: Json) -> Json:
-    """``raw`` with its defaults, as at each write; ``raw`` stays as it is."""
+    """``raw``, which is decoded, with its defaults, as at each write; ``raw`` stays as it is."""
     fill = _KINDS.get(kind)
     return raw if fill is None else fill(raw)
 
@@ -28,7 +28,6 @@ def begun(kind: str, raw: Json, now: str) -> Json:
 
 def pod_spec(spec: Json) -> Json:
     """A pod's spec with its defaults."""
-    host = {} if not spec.get("hostNetwork") else {"hostNetwork": True}
     base: Json = {
         "restartPolicy": "Always",
         "dnsPolicy": "ClusterFirst",
@@ -37,25 +36,23 @@ def pod_spec(spec: Json) -> Json:
         "securityContext": {},
     }
     lists = {
-        field: [_container(item) for item in spec.get(field) or []]
+        field: [_container(item) for item in spec[field]]
         for field in ("containers", "initContainers")
         if spec.get(field)
     }
-    tolerations = spec.get("tolerations")
-    return base | spec | host | lists | ({"tolerations": tolerations} if tolerations else {})
+    return base | spec | lists
 
 
 def _container(container: Json) -> Json:
-    image = str(container.get("image") or "")
+    image = container.get("image", "")
     tag = image.rsplit("/", 1)[-1].partition("@")[0].partition(":")[2]
     base: Json = {
         "terminationMessagePath": "/dev/termination-log",
         "terminationMessagePolicy": "File",
         "imagePullPolicy": "IfNotPresent" if tag not in ("", "latest") or "@" in image else "Always",
-        "resources": {},
     }
     result = base | container
-    resources = dict(result["resources"] or {})
+    resources = dict(result["resources"])
     if limits := resources.get("limits"):
         resources["requests"] = {**limits, **(resources.get("requests") or {})}
     result["resources"] = resources
@@ -65,11 +62,7 @@ def _container(container: Json) -> Json:
 
 
 def _pod(raw: Json) -> Json:
-    spec, status = {"enableServiceLinks": True, **pod_spec(raw.get("spec") or {})}, raw.get("status") or {}
-    times = {"lastProbeTime": None, "lastTransitionTime": None}
-    if conditions := status.get("conditions"):
-        status = {**status, "conditions": [times | one for one in conditions]}
-    return {**raw, "spec": spec, "status": status}
+    return {**raw, "spec": {"enableServiceLinks": True, **pod_spec(raw["spec"])}}
 
 
 def _first_pod(raw: Json, now: str) -> Json:
@@ -117,7 +110,7 @@ def _template(raw: Json) -> Json:
 
 def _workload(base: Json) -> Callable[[Json], Json]:
     def fill(raw: Json) -> Json:
-        spec = base | (raw.get("spec") or {})
+        spec = base | raw["spec"]
         return {**raw, "spec": spec | {"template": _template(spec.get("template") or {})}}
 
     return fill
@@ -171,24 +164,11 @@ def _first_namespace(raw: Json, _: str) -> Json:
     return {**raw, "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}
 
 
-NODE_INFO = dict.fromkeys(
-    (
-        "machineID", "systemUUID", "bootID", "kernelVersion", "osImage", "containerRuntimeVersion", "kubeletVersion",
-        "kubeProxyVersion", "operatingSystem", "architecture",
-    ),
-    "",
-)  # fmt: skip
-
-
 def _node(raw: Json) -> Json:
-    status = {"daemonEndpoints": {"kubeletEndpoint": {"Port": 0}}, **(raw.get("status") or {})}
+    status = raw["status"]
     if status.get("capacity") and not status.get("allocatable"):
-        status["allocatable"] = status["capacity"]
-    status["nodeInfo"] = NODE_INFO | (status.get("nodeInfo") or {})
-    if conditions := status.get("conditions"):
-        times = {"lastHeartbeatTime": None, "lastTransitionTime": None}
-        status["conditions"] = [times | one for one in conditions]
-    return {**raw, "spec": raw.get("spec") or {}, "status": status}
+        status = {**status, "allocatable": status["capacity"]}
+    return {**raw, "status": status}
 
 
 def _first_node(raw: Json, _: str) -> Json:
@@ -196,10 +176,6 @@ def _first_node(raw: Json, _: str) -> Json:
     taints = raw["spec"].get("taints") or []
     taint = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
     return {**raw, "spec": {**raw["spec"], "taints": taints if taint in taints else [*taints, taint]}}
-
-
-def _event(raw: Json) -> Json:
-    return {"source": {}, "firstTimestamp": None, "lastTimestamp": None} | raw
 
 
 def _priority_class(raw: Json) -> Json:
@@ -220,7 +196,6 @@ _KINDS: dict[str, Callable[[Json], Any]] = {
     "DaemonSet": _daemon_set,
     "StatefulSet": _stateful_set,
     "Job": _job,
-    "Event": _event,
     "PriorityClass": _priority_class,
     "StorageClass": _storage_class,
 }

@@ -11,8 +11,8 @@ from kschedweb.engine.sandbox.resources import POD, resource
 BUDGET = resource("PodDisruptionBudget", "policy/v1")
 
 
-def evict(objects: Objects, namespace: str, name: str, options: Json) -> None:
-    """Delete the pod where its budget allows it now. Raises Refusal."""
+def evict(objects: Objects, namespace: str, name: str, options: Json, *, dry_run: bool = False) -> None:
+    """Delete the pod where its budget allows it now; ``dry_run`` only asks. Raises Refusal."""
     pod = objects.get(POD, namespace, name)
     if _counts(pod):
         budgets = [one for one in objects.store.all(BUDGET, namespace) if _matches(one, pod)]
@@ -23,7 +23,9 @@ def evict(objects: Objects, namespace: str, name: str, options: Json) -> None:
                 "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
             )
         if budgets:
-            _take(objects, budgets[0])
+            _take(objects, budgets[0], dry_run=dry_run)
+    if dry_run:
+        return
     _mark(objects, pod)
     objects.delete(POD, namespace, name, options)
 
@@ -53,7 +55,7 @@ def _matches(budget: Json, pod: Json) -> bool:
     return label_selector(budget["spec"].get("selector")).matches(pod["metadata"].get("labels") or {})
 
 
-def _take(objects: Objects, budget: Json) -> None:
+def _take(objects: Objects, budget: Json, *, dry_run: bool) -> None:
     status, name = budget.get("status") or {}, budget["metadata"]["name"]
     allowed = int(status.get("disruptionsAllowed", 0))
     if allowed <= 0:
@@ -66,4 +68,5 @@ def _take(objects: Objects, budget: Json) -> None:
         refusal = too_many(message)
         refusal.details["causes"] = [cause]
         raise refusal
-    objects.change(BUDGET, budget, status={**status, "disruptionsAllowed": allowed - 1})
+    if not dry_run:
+        objects.change(BUDGET, budget, status={**status, "disruptionsAllowed": allowed - 1})

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.sandbox.resources import Resource
 from kschedweb.engine.validation.fields import Problem, aggregate
+from kschedweb.engine.validation.fields import invalid as invalid_field
 
 MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 
@@ -116,6 +118,22 @@ def unversioned(resource: Resource, name: str) -> Refusal:
     )
     details = {**_named(resource, name), "causes": [_cause(problem)]}
     return Refusal(422, "Invalid", f'{resource.qualified} "{name}" is invalid: {problem.text}', **details)
+
+
+def unreadable(resource: Resource, why: str) -> Refusal:
+    """An object that cannot be decoded."""
+    return bad(f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: {why}')
+
+
+def unpatchable(changed: Json, why: str) -> Refusal:
+    """A patch that leaves an object which cannot be decoded."""
+    text = json.dumps(changed, separators=(",", ":"))
+    problem = invalid_field("patch", text, why)
+    return Refusal(422, "Invalid", f' "" is invalid: {problem.text}', causes=[_cause(problem)])
+
+
+def failed(message: str) -> Refusal:
+    return Refusal(500, "InternalError", f"Internal error occurred: {message}")
 
 
 def bad(message: str) -> Refusal:

@@ -23,16 +23,21 @@ from kschedweb.engine.sandbox.failures import (
     invalid,
     missing,
     unmet,
+    unpatchable,
+    unreadable,
     unversioned,
 )
+from kschedweb.engine.sandbox.limits import check_room
 from kschedweb.engine.sandbox.patching import patched
 from kschedweb.engine.sandbox.resources import NAMESPACE, NODE, POD, Resource, stored
+from kschedweb.engine.sandbox.schema import DecodeError, decode_object
 from kschedweb.engine.sandbox.store import Store
 from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.engine.validation.fields import required
 
 SUFFIX = "bcdfghjklmnpqrstvwxz2456789"  # letters of generated names, as k8s.io/apimachinery/pkg/util/rand has them
 LONGEST_BASE = 58
+LONGEST_GRACE = 2**31 - 1  # seconds until a deletion; Go's own sum has an end, too
 FIXED = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 Admission = Callable[[Resource, Json], Json]
 
@@ -81,9 +86,12 @@ class Objects:
         present = self.store.get(resource, namespace, name)
         if present is not None:
             raise exists(resource, name, leaving="deletionTimestamp" in present["metadata"])
+        check_room(self.store, resource, name)
         return fresh if dry_run else self.store.put(resource, fresh)
 
-    def replace(self, resource: Resource, namespace: str, name: str, raw: Json, sub: str = "") -> tuple[Json, bool]:
+    def replace(
+        self, resource: Resource, namespace: str, name: str, raw: Json, sub: str = "", *, dry_run: bool = False
+    ) -> tuple[Json, bool]:
         """PUT; the object as it is then, and whether it is new."""
         old = self.store.get(resource, namespace, name)
         raw = self._checked(resource, namespace, raw)
@@ -96,15 +104,31 @@ class Objects:
         if uid and uid != there:
             raise another_uid(resource, namespace, name, uid, there)
         if old is None:
-            return self._create(resource, namespace, raw), True
+            return self._create(resource, namespace, raw, dry_run=dry_run), True
         if resource.versioned and not raw["metadata"].get("resourceVersion"):
             raise unversioned(resource, name)
-        return self._write(resource, old, defaulted(resource.kind, raw), sub), False
+        return self._write(resource, old, defaulted(resource.kind, raw), sub, dry_run=dry_run), False
 
-    def patch(self, resource: Resource, namespace: str, name: str, patch: Any, content: str, sub: str = "") -> Json:
+    def patch(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        patch: Any,
+        content: str,
+        sub: str = "",
+        *,
+        dry_run: bool = False,
+    ) -> Json:
         old = self.get(resource, namespace, name)
         changed = patched(events.seen_as(resource, old), patch, content)
-        return self._write(resource, old, defaulted(resource.kind, events.stored_as(resource, changed)), sub)
+        check_kind(resource, changed)
+        try:
+            decoded = decode_object(resource, changed)
+        except DecodeError as error:
+            raise unpatchable(changed, str(error)) from None
+        raw = defaulted(resource.kind, events.stored_as(resource, decoded))
+        return self._write(resource, old, raw, sub, dry_run=dry_run)
 
     def change(self, resource: Resource, old: Json, **parts: Json) -> Json:
         """A controller's own write: the object with other ``metadata``, ``spec`` or ``status``, where they differ."""
@@ -179,38 +203,30 @@ class Objects:
     # Parts ----------------------------------------------------------------------------------------------------------
 
     def _checked(self, resource: Resource, namespace: str, raw: Any) -> Json:
-        """``raw`` with its kind and namespace, as it was sent to an address."""
-        if not isinstance(raw, dict) or not isinstance(raw.get("metadata") or {}, dict):
+        """``raw`` with its kind and namespace, as it was sent to an address, and as Go would decode it."""
+        if not isinstance(raw, dict):
             raise bad("the object provided is unrecognized (must be of type " + resource.kind + ")")
-        kind, version = raw.get("kind") or resource.kind, raw.get("apiVersion") or resource.api_version
-        if (kind, version) != (resource.kind, resource.api_version):
-            raise bad(
-                f"the API version in the data ({version}) does not match the expected API version "
-                f"({resource.api_version})"
-                if kind == resource.kind
-                else f'{kind} in version "{version}" cannot be handled as a {resource.kind}: converting '
-                f"({version}.{kind}) to ({resource.group or 'core'}.{resource.kind}): unknown conversion"
-            )
-        metadata = dict(raw.get("metadata") or {})
+        check_kind(resource, raw)
+        try:
+            decoded = decode_object(resource, raw)
+        except DecodeError as error:
+            raise unreadable(resource, str(error)) from None
+        metadata = decoded["metadata"]
         if resource.namespaced:
             given = metadata.get("namespace") or namespace
             if given != namespace:
                 raise bad("the namespace of the provided object does not match the namespace sent on the request")
             metadata["namespace"] = namespace
-        elif metadata.get("namespace"):
-            metadata.pop("namespace")
+        else:
+            metadata.pop("namespace", None)
         if not metadata.get("name"):
             base = metadata.get("generateName") or ""
             if not base:
                 detail = "name or generateName is required"
                 raise invalid(resource, "", [required("metadata.name", detail)])
             metadata["name"] = base[:LONGEST_BASE] + "".join(self._random.choices(SUFFIX, k=5))
-        if not isinstance(metadata["name"], str):
-            raise bad("json: cannot unmarshal number into Go struct field ObjectMeta.metadata.name of type string")
         metadata.pop("managedFields", None)
-        return events.stored_as(
-            resource, {"kind": resource.kind, "apiVersion": resource.api_version, **raw, "metadata": metadata}
-        )
+        return events.stored_as(resource, decoded)
 
     def _first(self, resource: Resource, raw: Json) -> Json:
         metadata = {key: value for key, value in raw["metadata"].items() if key not in ("selfLink", "generation")}
@@ -227,33 +243,25 @@ class Objects:
             fresh["status"] = {}
         return fresh
 
-    def _write(self, resource: Resource, old: Json, raw: Json, sub: str) -> Json:
+    def _write(self, resource: Resource, old: Json, raw: Json, sub: str, *, dry_run: bool = False) -> Json:
         """``raw`` in the place of ``old``, or its status alone, or all but its status."""
         metadata, given = old["metadata"], raw["metadata"]
         name = metadata["name"]
         uid = given.get("uid")
         if given.get("resourceVersion") not in (None, "", metadata["resourceVersion"]):
             raise conflict(resource, name)
-        kept = {field: metadata[field] for field in FIXED if field in metadata}
-        merged = {key: value for key, value in given.items() if key not in FIXED} | kept
-        merged["resourceVersion"] = metadata["resourceVersion"]
-        if resource.counted:
-            merged["generation"] = metadata.get("generation", 1)
-        if sub == "status":
-            merged = {**metadata, **{key: merged[key] for key in ("annotations", "labels") if key in merged}}
-            new = {**old, "metadata": merged, "status": raw.get("status") or {}}
-            if resource is not NODE and resource is not POD:
-                new["metadata"] = metadata
-        else:
-            new = {**raw, "metadata": merged}
-            if resource.status:
-                new["status"] = old.get("status") or {}
+        new = _merged(resource, old, raw, sub)
         if resource is POD and not sub:
             new = admit(new, ClusterObjects(), ("DefaultTolerationSeconds",))
+        merged = new["metadata"]
+        if not sub:
+            refuse(resource, new, old)
         check(resource, new, old, uid or metadata["uid"])
         if resource.counted and new.get("spec") != old.get("spec"):
             new["metadata"]["generation"] = metadata.get("generation", 1) + 1
         gone = metadata.get("deletionTimestamp") and not merged.get("finalizers")
+        if dry_run:
+            return new
         if gone and metadata.get("finalizers") and not merged.get("deletionGracePeriodSeconds"):
             return self.store.remove(resource, new)
         return old if new == old else self._put(resource, old, new)
@@ -280,4 +288,32 @@ class Objects:
         """Seconds that the pod is given to end: none before it is on a node, or once it has ended."""
         if not pod["spec"].get("nodeName") or pod["status"].get("phase") in ("Succeeded", "Failed"):
             return 0
-        return int(pod["spec"].get("terminationGracePeriodSeconds", 30) if asked is None else asked)
+        seconds = pod["spec"].get("terminationGracePeriodSeconds", 30) if asked is None else asked
+        return 1 if seconds < 0 else min(int(seconds), LONGEST_GRACE)
+
+
+def _merged(resource: Resource, old: Json, raw: Json, sub: str) -> Json:
+    """``old`` with what ``raw`` may change of it."""
+    metadata, given = old["metadata"], raw["metadata"]
+    kept = {field: metadata[field] for field in FIXED if field in metadata}
+    merged = {key: value for key, value in given.items() if key not in FIXED} | kept
+    merged["resourceVersion"] = metadata["resourceVersion"]
+    if resource.counted:
+        merged["generation"] = metadata.get("generation", 1)
+    if sub == "status":
+        changed = {key: merged[key] for key in ("annotations", "labels") if key in merged}
+        own = {**metadata, **changed} if resource in (NODE, POD) else metadata
+        return {**old, "metadata": own, "status": raw.get("status") or {}}
+    return {**raw, "metadata": merged, **({"status": old.get("status") or {}} if resource.status else {})}
+
+
+def check_kind(resource: Resource, raw: Json) -> None:
+    """Raise Refusal where ``raw`` says that it is something else than a ``resource``."""
+    kind, version = raw.get("kind") or resource.kind, raw.get("apiVersion") or resource.api_version
+    if (kind, version) != (resource.kind, resource.api_version):
+        raise bad(
+            f"the API version in the data ({version}) does not match the expected API version ({resource.api_version})"
+            if kind == resource.kind
+            else f'{kind} in version "{version}" cannot be handled as a {resource.kind}: converting '
+            f"({version}.{kind}) to ({resource.group or 'core'}.{resource.kind}): unknown conversion"
+        )

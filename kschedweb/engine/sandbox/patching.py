@@ -73,6 +73,8 @@ def strategic(value: Any, patch: Json) -> Json:
             continue
         if key.startswith(DELETE_PRIMITIVES):
             field = key.removeprefix(DELETE_PRIMITIVES)
+            if not isinstance(change, list):
+                raise bad(f"{key} must be a list")
             result[field] = [item for item in result.get(field) or [] if item not in change]
         elif change is None:
             result.pop(key, None)
@@ -120,11 +122,13 @@ def _json_patched(raw: Json, patch: Any) -> Json:
         path = str(step.get("path", ""))
         try:
             result = _step(result, step, path)
-        except (KeyError, IndexError, ValueError, TypeError):
+        except (KeyError, IndexError, ValueError, TypeError, RecursionError):
             raise Refusal(
                 422, "Invalid", f"the server rejected our request due to an error in our request: {path}"
             ) from None
-    return dict(result)
+    if not isinstance(result, dict):
+        raise bad("a patch must leave an object")
+    return result
 
 
 def _step(raw: Any, step: Json, path: str) -> Any:
@@ -176,6 +180,8 @@ def _set(raw: Any, parts: list[str], value: Any, *, insert: bool) -> Any:
 
 
 def _without(raw: Any, parts: list[str]) -> Any:
+    if not parts:
+        raise ValueError
     first, rest = parts[0], parts[1:]
     if isinstance(raw, list):
         place = int(first)

@@ -60,6 +60,11 @@ class Selection:
         return all((_value(raw, path) == value) is equal for path, equal, value in self.fields)
 
 
+def whole_number(text: str) -> int | None:
+    """A whole number of 64 bits without a sign; ``None`` for anything else."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 and int(text) < 2**63 else None
+
+
 def _labels(text: str) -> Selector:
     terms = [term for term in re.split(r",(?![^()]*\))", text) if term.strip()]
     return Selector(tuple(_requirement(term.strip()) for term in terms))

@@ -86,6 +86,14 @@ class Store:
         self._tell(Change(self.version, resource, old, None, last))
         return last
 
+    def undo(self, changes: Iterable[Change]) -> None:
+        """Take back ``changes``, the last first. Listeners hear of that as of other changes."""
+        for change in reversed(list(changes)):
+            if change.old is not None:
+                self.put(change.resource, change.old)
+            elif change.new is not None:
+                self.remove(change.resource, change.new)
+
     def since(self, version: int, resource: Resource) -> list[Change]:
         """What changed after ``version``. Raises Refusal where that is not known any more."""
         if version < self._oldest:

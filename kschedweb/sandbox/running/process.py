@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import sqlite3
 import threading
 import time
 from random import Random, SystemRandom
@@ -14,7 +15,9 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from kschedweb.engine.sandbox.apiserver import ApiServer
+from kschedweb.engine.sandbox.failures import failed
 from kschedweb.engine.sandbox.objects import Objects
+from kschedweb.engine.sandbox.requests import Answer
 from kschedweb.engine.sandbox.world import World, admission, load_catalogue
 from kschedweb.sandbox.running.keeping import Keeper
 from kschedweb.sandbox.running.schedulers import StockSchedulers
@@ -24,11 +27,12 @@ if TYPE_CHECKING:
     import socket
     from pathlib import Path
 
-    from kschedweb.engine.sandbox.requests import Answer, Request, Watch
+    from kschedweb.engine.sandbox.requests import Request, Watch
     from kschedweb.engine.sandbox.store import Change
     from kschedweb.engine.simulation.recording import Recording
 
 LONGEST_REST = 60.0  # seconds
+TROUBLE_REST = 1.0  # seconds until what could not be kept is tried again
 PATIENCE = 1  # seconds that watches get to end once it is told to stop
 logger = structlog.get_logger(__name__)
 
@@ -53,8 +57,17 @@ class Sandbox:
     ) -> None:
         self._listener = listener
         self._woken: asyncio.Event | None = None
+        self.trouble = ""  # why what happens cannot be kept
         self._keeper = Keeper(path)
+        try:
+            self._prepare(token, site, recording)
+        except BaseException:
+            self._keeper.close()
+            raise
+
+    def _prepare(self, token: str, site: str, recording: Recording | None) -> None:
         store = self._keeper.store()
+        self._store = store
         random = Random(SystemRandom().getrandbits(64))  # noqa: S311
         objects = Objects(store, time.time, random, admission(store))
         self.world = World(objects, recording=recording)
@@ -75,9 +88,11 @@ class Sandbox:
         self._thread = threading.Thread(target=self._run, name="sandbox", daemon=True)
 
     def start(self) -> None:
-        """Returns once it answers."""
+        """Returns once it answers. Raises RuntimeError where its thread ends before."""
         self._thread.start()
-        self._ready.wait()
+        while not self._ready.wait(0.05):
+            if not self._thread.is_alive():
+                raise RuntimeError("the sandbox ended while it started")
 
     def stop(self) -> None:
         """End it in an orderly way; what was answered is kept in any case."""
@@ -87,10 +102,34 @@ class Sandbox:
         self._thread.join(PATIENCE + 4)
 
     def carry_out(self, request: Request) -> Answer | Watch:
-        """Answer ``request``; what it changed is kept when this returns. For the sandbox's own thread."""
-        answer = self._server.handle(request)
-        self._keeper.commit()
-        return answer
+        """Answer ``request``; what it changed is kept when this returns, or has not happened.
+
+        For the sandbox's own thread.
+        """
+        begun = len(self._keeper.changes)
+        try:
+            answer = self._server.handle(request)
+            if len(self._keeper.changes) > begun:
+                self._commit()
+        except sqlite3.Error as error:
+            refusal = failed(f"the sandbox cannot keep the change: {error}")
+        except Exception:
+            logger.exception("sandbox_request_failed", method=request.method)
+            refusal = failed("the sandbox failed at this request; its log says why")
+        else:
+            return answer
+        self._take_back(begun)
+        return Answer(refusal.code, refusal.body)
+
+    def _take_back(self, begun: int) -> None:
+        """Undo the changes after the first ``begun`` that are not on disk."""
+        changes = self._keeper.changes
+        try:
+            self._store.undo(changes[begun:])
+        except Exception:
+            logger.exception("sandbox_undo_failed")
+        else:
+            del changes[begun:]
 
     def call(self, request: Request) -> Answer | Watch:
         """Answer ``request`` from another thread."""
@@ -122,18 +161,38 @@ class Sandbox:
             self._schedulers.stop()
             with contextlib.suppress(asyncio.CancelledError):
                 await passing
-            self._keeper.commit()
+            with contextlib.suppress(sqlite3.Error):
+                self._keeper.commit()
             self._keeper.close()
+
+    def _advance(self) -> None:
+        """Do what is due. Time stands still while nothing can be kept."""
+        with contextlib.suppress(sqlite3.Error):
+            self._commit()
+            try:
+                self.world.advance(time.time())
+            except Exception:
+                logger.exception("sandbox_stumbled")
+            self._commit()
+
+    def _commit(self) -> None:
+        """Keep what has changed. Raises sqlite3.Error, which ``trouble`` says until it can be kept."""
+        try:
+            self._keeper.commit()
+        except sqlite3.Error as error:
+            if not self.trouble:
+                logger.warning("sandbox_not_kept", reason=str(error))
+            self.trouble = f"It cannot keep what happens, and its time stands still: {error}."
+            raise
+        self.trouble = ""
 
     async def _pass_time(self, woken: asyncio.Event) -> None:
         while True:
             woken.clear()
-            now = time.time()
-            try:
-                self.world.advance(now)
-            except Exception:
-                logger.exception("sandbox_stumbled")
-            self._keeper.commit()
+            self._advance()
+            if self.trouble:
+                await asyncio.sleep(TROUBLE_REST)
+                continue
             due = self.world.next_time(time.time())
             rest = LONGEST_REST if due is None else max(0.01, min(LONGEST_REST, due - time.time()))
             with contextlib.suppress(TimeoutError):

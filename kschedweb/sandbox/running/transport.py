@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl
 
 from kschedweb.engine.sandbox.failures import Refusal, bad, unauthorized
 from kschedweb.engine.sandbox.requests import Request, Watch
+from kschedweb.engine.sandbox.selection import whole_number
 
 if TYPE_CHECKING:
     from kschedweb.engine.objects.access import Json
@@ -25,6 +26,7 @@ Send = Callable[[Message], Awaitable[None]]
 
 LARGEST_BODY = 3 * 1024 * 1024  # bytes, as kube-apiserver takes
 BOOKMARK_SECONDS = 60.0
+LONGEST_WATCH = 86_400.0
 WATCH_SECONDS = (1800, 3600)  # of a watch that names no end, drawn between these
 MOST_WAITING = 1000  # events that a watch may be behind before it is ended
 
@@ -68,7 +70,8 @@ class Transport:
     async def _stream(self, watch: Watch, request: Request, receive: Receive, send: Send) -> None:
         """Events line by line, until the watch's time is over, its client is gone or does not keep up."""
         asked = request.query.get("timeoutSeconds", "")
-        seconds = float(asked) if asked.isdecimal() and asked != "0" else random.uniform(*WATCH_SECONDS)  # noqa: S311
+        longest = random.uniform(*WATCH_SECONDS)  # noqa: S311
+        seconds = min(whole_number(asked) or longest, LONGEST_WATCH)
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"application/json")]})
         gone = asyncio.ensure_future(_gone(receive))
         with contextlib.suppress(TimeoutError):
@@ -131,7 +134,7 @@ async def _read(scope: MutableMapping[str, Any], headers: dict[bytes, bytes], re
         if len(body) > LARGEST_BODY:
             raise Refusal(413, "RequestEntityTooLarge", f"Request entity too large: limit is {LARGEST_BODY}")
     try:
-        parsed = json.loads(body) if body else None
+        parsed = json.loads(body, parse_constant=_refuse_constant) if body else None
     except (ValueError, RecursionError) as error:
         raise bad(
             f"the object provided is unrecognized: couldn't get version/kind; json parse error: {error}"
@@ -141,6 +144,10 @@ async def _read(scope: MutableMapping[str, Any], headers: dict[bytes, bytes], re
         headers.get(name, b"application/json").decode("latin-1") for name in (b"content-type", b"accept")
     )
     return Request(scope["method"], scope["path"], query, parsed, content, accept)
+
+
+def _refuse_constant(constant: str) -> Any:
+    raise ValueError(f"{constant} is no JSON")
 
 
 async def _answer(send: Send, code: int, body: Json) -> None:

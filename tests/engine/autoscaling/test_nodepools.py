@@ -40,7 +40,7 @@ def test_budgets_allow_the_least_of_those_that_are_active(
 
 def test_what_the_definition_of_a_nodepool_defaults_is_defaulted() -> None:
     found = NodePool.read({"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "p"}, "spec": {}})
-    assert (found.policy, found.consolidate_after, found.managed) == ("WhenEmptyOrUnderutilized", 0.0, True)
+    assert (found.policy, found.consolidate_after) == ("WhenEmptyOrUnderutilized", 0.0)
     assert found.allowed_disruptions(11, "Empty", NOON) == 2
     assert found.all_labels == {"karpenter.sh/nodepool": "p", "karpenter.kwok.sh/kwoknodeclass": "default"}
 

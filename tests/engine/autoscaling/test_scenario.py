@@ -40,6 +40,32 @@ def test_the_clock_stands_in_where_a_scenario_has_no_time() -> None:
     assert answer(raw, lambda: 4e9, runs=1)["disruption"]["methods"][2]["command"]["moves"]
 
 
+def of_provider(status: str | None) -> Json:
+    """A scenario with a NodePool of AWS, and its class with this status of the condition Ready."""
+    reference = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
+    raw = pool()
+    raw["spec"]["template"]["spec"]["nodeClassRef"] = reference
+    conditions = [] if status is None else [{"type": "Ready", "status": status, "message": "AMIs are not found"}]
+    node_class = {"apiVersion": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass", "metadata": {"name": "default"}}
+    return scenario([SMALL], [raw], pod("p"), node_class | {"status": {"conditions": conditions}}, explain=True)
+
+
+@pytest.mark.parametrize("status", [None, "True"])
+def test_a_node_class_of_any_provider_counts_as_ready(status: str | None) -> None:
+    found = answer(of_provider(status), lambda: 0.0, runs=1)
+    (claim,) = found["provisioning"]["newNodeClaims"]
+    assert claim["instanceTypes"] == ["small"]
+    assert {"key": "karpenter.k8s.aws/ec2nodeclass", "operator": "In", "values": ["default"]} in claim["requirements"]
+
+
+@pytest.mark.parametrize("status", ["False", "Unknown"])
+def test_a_node_class_that_says_it_is_not_ready_brings_no_nodes(status: str) -> None:
+    found = answer(of_provider(status), lambda: 0.0, runs=1)
+    assert found["provisioning"]["newNodeClaims"] == []
+    (told,) = found["explained"]["nodePools"]
+    assert told["why"] == "Its EC2NodeClass default is not ready: AMIs are not found"
+
+
 def price(value: Any) -> Json:
     return {"name": "t", "capacity": {"cpu": "1"}, "offerings": [{"zone": "a", "capacityType": "spot", "price": value}]}
 

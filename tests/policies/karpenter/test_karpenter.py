@@ -59,10 +59,10 @@ def test_what_cannot_be_is_told_at_its_line(old: str, new: str, line: int, said:
     assert [(one.line, said in one.message) for one in problems] == [(line, True)], problems
 
 
-def test_a_nodepool_of_another_version_alone_is_told_which_document_to_write() -> None:
-    checked = check_either("apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: default}\n")
+def test_a_nodepool_of_another_version_alone_is_told_which_version_is_read() -> None:
+    checked = check_either("apiVersion: karpenter.sh/v1beta1\nkind: NodePool\nmetadata: {name: default}\n")
     assert (checked.kind, checked.valid) == ("karpenter", False)
-    assert any("kind: must be Karpenter" in one.message for one in checked.errors)
+    assert any("apiVersion: must be karpenter.sh/v1" in problem.message for problem in checked.errors)
 
 
 def test_a_nodepool_that_can_bring_no_node_is_a_warning_in_karpenters_words() -> None:

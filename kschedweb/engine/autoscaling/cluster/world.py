@@ -15,7 +15,7 @@ from kschedweb.engine.autoscaling.cluster.volumes import Storage
 from kschedweb.engine.autoscaling.offers.catalogue import Catalogue
 from kschedweb.engine.autoscaling.offers.instancetypes import InstanceType
 from kschedweb.engine.autoscaling.offers.labels import WELL_KNOWN
-from kschedweb.engine.autoscaling.offers.nodepools import NodePool
+from kschedweb.engine.autoscaling.offers.nodepools import NodeClassRef, NodePool
 from kschedweb.engine.autoscaling.offers.poolchecks import complaint
 from kschedweb.engine.autoscaling.offers.ready import READY, ready_types
 from kschedweb.engine.autoscaling.offers.together import faults
@@ -26,6 +26,7 @@ from kschedweb.engine.objects.labels import Labels
 RESPECT, IGNORE = "Respect", "Ignore"
 STRICT, BEST_EFFORT = "Strict", "BestEffort"
 Read = TypeVar("Read")
+NODE_CLASS = "NodeClass"  # ends the kinds of all providers: EC2NodeClass, AKSNodeClass
 STORED = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode")
 
 
@@ -70,6 +71,7 @@ class World:
     namespaces: dict[str, Labels]
     settings: Settings
     now: float
+    unready_classes: dict[NodeClassRef, str] = field(default_factory=dict)
     known: frozenset[str] = field(init=False)
     faults: dict[str, str] = field(init=False)
 
@@ -79,27 +81,38 @@ class World:
         self.faults = {name: said for name, said in found if said}
 
     @cached_property
-    def managed(self) -> dict[str, NodePool]:
-        """The NodePools whose class this provider serves, by name."""
-        return {pool.name: pool for pool in self.pools if pool.managed}
+    def pools_by_name(self) -> dict[str, NodePool]:
+        return {pool.name: pool for pool in self.pools}
+
+    @cached_property
+    def not_ready(self) -> dict[str, str]:
+        """Why NodePools bring no nodes for the status of their node class, by name; ready where no object says more."""
+        return {
+            pool.name: f"Its {pool.node_class.kind} {pool.node_class.name} is not ready: {reason}"
+            for pool in self.pools
+            if (reason := self.unready_classes.get(pool.node_class))
+        }
 
     @cached_property
     def usable(self) -> list[NodePool]:
         """Those that new nodes can come of, in the order in which they are tried: by weight, then by name from Z on."""
         found = [
             pool
-            for pool in self.managed.values()
-            if not pool.static and not pool.terminating and pool.name not in self.faults
+            for pool in self.pools
+            if not pool.static
+            and not pool.terminating
+            and pool.name not in self.faults
+            and pool.name not in self.not_ready
         ]
         found.sort(key=lambda pool: pool.name, reverse=True)
         return sorted(found, key=lambda pool: -pool.weight)
 
     @cached_property
     def catalogues(self) -> dict[str, Catalogue]:
-        """What each managed NodePool can launch; those that see the same types share one."""
+        """What each NodePool can launch; those that see the same types share one."""
         made: dict[tuple[str, ...], Catalogue] = {}
         found = {}
-        for name in self.managed:
+        for name in self.pools_by_name:
             seen = [one for one in self.types if not one.pools or name in one.pools]
             if seen:
                 found[name] = made.setdefault(tuple(one.name for one in seen), Catalogue(seen))
@@ -157,6 +170,7 @@ class Objects:
     storage: Storage = field(default_factory=Storage)
     namespaces: dict[str, Labels] = field(default_factory=dict)
     asked: dict[int, Asking] = field(default_factory=dict)
+    unready_classes: dict[NodeClassRef, str] = field(default_factory=dict)
 
     def take(self, raw: Json) -> None:
         match kind := text(raw, "kind"):
@@ -176,8 +190,19 @@ class Objects:
                 self.namespaces[text(metadata, "name", "metadata.")] = string_map(metadata, "labels", "metadata.")
             case _ if kind in STORED:
                 self.storage.take(kind, raw)
+            case _ if kind.endswith(NODE_CLASS):
+                self._take_class(raw, kind)
             case "":
                 raise ObjectError("kind: is missing")
+
+    def _take_class(self, raw: Json, kind: str) -> None:
+        """Note a node class whose provider says that it cannot be used yet."""
+        conditions = listed_objects(mapping(raw, "status"), "conditions", "status.")
+        ready = next((condition for condition in conditions if condition.get("type") == "Ready"), None)
+        if ready is not None and ready.get("status") != "True":
+            group, name = text(raw, "apiVersion").partition("/")[0], text(mapping(raw, "metadata"), "name", "metadata.")
+            reason = text(ready, "message") or text(ready, "reason") or f"Ready is {text(ready, 'status')}"
+            self.unready_classes[NodeClassRef(group, kind, name)] = reason
 
     def world(self, types: list[InstanceType], pools: list[NodePool], settings: Settings, now: float) -> World:
         found = machines(self.nodes.values(), self.claims)
@@ -199,6 +224,7 @@ class Objects:
             namespaces=self.namespaces,
             settings=settings,
             now=now,
+            unready_classes=self.unready_classes,
         )
 
     def _daemon(self, raw: Json, template: PodView) -> PodView:

@@ -15,7 +15,7 @@ def allowed(world: World, reason: str) -> dict[str, int]:
     going = Counter(one.pool for one in counted if one.terminating or one.rebooting or not _ready(one))
     return {
         name: max(pool.allowed_disruptions(total[name], reason, world.now) - going[name], 0)
-        for name, pool in world.managed.items()
+        for name, pool in world.pools_by_name.items()
     }
 
 

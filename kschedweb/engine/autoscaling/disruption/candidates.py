@@ -72,7 +72,7 @@ def blocked(world: World, machine: Machine) -> str:
     """What keeps Karpenter from disrupting a machine, in its words; "" where nothing does."""
     if said := _of_node(machine):
         return sentence(said)
-    if machine.pool not in world.managed or machine.pool not in world.catalogues:
+    if machine.pool not in world.pools_by_name or machine.pool not in world.catalogues:
         return f"NodePool not found (NodePool={machine.pool})"
     return sentence(_of_pods(world, machine.pods))
 
@@ -154,7 +154,7 @@ def _candidate(world: World, machine: Machine) -> Candidate:
     zone, capacity_type = machine.labels.get(ZONE, ""), machine.labels.get(CAPACITY_TYPE, "")
     return Candidate(
         machine=machine,
-        pool=world.managed[machine.pool],
+        pool=world.pools_by_name[machine.pool],
         type=sold,
         price=(sold.price(zone, capacity_type) if sold else None) or 0.0,
         disruption_cost=plain_sum(pod.eviction_cost for pod in machine.pods) * _lifetime_left(world, machine),

@@ -12,8 +12,8 @@ DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 RESERVATION = f"{KWOK_GROUP}/reservation-id"
 FAMILY, SIZE = f"{KWOK_GROUP}/instance-family", f"{KWOK_GROUP}/instance-size"
 INSTANCE_CPU, INSTANCE_MEMORY = f"{KWOK_GROUP}/instance-cpu", f"{KWOK_GROUP}/instance-memory"
-NODE_CLASS = (KWOK_GROUP, "KWOKNodeClass")
-NODE_CLASS_LABEL = f"{KWOK_GROUP}/kwoknodeclass"
+# Of a NodePool that names none: the class of Karpenter's kwok provider.
+NODE_CLASS_KIND = "KWOKNodeClass"
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 ARCH, OS, WINDOWS_BUILD = "kubernetes.io/arch", "kubernetes.io/os", "node.kubernetes.io/windows-build"
 ON_DEMAND, SPOT, RESERVED = "on-demand", "spot", "reserved"
@@ -37,6 +37,11 @@ NORMALIZED = {
     "beta.kubernetes.io/instance-type": INSTANCE_TYPE,
 }
 SIMULATED = (REGISTERED, INITIALIZED)  # assumed of new nodes, so that daemons that want them are counted
+
+
+def node_class_label(group: str, kind: str) -> str:
+    """Return the key of the label that names a node's class, as Karpenter's `NodeClassLabelKey` makes it."""
+    return f"{group}/{kind.lower()}"
 
 
 def restricted(key: str, known: frozenset[str]) -> str:

@@ -6,10 +6,17 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from kschedweb.engine.autoscaling.offers.amounts import Milli, read_milli
-from kschedweb.engine.autoscaling.offers.labels import INITIALIZED, NODE_CLASS, NODE_CLASS_LABEL, NODEPOOL, REGISTERED
+from kschedweb.engine.autoscaling.offers.labels import (
+    INITIALIZED,
+    KWOK_GROUP,
+    NODE_CLASS_KIND,
+    NODEPOOL,
+    REGISTERED,
+    node_class_label,
+)
 from kschedweb.engine.autoscaling.offers.requirements import IN, OPERATORS, Requirements, Written, requirement
 from kschedweb.engine.controllers.autoscaling import cron
 from kschedweb.engine.objects.access import Json, ObjectError, each, integer, mapping, string_map, text, texts
@@ -50,18 +57,36 @@ class Budget:
         return due is not None and due <= now - _DAY_BEGINS
 
 
+class NodeClassRef(NamedTuple):
+    """Which object tells a provider how to make nodes."""
+
+    group: str
+    kind: str
+    name: str
+
+    @classmethod
+    def read(cls, raw: Json, path: str) -> NodeClassRef:
+        """The class of the kwok provider where ``raw`` is empty. Raises ObjectError."""
+        if not raw:
+            return cls(KWOK_GROUP, NODE_CLASS_KIND, "default")
+        return cls(*(text(raw, key, path) for key in cls._fields))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class NodePool:
-    """``written`` are the requirements of its template as they stand there, each with its minValues."""
+    """``written`` are the requirements of its template as they stand there, each with its minValues.
+
+    Any provider's node class will do: whoever asks says what instance types there are, which is what providers make of
+    their classes.
+    """
 
     name: str
     weight: int
     static: bool
     terminating: bool
-    managed: bool
     written: tuple[tuple[Written, int | None], ...]
     labels: dict[str, str]
-    class_name: str
+    node_class: NodeClassRef
     taints: tuple[Taint, ...]
     startup_taints: tuple[Taint, ...]
     limits: Milli
@@ -73,7 +98,8 @@ class NodePool:
     @property
     def all_labels(self) -> dict[str, str]:
         """The labels of its nodes that are certain."""
-        return self.labels | {NODEPOOL: self.name, NODE_CLASS_LABEL: self.class_name}
+        label = node_class_label(self.node_class.group, self.node_class.kind)
+        return self.labels | {NODEPOOL: self.name, label: self.node_class.name}
 
     def requirements(self) -> Requirements:
         """What a new node of it is."""
@@ -106,8 +132,6 @@ class NodePool:
         name = text(metadata, "name", "metadata.")
         if not name:
             raise ObjectError("metadata.name: is missing")
-        reference = mapping(inner, "nodeClassRef", at)
-        group, kind = (text(reference, key, f"{at}nodeClassRef.") for key in ("group", "kind"))
         policy = text(disruption, "consolidationPolicy", "spec.disruption.") or UNDERUTILIZED_TOO
         if policy not in POLICIES:
             raise ObjectError(f"spec.disruption.consolidationPolicy: must be one of {', '.join(POLICIES)}")
@@ -120,10 +144,9 @@ class NodePool:
             weight=weight,
             static=spec.get("replicas") is not None,
             terminating=metadata.get("deletionTimestamp") is not None,
-            managed=not reference or (group, kind) == NODE_CLASS,
             written=tuple(_written(one, path) for one, path in each(inner, "requirements", at)),
             labels=string_map(mapping(template, "metadata", "spec.template."), "labels", "spec.template.metadata."),
-            class_name=text(reference, "name", f"{at}nodeClassRef.") if reference else "default",
+            node_class=NodeClassRef.read(mapping(inner, "nodeClassRef", at), f"{at}nodeClassRef."),
             taints=read_taints(inner, "taints", at),
             startup_taints=read_taints(inner, "startupTaints", at),
             limits=read_milli(spec, "limits", "spec."),

@@ -39,7 +39,7 @@ def faults(types: Sequence[InstanceType], pools: Sequence[NodePool]) -> Iterator
         for unknown in [name for name in sold.pools if name not in names]:
             yield Fault(TYPES, place, sold.name, "nodePools", f"there is no NodePool {unknown!r}")
     for place, pool in enumerate(pools):
-        if pool.managed and not any(not sold.pools or pool.name in sold.pools for sold in types):
+        if not any(not sold.pools or pool.name in sold.pools for sold in types):
             yield Fault(POOLS, place, f"NodePool {pool.name}", "", "no instance type is offered to it")
 
 

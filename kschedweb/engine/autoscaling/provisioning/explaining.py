@@ -7,7 +7,6 @@ from kschedweb.engine.autoscaling.provisioning.solving import Proposal, Solver
 from kschedweb.engine.objects.access import Json
 
 WITHOUT_TYPES = "NodePool requirements filtered out all compatible available instance types"
-NOT_OURS = "Its node class is that of another provider"
 STATIC, TERMINATING = "It is static: pods bring no nodes", "It is being deleted"
 
 
@@ -35,11 +34,9 @@ def explain_pools(ground: Ground) -> list[Json]:
 
 def _why(ground: Ground, name: str) -> str:
     world = ground.world
-    if name not in world.managed:
-        return NOT_OURS
-    if name in world.faults:
-        return world.faults[name]
-    pool = world.managed[name]
+    if fault := world.faults.get(name) or world.not_ready.get(name):
+        return fault
+    pool = world.pools_by_name[name]
     return STATIC if pool.static else TERMINATING if pool.terminating else WITHOUT_TYPES
 
 

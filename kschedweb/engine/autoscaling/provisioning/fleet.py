@@ -223,7 +223,7 @@ def _left(machine: Machine, daemons: Sequence[tuple[PodView, Wants]]) -> Milli:
 
 def _settles(world: World, machine: Machine) -> bool:
     """Whether the consolidateAfter of its NodePool has not passed since pods came or went."""
-    pool, claim = world.managed.get(machine.pool), machine.claim
+    pool, claim = world.pools_by_name.get(machine.pool), machine.claim
     if pool is None or pool not in world.usable or claim is None or not pool.consolidate_after:
         return False
     if not claim.holds(INITIALIZED_CONDITION):

@@ -29,6 +29,8 @@ MOST = 100  # the largest weight of a preferred term
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 MULTIPOINT = "multiPoint"
+DEFAULTS = {"queueSort": "PrioritySort", "bind": "DefaultBinder", "postFilter": "DefaultPreemption"}
+"""The default plugin of points at which it comes back where a plugin that took its place is left out."""
 
 
 def as_dict(value: Any) -> Json:
@@ -56,6 +58,7 @@ class ProfileConversion:
     notes: list[Note] = field(default_factory=list)
     strategy: str = ""
     spreads: bool = True  # whether pods were spread without constraints of their own
+    left_out: dict[str, list[str]] = field(default_factory=dict)  # plugins that nobody here knows, by their point
 
     def convert(self) -> Json:
         """The profile of v1, with values that are not understood left as they are."""
@@ -64,6 +67,7 @@ class ProfileConversion:
         if written is not None and not isinstance(written, dict):
             return made  # which v1 refuses in its own words
         plugins = self._plugins(as_dict(written))
+        made.pop("plugins", None)
         if plugins:
             made["plugins"] = plugins
         configs = self._configs(as_dict(written))
@@ -92,7 +96,31 @@ class ProfileConversion:
         if weights := self._default_weights(as_dict(written.get("score"))):
             everywhere = dict(as_dict(made.get(MULTIPOINT)))
             made[MULTIPOINT] = {**everywhere, "enabled": [*weights, *as_list(everywhere.get("enabled"))]}
+        self._restore_defaults(made)
         return made
+
+    def _restore_defaults(self, made: Json) -> None:
+        """Enable the default plugins again that unknown ones, which are left out, had taken the place of."""
+        for point, default in DEFAULTS.items():
+            foreign = self.left_out.get(point, [])
+            if point != "postFilter":  # which a profile can do without, and which not every plugin has
+                foreign = [*foreign, *self.left_out.get(MULTIPOINT, [])]
+            if not foreign or self._has_at(point, default, made):
+                continue
+            made[point] = {**as_dict(made.get(point)), "enabled": [{"name": default}]}
+            said = f"Without {', '.join(dict.fromkeys(foreign))} there is none: the default is back."
+            self.note(f"plugins.{point}", default, NEAR, said, default)
+
+    def _has_at(self, point: str, default: str, made: Json) -> bool:
+        """Whether the default plugin runs at a point of the converted profile, or another in its place."""
+        own, everywhere = as_dict(made.get(point)), as_dict(made.get(MULTIPOINT))
+        if as_list(own.get("enabled")):
+            return True
+        off, all_off = ({named(one) for one in as_list(part.get("disabled"))} for part in (own, everywhere))
+        names = {default} if not {default, ALL} & all_off else set()
+        names |= {named(one) for one in as_list(everywhere.get("enabled"))}
+        specs = (self.release.registry.get(name) for name in names if not {name, ALL} & off)
+        return any(spec is not None and point in spec.points for spec in specs)
 
     @staticmethod
     def _filled(point: str, found: Json) -> Json:
@@ -153,6 +181,8 @@ class ProfileConversion:
             return False
         said = "It is no plugin of kube-scheduler, and is not known here: it is left out."
         self.note(path, name, NONE if enabled else EQUAL, said)
+        if enabled and path.startswith("plugins."):
+            self.left_out.setdefault(path.split(".")[1], []).append(name)
         return True
 
     def _score(self, given: Json) -> Json:

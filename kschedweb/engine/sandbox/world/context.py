@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from random import Random
@@ -82,12 +83,13 @@ def own(**names: str | None) -> dict[str, str | None]:
 
 
 def time_in(raw: Json, name: str) -> float | None:
-    """An annotation that is a sandbox time in seconds; ``None`` where it is missing or no number."""
+    """An annotation that is a sandbox time in seconds; ``None`` where it is missing or no finite number."""
     text = annotation(raw, name)
     try:
-        return None if text is None else float(text)
+        time = math.nan if text is None else float(text)
     except ValueError:
         return None
+    return time if math.isfinite(time) else None
 
 
 def owner_reference(resource: Resource, raw: Json) -> Json:

@@ -14,6 +14,7 @@ from kschedweb.engine.objects.access import Json
 from kschedweb.engine.sandbox.eviction import evict
 from kschedweb.engine.sandbox.failures import Refusal
 from kschedweb.engine.sandbox.resources import CLOCK, NODE, POD
+from kschedweb.engine.sandbox.selection import whole_number
 from kschedweb.engine.sandbox.store import Change, Key
 from kschedweb.engine.sandbox.world import curves
 from kschedweb.engine.sandbox.world.catalogue import making, tables
@@ -199,7 +200,8 @@ class Happenings:
 def _scales(raw: Json) -> tuple[int, int] | None:
     """Between how many replicas the deployment is scaled."""
     least, _, most = (annotation(raw, "scales") or "").partition("-")
-    return (int(least), int(most)) if least.isdecimal() and most.isdecimal() else None
+    bounds = whole_number(least), whole_number(most)
+    return bounds if None not in bounds else None  # type: ignore[return-value]
 
 
 def _takes_time(raw: Json) -> bool:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from zlib import crc32
 
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.sandbox.objects import SUFFIX
 from kschedweb.engine.sandbox.resources import Resource
+from kschedweb.engine.sandbox.selection import whole_number
 from kschedweb.engine.sandbox.world.context import owner_reference
 
+HEX = frozenset("0123456789abcdef")
+LONGEST = 366 * 86_400.0  # seconds
 ENDED = ("Succeeded", "Failed")
 _FORM = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s?)?", re.ASCII)
 _BASIS, _PRIME, _BITS = 2166136261, 16777619, 0xFFFFFFFF  # FNV-1a of 32 bits
@@ -83,23 +87,28 @@ def template_hash(template: Json) -> str:
 
 def share(of_uid: str) -> float:
     """A number in [0, 1) that stays the same for an object: pods do not all take equally long."""
-    return int(of_uid.replace("-", "")[:8] or "0", 16) / 2**32
+    digits = of_uid.replace("-", "")[:8] or "0"
+    # People may name an owner by any uid.
+    number = int(digits, 16) if set(digits) <= HEX else crc32(of_uid.encode())
+    return number / 2**32
 
 
 def duration(text: str) -> float | None:
-    """Seconds of a duration such as 20m, 1h30m or 90s; ``None`` for anything else."""
+    """Seconds of a duration such as 20m, 1h30m or 90s, of a year at most; ``None`` for anything else."""
     found = _FORM.fullmatch(text.strip()) if text.strip() else None
     if found is None:
         return None
     hours, minutes, seconds = (float(part or 0) for part in found.groups())
-    return hours * 3600 + minutes * 60 + seconds
+    total = hours * 3600 + minutes * 60 + seconds
+    return total if total <= LONGEST else None
 
 
 def scaled(value: object, total: int, *, up: bool) -> int:
     """A count, or a percentage of ``total``, as a whole number. Raises ValueError for anything else."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    if isinstance(value, str) and value.endswith("%") and value[:-1].isdecimal():
-        parts = int(value[:-1]) * total
+    percent = whole_number(value[:-1]) if isinstance(value, str) and value.endswith("%") else None
+    if percent is not None:
+        parts = percent * total
         return -(-parts // 100) if up else parts // 100
     raise ValueError(f"{value!r} is neither a whole number nor a percentage")

@@ -26,7 +26,8 @@ from kschedweb.engine.simulation.recording import Recording
 QUANTUM = 0.1  # real seconds: what is due by time is done at most as often
 AGAIN, MUCH_LATER = 10.0, 600.0  # seconds of the sandbox until what was refused, or failed, is tried again
 TIDY_EVERY = 60.0  # real seconds
-MOST_AT_ONCE = 20_000  # looks at objects in one go: more are done the next time
+MOST_AT_ONCE = 5000  # looks at objects in one go: more are done the next time
+MOST_WRITES = 500  # in one go, so that requests are answered meanwhile
 Look = tuple[int, Key]  # which controller, which object
 
 
@@ -77,8 +78,10 @@ class World:
             if self._due.get(look) == due:
                 del self._due[look]
                 self._dirty[look] = None
+        store = self._context.store
+        enough = store.version + MOST_WRITES
         for _ in range(MOST_AT_ONCE):
-            if not self._dirty:
+            if not self._dirty or store.version >= enough:
                 break
             look = next(iter(self._dirty))
             del self._dirty[look]

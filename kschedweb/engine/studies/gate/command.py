@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kschedweb.engine.config import Release
+from kschedweb.engine.documents.configmaps import ConfigMapError, unpack_config_map
 from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.objects.access import Json, ObjectError
 from kschedweb.engine.pricing import table
@@ -94,8 +95,8 @@ def answer(options: argparse.Namespace) -> int:
 def judged(options: argparse.Namespace) -> gate.GateVerdict:
     """The verdict on what the options name. Raises DocumentError, whose paths name options."""
     baseline = Path(options.baseline) if options.baseline else None
-    shipped = _bytes(options.policy, "--policy")
-    held = _bytes(options.baseline, "--baseline") if baseline else None
+    shipped = _policy(options.policy, "--policy")
+    held = _policy(options.baseline, "--baseline") if baseline else None
     after, before = _releases(options, shipped, held)
     asked = gate.GateQuestion(
         policy=gate.Policy(Path(options.policy).name, shipped, after),
@@ -116,6 +117,17 @@ def said(error: DocumentError) -> str:
     told = [str(one) for one in error.problems[:3]]
     more = len(error.problems) - len(told)
     return "; ".join(told) + (f"; and {more} more" if more > 0 else "")
+
+
+def _policy(file: str, option: str) -> bytes:
+    """The policy in ``file``, where it may be in a ConfigMap. Raises DocumentError."""
+    data = _bytes(file, option)
+    try:
+        return unpack_config_map(data.decode()).encode()
+    except UnicodeDecodeError:
+        return data
+    except ConfigMapError as error:
+        raise DocumentError([DocumentProblem(f"{option} {file}", str(error))]) from None
 
 
 def _seed(text: str) -> int:

@@ -13,6 +13,7 @@ from kschedweb.engine.config import Loaded, Profile
 from kschedweb.engine.config.notes import EQUAL, NEAR, NONE
 from kschedweb.engine.releases import RELEASES, load
 from kschedweb.engine.releases.older import READ, readable
+from kschedweb.engine.releases.older.profile import DEFAULTS
 from tests.support.printed import GROUP, PRINTED, Printed, of_today
 
 KIND = "KubeSchedulerConfiguration"
@@ -190,6 +191,41 @@ def test_what_has_no_counterpart_is_left_out_and_told(name: str) -> None:
     found = loaded("v1beta1", **plugins(score={"enabled": on((name, 3))}))
     assert name not in scores(found)
     assert note(found, "profiles[0].plugins.score.enabled[0]")[0] == NONE
+
+
+@pytest.mark.parametrize(("point", "default"), DEFAULTS.items())
+@pytest.mark.parametrize("version", ["v1alpha2", "v1beta1", "v1beta2", "v1beta3"])
+def test_a_default_comes_back_for_an_unknown_plugin_that_had_its_place(version: str, point: str, default: str) -> None:
+    if (version, point) == ("v1alpha2", "postFilter"):
+        return  # which was no point of it
+    own = {point: {"enabled": on("Coscheduling"), "disabled": on("*")}}
+    found = loaded(version, **plugins(**own))
+    assert names(found, point) == [default]
+    kind, text = note(found, f"profiles[0].plugins.{point}", default)
+    assert kind == NEAR
+    assert "Coscheduling" in text
+    instead = loaded(version, **plugins(**{point: {"enabled": on("Coscheduling"), "disabled": on(default)}}))
+    assert default in names(instead, point)
+    # What somebody went without stays away, and what was refused is refused.
+    without = loaded(version, **plugins(**{point: {"disabled": on("*")}}))
+    assert names(without, point) == [] if point == "postFilter" else without.errors
+
+
+def test_a_default_comes_back_where_multipoint_took_it_away() -> None:
+    everywhere = {"enabled": on("Coscheduling"), "disabled": on("PrioritySort")}
+    found = loaded("v1beta3", **plugins(multiPoint=everywhere))
+    assert names(found, "queueSort") == ["PrioritySort"]
+    found = loaded("v1beta3", **plugins(multiPoint={"enabled": on("Somebodys"), "disabled": on("*")}))
+    assert {point: names(found, point) for point in ("queueSort", "bind", "postFilter")} == {
+        "queueSort": ["PrioritySort"],
+        "bind": ["DefaultBinder"],
+        "postFilter": [],
+    }
+
+
+def test_a_profile_of_unknown_plugins_alone_is_the_default_one() -> None:
+    found = loaded("v1beta3", **plugins(filter={"enabled": on("Somebodys")}, score={"enabled": on("Somebodys")}))
+    assert profile(found).points == profile(loaded("v1beta3")).points
 
 
 def test_limits_of_volumes_are_one_plugin() -> None:

@@ -82,15 +82,16 @@ class Budgets:
             tops.update(found)
         return total + sum(tops.values())
 
-    def _scale(self, namespace: str, owner: Json) -> dict[str, int]:
+    def _scale(self, namespace: str, owner: Json, below: frozenset[str] = frozenset()) -> dict[str, int]:
+        """How many pods the controller above all wants; ``below`` are the uids on the way: owners may go in circles."""
         resource = SCALED.get(owner["kind"])
         raw = None if resource is None else self._context.store.get(resource, namespace, owner["name"])
         if raw is None:
             return {}
-        above = controller_of(raw)
-        if above is not None and above["kind"] in SCALED:
-            return self._scale(namespace, above)
-        return {raw["metadata"]["uid"]: int(raw["spec"].get("replicas", 1))}
+        above, uid = controller_of(raw), raw["metadata"]["uid"]
+        if above is not None and above["kind"] in SCALED and uid not in below:
+            return self._scale(namespace, above, below | {uid})
+        return {uid: int(raw["spec"].get("replicas", 1))}
 
 
 def _counts(pod: Json | None) -> object:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from kschedweb.engine.controllers import daemons
 from kschedweb.engine.objects.access import Json, ObjectError
+from kschedweb.engine.sandbox.limits import BURST
 from kschedweb.engine.sandbox.resources import NODE
 from kschedweb.engine.sandbox.store import Change, Key
 from kschedweb.engine.sandbox.world.context import Context
@@ -62,13 +63,16 @@ class DaemonSets:
                 maker.delete(owner, pod)
             else:
                 there[node] = pod
-        template = owner["spec"]["template"]
+        template, made = owner["spec"]["template"], 0
         for node, spec in wanted.items():
             if node in there:
                 continue
+            if made == BURST:
+                return self._context.time
             labels = {HASH: named, GENERATION: str(owner["metadata"].get("generation", 1))}
             if not maker.make(owner, made_from({**template, "spec": spec}, DAEMON_SET, owner, labels=labels)):
                 again = self._context.time + AGAIN
+            made += 1
         return again
 
     def _update(self, owner: Json, named: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.sandbox.failures import Refusal
 from kschedweb.engine.sandbox.resources import POD
+from kschedweb.engine.sandbox.selection import whole_number
 from kschedweb.engine.sandbox.store import Change, Key
 from kschedweb.engine.sandbox.world.context import Context, owner_reference
 from kschedweb.engine.sandbox.world.controllers.replicas import AGAIN, Maker
@@ -230,8 +231,7 @@ def _available(one: Json) -> int:
 
 
 def _revision(one: Json) -> int:
-    text = (one["metadata"].get("annotations") or {}).get(REVISION, "0")
-    return int(text) if text.isdecimal() else 0
+    return whole_number((one["metadata"].get("annotations") or {}).get(REVISION, "0")) or 0
 
 
 def _availability(enough: bool) -> Json:

@@ -8,7 +8,7 @@ from kschedweb.engine.objects.access import Json
 from kschedweb.engine.sandbox.resources import POD
 from kschedweb.engine.sandbox.store import Change, Key
 from kschedweb.engine.sandbox.world.context import Context, own, time_in
-from kschedweb.engine.sandbox.world.controllers.replicas import AGAIN, Maker
+from kschedweb.engine.sandbox.world.controllers.replicas import Maker
 from kschedweb.engine.sandbox.world.pods import active, condition, ended, leaving, made_from, phase, ready
 from kschedweb.engine.sandbox.world.recorder import WARNING
 from kschedweb.engine.sandbox.world.resources import JOB
@@ -114,12 +114,8 @@ class Jobs:
             most = min(most, wanted - succeeded)
         elif succeeded:
             most = 0
-        for _ in range(most - len(pods)):
-            if not self._maker.make(job, self._pod(job)):
-                return self._context.time + AGAIN
-        for pod in pods[most:]:
-            self._maker.delete(job, pod)
-        return None
+        again = self._maker.make_some(job, most - len(pods), self._pod)
+        return self._maker.delete_some(job, pods[max(0, most) :]) or again
 
     def _pod(self, job: Json) -> Json:
         name, uid = job["metadata"]["name"], job["metadata"]["uid"]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.sandbox.failures import Refusal
+from kschedweb.engine.sandbox.limits import BURST
 from kschedweb.engine.sandbox.resources import POD, Resource
 from kschedweb.engine.sandbox.store import Change, Key
 from kschedweb.engine.sandbox.world.context import Context
@@ -49,6 +50,19 @@ class Maker:
             return False
         self.say(owner, "SuccessfulCreate", f"Created pod: {made['metadata']['name']}")
         return True
+
+    def make_some(self, owner: Json, missing: int, pod: Callable[[Json], Json]) -> float | None:
+        """Make as many of the ``missing`` pods as one look may; when to look again."""
+        for _ in range(min(missing, BURST)):
+            if not self.make(owner, pod(owner)):
+                return self.context.time + AGAIN
+        return self.context.time if missing > BURST else None
+
+    def delete_some(self, owner: Json, pods: list[Json]) -> float | None:
+        """Delete as many of ``pods`` as one look may; when to look again."""
+        for pod in pods[:BURST]:
+            self.delete(owner, pod)
+        return self.context.time if len(pods) > BURST else None
 
     def delete(self, owner: Json, pod: Json) -> None:
         self.context.delete(POD, pod)

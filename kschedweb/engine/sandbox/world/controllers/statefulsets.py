@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from kschedweb.engine.controllers.claims import add_stateful_volumes, make_stateful_claims
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.sandbox.failures import Refusal
+from kschedweb.engine.sandbox.limits import BURST
+from kschedweb.engine.sandbox.selection import whole_number
 from kschedweb.engine.sandbox.store import Change, Key
 from kschedweb.engine.sandbox.world.context import Context, owner_reference
 from kschedweb.engine.sandbox.world.controllers.replicas import AGAIN, Maker
@@ -40,12 +42,15 @@ class StatefulSets:
         pods = {_ordinal(pod): pod for pod in maker.pods(owner)}
         start = int((spec.get("ordinals") or {}).get("start") or 0)
         wanted = range(start, start + spec["replicas"])
-        ordered = spec.get("podManagementPolicy") != "Parallel"
+        ordered, made = spec.get("podManagementPolicy") != "Parallel", 0
         for place in wanted:
             pod = pods.get(place)
             if pod is None:
+                if made == BURST:
+                    return self._context.time
                 if not self._make(owner, place, revision):
                     return self._context.time + AGAIN
+                made += 1
             elif ended(pod) and not leaving(pod):
                 maker.delete(owner, pod)
             if ordered and (pod is None or leaving(pod) or not ready(pod)):
@@ -55,7 +60,7 @@ class StatefulSets:
                 maker.delete(owner, pods[place])
             if ordered:
                 return None
-        self._update(owner, [pods[place] for place in reversed(wanted) if place in pods], revision)
+        self._update(owner, [pods[place] for place in sorted(pods, reverse=True) if place in wanted], revision)
         return None
 
     def _update(self, owner: Json, pods: list[Json], revision: str) -> None:
@@ -121,5 +126,5 @@ class StatefulSets:
 
 
 def _ordinal(pod: Json) -> int:
-    number = pod["metadata"]["name"].rpartition("-")[2]
-    return int(number) if number.isdecimal() else -1
+    number = whole_number(pod["metadata"]["name"].rpartition("-")[2])
+    return -1 if number is None else number

@@ -9,6 +9,7 @@ from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.sandbox.resources import NODE, POD
+from kschedweb.engine.sandbox.selection import whole_number
 from kschedweb.engine.sandbox.store import Change, Key
 from kschedweb.engine.sandbox.world.context import Context, annotation, own, time_in
 from kschedweb.engine.sandbox.world.index import controller_of
@@ -217,5 +218,5 @@ def _address(node: Json) -> str:
 
 def _pod_address(pod: Json, node: Json) -> str:
     """An address within the node's own range, so that it tells where the pod is."""
-    third = int(_address(node).rpartition(".")[2] or "0")
+    third = whole_number(_address(node).rpartition(".")[2]) or 0
     return f"10.244.{third}.{2 + int(252 * share(pod['metadata']['uid']))}"

@@ -1,0 +1,57 @@
+"""The policy in a ConfigMap, as clusters and manifests of schedulers hold it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from kschedweb.engine.documents import values
+from kschedweb.engine.documents.reading import Bounds, RefusedError
+
+KIND = "ConfigMap"
+POLICY_KINDS = ("KubeSchedulerConfiguration", "Policy", "DynamicSchedulerPolicy", "DeschedulerPolicy")
+_BOUNDS = Bounds(32, 100_000)
+_MENTIONS = re.compile(r"""kind["']?\s*:\s*["']?ConfigMap\b""")
+_IS_POLICY = re.compile(rf"""^[\s{{]*["']?kind["']?\s*:\s*["']?({"|".join(POLICY_KINDS)})\b""", re.MULTILINE)
+_MOST_NAMED = 10
+
+
+class ConfigMapError(ValueError):
+    """A ConfigMap in which no one policy is found; the text names its keys."""
+
+
+def unpack_config_map(text: str) -> str:
+    """Return the policy that ``text``, a ConfigMap, holds; ``text`` itself where it is none.
+
+    Of manifests behind ``---`` the ConfigMaps count, unless a policy is among them. Raises ConfigMapError.
+    """
+    if not _MENTIONS.search(text):
+        return text
+    try:
+        documents = values.documents(text, _BOUNDS, repeated_keys=True)
+    except RefusedError:
+        return text  # whoever reads it says what is wrong
+    if any(isinstance(document, dict) and document.get("kind") in POLICY_KINDS for document in documents):
+        return text
+    data = [document.get("data") or {} for document in documents if _is_config_map(document)]
+    entries = {key: value for part in data if isinstance(part, dict) for key, value in part.items()}
+    return _choose(entries) if data else text
+
+
+def _is_config_map(document: Any) -> bool:
+    return isinstance(document, dict) and document.get("kind") == KIND
+
+
+def _choose(entries: dict[str, Any]) -> str:
+    texts = {key: value for key, value in entries.items() if isinstance(value, str) and value.strip()}
+    policies = [key for key, value in texts.items() if _IS_POLICY.search(value)]
+    # kube-scheduler takes a Policy without a kind, so that the only key is what is meant.
+    chosen = policies or (list(texts) if len(entries) == 1 else [])
+    if len(chosen) == 1:
+        return texts[chosen[0]]
+    if not entries:
+        raise ConfigMapError("This is a ConfigMap without data: paste the policy itself.")
+    named = ", ".join(sorted(entries)[:_MOST_NAMED])
+    if policies:
+        raise ConfigMapError(f"This ConfigMap holds a policy under each of {', '.join(policies)}: paste one of them.")
+    raise ConfigMapError(f"This ConfigMap has the keys {named}, and none holds a policy: paste the policy itself.")

@@ -1,0 +1,42 @@
+"""The largest sandbox: it lives in the process of a site, where one object must not take the room of all others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.sandbox.failures import forbidden
+from kschedweb.engine.sandbox.resources import EVENT, NODE, POD, Resource
+from kschedweb.engine.sandbox.store import Store
+from kschedweb.engine.validation.fields import Problem, invalid
+
+MOST_PODS, MOST_NODES, MOST_EVENTS, MOST_OTHERS = 2000, 500, 4000, 2000  # of others: of each kind
+BURST = 50  # pods that a controller makes or deletes for one object before others have their turn
+# The fields that say how many pods a controller makes.
+SIZES = {
+    "Deployment": "replicas",
+    "ReplicaSet": "replicas",
+    "ReplicationController": "replicas",
+    "StatefulSet": "replicas",
+    "Job": "parallelism",
+}
+
+
+def check_room(store: Store, resource: Resource, name: str) -> None:
+    """Raise Refusal where the sandbox has as many objects of ``resource`` as it holds."""
+    most = _most(resource)
+    if store.count(resource) >= most:
+        why = f"the sandbox holds at most {most:,} {resource.plural}; delete some of them first"
+        raise forbidden(resource, name, why)
+
+
+def _most(resource: Resource) -> int:
+    return {POD.key: MOST_PODS, NODE.key: MOST_NODES, EVENT.key: MOST_EVENTS}.get(resource.key, MOST_OTHERS)
+
+
+def size_problems(resource: Resource, raw: Json) -> Iterator[Problem]:
+    """Whether the object asks for more pods than the sandbox holds."""
+    field = SIZES.get(resource.kind)
+    size = raw["spec"].get(field) if field else None
+    if size is not None and size > MOST_PODS:
+        yield invalid(f"spec.{field}", size, f"the sandbox holds at most {MOST_PODS:,} pods")

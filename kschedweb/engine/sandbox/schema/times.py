@@ -1,0 +1,47 @@
+"""Times as metav1.Time and metav1.MicroTime read and write them."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+from kschedweb.engine.validation.golang import quote
+
+LAYOUT, MICRO_LAYOUT = "2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05.000000Z07:00"
+_ZONE = (r"Z|[+-]\d\d:\d\d", "Z07:00")
+_STEPS = (
+    (r"\d{4}", "2006"), ("-", "-"), (r"\d\d", "01"), ("-", "-"), (r"\d\d", "02"), ("T", "T"), (r"\d\d", "15"),
+    (":", ":"), (r"\d\d", "04"), (":", ":"), (r"\d\d", "05"),
+)  # fmt: skip
+_PLAIN, _MICRO = (*_STEPS, (r"(?:[.,]\d+)?", ""), _ZONE), (*_STEPS, (r"\.\d{6}", ".000000"), _ZONE)
+
+
+def normal_time(text: str, *, micro: bool) -> str:
+    """The time as the API server writes it: in UTC, to the second or microsecond. Raises ValueError in its words."""
+    layout, rest = (MICRO_LAYOUT if micro else LAYOUT), text
+    for form, element in _MICRO if micro else _PLAIN:
+        found = re.match(form, rest, re.ASCII)
+        if found is None:
+            raise ValueError(f"{_parsing(text, layout)}: cannot parse {quote(rest)} as {quote(element)}")
+        rest = rest[found.end() :]
+    if rest:
+        raise ValueError(f"{_parsing(text, layout)}: extra text: {quote(rest)}")
+    try:
+        # Python keeps six digits of a fraction, and no comma before it.
+        moment = datetime.fromisoformat(re.sub(r"[.,](\d{1,6})\d*", r".\1", text)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise ValueError(f"parsing time {quote(text)}: {_out_of_range(text)} out of range") from None
+    return f"{moment.replace(tzinfo=None).isoformat(timespec='microseconds' if micro else 'seconds')}Z"
+
+
+def _parsing(text: str, layout: str) -> str:
+    return f"parsing time {quote(text)} as {quote(layout)}"
+
+
+def _out_of_range(text: str) -> str:
+    """The first part that no time has."""
+    bounds = (("month", 5, 1, 12), ("day", 8, 1, 31), ("hour", 11, 0, 23), ("minute", 14, 0, 59), ("second", 17, 0, 59))
+    for name, at, least, most in bounds:
+        if not least <= int(text[at : at + 2]) <= most:
+            return name
+    return "year" if text.startswith("0000") else "day"

@@ -1,0 +1,97 @@
+"""The table of Go types, read once: structs with their fields, lists, maps, single values."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+TABLE = Path(__file__).with_name("types.tsv")
+INTEGERS = {"int": 64, "int32": 32, "int64": 64, "uint8": 8}
+_MAP, _LIST = "map[string]", "[]"
+
+
+@dataclass(frozen=True, slots=True)
+class Single:
+    """A single value; ``kind`` is Go's: string, bool, int32, float64, or the name of a type that reads itself."""
+
+    go: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    go: str
+    item: Type
+
+
+@dataclass(frozen=True, slots=True)
+class MapOf:
+    go: str
+    item: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """``place`` are the names by which Go's errors call it: those of embedded structs, then its own."""
+
+    name: str
+    type: Type
+    pointer: bool
+    omit_empty: bool
+    omit_zero: bool
+    place: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """``go`` is its full name (``v1.PodSpec``)."""
+
+    go: str
+    key: str
+
+    @property
+    def fields(self) -> dict[str, Field]:
+        return _fields(self.key)
+
+
+Type = Single | ListOf | MapOf | Struct
+
+
+@cache
+def _sections() -> dict[str, list[str]]:
+    blocks = TABLE.read_text(encoding="utf-8").strip().split("\n\n")
+    return {lines[0]: lines[1:] for lines in (block.split("\n") for block in blocks)}
+
+
+def struct(key: str) -> Struct | None:
+    """The struct of that name in the table, such as ``v1.Pod``; ``None`` where it has none."""
+    return Struct(key.partition("@")[0], key) if key in _sections() else None
+
+
+@cache
+def _fields(key: str) -> dict[str, Field]:
+    return {field.name: field for field in map(_field, _sections()[key])}
+
+
+def _field(row: str) -> Field:
+    name, text, marks, inside = (*row.split("\t"), "", "")[:4]
+    pointer = text.startswith("*")
+    place = (*filter(None, inside.split(".")), name)
+    return Field(name, _type(text.removeprefix("*")), pointer, "e" in marks, "z" in marks, place)
+
+
+@cache
+def _type(text: str) -> Type:
+    """A type as the table writes it: ``[]T``, ``map[string]T``, ``name~T`` for a name of T, ``!name`` for itself."""
+    go, _, plain = text.rpartition("~") if re.match(r"[\w.]+~", text) else ("", "", text)
+    if plain.startswith(_LIST):
+        item = _type(plain.removeprefix(_LIST))
+        return ListOf(go or f"[]{item.go}", item)
+    if plain.startswith(_MAP):
+        item = _type(plain.removeprefix(_MAP))
+        return MapOf(go or f"map[string]{item.go}", item)
+    if plain.startswith("!"):
+        return Single(plain[1:], plain[1:])
+    return struct(plain) or Single(go or plain, plain)

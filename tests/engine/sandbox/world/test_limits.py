@@ -1,0 +1,117 @@
+"""The bounds of the sandbox: nobody takes all its room, also by an object that was stored before there were any."""
+
+from __future__ import annotations
+
+import pytest
+
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.sandbox import limits
+from kschedweb.engine.sandbox.failures import Refusal
+from kschedweb.engine.sandbox.resources import NODE, POD, Resource, resource
+from kschedweb.engine.sandbox.world.resources import (
+    CONFIG_MAP,
+    DEPLOYMENT,
+    JOB,
+    REPLICA_SET,
+    REPLICATION_CONTROLLER,
+    STATEFUL_SET,
+)
+from kschedweb.engine.sandbox.world.world import MOST_WRITES
+from tests.engine.sandbox.living import Living, pod, workload
+
+FAR_TOO_MANY = 1_000_000_000
+SIZED = (
+    (DEPLOYMENT, "replicas"),
+    (REPLICA_SET, "replicas"),
+    (REPLICATION_CONTROLLER, "replicas"),
+    (STATEFUL_SET, "replicas"),
+    (JOB, "parallelism"),
+)
+
+
+def sized(one: Resource, field: str, size: int) -> Json:
+    """An object that asks for ``size`` pods at once."""
+    raw = workload("many", None)
+    raw["spec"][field] = size
+    if one is JOB:
+        raw["spec"]["completions"] = size
+        raw["spec"]["template"]["spec"]["restartPolicy"] = "Never"
+    if one in (JOB, REPLICATION_CONTROLLER):
+        del raw["spec"]["selector"]
+    if one is STATEFUL_SET:
+        raw["spec"]["podManagementPolicy"] = "Parallel"
+    return raw
+
+
+@pytest.mark.parametrize(("one", "field"), SIZED, ids=lambda value: getattr(value, "kind", value))
+def test_who_asks_for_too_many_pods_is_told(one: Resource, field: str) -> None:
+    living = Living(schedulers=())
+    with pytest.raises(Refusal) as refused:
+        living.create(one, sized(one, field, FAR_TOO_MANY))
+    assert refused.value.code == 422
+    said = f"spec.{field}: Invalid value: 1000000000: the sandbox holds at most 2,000 pods"
+    assert refused.value.message.endswith(f'"many" is invalid: {said}')
+    living.create(one, sized(one, field, 2))
+    with pytest.raises(Refusal, match="the sandbox holds at most 2,000 pods"):
+        living.merge(one, "many", {"spec": {field: FAR_TOO_MANY}})
+
+
+@pytest.mark.parametrize(("one", "field"), SIZED, ids=lambda value: getattr(value, "kind", value))
+def test_an_object_of_before_takes_no_more_than_its_room(
+    one: Resource, field: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    living = Living(schedulers=())
+    raw = living.create(one, sized(one, field, 2))
+    monkeypatch.setattr(limits, "MOST_PODS", 120)
+    living.store.put(one, {**raw, "spec": {**raw["spec"], field: FAR_TOO_MANY, "completions": FAR_TOO_MANY}})
+    living.restart()
+    before = living.store.version
+    living.world.advance(living.now)
+    assert living.store.version - before < MOST_WRITES + 4 * limits.BURST  # others have their turn
+    living.turn()
+    assert living.store.count(POD) == 120
+    maker = next(raw for raw in living.all(REPLICA_SET)) if one is DEPLOYMENT else raw
+    told = living.reasons(REPLICA_SET if one is DEPLOYMENT else one, maker["metadata"]["name"])
+    assert "FailedCreate" in told
+    living.delete(one, "many")
+    living.live(60)
+    assert living.store.count(POD) == 0
+
+
+def test_an_annotation_scales_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
+    living = Living(quiet=False, schedulers=())
+    raw = workload("grows", 1)
+    raw["metadata"]["annotations"] = {"sandbox.kschedweb.dev/scales": f"{FAR_TOO_MANY}-{'9' * 5000}"}
+    living.create(DEPLOYMENT, raw)
+    raw = workload("shrinks", 1)
+    raw["metadata"]["annotations"] = {"sandbox.kschedweb.dev/scales": f"{FAR_TOO_MANY}-{FAR_TOO_MANY}"}
+    living.create(DEPLOYMENT, raw)
+    living.live(600)
+    assert {living.get(DEPLOYMENT, name)["spec"]["replicas"] for name in ("grows", "shrinks")} == {1}
+
+
+def test_there_is_room_for_so_many_of_each_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MOST_PODS", 3)
+    monkeypatch.setattr(limits, "MOST_NODES", 2)
+    monkeypatch.setattr(limits, "MOST_OTHERS", 4)
+    living = Living(schedulers=())
+    maps = [{"metadata": {"name": f"m-{number}"}} for number in range(5)]
+    nodes = [{"metadata": {"name": f"n-{number}"}} for number in range(3)]
+    for one, raws in ((POD, [pod(f"p-{number}") for number in range(4)]), (NODE, nodes), (CONFIG_MAP, maps)):
+        for raw in raws[:-1]:
+            living.create(one, raw)
+        with pytest.raises(Refusal) as refused:
+            living.create(one, raws[-1])
+        said = f"the sandbox holds at most {len(raws) - 1} {one.plural}; delete some of them first"
+        assert (refused.value.code, refused.value.message.rpartition(": ")[2]) == (403, said)
+        living.delete(one, raws[0]["metadata"]["name"])
+        living.create(one, raws[-1])
+
+
+def test_a_daemon_set_over_many_nodes_comes_in_parts() -> None:
+    living = Living(schedulers=())
+    for number in range(limits.BURST + 5):
+        living.node(f"node-{number}")
+    living.create(resource("DaemonSet", "apps/v1"), workload("everywhere", None))
+    living.turn()
+    assert living.store.count(POD) == limits.BURST + 5

@@ -1,0 +1,73 @@
+"""The sandbox of a process: a file that cannot be used is said, and set up anew it answers at the same address."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+from rest_framework.test import APIClient
+
+from kschedweb import server
+from kschedweb.accounts.models import AuditEntry
+from kschedweb.clusters.models import Cluster, Source
+from kschedweb.sandbox.running import host
+from kschedweb.sandbox.selectors import open_client
+from tests.support.html import elements, text
+from tests.support.sandbox import TOKEN, told
+
+pytestmark = pytest.mark.django_db
+AsRole = Callable[[str], Client]
+ANEW = "form[action=/sandbox/anew/]"
+
+
+@pytest.fixture
+def made(tmp_path: Path, settings: Settings) -> Iterator[host.SandboxHost]:
+    """One over a damaged file."""
+    (tmp_path / host.FILE).write_bytes(b"no database " * 2000)
+    made = host.SandboxHost(tmp_path, lambda port: server.listen("127.0.0.1", port), TOKEN)
+    told(settings, made.address)
+    host.install(made)
+    yield made
+    host.install(None)
+    made.stop()
+
+
+def test_a_damaged_file_is_said_and_a_button_sets_the_sandbox_up_anew(
+    made: host.SandboxHost, client_as: AsRole, settings: Settings
+) -> None:
+    address = made.address
+    assert not made.start()
+    assert made.trouble == "Its file sandbox.sqlite3 in the data folder cannot be used: file is not a database."
+    admin = client_as("admin")
+    page = admin.get("/sandbox/")
+    assert (page.status_code, made.trouble in text(page)) == (200, True)
+    assert elements(page, ANEW)
+    assert not elements(client_as("editor").get("/sandbox/"), ANEW)
+    assert client_as("editor").post("/sandbox/anew/").status_code == 403
+    assert admin.post("/sandbox/anew/")["Location"] == "/sandbox/"
+    assert (made.trouble, made.address) == ("", address)
+    assert Cluster.objects.get(source=Source.SANDBOX).snapshots.exists()
+    assert "sandbox.set-up-anew" in AuditEntry.objects.values_list("verb", flat=True)
+    with open_client() as client:
+        client.create("/api/v1/namespaces/default/configmaps", {"metadata": {"name": "mine"}})
+    page = admin.get("/sandbox/")
+    assert not elements(page, "#main [role=alert]")
+    assert elements(page, ANEW)
+
+
+def test_one_that_answers_is_set_up_anew_by_rest(
+    made: host.SandboxHost, tmp_path: Path, api_as: Callable[[str], APIClient]
+) -> None:
+    (tmp_path / host.FILE).unlink()
+    assert made.start()
+    with open_client() as client:
+        client.create("/api/v1/namespaces/default/configmaps", {"metadata": {"name": "mine"}})
+    assert api_as("editor").post("/api/v1/sandbox/anew/").status_code == 403
+    assert api_as("admin").post("/api/v1/sandbox/anew/").status_code == 204
+    with open_client() as client:
+        assert client.send("GET", "/api/v1/namespaces/default/configmaps/mine").code == 404
+    host.install(None)
+    assert api_as("admin").post("/api/v1/sandbox/anew/").status_code == 409
