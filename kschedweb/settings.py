@@ -190,6 +190,7 @@ else:
     }
 # Threads that answer requests; the pool has a connection for each of them, and four for streams and probes.
 HEAVY_THREADS = 2  # while one computes another one may wait for the database
+HEAVY_SECONDS = 15  # for which a page may compute
 REQUEST_THREADS = DATABASE_POOL - HEAVY_THREADS - 4
 
 REDIS_URL = env.secret("REDIS_URL")

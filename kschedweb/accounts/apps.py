@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.apps import AppConfig
 
-from kschedweb.web import actions, doctor, navigation
+from kschedweb.web import actions, doctor, heavy, navigation
 from kschedweb.web.actions import PaletteAction
 from kschedweb.web.navigation import Entry, Group
 from kschedweb.web.retention import RetentionRule, register
@@ -17,6 +17,7 @@ class AccountsConfig(AppConfig):
         from allauth.socialaccount.providers import registry
 
         from kschedweb.accounts import addresses, sessions  # noqa: F401  their receivers
+        from kschedweb.accounts.authentication import person_of_session, person_of_token
         from kschedweb.accounts.examining import sign_in_examine
         from kschedweb.accounts.factors import required  # noqa: F401
         from kschedweb.accounts.roles import Action
@@ -24,6 +25,7 @@ class AccountsConfig(AppConfig):
         from kschedweb.accounts.signin.openid import IdentityProvider
 
         registry.register(IdentityProvider)
+        heavy.PEOPLE += [person_of_token, person_of_session]
         doctor.register("sign-in", sign_in_examine)
 
         actions.register(

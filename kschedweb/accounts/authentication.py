@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from django.conf import settings
+from django.contrib.auth import SESSION_KEY
+from django.contrib.sessions.backends.db import SessionStore
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework import authentication
 from rest_framework.exceptions import AuthenticationFailed, Throttled
@@ -14,10 +16,31 @@ from kschedweb.accounts import tokens
 from kschedweb.accounts.addresses import client_network
 
 if TYPE_CHECKING:
+    from django.http import HttpRequest
     from rest_framework.request import Request
     from rest_framework.views import APIView
 
     from kschedweb.accounts.models import Token, User
+
+
+def person_of_token(request: HttpRequest) -> str:
+    """Who has the token of ``request``, for heavy.py."""
+    key = _bearer(request)
+    token = None if key is None else tokens.token_of(key)
+    return "" if token is None or token.current_state != "active" else f"user {token.user_id}"
+
+
+def person_of_session(request: HttpRequest) -> str:
+    """Whose session ``request`` belongs to, for heavy.py."""
+    key = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
+    user = SessionStore(key).get(SESSION_KEY) if key else None
+    return "" if user is None else f"user {user}"
+
+
+def _bearer(request: HttpRequest | Request) -> str | None:
+    """The key that ``request`` brings; ``None`` where it brings none."""
+    scheme, _, key = request.headers.get("Authorization", "").partition(" ")
+    return key.strip() if scheme.lower() == "bearer" else None
 
 
 class StrangerThrottle(SimpleRateThrottle):
@@ -49,10 +72,10 @@ class TokenAuthentication(authentication.BaseAuthentication):
     """Bearer tokens for programs."""
 
     def authenticate(self, request: Request) -> tuple[User, Token] | None:
-        scheme, _, key = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() != "bearer":
+        key = _bearer(request)
+        if key is None:
             return None
-        token = tokens.token_of(key.strip())
+        token = tokens.token_of(key)
         if token is None or token.current_state != "active" or not token.user.is_active:
             _count_stranger(request)
             tokens.denied(token, token.current_state if token else "unknown")

@@ -60,7 +60,7 @@ POD_HEAD = (
     "cpu_request", "memory_request", "created_at", "message",
 )  # fmt: skip
 # How long the engine may work for one list; what is left is asked for by the page afterwards.
-LIST_SECONDS, REASONS_SECONDS, REASON_SECONDS, EXPORT_SECONDS = 0.12, 3.0, 2.0, 20.0
+LIST_SECONDS, REASONS_SECONDS, REASON_SECONDS, EXPORT_SECONDS, POD_SECONDS = 0.12, 3.0, 2.0, 20.0, 10.0
 
 
 @require_safe
@@ -236,8 +236,9 @@ def pod_message(request: HttpRequest, namespace: str, pod: str) -> HttpResponse:
     if scope.snapshot is None or "\0" in namespace + pod:
         raise Http404("There is no such pod.")
     row = get_object_or_404(pod_rows(scope.snapshot), namespace=namespace, name=pod)
-    listed = selectors.with_outcomes(scope, [row], EXPORT_SECONDS)
-    return render(request, "dashboard/pod_message.html", {"item": listed[0]})
+    (item,) = selectors.with_outcomes(scope, [row], POD_SECONDS)
+    slow = row.pending and item.outcome is None and decisions.at_hand(scope.snapshot, scope.revision)
+    return render(request, "dashboard/pod_message.html", {"item": item, "slow": slow})
 
 
 def _pod_lines(scope: Scope, rows: QuerySet[PodRow]) -> Iterator[tuple[object, ...]]:

@@ -15,9 +15,10 @@ from kschedweb.accounts.roles import Action
 from kschedweb.decisions import services, told
 from kschedweb.decisions.asked import PARAMETERS, AnsweredSerializer, Asked
 from kschedweb.decisions.inquiring.api import DecisionQuestionSerializer, waiting
-from kschedweb.decisions.inquiring.deciding import decision_ask
-from kschedweb.decisions.inquiring.selectors import answer_of
+from kschedweb.decisions.inquiring.deciding import decision_question
+from kschedweb.decisions.inquiring.services import pod_known, sought
 from kschedweb.decisions.load_aware.api import InForceSerializer
+from kschedweb.decisions.models import Question
 from kschedweb.web.heavy import heavy
 
 if TYPE_CHECKING:
@@ -134,7 +135,8 @@ class DecisionSerializer(AnsweredSerializer):
 class DecisionView(APIView):
     """Why a pod of a snapshot goes where it goes under a policy.
 
-    Of a cluster that is too large to be read here and now a job finds it: 202, and the answer once the job has ended.
+    Of a cluster that is too large to be read here and now, or a pod that takes too long, a job finds it: 202, and the
+    answer once the job has ended.
     """
 
     action_required = Action.VIEW
@@ -148,13 +150,16 @@ class DecisionView(APIView):
     def get(self, request: ApiRequest, name: str, namespace: str, pod: str) -> Response:
         asked = Asked.of(request, name)
         snapshot, revision, key = asked.snapshot, asked.revision, f"{namespace}/{pod}"
-        if not services.at_hand(snapshot, revision):
-            about: dict[str, Any] = {"snapshot": snapshot, "revision": revision, "pod": key}
-            question = decision_ask(user=request.user, **about)
-            if (answered := answer_of(question)) is None:
-                return waiting(request, question)
-            return Response(answered["answer"])
-        return Response(told.decision(snapshot, services.case(snapshot, key, revision), revision))
+        if not (at_hand := services.at_hand(snapshot, revision)):
+            pod_known(snapshot, key)
+        found = sought(
+            request.user,
+            decision_question(snapshot, revision, key),
+            lambda: told.decision(snapshot, services.case(snapshot, key, revision), revision),
+            lambda _, content: content["answer"],
+            at_hand=at_hand,
+        )
+        return waiting(request, found) if isinstance(found, Question) else Response(found)
 
 
 urlpatterns = [

@@ -20,12 +20,14 @@ from kschedweb.decisions.pending.outcomes import forget as forget_kept
 from kschedweb.decisions.presentation import last_reasons
 from kschedweb.decisions.snapshots import shelf
 from kschedweb.engine import Explanation, Scheduler
+from kschedweb.engine.patience import NotNow, Patience, checkpoint, held, limited
 from kschedweb.policies.selectors import runs
 from kschedweb.web.errors import NotFound, Unprocessable
 from kschedweb.web.lru import LRU
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
+    from contextlib import AbstractContextManager
     from uuid import UUID
 
     from kschedweb.clusters.models import Snapshot
@@ -43,15 +45,20 @@ Answer = TypeVar("Answer")
 # overview, which has a part of its own for them.
 LISTED_AT_ONCE, OVERVIEW_AT_ONCE = 4_000_000, 700_000
 
+AT_LEAST = 1.0  # seconds that one pod of several may take, beyond a quarter of all their time
+
 _locks: WeakValueDictionary[UUID, RLock] = WeakValueDictionary()
 _lock = Lock()
 _outcomes: LRU[DecisionSummary] = LRU(20_000)
 
 
-def alone(snapshot: Snapshot) -> RLock:
-    """A snapshot's lock, to be held: reading fills the engine's caches, so only one thread at a time may read it."""
+def alone(snapshot: Snapshot) -> AbstractContextManager[None]:
+    """Read a snapshot alone: reading fills the engine's caches, so only one thread at a time may read it.
+
+    Raises Stopped where another one reads it for longer than somebody waits.
+    """
     with _lock:
-        return _locks.setdefault(snapshot.pk, RLock())
+        return held(_locks.setdefault(snapshot.pk, RLock()))
 
 
 def explain(snapshot: Snapshot, pod_key: str, revision: Revision) -> Explanation:
@@ -177,6 +184,7 @@ def asked(
     """Each pod with its ``outcome``; pods that no plugin can tell apart are asked about once.
 
     After ``seconds`` nothing is asked any more, but the first pod always is: reading the cluster takes no time of them.
+    A pod whose answer alone takes too long is left out.
     """
     pending = scheduler_of(snapshot, revision).snapshot.pending
     kinds: dict[str, Hashable] = {pod.key: pod.key if pod.nominated_node else pod.signature for pod in pending}
@@ -187,9 +195,14 @@ def asked(
         if kind not in known:
             if monotonic() > until:
                 continue
-            known[kind] = outcome(snapshot, revision, key)
+            try:
+                with limited(Patience(max(seconds / 4, AT_LEAST))):
+                    known[kind] = outcome(snapshot, revision, key)
+            except NotNow:
+                checkpoint()  # whoever asks about all of them may have no time left either
             until = min(until, monotonic() + seconds)
-        yield key, known[kind]
+        if kind in known:
+            yield key, known[kind]
 
 
 def remembered(snapshot: Snapshot, key: tuple[Hashable, ...], make: Callable[[], Answer]) -> Answer:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
@@ -20,6 +22,7 @@ from kschedweb.decisions.groups.words import by_itself
 from kschedweb.decisions.inquiring.deciding import decision_ask
 from kschedweb.decisions.kinds import comparison, decider
 from kschedweb.decisions.shown import cell, decided
+from kschedweb.engine.patience import NotNow
 from kschedweb.policies.scope import scope_of
 from kschedweb.web.errors import ApplicationError, Unprocessable
 from kschedweb.web.heavy import heavy
@@ -44,16 +47,30 @@ def decision(request: PageRequest, cluster: str, namespace: str, pod: str) -> Ht
     """The decision page: headline, funnel, matrix, chart, one node, one cell.
 
     For a click on a cell, htmx requests the same address and gets the cell's arithmetic alone. Of a cluster that is too
-    large to be read here a job finds the answer, which has a page of its own.
+    large to be read here, or a pod that takes too long, a job finds the answer, which has a page of its own.
     """
     snapshot, revision = asked(request, cluster)
-    key, decides = f"{namespace}/{pod}", decider(revision)
     named = request.GET.get("against", "")
     compared = selectors.revision_named(named) if named else None
-    if not all(services.at_hand(snapshot, one) for one in (revision, compared) if one is not None):
-        about: dict[str, Any] = {"snapshot": snapshot, "revision": revision, "pod": key}
-        question = decision_ask(user=request.user, **about, against=named)
-        return redirect("decision-answer", question.pk)
+    if all(services.at_hand(snapshot, one) for one in (revision, compared) if one is not None):
+        with suppress(NotNow):
+            return _decision(request, snapshot, revision, compared, cluster, namespace, pod)
+    about: dict[str, Any] = {"snapshot": snapshot, "revision": revision, "pod": f"{namespace}/{pod}"}
+    address = reverse("decision-answer", args=[decision_ask(user=request.user, **about, against=named).pk])
+    return HttpResponse(headers={"HX-Redirect": address}) if request.htmx else redirect(address)
+
+
+def _decision(
+    request: PageRequest,
+    snapshot: Snapshot,
+    revision: Revision,
+    compared: Revision | None,
+    cluster: str,
+    namespace: str,
+    pod: str,
+) -> HttpResponse:
+    """The page; raises NotNow."""
+    key, decides = f"{namespace}/{pod}", decider(revision)
     context: dict[str, Any] = {
         "snapshot": snapshot,
         "revision": revision,

@@ -19,6 +19,7 @@ from django.http import Http404
 from django.utils import timezone
 
 from kschedweb.accounts.models import User
+from kschedweb.engine.patience import NotNow, Patience, limited
 from kschedweb.jobs.models import ENDED, Inquiry
 from kschedweb.jobs.services import job_start
 from kschedweb.web.errors import Conflict, NotFound
@@ -36,10 +37,6 @@ MOST_WAITING = 10  # inquiries of one kind and person that have no answer yet
 Step = Callable[[str, int, int], None]
 
 
-class NotNow(Exception):
-    """It takes longer than a request may, or another one is being worked on."""
-
-
 class Busy(NotNow):
     """Another one is being worked on."""
 
@@ -51,7 +48,8 @@ def at_once(turn: Lock, seconds: float) -> Iterator[Step]:
         raise Busy
     connection_released()
     try:
-        yield deadline(seconds)
+        with limited(Patience(seconds)):
+            yield deadline(seconds)
     finally:
         turn.release()
 

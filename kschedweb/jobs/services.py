@@ -161,15 +161,19 @@ def _running(job: Job) -> Any:
 
 
 def job_beat(job: Job) -> bool:
-    """Say that the worker lives; False when this attempt is over."""
-    return bool(_running(job).update(heartbeat_at=timezone.now()))
+    """Say that the worker lives; False when the run must stop."""
+    return bool(_running(job).update(heartbeat_at=timezone.now())) and not _cancelled(job)
+
+
+def _cancelled(job: Job) -> bool:
+    return Job.objects.filter(pk=job.pk, cancel_requested=True).exists()
 
 
 def job_progress(job: Job, *, step: str, done: int, total: int, left: float | None = None) -> bool:
     """Save how far it is, and how many seconds the step still takes; False when the run must stop."""
     now = timezone.now()
     saved = _running(job).update(step=step[:200], done=done, total=total, seconds_left=left, heartbeat_at=now)
-    return bool(saved) and not Job.objects.filter(pk=job.pk, cancel_requested=True).exists()
+    return bool(saved) and not _cancelled(job)
 
 
 def _end(job: Job, state: State, **values: Any) -> bool:

@@ -19,6 +19,7 @@ from django.db import close_old_connections, connection
 
 from kschedweb.accounts.reach import everything
 from kschedweb.celery import app
+from kschedweb.engine.patience import Patience, limited
 from kschedweb.jobs import processes, services
 from kschedweb.jobs.child import out_of_memory
 from kschedweb.jobs.connections import own_connection
@@ -104,7 +105,13 @@ def _as_asked(job: Job) -> AbstractContextManager[None]:
 
 def _run_as_asked(function: JobFunction, job: Job) -> None:
     try:
-        with heartbeat(lambda: services.job_beat(job), BEAT, str(job.pk)):
+        waits = Patience(error=Cancelled)
+
+        def beat() -> None:
+            if not services.job_beat(job):
+                waits.leave()
+
+        with heartbeat(beat, BEAT, str(job.pk)), limited(waits):
             result = function(Progress(job), **job.params)
     except Cancelled:
         services.job_stopped(job)

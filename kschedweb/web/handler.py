@@ -20,10 +20,11 @@ from django.core import signals
 from django.core.exceptions import RequestAborted
 from django.core.handlers.asgi import ASGIHandler, get_script_prefix
 from django.core.handlers.exception import response_for_exception
-from django.db import connection, connections
+from django.db import DatabaseError, connection, connections
 from django.http import FileResponse, StreamingHttpResponse
 from django.urls import get_resolver, set_script_prefix
 
+from kschedweb.engine.patience import Patience, limited
 from kschedweb.web import health, problems
 from kschedweb.web.heavy import FairThreads, is_heavy, person_of
 from kschedweb.web.outages import DatabaseAway
@@ -121,26 +122,48 @@ class Handler(ASGIHandler):
         if request.path == "/livez":
             return health.liveness()
         patience = None if request.path == "/readyz" else LOOK_AFTER
-        work = self._begun(request)
+        waits = Patience(settings.HEAVY_SECONDS)
+        work = self._begun(request, waits)
         answered = asyncio.wrap_future(work)
         try:
             while not (await asyncio.wait({answered}, timeout=patience))[0]:
                 if await health.database_is_away(SILENCE):
-                    _abandon(work)
+                    _abandon(work, waits)
                     return problems.refusal(request, DatabaseAway())
         except asyncio.CancelledError:
-            _abandon(work)
+            _abandon(work, waits)
             raise
         return answered.result()
 
-    def _begun(self, request: ASGIRequest) -> Future[HttpResponseBase]:
+    def _begun(self, request: ASGIRequest, waits: Patience) -> Future[HttpResponseBase]:
         """The work of answering ``request``, in the threads that are for it."""
-        work = partial(contextvars.copy_context().run, self._in_thread, request)
+        context = contextvars.copy_context()
         if request.path == "/readyz":
-            return self._probes.submit(work)
-        if is_heavy(request.path_info):
-            return self._heavy.submit(person_of(request), work)
-        return self._threads.submit(work)
+            return self._probes.submit(context.run, self._in_thread, request)
+        if not is_heavy(request.path_info):
+            return self._threads.submit(context.run, self._in_thread, request)
+        future: Future[HttpResponseBase] = Future()
+        work = partial(context.run, self._in_heavy_thread, request, waits)
+        self._threads.submit(self._line_up, request, future, work)
+        return future
+
+    def _line_up(
+        self, request: ASGIRequest, future: Future[HttpResponseBase], work: Callable[[], HttpResponseBase]
+    ) -> None:
+        """Have heavy ``work`` done when it is the turn of who asks."""
+        if future.cancelled():
+            return
+        try:
+            person = person_of(request)
+        except DatabaseError:
+            person = ""  # the page says so itself
+        finally:
+            connections.close_all()
+        self._heavy.submit(person, future, work)
+
+    def _in_heavy_thread(self, request: ASGIRequest, waits: Patience) -> HttpResponseBase:
+        with limited(waits):
+            return self._in_thread(request)
 
     def _in_thread(self, request: ASGIRequest) -> HttpResponseBase:
         set_script_prefix(get_script_prefix(request.scope))
@@ -180,7 +203,8 @@ def _following(parts: Iterator[bytes]) -> bytes | None:
         connections.close_all()
 
 
-def _abandon(work: Future[HttpResponseBase]) -> None:
-    """Drop a request without client: it is not started, or its response is closed."""
+def _abandon(work: Future[HttpResponseBase], waits: Patience) -> None:
+    """Drop a request without client: it is not started, or stops at its next checkpoint, or its response is closed."""
+    waits.leave()
     if not work.cancel():
         work.add_done_callback(lambda done: None if done.exception() else done.result().close())

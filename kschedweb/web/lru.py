@@ -8,6 +8,8 @@ from typing import Any, Generic, TypeVar
 
 from cachetools import LRUCache
 
+from kschedweb.engine.patience import wait_for
+
 Value = TypeVar("Value")
 
 
@@ -23,9 +25,12 @@ class LRU(Generic[Value]):
         self._changed = Condition()
 
     def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """The value of ``key``, made by ``make`` if needed; ``make`` must not get the same key."""
+        """The value of ``key``, made by ``make`` if needed; ``make`` must not get the same key.
+
+        Raises Stopped where another thread is at it for longer than somebody waits.
+        """
         with self._changed:
-            self._changed.wait_for(lambda: key not in self._making)
+            wait_for(self._changed, lambda: key not in self._making)
             if key in self._values:
                 return self._values[key]
             self._making.add(key)

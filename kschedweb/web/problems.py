@@ -11,7 +11,8 @@ from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 
-from kschedweb.web.errors import ApplicationError, FieldProblem
+from kschedweb.engine.patience import Abandoned, NotNow
+from kschedweb.web.errors import ApplicationError, FieldProblem, Unprocessable
 from kschedweb.web.outages import DatabaseAway, outage
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 API_PREFIX = "/api/"
 MEDIA_TYPE = "application/problem+json"
+TOO_LONG = "This takes longer than a page may compute. Ask about less, such as fewer pods, nodes or devices."
 
 
 def request_id() -> str:
@@ -121,5 +123,15 @@ class ProblemMiddleware:
         return response
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        error = exception if isinstance(exception, ApplicationError) else outage(exception)
+        if isinstance(exception, Abandoned):
+            return HttpResponse(status=503)  # which nobody reads
+        error = _in_our_terms(exception)
         return refusal(request, error) if error is not None else None
+
+
+def _in_our_terms(exception: Exception) -> ApplicationError | None:
+    if isinstance(exception, ApplicationError):
+        return exception
+    if isinstance(exception, NotNow):
+        return Unprocessable(TOO_LONG)
+    return outage(exception)

@@ -4,7 +4,8 @@ import re
 from datetime import timedelta
 
 import pytest
-from django.test import Client
+from django.conf import settings
+from django.test import Client, RequestFactory
 from django.urls import reverse
 from django.utils import timezone
 from hypothesis import given
@@ -15,6 +16,7 @@ from kschedweb.accounts import services, tokens
 from kschedweb.accounts.models import AuditEntry, Token, User
 from kschedweb.accounts.roles import ALLOWED, Action, Role, may, scope_allows
 from kschedweb.web.errors import ApplicationError, Conflict
+from kschedweb.web.heavy import person_of
 from tests.support.html import elements
 
 pytestmark = pytest.mark.django_db
@@ -232,3 +234,21 @@ def test_prefixes_of_keys_do_not_repeat():
     keys = [tokens.new_key() for _ in range(1000)]
     assert len({prefix for _, prefix in keys}) == 1000
     assert all(key.startswith(f"ksw_{prefix}_") for key, prefix in keys)
+
+
+def test_all_sessions_and_tokens_of_a_person_are_one_person_in_the_threads_that_compute(
+    viewer: User, editor: User, client: Client, rf: RequestFactory
+) -> None:
+    def asks(key: str = "", session: str = "") -> str:
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        request = rf.get("/", headers=headers)
+        if session:
+            request.COOKIES[settings.SESSION_COOKIE_NAME] = session
+        return person_of(request)
+
+    one, other = (services.token_create(user=viewer, name=name, scope=Action.VIEW, days=1)[1] for name in "ab")
+    client.force_login(viewer)
+    theirs = {asks(one), asks(other), asks(session=client.cookies[settings.SESSION_COOKIE_NAME].value)}
+    assert len(theirs) == 1
+    assert asks(services.token_create(user=editor, name="c", scope=Action.VIEW, days=1)[1]) not in theirs
+    assert asks("ksw_invented") == asks(session="invented") == asks() == "127.0.0.1"

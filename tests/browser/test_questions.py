@@ -35,7 +35,7 @@ def test_pages_of_long_questions_open_by_themselves(
     from kschedweb.clusters.services import demo_load
     from kschedweb.decisions import services, snapshots
     from kschedweb.decisions.inquiring import tasks
-    from kschedweb.jobs.inquiries import NotNow
+    from kschedweb.engine.patience import NotNow
     from kschedweb.jobs.models import Job, State
     from kschedweb.live.schedulers.services import live_create
     from kschedweb.playground.runs import selectors

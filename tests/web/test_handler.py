@@ -17,7 +17,9 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.urls import path, resolve
 
 from kschedweb import server
+from kschedweb.engine.patience import checkpoint
 from kschedweb.server import Server
+from kschedweb.web import heavy as module
 from kschedweb.web.exports import LINES, csv_response
 from kschedweb.web.heavy import heavy, is_heavy
 from tests.support.processes import wait_until
@@ -53,6 +55,16 @@ def computed(request: HttpRequest, number: int) -> HttpResponse:
     return HttpResponse("computed")
 
 
+@heavy
+def endless(request: HttpRequest) -> HttpResponse:
+    door.came.append(0)
+    try:
+        while True:
+            checkpoint()
+    finally:
+        door.came.append(1)
+
+
 def plain(request: HttpRequest) -> HttpResponse:
     return HttpResponse("plain")
 
@@ -68,6 +80,7 @@ def broken(request: HttpRequest) -> StreamingHttpResponse:
 
 urlpatterns = [
     path("computed/<int:number>/", computed),
+    path("endless/", endless),
     path("plain/", plain),
     path("table/", table),
     path("broken/", broken),
@@ -90,12 +103,13 @@ class Site:
 
 
 @pytest.fixture
-def site(settings: DjangoSettings) -> Iterator[Site]:
-    """Ask a web process in a thread of this one, whose pages are the two above."""
+def site(settings: DjangoSettings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    """Ask a web process in a thread of this one, whose pages are those above."""
     global door
     door = Door()
     settings.ROOT_URLCONF = __name__
-    settings.MIDDLEWARE = []
+    settings.MIDDLEWARE = ["kschedweb.web.problems.ProblemMiddleware"]
+    monkeypatch.setattr(module, "PEOPLE", [lambda request: request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")])
     listener = server.listen("127.0.0.1", 0)
     running = server.server(patience=1)
     thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]}, daemon=True)
@@ -153,6 +167,18 @@ def test_one_person_s_heavy_pages_leave_a_thread_to_the_others(site: Site) -> No
         door.open()
         assert {one.result() for one in [*mine, other]} == {"computed"}
     assert len(door.came) == 11
+
+
+def test_a_heavy_page_has_a_deadline(site: Site, settings: DjangoSettings) -> None:
+    settings.HEAVY_SECONDS = 0.2
+    assert "This takes longer than a page may compute." in site.get("endless/")
+
+
+def test_a_heavy_page_stops_once_nobody_waits_for_it(site: Site) -> None:
+    with socket.create_connection((urlsplit(site.url).hostname, urlsplit(site.url).port)) as leaving:
+        leaving.sendall(b"GET /endless/ HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        wait_until(lambda: door.came == [0], "it is computed", seconds=PATIENCE)
+    wait_until(lambda: door.came == [0, 1], "it stopped", seconds=5)
 
 
 def test_a_table_is_sent_in_parts_that_request_threads_read(site: Site) -> None:

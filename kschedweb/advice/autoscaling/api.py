@@ -17,7 +17,7 @@ from kschedweb.advice.autoscaling.groups_serializers import GroupsRequestSeriali
 from kschedweb.advice.autoscaling.models import Question
 from kschedweb.advice.autoscaling.questions import Asked, GroupsAsked
 from kschedweb.decisions.selectors import snapshot_asked
-from kschedweb.jobs.inquiries import NotNow
+from kschedweb.engine.patience import NotNow
 from kschedweb.playground.runs.selectors import comparison_get
 from kschedweb.playground.runs.serializers import ComparisonDetailSerializer
 from kschedweb.policies.karpenter import selectors as karpenters

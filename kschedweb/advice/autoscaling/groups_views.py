@@ -12,7 +12,7 @@ from kschedweb.accounts.roles import Action
 from kschedweb.advice.autoscaling import groups as service
 from kschedweb.advice.autoscaling import services, words
 from kschedweb.advice.autoscaling.questions import GroupsAsked
-from kschedweb.jobs.inquiries import NotNow
+from kschedweb.engine.patience import NotNow
 from kschedweb.policies.scope import scope_of
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.heavy import heavy

@@ -11,10 +11,10 @@ from kschedweb.accounts import audit
 from kschedweb.advice.autoscaling.models import Question
 from kschedweb.advice.autoscaling.questions import Asked, GroupsAsked, asked_of
 from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.patience import NotNow
 from kschedweb.jobs.inquiries import (
     AT_ONCE_SECONDS,
     AT_ONCE_SIZE,
-    NotNow,
     Step,
     answer_store,
     ask_job,

@@ -16,7 +16,7 @@ from kschedweb.accounts.roles import Action, may_change
 from kschedweb.advice.autoscaling import groups_views, selectors, services, words
 from kschedweb.advice.autoscaling.forms import AskForm, NodesForm
 from kschedweb.advice.autoscaling.questions import Asked
-from kschedweb.jobs.inquiries import NotNow
+from kschedweb.engine.patience import NotNow
 from kschedweb.jobs.models import ENDED
 from kschedweb.policies.karpenter import selectors as karpenters
 from kschedweb.policies.scope import scope_of

@@ -19,7 +19,7 @@ from kschedweb.advice.moves.serializers import (
     MovesTrialSerializer,
 )
 from kschedweb.decisions.selectors import profiles_asked, snapshot_asked
-from kschedweb.jobs.inquiries import NotNow
+from kschedweb.engine.patience import NotNow
 from kschedweb.policies.selectors import policy_get, revision_get
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.rest import IdempotencyMixin, accepted, validated

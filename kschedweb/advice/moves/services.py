@@ -16,6 +16,7 @@ from kschedweb.clusters.prices.selectors import sheet_get, table_of
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions import utilisation
 from kschedweb.engine.objects.labels import SelectorError
+from kschedweb.engine.patience import NotNow
 from kschedweb.engine.rebalancing.loading import PolicyRefused
 from kschedweb.engine.rebalancing.scenario import Described
 from kschedweb.engine.studies.moves.fight import repeat
@@ -23,7 +24,6 @@ from kschedweb.engine.studies.moves.landing import Ground, bound
 from kschedweb.jobs.inquiries import (
     AT_ONCE_SECONDS,
     AT_ONCE_SIZE,
-    NotNow,
     Step,
     answer_store,
     ask_job,

@@ -18,7 +18,7 @@ from kschedweb.accounts.roles import Action, may, may_change
 from kschedweb.advice.moves import answers, selectors, services, trying, words
 from kschedweb.advice.moves.forms import MovesForm
 from kschedweb.advice.moves.questions import Asked
-from kschedweb.jobs.inquiries import NotNow
+from kschedweb.engine.patience import NotNow
 from kschedweb.jobs.models import ENDED
 from kschedweb.policies.scope import scope_of
 from kschedweb.policies.selectors import profiles_only

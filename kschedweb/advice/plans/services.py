@@ -14,10 +14,10 @@ from kschedweb.advice.plans.models import Question
 from kschedweb.clusters.prices.selectors import table_of
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions import utilisation
+from kschedweb.engine.patience import NotNow
 from kschedweb.jobs.inquiries import (
     AT_ONCE_SECONDS,
     AT_ONCE_SIZE,
-    NotNow,
     Step,
     answer_store,
     answered,

@@ -10,6 +10,7 @@ from kschedweb.clusters.selectors import pod_rows
 from kschedweb.decisions import services as playground
 from kschedweb.decisions.kinds import PROFILES
 from kschedweb.engine.cycle.judgement import JudgementReason, why_moved
+from kschedweb.engine.patience import NotNow, Patience, checkpoint, limited
 from kschedweb.jobs.inquiries import AT_ONCE_SECONDS
 from kschedweb.web.errors import ApplicationError
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from kschedweb.engine.releases.classic import Algorithm
 
 POD_LIMIT = 50
+TOO_LONG = "Its decision takes longer than a page waits for one of many pods."
 
 
 @dataclass(frozen=True)
@@ -81,10 +83,15 @@ def effect(
         result.asked += 1
         key = f"{namespace}/{name}"
         try:
-            old = playground.explain_with(snapshot, key, before, decides)
-            new = playground.explain_with(snapshot, key, after, decides)
+            with limited(Patience(max(seconds / 4, playground.AT_LEAST))):
+                old = playground.explain_with(snapshot, key, before, decides)
+                new = playground.explain_with(snapshot, key, after, decides)
         except ApplicationError as error:
             result.failed.append(f"{key}: {error.detail}")
+            continue
+        except NotNow:
+            checkpoint()  # whoever asks about all of them may have no time left either
+            result.failed.append(f"{key}: {TOO_LONG}")
             continue
         if moved := _moved(namespace, name, old, new):
             result.moved.append(moved)

@@ -81,7 +81,6 @@ def _sought(
         lambda: made(services.answer(snapshot, key, revision, switch=switch)),
         kept,
         at_hand=quick,
-        may_be_long=True,
     )
 
 

@@ -12,7 +12,7 @@ from django.utils.translation import override
 from kschedweb.decisions import services, told
 from kschedweb.decisions.editing.effect import effect
 from kschedweb.decisions.inquiring.answering import about
-from kschedweb.decisions.inquiring.services import of_cluster, pod_known, question_ask
+from kschedweb.decisions.inquiring.services import Ask, of_cluster, pod_known, question_ask
 from kschedweb.decisions.kept import columns, insight
 from kschedweb.decisions.kinds import comparison, decider, named
 from kschedweb.decisions.matrix.comparing import Comparison
@@ -48,7 +48,12 @@ def decision_ask(*, user: User, snapshot: Snapshot, revision: Revision, pod: str
     ``against`` names another revision ("policy@number"). Raises NotFound where the snapshot has no such pod.
     """
     pod_known(snapshot, pod)
-    return question_ask(user=user, ask=of_cluster(Kind.DECISION, snapshot, revision, pod=pod, against=against))
+    return question_ask(user=user, ask=decision_question(snapshot, revision, pod, against))
+
+
+def decision_question(snapshot: Snapshot, revision: Revision, pod: str, against: str = "") -> Ask:
+    """The question where ``pod`` goes, before anybody was asked."""
+    return of_cluster(Kind.DECISION, snapshot, revision, pod=pod, against=against)
 
 
 def effect_ask(

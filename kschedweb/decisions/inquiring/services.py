@@ -17,9 +17,10 @@ from kschedweb.decisions import utilisation
 from kschedweb.decisions.inquiring import selectors
 from kschedweb.decisions.inquiring.answering import ANSWERING
 from kschedweb.decisions.models import Kind, Question
-from kschedweb.jobs.inquiries import NotNow, Step, answer_store, packed, refuse_more
+from kschedweb.engine.patience import NotNow, Patience, limited
+from kschedweb.jobs.inquiries import Step, answer_store, packed, refuse_more
 from kschedweb.jobs.services import job_start
-from kschedweb.web.errors import NotFound
+from kschedweb.web.errors import NotFound, Unprocessable
 from kschedweb.web.languages import in_english
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from kschedweb.policies.models import Revision
 
 Found = TypeVar("Found")
+MOST_SECONDS = 600  # that a job may take for one answer, while other people wait for theirs
 
 
 @dataclass(frozen=True)
@@ -82,13 +84,12 @@ def sought(
     kept: Callable[[Question, dict[str, Any]], Found],
     *,
     at_hand: bool,
-    may_be_long: bool = False,
 ) -> Found | Question:
     """What ``work`` finds now, or ``kept`` makes of the answer that a job found; the question where there is neither.
 
-    ``at_hand`` says whether a request may begin with ``work``, ``may_be_long`` whether that may raise NotNow then.
+    ``at_hand`` says whether a request may begin with ``work``, which a job does where that raises NotNow.
     """
-    known = selectors.same(ask.key) if may_be_long or not at_hand else None
+    known = selectors.same(ask.key)
     if known is None and at_hand:
         try:
             return work()
@@ -130,6 +131,10 @@ def question_ask(*, user: User, ask: Ask) -> Question:
 def question_answer(*, question: Question, step: Step) -> dict[str, Any]:
     """Find and store the answer, unless there is one already; ``step`` gets the progress."""
     if question.content is None:
-        sentence, content, columns = ANSWERING[question.kind].answer(question, step)
+        try:
+            with limited(Patience(MOST_SECONDS)):
+                sentence, content, columns = ANSWERING[question.kind].answer(question, step)
+        except NotNow:
+            raise Unprocessable(f"The answer takes longer than {MOST_SECONDS // 60} min: ask about less.") from None
         answer_store(question, sentence=sentence, content=packed(content), columns=columns)
     return {"decision": str(question.pk), "answer": question.sentence}

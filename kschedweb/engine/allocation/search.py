@@ -16,6 +16,7 @@ from kschedweb.engine.allocation.sight import Sight
 from kschedweb.engine.allocation.taking import Chosen, Taking
 from kschedweb.engine.objects.devicerequests import ALL
 from kschedweb.engine.objects.resourceclaim import DeviceClass, ResourceClaim
+from kschedweb.engine.patience import checkpoint
 from kschedweb.engine.state.devices.use import DeviceUse
 
 FEW_TRIES = 64
@@ -105,6 +106,7 @@ class Search:
 
     def _device(self, claim: int, request: int, wanted: Wanted, number: int, start: Place) -> End:
         """Find device ``number`` of a choice, from ``start`` on, and everything after it."""
+        checkpoint()
         if self._tries > MAX_TRIES:
             raise UnknownError("whether kube-scheduler's search for devices would end within its filterTimeout")
         of_all = wanted.choice.mode == ALL

@@ -13,6 +13,7 @@ from kschedweb.engine.cel.macros import SORT_BY_KEYS
 from kschedweb.engine.cel.paths import Path
 from kschedweb.engine.cel.syntax import BINARY, IN
 from kschedweb.engine.cel.values import LISTS, MISSING, Uint, Value, go_name
+from kschedweb.engine.patience import checkpoint
 
 # Functions whose effort grows with their values, and by how much if not as these do.
 _GROWING: dict[str, Callable[..., int]] = {
@@ -68,6 +69,7 @@ def applied(name: str, run: Callable[..., Value], args: list[Code]) -> Code:
     code = Code(_calling(run, [arg.run for arg in args], _GROWING.get(name)), known=known, panics=panics)
     if not known:
         return code
+    checkpoint()
     try:
         value = code.run(no_frame())
     except (EvaluationError, Panicked, Refused):

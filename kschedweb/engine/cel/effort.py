@@ -1,6 +1,7 @@
 """Keeps the effort of one computation within bounds: what goes over them is refused.
 
-kube-scheduler has a budget too, counted in another way: what it affords to no device selector is far above ours.
+kube-scheduler has a budget too, counted in another way: what it affords to no device selector is far above ours. How
+long all computations of one question may take together is for whoever asks to say (patience.py).
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from kschedweb.engine.cel.operations import present
 from kschedweb.engine.cel.parser import parse
 from kschedweb.engine.cel.plan import planned
 from kschedweb.engine.cel.values import NOT_BOOL, TYPE_NAMES, Perhaps, Value
+from kschedweb.engine.patience import checkpoint
 
 _CACHED = 1024
 
@@ -36,6 +37,7 @@ class Program:
         Raises EvaluationError in kube-scheduler's words, Refused where only the device's values show that the
         expression is outside the simulation.
         """
+        checkpoint()
         if device.problem:
             raise EvaluationError(device.problem)
         frame = self._frame.copy()

@@ -45,6 +45,7 @@ from kschedweb.engine.framework.preparation import FreeClaim, Preparation, both
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, Status, error, unresolvable, unschedulable
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.patience import checkpoint
 from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.engine.state.columns import ALL, Ints, Rows
 
@@ -99,6 +100,7 @@ class Framework:
             self._watch = UNTIMED
 
     def _ask(self, plugin: Plugin, point: str, call: Callable[[], Answer]) -> Answer:
+        checkpoint()
         watch = self._watch
         return watch.measured(plugin.name, point, call) if watch.by_plugin else call()
 

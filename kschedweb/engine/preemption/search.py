@@ -14,6 +14,7 @@ from kschedweb.engine.framework.interface import Cycle, Handle, PodDependent, Pr
 from kschedweb.engine.framework.status import Code, CycleError, Status, error, fit_error, unresolvable
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.patience import checkpoint
 from kschedweb.engine.preemption.disruption import budgets, split
 from kschedweb.engine.preemption.importance import by_importance, earliest_start
 from kschedweb.engine.preemption.trials import Rooms, Rows, TrialResult, Trials, pods_on_each
@@ -193,6 +194,7 @@ class Search:
 
     def _dry_run(self, node: int) -> TrialResult:
         """Take out all pods of lower priority, then let back in those that fit, in order of importance."""
+        checkpoint()
         if self._world is None:
             self._world = self._cycle.on(self._cycle.snapshot.copy())
         world, snapshot = self._world, self._world.snapshot

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from django.http import Http404
@@ -15,6 +16,7 @@ from kschedweb.decisions.inquiring.deciding import everything, moved
 from kschedweb.decisions.inquiring.selectors import answer_of
 from kschedweb.decisions.inquiring.services import of_cluster, question_ask
 from kschedweb.decisions.models import Kind
+from kschedweb.engine.patience import NotNow
 from kschedweb.live.schedulers.models import LiveScheduler
 from kschedweb.live.schedulers.rollout import Moves, compared, sides
 from kschedweb.live.schedulers.selectors import revision_in_force
@@ -37,7 +39,8 @@ def moves(user: User, live: LiveScheduler, after: Revision, *, everyone: bool) -
     if snapshot is None or sides(live, before, after) is None:
         return None
     if not everyone and all(decisions.at_hand(snapshot, one) for one in (before, after)):
-        return Moves(snapshot, compared(live, snapshot, before, after))
+        with suppress(NotNow):
+            return Moves(snapshot, compared(live, snapshot, before, after))
     address = f"{reverse('live-rollout', args=[live.pk])}?policy={after.policy.name}&revision={after.number}&effect=all"
     ask = of_cluster(Kind.ROLL_OUT, snapshot, before, address, live=str(live.pk), after=after.pk)
     question = question_ask(user=user, ask=ask)

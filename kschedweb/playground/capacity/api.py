@@ -11,9 +11,9 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.decisions.selectors import revision_asked, snapshot_asked
+from kschedweb.engine.patience import NotNow
 from kschedweb.engine.studies.capacity.buffer import LOWEST
 from kschedweb.engine.studies.capacity.drain import Options
-from kschedweb.jobs.inquiries import NotNow
 from kschedweb.playground.capacity import selectors, services
 from kschedweb.playground.capacity.buffers import BufferRequestSerializer, BufferSerializer
 from kschedweb.playground.capacity.money import change_of

@@ -22,11 +22,11 @@ from kschedweb.decisions import utilisation
 from kschedweb.decisions.groups.rules import able, group_rules
 from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.patience import NotNow
 from kschedweb.engine.studies.capacity import buffer, capacity, drain, gangs, sizing
 from kschedweb.jobs.inquiries import (
     AT_ONCE_SECONDS,
     AT_ONCE_SIZE,
-    NotNow,
     Step,
     answer_store,
     ask_job,

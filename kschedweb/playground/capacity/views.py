@@ -15,8 +15,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may_change
+from kschedweb.engine.patience import NotNow
 from kschedweb.engine.studies.capacity.capacity import Fit
-from kschedweb.jobs.inquiries import NotNow
 from kschedweb.jobs.models import ENDED
 from kschedweb.playground.capacity import charts, money, selectors, services, words
 from kschedweb.playground.capacity.forms import BufferForm, DrainForm, FitForm, GangsForm, NodesForm, fields_of

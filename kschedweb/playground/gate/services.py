@@ -17,11 +17,12 @@ from kschedweb.accounts import audit
 from kschedweb.clusters.prices.selectors import table_of
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.engine.documents.leaves import DocumentProblem
+from kschedweb.engine.patience import NotNow
 from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.document.parts import ALL
 from kschedweb.engine.studies.gate import gate as engine
 from kschedweb.engine.studies.gate import rendering, thresholds
-from kschedweb.jobs.inquiries import AT_ONCE_SECONDS, AT_ONCE_SIZE, NotNow, Step, at_once, refuse_more
+from kschedweb.jobs.inquiries import AT_ONCE_SECONDS, AT_ONCE_SIZE, Step, at_once, refuse_more
 from kschedweb.jobs.services import job_start
 from kschedweb.playground.gate.models import Gate
 from kschedweb.playground.scenarios import selectors as scenarios

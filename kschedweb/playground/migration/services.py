@@ -12,12 +12,12 @@ from kschedweb.accounts import audit
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions import utilisation
 from kschedweb.engine import Snapshot as EngineSnapshot
+from kschedweb.engine.patience import NotNow
 from kschedweb.engine.releases.classic import ClassicSnapshot, in_zones_of_then
 from kschedweb.engine.releases.classic.comparing import Tally, asked, moves
 from kschedweb.jobs.inquiries import (
     AT_ONCE_SECONDS,
     AT_ONCE_SIZE,
-    NotNow,
     Step,
     answer_store,
     answered,

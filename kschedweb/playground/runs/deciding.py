@@ -56,7 +56,7 @@ def decision_sought(
         private=run.revision.scenario.private,
     )
     quick = at_hand(run.revision, run.seed) and selectors.soon(run, pod, attempt)
-    return sought(user, ask, work, read, at_hand=quick, may_be_long=True)
+    return sought(user, ask, work, read, at_hand=quick)
 
 
 def decision_answer(question: Question, step: Step) -> Answer:

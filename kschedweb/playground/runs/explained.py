@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.decisions.kinds import presented
-from kschedweb.jobs.inquiries import NotNow
+from kschedweb.engine.patience import NotNow
 from kschedweb.playground.runs import measures, selectors
 from kschedweb.playground.scenarios import selectors as scenarios
 from kschedweb.playground.scenarios.ready import ready_of

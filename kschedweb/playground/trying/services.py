@@ -15,10 +15,11 @@ from kschedweb.accounts import audit
 from kschedweb.clusters.prices.selectors import sheet_get, table_of
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions import utilisation
+from kschedweb.engine.patience import NotNow
 from kschedweb.engine.studies.document.parts import ALL, PENDING
 from kschedweb.engine.studies.gate import gate as engine
 from kschedweb.engine.studies.trying.effect import play
-from kschedweb.jobs.inquiries import AT_ONCE_SIZE, NotNow, at_once, packed, refuse_more
+from kschedweb.jobs.inquiries import AT_ONCE_SIZE, at_once, packed, refuse_more
 from kschedweb.jobs.services import job_start
 from kschedweb.playground.gate.services import AT_ONCE, GateRequest, gate_ask, refusals
 from kschedweb.playground.gate.words import about_scenario, about_snapshot

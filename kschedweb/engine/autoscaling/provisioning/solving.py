@@ -20,6 +20,7 @@ from kschedweb.engine.autoscaling.provisioning.newnodes import Circumstances, Fi
 from kschedweb.engine.autoscaling.provisioning.refusals import Refusal, all_of, refused
 from kschedweb.engine.autoscaling.provisioning.reservations import Reservations
 from kschedweb.engine.autoscaling.provisioning.topology import Topology
+from kschedweb.engine.patience import checkpoint
 from kschedweb.engine.validation.gosort import SHORT, sort_slice
 
 MOST_TYPES = 600
@@ -74,6 +75,7 @@ class Solver:
         queue = deque(sorted(self._pods, key=lambda pod: pod.order))
         pushed: dict[str, int] = {}
         while queue and pushed.get(queue[0].uid) != len(queue):
+            checkpoint()
             pod = queue.popleft()
             refusal = self._try(pod)
             if refusal is None:
