@@ -23,4 +23,6 @@ def read() -> int:
             snapshot_read(cluster=cluster, step=lambda *_: None)
         except ApplicationError as error:
             logger.warning("sandbox_not_read", error=error.detail)
+        except Exception:  # whatever its objects hold, the others are read
+            logger.exception("sandbox_not_read", cluster=cluster.name)
     return len(found)

@@ -267,7 +267,7 @@ def _journal(path: Path | None) -> list[tuple[Document, float]]:
     if path is None or not path.exists():
         return []
     found = []
-    for line in path.read_text().splitlines():
+    for line in path.read_text().split("\n"):
         try:
             entry = json.loads(line)
             found.append((entry["document"], float(entry["cost"])))

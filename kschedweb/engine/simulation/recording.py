@@ -7,6 +7,7 @@ import gzip
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from io import StringIO
 
 import numpy as np
 
@@ -39,7 +40,7 @@ class Recording:
         """A recording of a file's bytes, which may be compressed with gzip. Raises RecordingError."""
         try:
             raw = gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
-            return cls.read(raw.decode().splitlines())
+            return cls.read(StringIO(raw.decode(), newline=None))
         except (OSError, EOFError, zlib.error) as error:
             raise RecordingError(f"is no whole gzip file: {error}") from None
         except UnicodeDecodeError as error:

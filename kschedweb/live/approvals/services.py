@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+import structlog
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -19,10 +20,13 @@ from kschedweb.live.approvals.models import ApprovalRequest, Event, State, Vote,
 from kschedweb.live.approvals.selectors import not_asked, refused
 from kschedweb.live.approvals.webhooks.services import tell
 from kschedweb.web.errors import ApplicationError, Conflict, FieldProblem, NotFound
+from kschedweb.web.outages import outage
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
     from kschedweb.live.schedulers.models import LiveScheduler
+
+logger = structlog.get_logger(__name__)
 
 LONGEST_REASON = 1000
 MOST_TOGETHER = 200
@@ -227,7 +231,18 @@ def requests_expire(*, scheduler: LiveScheduler | None = None, request_id: Any =
         due = due.filter(scheduler=scheduler)
     if request_id is not None:
         due = due.filter(pk=request_id)
-    return sum(_expire(row, now) for row in due[:1000])
+    return sum(_expired(row, now) for row in due[:1000])
+
+
+def _expired(row: ApprovalRequest, now: datetime) -> bool:
+    """As ``_expire``; a request that cannot be decided keeps no other waiting."""
+    try:
+        return _expire(row, now)
+    except Exception as error:
+        if outage(error):
+            raise
+        logger.exception("approval_not_expired", request=str(row.pk), pod=row.pod)
+        return False
 
 
 @transaction.atomic

@@ -6,6 +6,7 @@ import gzip
 import zlib
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,7 +49,7 @@ def recording_read(experiment: Experiment) -> EngineRecording:
     if experiment.recording_id is None:
         return demo()
     content = Recording.objects.values_list("content", flat=True).get(pk=experiment.recording_id)
-    return EngineRecording.read(gzip.decompress(bytes(content)).decode().splitlines())
+    return EngineRecording.read(StringIO(gzip.decompress(bytes(content)).decode(), newline=None))
 
 
 @lru_cache(maxsize=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Callable, Sequence
+from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
@@ -38,7 +39,7 @@ def recording_add(*, user: User | None, name: str, content: bytes, limit: int) -
         raise ApplicationError.at("recording_name", f"There is a recording named {name} already: choose another name.")
     text = _text(content, limit)
     try:
-        read = EngineRecording.read(text.splitlines())
+        read = EngineRecording.read(StringIO(text, newline=None))
     except RecordingError as error:
         raise ApplicationError.at("file", f"The file is no recording: {error}.") from None
     machines, samples = read.percent.shape

@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import structlog
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
@@ -15,7 +16,15 @@ from django.utils.text import slugify
 from kschedweb.clusters.connecting.credentials import text_open
 from kschedweb.policies import services as policies
 from kschedweb.policies.models import Policy
-from kschedweb.policies.repositories.git import LARGEST_FILE, MOST_FILES, Clone, Commit, File, GitError
+from kschedweb.policies.repositories.git import (
+    LARGEST_FILE,
+    LONGEST_BRANCH,
+    MOST_FILES,
+    Clone,
+    Commit,
+    File,
+    GitError,
+)
 from kschedweb.policies.repositories.models import (
     Repository,
     RepositoryCommit,
@@ -26,9 +35,12 @@ from kschedweb.policies.repositories.models import (
 from kschedweb.policies.repositories.statuses import statuses_tell
 from kschedweb.web.errors import ApplicationError, Conflict
 
+logger = structlog.get_logger(__name__)
+
 Problem = dict[str, Any]
 LOOK = timedelta(seconds=180)  # a look that has not ended by then died with its process
 LONGEST_NAME = 63  # of a policy
+UNFORESEEN = "This look failed for a reason that it did not foresee. The log of the worker says more."
 
 
 def due() -> list[Repository]:
@@ -44,9 +56,13 @@ def repository_look(repository: Repository) -> None:
     """One look: fetch the branch, and read each commit since the last look. What fails is told in ``problem``."""
     problem = ""
     try:
-        statuses_tell(repository, _follow(repository))
+        heads, problem = _follow(repository)
+        statuses_tell(repository, heads)
     except ApplicationError as error:
         problem = error.detail
+    except Exception:  # whatever others write, the repositories after this one are looked at
+        logger.exception("repository_look_failed", repository=repository.name)
+        problem = UNFORESEEN
     now = timezone.now()
     after = now + timedelta(seconds=repository.interval)
     Repository.objects.filter(pk=repository.pk).update(problem=problem[:500], looked_at=now, due_at=after)
@@ -57,8 +73,11 @@ def copy_of(repository: Repository) -> Path:
     return Path(settings.DATA_DIR) / "repositories" / f"{repository.pk}.git"
 
 
-def _follow(repository: Repository) -> dict[str, str]:
-    """Read what is new; returns the newest commit of each branch, where "" is the one that is followed."""
+def _follow(repository: Repository) -> tuple[dict[str, str], str]:
+    """Read what is new; returns the newest commit of each branch, where "" is the one that is followed.
+
+    Beside it the problem of a draft that cannot be read, which keeps no other from being read.
+    """
     sealed = RepositorySecret.objects.filter(pk=repository.pk).select_related("repository").first()
     clone = Clone(
         copy_of(repository), repository.url, repository.branch, repository.drafts, repository.username,
@@ -69,12 +88,15 @@ def _follow(repository: Repository) -> dict[str, str]:
         for commit in clone.commits(repository.commit, head, repository.folder):
             _read(repository, clone, commit)
         Repository.objects.filter(pk=repository.pk).update(commit=head)
-    heads = clone.drafts()
+    heads, problem = clone.drafts(), ""
     for branch, name in heads.items():
-        _draft(repository, clone, branch, name)
+        try:
+            _draft(repository, clone, branch, name)
+        except ApplicationError as error:
+            problem = f"Branch {branch}: {error.detail}"
     for row in repository.files.exclude(branch__in=("", *heads)).select_related("policy"):
         _drop(row)
-    return {"": head, **heads}
+    return {"": head, **heads}, problem
 
 
 @transaction.atomic
@@ -100,6 +122,8 @@ def _read(repository: Repository, clone: Clone, commit: Commit) -> None:
 @transaction.atomic
 def _draft(repository: Repository, clone: Clone, branch: str, name: str) -> None:
     """Read the newest commit of a branch: each file that differs from the followed one is a draft."""
+    if len(branch) > LONGEST_BRANCH:
+        raise GitError(f"Its name has {len(branch):,} characters: at most {LONGEST_BRANCH} are kept.")
     (commit,) = clone.commits("", name, repository.folder)
     followed = {row.path: row.blob for row in _known(repository, "").values() if not row.removed}
     known, there, told = _known(repository, branch), _there(repository, clone, commit), []

@@ -33,7 +33,9 @@ MIB = 1 << 20
 FETCHED, MEMORY, SAID, COPY = 64 * MIB, 2048 * MIB, 16 * MIB, 256 * MIB
 OLDEST = (2, 37)  # that can be told the address of a server's name
 SUFFIXES = (".yaml", ".yml")
+LONGEST_BRANCH, LONGEST_PATH = 200, 500  # characters
 FORMAT = "%H%x00%an <%ae>%x00%ct%x00%s"
+LATEST = datetime(9999, 12, 30, tzinfo=UTC).timestamp()  # that every time zone can write
 
 
 class GitError(ApplicationError):
@@ -130,7 +132,7 @@ class Clone:
         """The other branches, each with its newest commit; those that changed last where there are many."""
         wanted = [f"--count={MOST_BRANCHES}", "--sort=-committerdate", "--format=%(refname:lstrip=3)%00%(objectname)"]
         text = self._git("for-each-ref", *wanted, "refs/heads/drafts/") if self.others else ""
-        heads = dict(line.split("\0") for line in text.splitlines())
+        heads = dict(line.split("\0") for line in _lines(text))
         return {name: head for name, head in heads.items() if fnmatchcase(name, self.others) and name != self.branch}
 
     def commits(self, since: str, until: str, folder: str) -> list[Commit]:
@@ -139,7 +141,7 @@ class Clone:
         span = [f"{since}..{until}"] if known else ["--max-count=1", until]
         where = ["--", folder] if folder and known else []
         text = self._git("log", "--first-parent", "--reverse", f"--format={FORMAT}", *span, *where)
-        return [_commit(line) for line in text.splitlines() if line]
+        return [_commit(line) for line in _lines(text)]
 
     def files(self, commit: str, folder: str) -> Iterator[File]:
         """Each YAML file in ``folder``, not in folders below it."""
@@ -147,6 +149,8 @@ class Clone:
         for entry in self._git("ls-tree", "-z", "--long", commit, *where).split("\0"):
             about, _, path = entry.partition("\t")
             if path.endswith(SUFFIXES):
+                if len(path) > LONGEST_PATH:
+                    raise GitError(f"The path of a file has {len(path):,} characters: at most {LONGEST_PATH} are kept.")
                 mode, kind, name, size = about.split()
                 if kind != "tree":
                     yield File(path, name, int(size) if kind == "blob" and not mode.startswith("12") else None)
@@ -164,7 +168,7 @@ class Clone:
     def _git(self, *arguments: str, options: list[str] | None = None) -> str:
         done = self._run(*arguments, options=options or [])
         if done.status:
-            said = [line for line in done.errors.splitlines() if line.strip()]
+            said = [line for line in _lines(done.errors) if line.strip()]
             raise GitError(f"git: {self._safe(said[-1] if said else f'exit status {done.status}')}"[:500])
         return done.output.decode(errors="replace")
 
@@ -240,6 +244,17 @@ def _told(size: int) -> str:
     return f"{size // MIB} MiB" if size >= MIB else f"{size:,} bytes"
 
 
+def _lines(text: str) -> list[str]:
+    """The lines as git ends them. ``splitlines`` also ends them at characters that subjects and names may hold."""
+    return [line for line in text.split("\n") if line]
+
+
 def _commit(line: str) -> Commit:
     name, author, seconds, subject = line.split("\0", 3)
-    return Commit(name, author[:300], datetime.fromtimestamp(int(seconds), UTC), subject[:300])
+    return Commit(name, author[:300], _moment(seconds), subject[:300])
+
+
+def _moment(seconds: str) -> datetime:
+    """When a commit says that it was written: any number, or none at all."""
+    told = int(seconds) if seconds.isdecimal() else 0
+    return datetime.fromtimestamp(min(told, LATEST), UTC)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from difflib import SequenceMatcher, unified_diff
+from io import StringIO
 
 CONTEXT_LINES = 3
 
@@ -21,7 +22,7 @@ class DiffLine:
 
 def lines(old: str, new: str) -> list[DiffLine]:
     """Both whole texts side by side."""
-    left, right = old.splitlines(), new.splitlines()
+    left, right = split_lines(old), split_lines(new)
     rows: list[DiffLine] = []
     for tag, i1, i2, j1, j2 in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
         for step in range(max(i2 - i1, j2 - j1)):
@@ -38,6 +39,16 @@ def lines(old: str, new: str) -> list[DiffLine]:
                 )
             )
     return rows
+
+
+def _split(text: str) -> list[str]:
+    """The lines with their ends, as programs that patch files see them: no other character than a newline ends one."""
+    return StringIO(text, newline="\n").readlines()
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines without their ends."""
+    return [line.rstrip("\r\n") for line in _split(text)]
 
 
 def folded(rows: list[DiffLine], context: int = CONTEXT_LINES) -> list[DiffLine | int]:
@@ -64,6 +75,4 @@ def folded(rows: list[DiffLine], context: int = CONTEXT_LINES) -> list[DiffLine 
 
 def unified(old: str, new: str, old_name: str, new_name: str) -> str:
     """A patch in the format of ``diff -u``; empty without differences."""
-    return "".join(
-        unified_diff(old.splitlines(keepends=True), new.splitlines(keepends=True), old_name, new_name, n=CONTEXT_LINES)
-    )
+    return "".join(unified_diff(_split(old), _split(new), old_name, new_name, n=CONTEXT_LINES))

@@ -135,7 +135,7 @@ def line_diff(old: str, new: str, old_name: str, new_name: str) -> dict[str, Any
     """The context of revisions/_lines.html."""
     return {
         "rows": lines.folded(lines.lines(old, new)),
-        "patch": lines.unified(old, new, old_name, new_name).splitlines(),
+        "patch": lines.split_lines(lines.unified(old, new, old_name, new_name)),
         "differs": old != new,
     }
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+import re
 import socket
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 from rest_framework.test import APIClient
 
 from kschedweb.accounts.models import AuditEntry, User
@@ -17,7 +19,7 @@ from kschedweb.clusters.models import Cluster, Source
 from kschedweb.live.schedulers.models import LiveScheduler
 from kschedweb.policies import services as policies
 from kschedweb.policies.models import Policy
-from kschedweb.policies.repositories import git, services
+from kschedweb.policies.repositories import following, git, services
 from kschedweb.policies.repositories.models import Repository, RepositorySecret
 from kschedweb.web.errors import ApplicationError, Conflict
 from tests.support.git_server import GOOD, SECRET, Work, look, served
@@ -51,6 +53,72 @@ def test_each_commit_makes_a_revision_with_its_author(
     ]
     none = api_as(Role.VIEWER).get("/api/v1/repositories/platform/status/", {"commit": "0" * 40})
     assert none.status_code == 404
+
+
+HOSTILE = ["U+2028 \u2028 in a subject", "U+0085 \x85, \x1c and \x0b"]
+
+
+@pytest.mark.parametrize("subject", HOSTILE)
+def test_whatever_a_subject_holds_it_is_one_commit(ours: Work, address: str, admin: User, subject: str) -> None:
+    services.repository_save(user=admin, name="platform", url=address, folder="policies")
+    ours.commit(subject, web=GOOD.format(60))
+    assert look().problem == ""
+    assert Policy.objects.get(name="web").revisions.get(number=1).comment == subject
+
+
+def test_whenever_a_commit_says_it_was_written_it_is_read(
+    ours: Work, address: str, admin: User, client_as: Callable[[Role], Client]
+) -> None:
+    services.repository_save(user=admin, name="platform", url=address, folder="policies")
+    for number, year_10000 in enumerate(("253402300800 +0000", "253402300799 -1200", "1099511627775 +1400")):
+        ours.commit("Later", web=GOOD.format(number + 1))
+        about = re.sub(r"(?m)^(committer .*>) .*", rf"\1 {year_10000}", ours.git("cat-file", "commit", "HEAD"))
+        (ours.folder / ".git" / "written").write_text(f"{about}\n")
+        ours.git("reset", "--quiet", "--hard", ours.git("hash-object", "-t", "commit", "-w", ".git/written"))
+        assert look().problem == ""
+    assert {one.written_at.year for one in Repository.objects.get().commits.all()} == {9999}
+    assert client_as(Role.VIEWER).get("/policies/repositories/platform/").status_code == 200
+
+
+def test_a_branch_of_any_name_is_a_draft(ours: Work, address: str, admin: User) -> None:
+    branch = "feature/next\x85line\u2028"
+    ours.git("checkout", "--quiet", "-b", branch)
+    ours.commit("Draft", web=GOOD.format(70))
+    services.repository_save(user=admin, name="platform", url=address, folder="policies", drafts="feature/*")
+    assert look().problem == ""
+    assert set(Repository.objects.get().files.values_list("branch", flat=True)) == {"", branch}
+
+
+def test_a_repository_that_cannot_be_read_keeps_no_other_from_being_read(
+    ours: Work, address: str, admin: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a-broken", "b-sound"):
+        services.repository_save(user=admin, name=name, url=address, folder="policies")
+    follow = following._follow
+
+    def fails(repository: Repository) -> tuple[dict[str, str], str]:
+        if repository.name == "a-broken":
+            raise ValueError("nobody thought of this")
+        return follow(repository)
+
+    monkeypatch.setattr(following, "_follow", fails)
+    for due in following.due():
+        following.repository_look(due)
+    broken, sound = Repository.objects.order_by("name")
+    assert (broken.problem, sound.problem) == (following.UNFORESEEN, "")
+    assert sound.commit
+    assert broken.due_at > timezone.now()
+
+
+def test_a_draft_that_cannot_be_read_is_told_and_keeps_no_other_from_being_read(
+    ours: Work, address: str, admin: User
+) -> None:
+    for branch in ("feature/a" + "x" * 220, "feature/b"):
+        ours.git("checkout", "--quiet", "-b", branch)
+        ours.commit(branch[:20], web=GOOD.format(len(branch)))
+    services.repository_save(user=admin, name="platform", url=address, folder="policies", drafts="feature/*")
+    assert "Its name has 229 characters: at most 200 are kept." in look().problem
+    assert set(Repository.objects.get().files.values_list("branch", flat=True)) == {"", "feature/b"}
 
 
 def test_a_file_that_is_not_valid_makes_no_revision_and_is_told_by_line(

@@ -6,6 +6,7 @@ from collections import Counter
 from datetime import datetime, timedelta
 from typing import Any
 
+import structlog
 from django.db import transaction
 from django.db.models import F
 
@@ -14,6 +15,9 @@ from kschedweb.live.approvals.webhooks import services
 from kschedweb.live.approvals.webhooks.messages import Told
 from kschedweb.live.schedulers.models import LiveDecision, LiveScheduler
 from kschedweb.web.links import link
+from kschedweb.web.outages import outage
+
+logger = structlog.get_logger(__name__)
 
 LATE = timedelta(seconds=10)  # rows are written within it after the moment they name
 LONGEST = timedelta(hours=1)  # what happened longer ago, while nobody looked, is not told
@@ -23,7 +27,19 @@ FIELDS = ("namespace", "uid", "attempt", "result", "node", "nominated", "message
 
 def decisions_tell(*, now: datetime) -> int:
     """Queue messages about all decisions since the last look; how many."""
-    return sum(_tell(one, now - LATE) for one in Endpoint.objects.filter(active=True) if Event.DECISIONS in one.events)
+    endpoints = Endpoint.objects.filter(active=True)
+    return sum(_told(one, now - LATE) for one in endpoints if Event.DECISIONS in one.events)
+
+
+def _told(endpoint: Endpoint, until: datetime) -> int:
+    """As ``_tell``; an endpoint that cannot be told keeps no other waiting."""
+    try:
+        return _tell(endpoint, until)
+    except Exception as error:
+        if outage(error):
+            raise
+        logger.exception("decisions_not_told", endpoint=endpoint.name)
+        return 0
 
 
 @transaction.atomic
