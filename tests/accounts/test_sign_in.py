@@ -15,6 +15,7 @@ from django.test import Client
 from django.urls import reverse
 
 from kschedweb.accounts import services
+from kschedweb.accounts.administrators import administrators
 from kschedweb.accounts.models import AuditEntry, ProviderSession, Token, User
 from kschedweb.accounts.signin import identity_tokens
 from kschedweb.accounts.signin.following import ASK_AT
@@ -104,6 +105,37 @@ def test_a_verified_address_links_where_that_is_switched_on(
     issuer.sign_in(Client())
     assert (SocialAccount.objects.get(uid="s-1").user == editor) is linked
     assert AuditEntry.objects.filter(verb="user.linked").exists() is linked
+
+
+def test_a_verified_address_does_not_take_the_last_admin(issuer: Issuer, settings: LazySettings, admin: User) -> None:
+    settings.IDENTITY_PROVIDERS = {"company": issuer.provider(link_verified_email=True)}
+    User.objects.filter(pk=admin.pk).update(email="erin@example.org")
+    issuer.claims = {"email_verified": True}
+    answer = issuer.sign_in(Client())
+    assert (answer.status_code, reason(answer)) == (403, "last-admin")
+    assert not SocialAccount.objects.exists()
+    assert list(administrators()) == [admin]
+    issuer.groups = ["platform-admins"]
+    issuer.sign_in(Client())
+    assert [one.provider for one in administrators()] == ["company"]
+
+
+def test_groups_that_change_do_not_take_the_last_admin(issuer: Issuer, admin: User) -> None:
+    issuer.groups = ["platform-admins"]
+    issuer.sign_in(client := Client())
+    services.user_set_active(actor=admin, user=admin, active=False)
+    issuer.groups = ["engineers"]
+    for _ in range(2):
+        later(client)
+        assert client.get(reverse("people")).status_code == 200
+    erin = User.objects.get(username="erin")
+    assert (list(administrators()), erin.group_names) == ([erin], frozenset({"platform-admins"}))
+    kept = AuditEntry.objects.get(verb="user.role-kept")
+    assert kept.details == {"role": "admin", "told": "editor", "provider": "company"}
+    User.objects.filter(pk=admin.pk).update(is_active=True)
+    later(client)
+    assert client.get(reverse("people")).status_code == 403
+    assert list(administrators()) == [admin]
 
 
 def test_whom_no_rule_lets_in_is_refused_and_written_down(issuer: Issuer) -> None:

@@ -15,6 +15,7 @@ from django.test import Client
 from django.urls import reverse
 
 from kschedweb.accounts import services
+from kschedweb.accounts.administrators import administrators
 from kschedweb.accounts.models import AuditEntry, User
 from kschedweb.accounts.reach import Part
 from kschedweb.accounts.signin.configuration import Header
@@ -90,6 +91,16 @@ def test_groups_of_the_header_hold_for_the_request_that_brings_them(header: Head
     answer = ask(client, groups="visitors")
     assert (answer.status_code, elements(answer, "#refusal")[0]["data-reason"]) == (403, "groups")
     assert ask(client, name="").status_code == 302
+
+
+def test_the_header_does_not_take_the_last_admin(header: Header) -> None:
+    client = Client()
+    ask(client, groups="admins")
+    assert ask(client, groups="staff").status_code == 200
+    assert [one.username for one in administrators()] == ["erin"]
+    ask(Client(), name="ada", groups="admins")
+    assert ask(client, groups="staff").status_code == 200
+    assert [one.username for one in administrators()] == ["ada"]
 
 
 def test_groups_have_grants_by_rules_until_they_go(header: Header, admin: User, settings: LazySettings) -> None:

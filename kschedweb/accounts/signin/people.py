@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from allauth.socialaccount.models import SocialAccount
 from django.db import IntegrityError, transaction
 from django.db.models import F
+from django.utils import timezone
 
 from kschedweb.accounts import audit, services
-from kschedweb.accounts.models import ProviderSession, User
-from kschedweb.web.errors import ApplicationError
+from kschedweb.accounts.administrators import keep_one
+from kschedweb.accounts.models import AuditEntry, ProviderSession, User
+from kschedweb.accounts.roles import Action
+from kschedweb.web.errors import ApplicationError, Conflict
 
 if TYPE_CHECKING:
     from kschedweb.accounts.signin.rules import Rules
 
 NOT_IN_NAMES = re.compile(r"[^\w.@+-]+")  # as UnicodeUsernameValidator has it
+KEPT = "user.role-kept"
 LONGEST_SUBJECT, MOST_GROUPS, LONGEST_GROUP = 191, 1000, 255
 
 
@@ -119,12 +124,36 @@ def _free_name(outsider: Outsider) -> str:
     return name
 
 
+def _is_last_admin(user: User) -> bool:
+    try:
+        keep_one(user=User.objects.get(pk=user.pk))  # ``user`` must not remember what it may do now
+    except Conflict:
+        return True
+    return False
+
+
+def _tell_kept(user: User, role: str) -> None:
+    """Write down, once an hour, that ``user`` stays what they are though their provider says ``role`` now."""
+    since = timezone.now() - timedelta(hours=1)
+    if not AuditEntry.objects.filter(verb=KEPT, object_id=str(user.pk), at__gt=since).exists():
+        audit.record(None, KEPT, user, user.username, role=user.role, told=role, provider=user.provider)
+
+
 @transaction.atomic
 def _follow(user: User, outsider: Outsider, role: str, rules: Rules) -> User:
-    """What the provider says now holds: role and grants at once, in all sessions and for tokens."""
+    """What the provider says now holds: role and grants at once, in all sessions and for tokens.
+
+    Unless nobody would be left who can administer: whoever can is kept until somebody else can, too.
+    """
     user = User.objects.select_for_update().get(pk=user.pk)
     groups = list(outsider.groups)
     if (user.role, user.provider, user.provider_groups) == (role, outsider.provider, groups):
+        return user
+    followed = User(pk=user.pk, role=role, provider=outsider.provider, provider_groups=groups)
+    if not followed.everywhere(Action.ADMINISTER) and _is_last_admin(user):
+        if not user.provider:  # they log in with a password: a link to fewer rights would take that way from them
+            raise Refused("last-admin", user)
+        _tell_kept(user, role)
         return user
     if user.role != role:
         audit.record(
