@@ -21,9 +21,8 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from django.conf import settings
-
 from kschedweb.clusters.connecting.addresses import REPOSITORIES, endpoint_check
+from kschedweb.policies.repositories.folders import folder_check, git_folder
 from kschedweb.web.errors import ApplicationError
 
 SECONDS = 60.0  # for one call
@@ -77,23 +76,13 @@ def version() -> tuple[int, ...]:
 
 
 def address_check(url: str) -> list[str]:
-    """git's settings for connecting to ``url``. Raises AddressError, or GitError for a path that is not allowed."""
+    """git's settings for connecting to ``url``. Raises AddressError, or FolderError for a path that is not allowed."""
     if url.startswith("/"):
-        _folder_check(url)
+        folder_check(url)
         return []
     endpoint = endpoint_check(url, carries="the policies", rule=REPOSITORIES)
     literal = f"[{endpoint.address}]" if ":" in endpoint.address else endpoint.address
     return [f"http.curloptResolve={endpoint.host}:{endpoint.port}:{literal}"]
-
-
-def _folder_check(path: str) -> None:
-    allowed: list[str] = settings.REPOSITORY_FOLDERS
-    real = Path(os.path.realpath(path))
-    if not any(real == Path(os.path.realpath(one)) or Path(os.path.realpath(one)) in real.parents for one in allowed):
-        raise GitError(
-            "This folder of the server is not allowed. The operator names folders in KSCHEDWEB_REPOSITORY_FOLDERS.",
-            errors=[{"path": "url", "message": "This folder of the server is not allowed."}],
-        )
 
 
 @dataclass(frozen=True)
@@ -110,6 +99,9 @@ class Clone:
     def fetch(self) -> str:
         """Bring the branches up to date; returns the commit of the first. Raises GitError."""
         options = address_check(self.url)
+        source, exactly = self.url, list[str]()
+        if self.url.startswith("/"):  # git-upload-pack takes no other folder than the one that was looked at
+            source, exactly = git_folder(self.url), ["--upload-pack=git-upload-pack --strict"]
         if _bytes(self.folder) > COPY:
             shutil.rmtree(self.folder)
         if not (self.folder / "HEAD").exists():
@@ -120,7 +112,7 @@ class Clone:
             wanted.append(f"+refs/heads/{self.others}:refs/heads/drafts/{self.others}")
         how = ("--quiet", "--no-tags", "--force", "--prune", f"--depth={MOST_COMMITS}")
         try:
-            self._git("fetch", *how, "--", self.url, *wanted, options=options)
+            self._git("fetch", *how, *exactly, "--", source, *wanted, options=options)
         except GitError:
             if not any(one.stat().st_size >= FETCHED for one in self.folder.glob("objects/pack/tmp_pack_*")):
                 raise
@@ -228,6 +220,7 @@ class Clone:
             given.append(f"http.extraHeader=Authorization: Basic {both}")
         found = {"PATH": os.environ.get("PATH", ""), "HOME": "/nonexistent", "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
         found |= {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_DIR": str(self.folder)}
+        found |= {"GIT_NO_LAZY_FETCH": "1"}  # a repository cannot have others asked for what it lacks
         found |= {"GIT_ALLOW_PROTOCOL": "file" if self.url.startswith("/") else "https:http"}
         found["GIT_CONFIG_COUNT"] = str(len(given))
         for number, setting in enumerate(given):

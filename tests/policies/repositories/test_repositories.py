@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import re
+import shutil
 import socket
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,7 +24,7 @@ from kschedweb.policies.models import Policy
 from kschedweb.policies.repositories import following, git, services
 from kschedweb.policies.repositories.models import Repository, RepositorySecret
 from kschedweb.web.errors import ApplicationError, Conflict
-from tests.support.git_server import GOOD, SECRET, Work, look, served
+from tests.support.git_server import GOOD, SECRET, Work, look, served, work
 
 pytestmark = pytest.mark.django_db
 
@@ -361,6 +363,51 @@ def test_a_folder_of_the_server_is_followed_where_it_is_allowed(ours: Work, admi
     (tmp_path / "git" / "way").symlink_to("/etc")
     with pytest.raises(ApplicationError, match="not allowed"):
         services.repository_save(user=admin, name="other", url=str(tmp_path / "git" / "way"))
+
+
+def as_file(repo: Path, elsewhere: Path) -> None:
+    shutil.rmtree(repo / ".git")
+    (repo / ".git").write_text(f"gitdir: {elsewhere / '.git'}\n")
+
+
+def as_link(repo: Path, elsewhere: Path) -> None:
+    shutil.rmtree(repo / ".git")
+    (repo / ".git").symlink_to(elsewhere / ".git")
+
+
+def by_alternates(repo: Path, elsewhere: Path) -> None:
+    (repo / ".git/objects/info/alternates").write_text(f"{elsewhere / '.git/objects'}\n")
+    head = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=elsewhere, text=True)
+    (repo / ".git/refs/heads/main").write_text(head)
+
+
+def by_common_folder(repo: Path, elsewhere: Path) -> None:
+    (repo / ".git/commondir").write_text(f"{elsewhere / '.git'}\n")
+
+
+def by_linked_objects(repo: Path, elsewhere: Path) -> None:
+    for name in ("objects", "refs"):
+        shutil.rmtree(repo / ".git" / name)
+        (repo / ".git" / name).symlink_to(elsewhere / ".git" / name)
+
+
+@pytest.mark.parametrize("leads", [as_file, as_link, by_alternates, by_common_folder, by_linked_objects])
+def test_a_folder_that_is_allowed_leads_to_no_other(
+    ours: Work, admin: User, tmp_path: Path, leads: Callable[[Path, Path], None]
+) -> None:
+    private = work(tmp_path / "private")
+    private.commit("Private", web=GOOD.format(99))
+    leads(ours.folder, private.folder)
+    services.repository_save(user=admin, name="platform", url=str(ours.folder), folder="policies")
+    assert "leads out of the folders of the server that are allowed" in look().problem
+    assert not Policy.objects.filter(name="web").exists()
+
+
+def test_a_worktree_within_the_folders_that_are_allowed_is_followed(ours: Work, admin: User, tmp_path: Path) -> None:
+    ours.git("worktree", "add", "--quiet", "-b", "other", str(tmp_path / "git" / "beside"))
+    services.repository_save(user=admin, name="platform", url=str(tmp_path / "git" / "beside"), folder="policies")
+    assert look().problem == ""
+    assert numbers("web") == [1]
 
 
 def test_pages_make_change_and_end_it(ours: Work, client_as: Callable[[Role], Client]) -> None:

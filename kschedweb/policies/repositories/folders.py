@@ -1,0 +1,105 @@
+"""Repositories in folders of this server: nothing that git would read of one lies outside of the allowed folders.
+
+git follows links, a ``.git`` that is a file, the ``commondir`` of a worktree and the ``alternates`` of its objects.
+Whoever writes in a folder may point each of these anywhere.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.conf import settings
+
+from kschedweb.web.errors import ApplicationError
+
+ALTERNATES, COMMON = Path("objects", "info", "alternates"), Path("commondir")
+MOST_BYTES, MOST_PLACES = 1 << 16, 20  # of a file that leads elsewhere, and folders that one repository is made of
+NOT_ALLOWED = "This folder of the server is not allowed."
+LEADS_OUT = "This repository leads out of the folders of the server that are allowed, by {}."
+
+
+class FolderError(ApplicationError):
+    """A folder may not be read, or holds no repository."""
+
+
+def folder_check(path: str) -> None:
+    """Raise FolderError where the operator does not allow ``path``."""
+    if not _is_allowed(path):
+        raise FolderError(
+            f"{NOT_ALLOWED} The operator names folders in KSCHEDWEB_REPOSITORY_FOLDERS.",
+            errors=[{"path": "url", "message": NOT_ALLOWED}],
+        )
+
+
+def git_folder(path: str) -> str:
+    """The folder with the objects and branches of the repository at ``path``; raises FolderError.
+
+    git is given this one, so that it does not look for another by its own rules.
+    """
+    folder_check(path)
+    root = Path(os.path.realpath(path))
+    found = root / ".git" if os.path.lexists(root / ".git") else root
+    if found.is_file():
+        _within(found, ".git")
+        text = _text(found)
+        if not text.startswith("gitdir: "):
+            raise FolderError("The file .git in this folder names no repository.")
+        found = root / text.removeprefix("gitdir: ")
+    _within(found, ".git")
+    found = Path(os.path.realpath(found))
+    if not (found / "HEAD").exists():
+        raise FolderError("This folder of the server holds no git repository.")
+    waiting, seen = [found], set[Path]()
+    while waiting:
+        place = waiting.pop()
+        if place in seen:
+            continue
+        seen.add(place)
+        if len(seen) > MOST_PLACES:
+            raise FolderError(f"This repository is made of more than {MOST_PLACES} folders.")
+        waiting += _others(place)
+    return str(found)
+
+
+def _others(folder: Path) -> Iterator[Path]:
+    """Folders from which git reads beside ``folder``; raises FolderError where anything leads out."""
+    for entry in _entries(folder):
+        if entry.is_symlink():
+            _within(Path(entry.path), "a link")
+    for name, base in ((COMMON, folder), (ALTERNATES, folder / "objects")):
+        if (folder / name).exists():
+            for line in _text(folder / name).split("\n"):
+                if line and not line.startswith("#"):
+                    _within(base / line, name.name)
+                    place = Path(os.path.realpath(base / line))
+                    yield place if name is COMMON else place.parent
+
+
+def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+    waiting = [str(folder)]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as listed:
+                for entry in listed:
+                    yield entry
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+        except OSError:  # it went while we looked, or may not be read: nor will git
+            continue
+
+
+def _text(path: Path) -> str:
+    with path.open("rb") as file:
+        return os.fsdecode(file.read(MOST_BYTES)).rstrip("\r\n")
+
+
+def _within(path: Path, by: str) -> None:
+    if not _is_allowed(path):
+        raise FolderError(LEADS_OUT.format(by))
+
+
+def _is_allowed(path: Path | str) -> bool:
+    real = Path(os.path.realpath(path))
+    return any(real.is_relative_to(os.path.realpath(allowed)) for allowed in settings.REPOSITORY_FOLDERS)
