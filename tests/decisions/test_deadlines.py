@@ -20,28 +20,38 @@ from tests.engine.test_patience import cluster_with_dear_selector
 
 
 @pytest.fixture
-def dear(stored: Callable[..., Snapshot], monkeypatch: pytest.MonkeyPatch) -> Iterator[Snapshot]:
-    """A cluster whose pod ``p`` takes minutes, in a request that may take four seconds."""
+def dear(stored: Callable[..., Snapshot], monkeypatch: pytest.MonkeyPatch) -> Snapshot:
+    """A cluster whose pod ``p`` takes minutes."""
     services.forget()
     monkeypatch.setattr(services, "AT_LEAST", 0.1)
     snapshot = stored([*cluster_with_dear_selector(256), pod("quick")], "lab")
     snapshots.engine_snapshot(snapshot)
-    with limited(Patience(4)):
-        yield snapshot
+    return snapshot
 
 
-def test_the_page_of_the_decision_leads_to_the_job(dear: Snapshot, client_as: Callable[[str], Client]) -> None:
+@pytest.fixture
+def hasty() -> Iterator[None]:
+    """Let requests take half a second."""
+    with limited(Patience(0.5)):
+        yield
+
+
+def test_the_page_of_the_decision_leads_to_the_job(
+    dear: Snapshot, hasty: None, client_as: Callable[[str], Client]
+) -> None:
     answer = client_as("viewer").get("/decision/lab/default/p/")
     question = Question.objects.get()
     assert (answer.status_code, answer["Location"]) == (302, f"/decisions/questions/{question.pk}/")
 
 
+@pytest.mark.usefixtures("hasty")
 def test_rest_answers_with_the_job(dear: Snapshot, api_as: Callable[[str], APIClient]) -> None:
     answer = api_as("viewer").get("/api/v1/clusters/lab/pods/default/p/decision/")
     assert answer.status_code == 202
     assert answer.json()["state"] == "queued"
 
 
+@pytest.mark.usefixtures("hasty")
 def test_a_job_has_a_limit_too(
     dear: Snapshot, api_as: Callable[[str], APIClient], monkeypatch: pytest.MonkeyPatch
 ) -> None:

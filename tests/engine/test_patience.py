@@ -12,8 +12,8 @@ from kschedweb.engine.patience import Abandoned, NotNow, Patience, checkpoint, h
 from tests.engine.builders import node, pod, scheduler
 
 DRIVER = "d.example.com"
-NUMBERS = "[" + ", ".join(map(str, range(440))) + "]"
-# Just within what one evaluation may take: some 2 s a device.
+NUMBERS = "[" + ", ".join(map(str, range(220))) + "]"
+# Within what one evaluation may take: some 0.5 s a device.
 DEAR = f"{NUMBERS}.all(x, {NUMBERS}.all(y, device.attributes['{DRIVER}'].number + x + y >= 0))"
 
 
