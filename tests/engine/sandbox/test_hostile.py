@@ -33,8 +33,8 @@ def valid() -> tuple[Json, ...]:
     template = {"metadata": {}, "spec": {**pod("x")["spec"], "restartPolicy": "Never"}}
     subset = {"addresses": [{"ip": "10.0.0.9"}], "ports": [{"name": "http", "port": 80, "protocol": "TCP"}]}
     lease = {"holderIdentity": "me", "leaseDurationSeconds": 15, "renewTime": "2026-01-01T00:00:00.000000Z"}
-    parallel = {"podManagementPolicy": "Parallel", "serviceName": "s", "ordinals": {"start": 2}}
-    rolling = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": "25%"}}}
+    parallel: Json = {"podManagementPolicy": "Parallel", "serviceName": "s", "ordinals": {"start": 2}}
+    rolling: Json = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": "25%"}}}
     more = [
         thing("v1", "ConfigMap", "map", "default", data={"a": "b"}, binaryData={"c": "ZA=="}),
         thing("v1", "Endpoints", "web", "default", subsets=[subset]),

@@ -36,7 +36,7 @@ def test_what_a_sandbox_cannot_live_with_is_set_aside_once(tmp_path: Path, setti
     with started(path, settings) as made:
         assert call(made, "POST", PODS, pod("well"))[0] == 201
         good = call(made, "GET", f"{PODS}/well")[1]
-    damaged = {
+    damaged: Json = {
         "owner": {"ownerReferences": ["x"]},
         "uid": {"uid": None},
         "time": {"creationTimestamp": "not a time"},

@@ -130,6 +130,7 @@ class _Decoder:
         return _UNREAD
 
     def _single(self, of: Single, raw: Any, place: _Place) -> Any:
+        value: Any
         match of.kind:
             case "resource.Quantity":
                 value = self._quantity(raw)
