@@ -17,6 +17,8 @@ NEGATIVE = "must not be negative"
 _LARGEST = 2**63 - 1
 _MAX = _LARGEST * NANO
 _FORM = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?(?:([eE][+-]?\d+)|([numkMGTPE]|[KMGTPE]i))?", re.ASCII)
+_BLANKS = " \u0085\u00a0\u1680\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+"""What Kubernetes passes over around a quantity: spaces, but for those that JSON writes as escapes."""
 _DIGITS = 60  # significant ones; the largest amount has 28 in nano-units, so that the rest only rounds it up
 _SHOWN = 80
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
@@ -26,7 +28,7 @@ _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 @lru_cache(maxsize=65536)
 def parse(quantity: str) -> int:
     """Nano-units of ``quantity`` (``"100m"``, ``"1.5Gi"``, ``"2e3"``); raises ObjectError on another form."""
-    found = _FORM.fullmatch(quantity)
+    found = _FORM.fullmatch(quantity.strip(_BLANKS))
     shown = repr(quantity if len(quantity) <= _SHOWN else f"{quantity[:_SHOWN]}…")
     if not found or not (found[2] or found[3]):
         raise ObjectError(f"{shown} is not a quantity, such as 500m, 2 or 1.5Gi")
@@ -65,9 +67,13 @@ def read(value: Any, path: str = "") -> int:
 
 
 def read_list(raw: Json, key: str, path: str = "") -> dict[str, int]:
-    """``raw[key]`` as resource name -> nano-units, rounded up to milli-units as the API server does in such lists."""
+    """``raw[key]`` as resource name -> nano-units, rounded up to milli-units as the API server does in such lists.
+
+    An amount of null is 0.
+    """
     return {
-        name: _round_up(read(value, f"{path}{key}.{name}"), MILLI) for name, value in mapping(raw, key, path).items()
+        name: 0 if value is None else _round_up(read(value, f"{path}{key}.{name}"), MILLI)
+        for name, value in mapping(raw, key, path).items()
     }
 
 

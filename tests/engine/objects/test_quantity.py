@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.engine.objects import ObjectError
-from kschedweb.engine.objects.quantity import NANO, parse, read, whole
+from kschedweb.engine.objects.quantity import NANO, parse, read, read_list, whole
 
 
 @pytest.mark.parametrize(
@@ -28,13 +28,17 @@ from kschedweb.engine.objects.quantity import NANO, parse, read, whole
         ("1n", 1),
         ("0.1n", 1),
         ("12Ei", (2**63 - 1) * NANO),
+        (" 1Ki  ", 1024 * NANO),
+        ("\u00a02\u3000", 2 * NANO),
     ],
 )
 def test_every_notation_is_read(text: str, nano: int) -> None:
     assert parse(text) == nano
 
 
-@pytest.mark.parametrize("text", ["", "m", "1K", "1 Gi", "1ki", "--1", "1.2.3", "0x10", "1e", "NaN", "1e9999999"])
+@pytest.mark.parametrize(
+    "text", ["", "m", "1K", "1 Gi", "1ki", "--1", "1.2.3", "0x10", "1e", "NaN", "1e9999999", " ", "1\n", "\t1"]
+)
 def test_what_is_no_quantity_is_refused(text: str) -> None:
     with pytest.raises(ObjectError):
         parse(text)
@@ -44,6 +48,10 @@ def test_what_is_no_quantity_is_refused(text: str) -> None:
 def test_a_wrong_type_is_refused_with_its_path(value: object) -> None:
     with pytest.raises(ObjectError, match=r"^spec\.x:"):
         read(value, "spec.x")
+
+
+def test_null_in_a_list_of_amounts_is_nought() -> None:
+    assert read_list({"requests": {"cpu": None, "memory": " 1 "}}, "requests") == {"cpu": 0, "memory": NANO}
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**9 - 1))
