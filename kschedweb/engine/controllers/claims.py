@@ -46,13 +46,19 @@ class GeneratedClaims:
     """The raw claims that are to be made for a pod.
 
     ``resource_claims`` has them by the pod's entry, ``known`` the names of those that are there, by entry, and not in
-    the pod's status. ``problems`` are the texts of the events that the controllers write about what they cannot make.
+    the pod's status. The problems are the texts of the events that the controllers write about what they cannot make,
+    "" for none: each stops at the first.
     """
 
     volume_claims: list[Json] = field(default_factory=list)
     resource_claims: dict[str, Json] = field(default_factory=dict)
     known: dict[str, str] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
+    volume_problem: str = ""
+    resource_problem: str = ""
+
+    @property
+    def problems(self) -> list[str]:
+        return [problem for problem in (self.volume_problem, self.resource_problem) if problem]
 
 
 def needs_claims(pod: Pod) -> bool:
@@ -61,10 +67,7 @@ def needs_claims(pod: Pod) -> bool:
 
 
 def make_claims_for_pod(pod: Pod, known: KnownClaims) -> GeneratedClaims:
-    """Return the claims that controllers would make for ``pod`` now; those that are there already are left out.
-
-    Like the originals, each controller stops at the first claim of the pod that it cannot make.
-    """
+    """Return the claims that controllers would make for ``pod`` now; those that are there already are left out."""
     made = GeneratedClaims()
     if any(volume.ephemeral for volume in pod.volumes):
         _make_volume_claims(pod, known, made)
@@ -91,7 +94,7 @@ def _make_volume_claims(pod: Pod, known: KnownClaims, made: GeneratedClaims) -> 
             made.volume_claims.append(make_volume_claim(pod, volume))
         elif owner != pod.uid:
             conflict = f"PVC {pod.namespace}/{name} was not created for pod {pod.key} (pod is not owner)"
-            made.problems.append(f"ephemeral volume {volume.get('name')}: {conflict}")
+            made.volume_problem = f"ephemeral volume {volume.get('name')}: {conflict}"
             return
 
 
@@ -113,7 +116,7 @@ def _make_resource_claims(pod: Pod, known: KnownClaims, made: GeneratedClaims) -
         if template is None:
             missing = f'resourceclaimtemplate.resource.k8s.io "{templates[item.name]}" not found'
             problem = f'resource claim template "{templates[item.name]}": {missing}'
-            made.problems.append(f"PodResourceClaim {item.name}: {problem}")
+            made.resource_problem = f"PodResourceClaim {item.name}: {problem}"
             return
         made.resource_claims[item.name] = make_resource_claim(pod, item.name, template)
 

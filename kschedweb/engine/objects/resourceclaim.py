@@ -15,6 +15,7 @@ from kschedweb.engine.validation.affinity import selector_problems
 from kschedweb.engine.validation.fields import aggregate
 
 EXTENDED_RESOURCE_CLAIM = "resource.kubernetes.io/extended-resource-claim"
+DELETE_PROTECTION = "resource.kubernetes.io/delete-protection"
 IMPLICIT_PREFIX = "deviceclass.resource.kubernetes.io/"
 DeviceId = tuple[str, str, str]  # driver, pool, device
 Placed = list[tuple[Json, str]]  # parts of the claim, each with the path of its fields

@@ -71,6 +71,7 @@ RESOURCES: tuple[Resource, ...] = (
     Resource("VolumeAttachment", "storage.k8s.io", "v1", "volumeattachments", namespaced=False, status=True),
     Resource("Lease", "coordination.k8s.io", "v1", "leases", upsert=True, versioned=True),
     Resource("ResourceClaim", "resource.k8s.io", "v1", "resourceclaims", status=True),
+    Resource("ResourceClaimTemplate", "resource.k8s.io", "v1", "resourceclaimtemplates"),
     Resource("ResourceSlice", "resource.k8s.io", "v1", "resourceslices", namespaced=False, counted=True),
     Resource("DeviceClass", "resource.k8s.io", "v1", "deviceclasses", namespaced=False, counted=True),
     # Of the sandbox itself: how fast its time passes.

@@ -1,13 +1,15 @@
-"""What admission makes of new objects: priorities, tolerations and overheads of pods, and what is refused."""
+"""What admission makes of new objects: priorities, tolerations and overheads of pods, classes of claims; refusals."""
 
 from __future__ import annotations
 
 from kschedweb.engine.controllers.admission import AdmissionError, admit
+from kschedweb.engine.controllers.claims import set_default_class
 from kschedweb.engine.objects.access import Json, ObjectError, reference
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.sandbox.failures import bad, forbidden
 from kschedweb.engine.sandbox.resources import BY_KIND, POD, Resource
 from kschedweb.engine.sandbox.store import Store
+from kschedweb.engine.sandbox.world.resources import STORAGE_CLASS
 
 _API = {"PriorityClass": "scheduling.k8s.io/v1", "RuntimeClass": "node.k8s.io/v1"}
 
@@ -16,10 +18,12 @@ class Admission:
     """Callable as ``Objects`` wants it."""
 
     def __init__(self, store: Store) -> None:
-        self._classes = _Classes(store)
+        self._store, self._classes = store, _Classes(store)
 
     def __call__(self, resource: Resource, raw: Json) -> Json:
         """The object as it is stored. Raises Refusal."""
+        if resource.kind == "PersistentVolumeClaim":
+            return set_default_class(raw, self._store.all(STORAGE_CLASS))
         return self._pod(raw) if resource is POD else raw
 
     def _pod(self, raw: Json) -> Json:

@@ -23,14 +23,18 @@ from kschedweb.engine.framework.preparation import (
     SelectNode,
     TakeVolume,
 )
-from kschedweb.engine.objects.resourceclaim import EXTENDED_RESOURCE_CLAIM, BindingState, ResourceClaim
+from kschedweb.engine.objects.resourceclaim import (
+    DELETE_PROTECTION,
+    EXTENDED_RESOURCE_CLAIM,
+    BindingState,
+    ResourceClaim,
+)
 from kschedweb.live.schedulers.writing.writer import DONE, MISSING, WITHHELD, WriteCode, Writer, WriteResult, pod_path
 
 BIND_SECONDS = 600.0  # VolumeBinding's bindTimeoutSeconds
 LOOK_SECONDS = 0.5  # between two looks whether claims are bound
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 BIND_COMPLETED, BY_CONTROLLER = "pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller"
-FINALIZER = "resource.kubernetes.io/delete-protection"
 VOLUMES, DEVICES = "VolumeBinding", "DynamicResources"
 Written = SelectNode | TakeVolume | ReserveClaim | AllocateClaim  # what is written to a claim that is there
 
@@ -157,8 +161,8 @@ class Preparer:
             return DONE
         uid, finalizers = found["metadata"]["uid"], found["metadata"].get("finalizers") or []
         outcome = DONE
-        if FINALIZER in finalizers:
-            left = [one for one in finalizers if one != FINALIZER]
+        if DELETE_PROTECTION in finalizers:
+            left = [one for one in finalizers if one != DELETE_PROTECTION]
             outcome = self._change(path, {"metadata": {"finalizers": left}}, uid)
         if outcome.done:
             options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}}
@@ -169,9 +173,12 @@ class Preparer:
         """Make sure that a claim with devices does not go before they are given back."""
         metadata = found["metadata"]
         finalizers = metadata.get("finalizers") or []
-        if FINALIZER in finalizers:
+        if DELETE_PROTECTION in finalizers:
             return DONE
-        version = {"resourceVersion": metadata["resourceVersion"], "finalizers": [*finalizers, FINALIZER]}
+        version = {
+            "resourceVersion": metadata["resourceVersion"],
+            "finalizers": [*finalizers, DELETE_PROTECTION],
+        }
         return self._change(path, {"metadata": version}, metadata["uid"])
 
     def _change(self, path: str, patch: dict[str, Any], uid: str) -> WriteResult:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kschedweb.engine.sandbox.world.context import Context, Controller
 from kschedweb.engine.sandbox.world.controllers.budgets import Budgets
+from kschedweb.engine.sandbox.world.controllers.claims import EphemeralVolumes, ResourceClaims
 from kschedweb.engine.sandbox.world.controllers.daemonsets import DaemonSets
 from kschedweb.engine.sandbox.world.controllers.deployments import Deployments
 from kschedweb.engine.sandbox.world.controllers.garbage import Garbage
@@ -36,4 +37,6 @@ def controllers(context: Context) -> list[Controller]:
         Jobs(context),
         Budgets(context),
         Volumes(context),
+        EphemeralVolumes(context),
+        ResourceClaims(context),
     ]

@@ -104,6 +104,8 @@ class PodKubelet:
         namespace = pod["metadata"]["namespace"]
         for volume in pod["spec"].get("volumes") or ():
             name = (volume.get("persistentVolumeClaim") or {}).get("claimName")
+            if volume.get("ephemeral"):
+                name = f"{pod['metadata']['name']}-{volume['name']}"
             claim = self._context.store.get(CLAIM, namespace, name) if name else None
             if name and (claim is None or claim["status"].get("phase") != "Bound"):
                 return False

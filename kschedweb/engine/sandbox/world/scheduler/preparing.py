@@ -20,7 +20,7 @@ from kschedweb.engine.framework.preparation import (
 )
 from kschedweb.engine.live import Bind, PodRef
 from kschedweb.engine.objects.access import Json
-from kschedweb.engine.objects.resourceclaim import EXTENDED_RESOURCE_CLAIM
+from kschedweb.engine.objects.resourceclaim import DELETE_PROTECTION, EXTENDED_RESOURCE_CLAIM
 from kschedweb.engine.sandbox.objects import timestamp
 from kschedweb.engine.sandbox.patching import STRATEGIC
 from kschedweb.engine.sandbox.requests import Answer, Request
@@ -29,7 +29,6 @@ from kschedweb.engine.sandbox.world.scheduler.writes import Write, claim_path, m
 SECONDS = 600.0  # VolumeBinding's bindTimeoutSeconds
 SELECTED, COMPLETED = "volume.kubernetes.io/selected-node", "pv.kubernetes.io/bind-completed"
 BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
-FINALIZER = "resource.kubernetes.io/delete-protection"
 CLAIMS = "/apis/resource.k8s.io/v1/namespaces/{}/resourceclaims"
 Done = Callable[[str, float], list[Write]]  # "" or why it failed, and the time
 
@@ -121,7 +120,7 @@ def free(pod: PodRef, one: FreeClaim) -> list[Write]:
         if answer.code != 200:
             return []
         if one.made:
-            kept = [name for name in answer.body["metadata"].get("finalizers") or () if name != FINALIZER]
+            kept = [name for name in answer.body["metadata"].get("finalizers") or () if name != DELETE_PROTECTION]
             unheld = merge(path, {"metadata": {"finalizers": kept}})
             return [Write(unheld), Write(Request("DELETE", path))]
         if any(user.get("uid") != pod.uid for user in status.get("reservedFor") or ()):
@@ -170,9 +169,9 @@ def _reserve(pod: PodRef, namespace: str, name: str, allocation: Json | None, th
         if bool(status.get("allocation")) is (allocation is not None):
             return then(f"claim {key} got {'allocated' if allocation else 'deallocated'} elsewhere meanwhile", now)
         finalizers = found["metadata"].get("finalizers") or []
-        if allocation is not None and FINALIZER not in finalizers:
+        if allocation is not None and DELETE_PROTECTION not in finalizers:
             version = {"resourceVersion": found["metadata"]["resourceVersion"]}
-            return [Write(merge(path, {"metadata": {**version, "finalizers": [*finalizers, FINALIZER]}}), seen)]
+            return [Write(merge(path, {"metadata": {**version, "finalizers": [*finalizers, DELETE_PROTECTION]}}), seen)]
         users = [one for one in status.get("reservedFor") or () if one.get("uid") != pod.uid]
         change: Json = {"reservedFor": [*users, {"resource": "pods", "name": pod.name, "uid": pod.uid}]}
         if allocation is not None:
