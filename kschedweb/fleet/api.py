@@ -48,7 +48,11 @@ class FleetClusterSerializer(serializers.Serializer[Any]):
 
     cluster = serializers.CharField(source="name")
     release = serializers.CharField(help_text="The minor release that the cluster runs, or `unknown`.")
-    taken_at = serializers.DateTimeField(allow_null=True)
+    taken_at = serializers.DateTimeField(allow_null=True, help_text="When the cluster was read last.")
+    figures_at = serializers.DateTimeField(
+        allow_null=True,
+        help_text="When it was as the figures say: before `taken_at` while newer ones are worked out.",
+    )
     nodes = serializers.IntegerField(allow_null=True)
     pods = serializers.IntegerField(allow_null=True)
     pending = serializers.IntegerField(allow_null=True)
@@ -70,6 +74,7 @@ class FleetTotalsSerializer(serializers.Serializer[Any]):
     pods = serializers.IntegerField()
     pending = serializers.IntegerField()
     unknown = serializers.IntegerField(help_text="Clusters of which only counts are known yet.")
+    stale = serializers.IntegerField(help_text="Clusters whose figures are older than what was read last.")
     hour = serializers.DictField(child=serializers.FloatField(), help_text="What an hour costs, by currency.")
 
 

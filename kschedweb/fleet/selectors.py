@@ -50,6 +50,17 @@ class Line:
         """Whether more is known than the counts of the snapshot."""
         return self.cluster.standing is not None
 
+    @property
+    def figures_at(self) -> datetime | None:
+        """When the snapshot was taken whose figures these are; ``None`` where nothing but counts is known."""
+        found: datetime | None = self.cluster.standing_at
+        return found
+
+    @property
+    def stale(self) -> bool:
+        """Whether the figures are of a snapshot before the newest, for which they are being worked out."""
+        return self.figures_at is not None and self.taken_at is not None and self.figures_at < self.taken_at
+
     @cached_property
     def values(self) -> dict[str, Any]:
         return self.cluster.standing or {}
@@ -123,9 +134,14 @@ ORDER = "-pending"
 
 
 def fleet_list() -> QuerySet[Cluster]:
-    """All clusters, each also with the ``standing`` of its newest snapshot, ``None`` where it is not known."""
-    standing = Subquery(_newest().values("standing__values")[:1], output_field=JSONField())
-    return cluster_list().annotate(standing=standing)
+    """All clusters, each also with its newest ``standing`` and when it stood so; ``None`` where none is known.
+
+    Figures stay while those of a newer snapshot are worked out: a page that forgot them would be empty for part of
+    every minute.
+    """
+    known = _newest().filter(standing__isnull=False)
+    standing = Subquery(known.values("standing__values")[:1], output_field=JSONField())
+    return cluster_list().annotate(standing=standing, standing_at=Subquery(known.values("taken_at")[:1]))
 
 
 def _newest() -> QuerySet[Snapshot]:
@@ -152,6 +168,7 @@ class Totals:
     pods: int
     pending: int
     unknown: int  # clusters that were read, and of which only counts are known
+    stale: int  # clusters whose figures are older than what was read last
     hour: dict[str, float]  # what an hour costs, by unit
 
 
@@ -167,6 +184,7 @@ def totals(found: Iterable[Line]) -> Totals:
         pods=sum(line.pods or 0 for line in listed),
         pending=sum(line.pending or 0 for line in listed),
         unknown=sum(line.taken_at is not None and not line.known for line in listed),
+        stale=sum(line.stale for line in listed),
         hour=dict(sorted(hour.items())),
     )
 

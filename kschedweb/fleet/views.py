@@ -51,7 +51,7 @@ def fleet(request: PageRequest) -> HttpResponseBase:
     if (form := request.GET.get("format")) in FORMATS:
         return export(form, "fleet", HEAD, _cells(lines))
     totals = selectors.totals(lines)
-    if totals.unknown:
+    if totals.unknown or totals.stale:
         transaction.on_commit(lambda: tasks.catch_up.delay(asked=True))
     context = {
         "filter": found,

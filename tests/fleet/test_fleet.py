@@ -59,6 +59,27 @@ def test_each_cluster_stands_as_its_own_pages_say(clusters: list[Cluster]) -> No
     assert found["gamma"].pending == 0
 
 
+def test_figures_stay_with_their_age_until_there_are_new_ones(
+    clusters: list[Cluster], client_as: Callable[[str], Any], api_as: Callable[[str], Any]
+) -> None:
+    standings.catch_up(60, asked=True)
+    later = [node("alpha-0"), pod("large-0", requests={"cpu": "64"})]
+    newest = snapshot_store(cluster=clusters[0], objects=later, problems=[])
+    alpha = next(line for line in lines() if line.name == "alpha")
+    assert (alpha.known, alpha.stale, alpha.nodes, alpha.reasons) == (True, True, 3, [(PENDING, 2)])
+    assert alpha.figures_at is not None
+    assert alpha.figures_at < newest.taken_at == alpha.taken_at
+    page = client_as("viewer").get("/fleet/")
+    assert (page.context["totals"].unknown, page.context["totals"].stale) == (0, 1)
+    (told,) = [
+        entry for entry in api_as("viewer").get("/api/v1/fleet/").json()["clusters"] if entry["cluster"] == "alpha"
+    ]
+    assert told["figures_at"] < told["taken_at"]
+    assert standings.catch_up(60, asked=True) == 1
+    alpha = next(line for line in lines() if line.name == "alpha")
+    assert (alpha.stale, alpha.nodes, alpha.reasons) == (False, 1, [(PENDING, 1)])
+
+
 def test_the_demo_stands_as_its_overview_says(client_as: Callable[[str], Any], demo: Snapshot) -> None:
     standings.catch_up(60, asked=True)
     (line,) = lines()
