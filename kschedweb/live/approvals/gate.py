@@ -61,6 +61,7 @@ class ApprovalGate:
                 name=row.name,
                 node=row.node,
                 plugin=row.plugin,
+                asked_at=row.asked_at.timestamp(),
                 until=row.expires_at.timestamp(),
                 decision_id=row.decision_id,
             )

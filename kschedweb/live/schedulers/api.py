@@ -111,8 +111,11 @@ class StatusSerializer(serializers.Serializer[Any]):
     steps = serializers.IntegerField(help_text="Pods still to be tried while it is paused.")
     depths = serializers.DictField(child=serializers.IntegerField(), help_text="Pods by where they are, and nodes.")
     rate = serializers.FloatField(help_text="Pods bound a second, over the last 10 seconds.")
-    median_ms = serializers.FloatField(allow_null=True, help_text="From a pod's creation to its binding.")
+    median_ms = serializers.FloatField(
+        allow_null=True, help_text="From a pod's creation to its binding, without waits for people and at gates."
+    )
     p99_ms = serializers.FloatField(allow_null=True)
+    people_median_ms = serializers.FloatField(allow_null=True, help_text="Until people let a held pod through.")
     error = serializers.CharField(allow_blank=True)
     error_at = serializers.DateTimeField(allow_null=True)
     candidates = CandidateSerializer(many=True)

@@ -75,7 +75,7 @@ def depths(history: Sequence[Sample]) -> Chart | None:
 
 
 def speed(history: Sequence[Sample]) -> Chart | None:
-    """Pods bound a second, and beneath the median time from creation to binding; ``None`` without a sample."""
+    """Pods bound a second, and beneath the median time to schedule a pod; ``None`` without a sample."""
     if not history:
         return None
     at = [sample.clock for sample in history]
@@ -92,7 +92,7 @@ def speed(history: Sequence[Sample]) -> Chart | None:
         ),
         go.Scatter(
             mode=mode,
-            name="median latency, ms",
+            name="median time to schedule, ms",
             x=at,
             y=median,
             yaxis="y2",
@@ -107,9 +107,9 @@ def speed(history: Sequence[Sample]) -> Chart | None:
         yaxis2={**vertical, "domain": [0, 0.44], "title": {"text": "ms"}},
     )
     known = [value for value in median if value is not None]
-    words = f"; the median latency from creation to binding is {known[-1]:,.0f} ms" if known else ""
+    words = f"; the median time to schedule a pod is {known[-1]:,.0f} ms" if known else ""
     summary = f"Now {rate[-1]:g} pods a second, at most {max(rate):g} in {_span(history)}{words}."
-    head = ["Time (UTC)", "Pods bound a second", "Median latency (ms)"]
+    head = ["Time (UTC)", "Pods bound a second", "Median time to schedule (ms)"]
     rows: list[list[object]] = [
         [sample.clock, round(sample.rate, 1), None if sample.median is None else round(1000 * sample.median, 1)]
         for sample in _thinned(history)

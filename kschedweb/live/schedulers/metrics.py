@@ -87,7 +87,8 @@ PLUGIN_SECONDS = histogram(
 )
 SLI_SECONDS = histogram(
     "scheduler_pod_scheduling_sli_duration_seconds",
-    "Seconds from a pod's first appearance to its binding, by the number of attempts it took.",
+    "Seconds from a pod's first appearance to its binding, by the number of attempts it took. Waits for people are "
+    "left out: scheduler_permit_wait_duration_seconds has them.",
     exponential(0.01, 2, 20),
     "attempts",
 )

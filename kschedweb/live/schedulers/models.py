@@ -166,7 +166,7 @@ class LiveDecision(models.Model):
     drawn = models.PositiveIntegerField(null=True)  # among how many equally good nodes; null where it was not
     top = models.JSONField(default=list)  # [{"node", "total", "scores": {plugin: weighted}}], the chosen one first
     durations = models.JSONField(default=dict)  # {extension point: seconds}
-    latency = models.FloatField(null=True)  # seconds from the pod's creation to its binding
+    latency = models.FloatField(null=True)  # seconds from the pod's creation to its binding, without waits for people
     rejected_by = models.JSONField(default=list)  # plugins
     message = models.TextField(blank=True)  # as the pod's condition and event say it
     epoch = models.PositiveBigIntegerField(default=0)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from kschedweb.decisions.presenters.measured import duration
 from kschedweb.live.schedulers.election.terms import election_of, terms_of
 from kschedweb.live.schedulers.models import Candidate, LiveScheduler, Mode
 from kschedweb.live.schedulers.selectors import alive, release_in_force
@@ -59,12 +60,21 @@ class Status:
 
     @property
     def median(self) -> float | None:
-        """Milliseconds from creation to binding."""
+        """Milliseconds from creation to binding, without waits for people."""
         return self._latency("p50")
 
     @property
     def p99(self) -> float | None:
         return self._latency("p99")
+
+    @property
+    def people(self) -> float | None:
+        """Median milliseconds until people let a held pod through."""
+        return self._latency("people")
+
+    @property
+    def people_words(self) -> str:
+        return "" if self.people is None else duration(self.people / 1000)
 
     @property
     def error(self) -> str:
@@ -89,6 +99,7 @@ class Status:
             "rate": round(self.rate, 2),
             "median_ms": self.median,
             "p99_ms": self.p99,
+            "people_median_ms": self.people,
             "error": self.error,
             "error_at": self.error_at,
             "candidates": [candidate_dict(one) for one in ([self.leader] if self.leader else []) + list(self.standbys)],

@@ -24,14 +24,18 @@ class Figures:
         self.history: deque[list[float | None]] = deque(maxlen=HISTORY)
         self._bound_at: deque[float] = deque(maxlen=100_000)
         self._latencies: deque[float] = deque(maxlen=LATENCIES)
+        self._answers: deque[float] = deque(maxlen=LATENCIES)
         self._lock = threading.Lock()
 
-    def pod_bound(self, latency: float | None, now: float) -> None:
+    def pod_bound(self, latency: float | None, now: float, waited: float | None = None) -> None:
+        """``latency`` is without the seconds ``waited`` for people, ``None`` where none were asked."""
         with self._lock:
             self.bound += 1
             self._bound_at.append(now)
             if latency is not None:
                 self._latencies.append(latency)
+            if waited is not None:
+                self._answers.append(waited)
 
     def failed(self, error: str, now: float) -> None:
         self.error, self.error_at = error[:500], now
@@ -44,10 +48,11 @@ class Figures:
             return len(self._bound_at) / RATE_OVER
 
     def latency(self) -> dict[str, float]:
-        """Seconds from a pod's creation to its binding."""
+        """Seconds from a pod's creation to its binding, without waits for people; the median of these is ``people``."""
         with self._lock:
-            found = sorted(self._latencies)
-        return {"p50": quantile(found, 0.5), "p99": quantile(found, 0.99)} if found else {}
+            latencies, answers = sorted(self._latencies), sorted(self._answers)
+        figures = {"p50": quantile(latencies, 0.5), "p99": quantile(latencies, 0.99)} if latencies else {}
+        return figures | ({"people": quantile(answers, 0.5)} if answers else {})
 
     def tell(self, depths: Depths, now: float) -> None:
         """Remember the present figures, every few seconds."""

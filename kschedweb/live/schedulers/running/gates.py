@@ -28,6 +28,7 @@ class HeldRequest:
     name: str
     node: str
     plugin: str
+    asked_at: float  # seconds of the epoch
     until: float  # seconds of the epoch
     decision_id: str
 

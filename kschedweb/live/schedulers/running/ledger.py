@@ -49,6 +49,8 @@ class Ledger:
         self._seen: dict[str, float] = {}  # uid -> when the unbound pod was created, or first seen
         self._open: dict[str, UUID] = {}  # uid -> row of a decision that has not ended
         self._waits: dict[str, float] = {}  # uid -> since when it waits at Permit
+        self._asked: dict[str, float] = {}  # uid -> since when people are asked about the pod
+        self._answered: dict[str, float] = {}  # uid -> seconds that people took
         self._begun: dict[str, UUID] = {}  # uid -> row of the last decision with which it began to wait
         self._budget, self._budget_at = SAVED, 0.0  # seconds
         self._said: dict[str, tuple[str, int]] = {}  # uid -> the message that was explained last, and its number
@@ -67,6 +69,8 @@ class Ledger:
 
     def _remember(self, raw: dict[str, Any], time: float) -> None:
         spec = raw.get("spec") or {}
+        if spec.get("schedulingGates"):
+            return  # as in kube-scheduler, whose time begins with the first attempt
         if spec.get("schedulerName") == self.books.scheduler_name and not spec.get("nodeName"):
             self._seen.setdefault(str((raw.get("metadata") or {}).get("uid") or ""), time)
 
@@ -75,18 +79,28 @@ class Ledger:
         self._seen.pop(uid, None)
         self._begun.pop(uid, None)
         self._said.pop(uid, None)
+        self._asked.pop(uid, None)
+        self._answered.pop(uid, None)
 
     # Decisions.
 
     def held(self, intent: Hold) -> None:
         self._begin(intent.decision, Result.HELD)
+        self._asked.setdefault(intent.decision.uid, intent.decision.time)
 
     def waiting(self, intent: Wait) -> None:
         self._begin(intent.decision, Result.WAITING)
 
-    def restored(self, uid: str, decision: UUID) -> None:
+    def restored(self, uid: str, decision: UUID, asked_at: float) -> None:
         """A pod that was held before a restart is held again, with its old decision."""
         self._open[uid] = decision
+        self._asked[uid] = asked_at
+
+    def allowed(self, uid: str, now: float) -> None:
+        """People let the pod through, which is theirs to take time for and not the scheduler's."""
+        since = self._asked.pop(uid, None)
+        if since is not None:
+            self._answered[uid] = self._answered.get(uid, 0.0) + max(0.0, now - since)
 
     def took_over(self, kept: Collection[UUID], now: float) -> None:
         """Close the decisions that earlier leaders left open, except ``kept``."""
@@ -99,9 +113,9 @@ class Ledger:
             self._waits[decision.uid] = decision.time
 
     def bound(self, intent: Bind, now: float) -> None:
-        created = self._seen.pop(intent.pod.uid, None)
-        latency = None if created is None else max(0.0, now - created)
-        self.figures.pod_bound(latency, now)
+        created, waited = self._seen.pop(intent.pod.uid, None), self._answered.pop(intent.pod.uid, None)
+        latency = None if created is None else max(0.0, now - created - (waited or 0.0))
+        self.figures.pod_bound(latency, now, waited)
         if latency is not None:
             self.instruments.pod_bound(latency, intent.decision.attempt)
         self._attempted("scheduled", intent.decision, now)
@@ -128,6 +142,7 @@ class Ledger:
     def ended(self, uid: str, result: Result, message: str, now: float, latency: float | None = None) -> None:
         """The result of an open decision; the first one counts."""
         row, since = self._open.pop(uid, None), self._waits.pop(uid, None)
+        self._asked.pop(uid, None)
         if since is not None:
             code = Code.SUCCESS if result in (Result.BOUND, Result.FAILED) else Code.UNSCHEDULABLE
             self.instruments.permit_waited(now - since, code)
@@ -138,6 +153,8 @@ class Ledger:
         """Another process leads now, and will close the open decisions."""
         self._open.clear()
         self._waits.clear()
+        self._asked.clear()
+        self._answered.clear()
         self._begun.clear()
 
     def _row(

@@ -79,7 +79,7 @@ class Requests:
         return intents
 
     def _restore(self, request: HeldRequest, now: float) -> list[Intent]:
-        self.ledger.restored(request.uid, UUID(request.decision_id))
+        self.ledger.restored(request.uid, UUID(request.decision_id), request.asked_at)
         pod = self.loop.pod(request.uid)
         if pod is not None and pod.node_name:
             self._bound_before(request, pod.node_name, now)
@@ -121,6 +121,7 @@ class Requests:
 
     def _allow(self, answer: Decided, now: float) -> list[Intent]:
         self._allowed[answer.uid] = answer.request_id
+        self.ledger.allowed(answer.uid, now)
         intents = self.loop.allow(answer.uid, answer.plugin, now)
         return [intent for intent in intents if not (isinstance(intent, Bind) and self.binds_later(intent))]
 

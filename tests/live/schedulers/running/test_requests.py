@@ -95,7 +95,7 @@ class Run:
 
 def request(live: LiveScheduler, hold: Hold) -> HeldRequest:
     decision = str(decision_id(live.pk, hold.decision))
-    return HeldRequest("7", "web", "default", "web", hold.node, PLUGIN, NOW + 3600, decision)
+    return HeldRequest("7", "web", "default", "web", hold.node, PLUGIN, NOW - 100, NOW + 3600, decision)
 
 
 def test_an_approved_pod_is_bound_only_once_the_gate_permits_it(live: LiveScheduler) -> None:
@@ -113,6 +113,37 @@ def test_an_approved_pod_is_bound_only_once_the_gate_permits_it(live: LiveSchedu
     assert run.said.ends == [("web", "bound", "")]
     assert run.kept() == [("bound", "")]
     assert LiveDecision.objects.get().engine == CURRENT.engine
+
+
+def test_the_time_that_people_take_is_told_apart_from_scheduling(live: LiveScheduler) -> None:
+    run = Run(live)
+    gated = seed.pod("web")
+    gated["spec"] |= {"schedulerName": "kschedweb", "schedulingGates": [{"name": "quota"}]}
+    run.ledger.came(gated, NOW - 5000)
+    del gated["spec"]["schedulingGates"]
+    run.ledger.came(gated, NOW - 2)
+    run.hold()
+    run.requests.answered(Answered(1, [Decided("7", "web", PLUGIN, "allow", "")]), NOW + 600)
+    bind, _ = run.requests.permitted(Permission(1, "web", True), NOW + 601)
+    assert bind is not None
+    run.ledger.bound(bind, NOW + 601)
+    assert run.ledger.figures.latency() == {"p50": 3.0, "p99": 3.0, "people": 600.0}
+    run.kept()
+    assert LiveDecision.objects.get().latency == 3.0
+
+
+def test_what_people_took_before_a_restart_is_theirs_too(live: LiveScheduler) -> None:
+    hold = Run(live).hold()
+    run = Run(live, epoch=2)
+    pod = seed.pod("web")
+    pod["spec"]["schedulerName"] = "kschedweb"
+    run.ledger.came(pod, NOW - 101)
+    run.requests.opened(Opened(1, (request(live, hold),)), NOW)
+    run.answer("allow")
+    bind, _ = run.requests.permitted(Permission(1, "web", True), NOW + 1)
+    assert bind is not None
+    run.ledger.bound(bind, NOW + 1)
+    assert run.ledger.figures.latency() == {"p50": 1.0, "p99": 1.0, "people": 101.0}
 
 
 def test_an_approved_pod_that_waits_for_others_too_is_bound_by_the_gate_alone(live: LiveScheduler) -> None:
