@@ -99,7 +99,7 @@ def node_row(engine: EngineSnapshot, node: Node, pods: int) -> Json:
         zone=labels.get(ZONE, labels.get(BETA_ZONE, ""))[:253],
         region=labels.get(REGION, labels.get(BETA_REGION, ""))[:253],
         instance_type=next((labels[key] for key in INSTANCE_TYPE if key in labels), "")[:253],
-        ready=_ready(node.raw),
+        ready=node.is_ready,
         unschedulable=node.unschedulable,
         taints=[taint_text(taint) for taint in (node.raw.get("spec") or {}).get("taints") or []],
         cpu_allocatable=_clamp(cpu),
@@ -163,12 +163,6 @@ def _conditions(status: Json, kind: str) -> Json:
     conditions = status.get("conditions")
     found = (entry for entry in conditions if isinstance(entry, dict)) if isinstance(conditions, list) else ()
     return next((entry for entry in found if entry.get("type") == kind), {})
-
-
-def _ready(node: Json) -> bool:
-    """The Ready condition; a node without conditions (an export, a plan) counts as ready."""
-    condition = _conditions(node.get("status") or {}, "Ready")
-    return bool(condition.get("status", "True") == "True")
 
 
 def _message(status: Json) -> str:

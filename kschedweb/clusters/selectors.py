@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.http import Http404
 
 from kschedweb.accounts.grounds import Ground
@@ -15,6 +15,7 @@ from kschedweb.accounts.reach import withheld
 from kschedweb.clusters import storage
 from kschedweb.clusters.flight.asof import moment_read, snapshot_at, written
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
+from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE
 from kschedweb.engine.releases import minor, nearest
 from kschedweb.jobs.models import UNFINISHED, Job
 from kschedweb.web.errors import Forbidden
@@ -100,6 +101,17 @@ def snapshot_of(cluster: Cluster, params: Mapping[str, str]) -> Snapshot | None:
     """The snapshot of ``cluster`` that a query names, or the newest. Raises as ``snapshot_get``."""
     named = snapshot_named(params)
     return snapshot_get(cluster, named) if named else snapshot_current(cluster)
+
+
+def closed_nodes(snapshot: Snapshot) -> frozenset[str]:
+    """The nodes that are not ready, cordoned or tainted: not ``Node.is_open`` of the engine, and in no skew of use."""
+    closed = ~Q(ready=True, unschedulable=False) | ~Q(taints=[])
+    rows = node_rows(snapshot).filter(closed).values_list("name", "ready", "unschedulable", "taints")
+    return frozenset(name for name, ready, cordoned, taints in rows if cordoned or not ready or any(map(_bars, taints)))
+
+
+def _bars(taint: str) -> bool:
+    return taint.endswith((f":{NO_SCHEDULE}", f":{NO_EXECUTE}"))
 
 
 def node_rows(snapshot: Snapshot) -> QuerySet[NodeRow]:

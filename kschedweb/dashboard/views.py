@@ -23,7 +23,7 @@ from kschedweb.advice.plans.offering import offer_later
 from kschedweb.advice.plans.selectors import offer_of
 from kschedweb.clusters.filters import NodeFilter, PodFilter
 from kschedweb.clusters.models import NodeRow
-from kschedweb.clusters.selectors import node_rows, pod_rows
+from kschedweb.clusters.selectors import closed_nodes, node_rows, pod_rows
 from kschedweb.dashboard import inventory, selectors
 from kschedweb.dashboard.context import THEMES
 from kschedweb.decisions import services as decisions
@@ -80,6 +80,7 @@ def overview(request: PageRequest) -> HttpResponse:
         "counts": selectors.counts(scope.snapshot),
         "zones": selectors.headroom(scope.snapshot, use),
         "use": use,
+        "skew": use.skew(closed_nodes(scope.snapshot)) if use else None,
         "cost": brief(scope.snapshot, use),
         "plan": plan,
         "reasons": reasons,

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from kschedweb.advice.costs.selectors import brief
 from kschedweb.clusters.models import Snapshot
-from kschedweb.clusters.selectors import snapshot_current
+from kschedweb.clusters.selectors import closed_nodes, snapshot_current
 from kschedweb.dashboard import selectors as overview
 from kschedweb.decisions.pending.services import default_revision
 from kschedweb.fleet.models import Standing
@@ -47,7 +47,7 @@ def worked_out(snapshot: Snapshot) -> Standing:
         "reasons": reasons[:REASONS],
         "asked": asked,
         **_room(snapshot, use),
-        "skew": float(use.skew.points[0]) if use else None,
+        "skew": use.skew(closed_nodes(snapshot)) if use else None,
         "cost": {"unit": bill[0], "hour": bill[1].hour} if bill else None,
     }
     kept, _ = Standing.objects.update_or_create(snapshot=snapshot, defaults={"values": values})

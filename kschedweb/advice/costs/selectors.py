@@ -19,8 +19,8 @@ from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.pricing.costs import Rates
 from kschedweb.engine.pricing.table import CAPACITY_TYPE, PriceTable
 from kschedweb.engine.state.columns import Floats
+from kschedweb.engine.state.watermarks.table import NOW_WINDOWS
 from kschedweb.watermarks.selectors import Table, tables
-from kschedweb.watermarks.usage.selectors import PREFERRED
 from kschedweb.web.lru import LRU
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _columns(found: Table | None, names: list[str]) -> dict[str, Floats]:
     unknown = {name: np.full(len(names), np.nan) for name in (CPU, MEMORY)}
     if found is None:
         return unknown
-    statistic = next((one for one in PREFERRED if (CPU, one) in found.figures), "")
+    statistic = next((one for one in NOW_WINDOWS if (CPU, one) in found.figures), "")
     places = {name: place for place, name in enumerate(found.names)}
     rows = np.array([places.get(name, -1) for name in names], dtype=np.int64)
     for resource, column in unknown.items():

@@ -64,7 +64,7 @@ class Mover:
         found = plan(
             snapshot,
             self.configuration,
-            Skew(self.moving.at_most),
+            Skew(self.moving.at_most, by_pods=True),
             most=allowed,
             start=loop.scheduler.start,
             rules=self._rules,

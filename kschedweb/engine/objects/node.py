@@ -17,7 +17,7 @@ from kschedweb.engine.objects.access import (
 )
 from kschedweb.engine.objects.quantity import read_list
 from kschedweb.engine.objects.resources import units
-from kschedweb.engine.objects.taints import Taint, read_taints
+from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, Taint, read_taints
 
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 BETA_ZONE, BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
@@ -44,6 +44,25 @@ class Node:
         zone = self.labels.get(BETA_ZONE, self.labels.get(ZONE, ""))
         region = self.labels.get(BETA_REGION, self.labels.get(REGION, ""))
         return f"{region}:\x00:{zone}" if zone or region else ""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether no condition says that it is not; one without conditions (an export, a plan) counts as ready."""
+        conditions = mapping(self.raw, "status").get("conditions")
+        listed = conditions if isinstance(conditions, list) else []
+        return all(
+            one.get("status") == "True" for one in listed if isinstance(one, dict) and one.get("type") == "Ready"
+        )
+
+    @property
+    def is_tainted(self) -> bool:
+        """Whether no pod comes that does not tolerate it."""
+        return any(taint.effect in (NO_SCHEDULE, NO_EXECUTE) for taint in self.taints)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is ready and takes any pod: neither cordoned nor tainted."""
+        return self.is_ready and not self.unschedulable and not self.is_tainted
 
     @classmethod
     def read(cls, raw: Json) -> Node:

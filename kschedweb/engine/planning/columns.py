@@ -13,9 +13,12 @@ from kschedweb.engine.state.columns import Floats, Mask
 
 
 class Columns:
-    """Movable pods and levels of nodes. ``level`` is of all nodes; ``counted`` says which are compared."""
+    """Movable pods and levels of nodes. ``level`` is of all nodes; ``counted`` says which are compared.
 
-    def __init__(self, ground: Ground, resource: str) -> None:
+    ``by_pods``: levels are the sums over pods, also where nodes were measured.
+    """
+
+    def __init__(self, ground: Ground, resource: str, *, by_pods: bool = False) -> None:
         use = expected(ground.snapshot, resource)
         self.counted: Mask = use.counted
         if int(self.counted.sum()) < 2:
@@ -24,7 +27,7 @@ class Columns:
         self.pods: list[Pod] = [use.pods[place] for place in rows]
         self.node, self.amount = use.node[rows].copy(), use.amount[rows]
         self.allocatable: Floats = np.where(use.allocatable > 0.0, use.allocatable, np.inf)
-        self.level = use.levels()
+        self.level = use.of_pods() if by_pods else use.levels()
         self.there: Mask = np.ones(len(rows), dtype=np.bool_)
 
     def state(self) -> tuple[Floats, Mask]:
@@ -43,7 +46,8 @@ class Columns:
 
     def move(self, row: int, target: int) -> None:
         source = int(self.node[row])
-        self.level[source] -= self.points(row, source)
+        # What was measured of a node may be less than its pods are expected to use.
+        self.level[source] = max(self.level[source] - self.points(row, source), 0.0)
         self.level[target] += self.points(row, target)
         self.there[row] = False
 

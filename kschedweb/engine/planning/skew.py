@@ -17,10 +17,15 @@ SMALL = 200  # movable pods
 
 @dataclass(frozen=True, slots=True)
 class Skew:
-    """At most ``at_most`` points between the highest and the lowest node. ``resource`` is cpu or memory."""
+    """At most ``at_most`` points between the highest and the lowest node. ``resource`` is cpu or memory.
+
+    Levels of nodes are those that were measured. ``by_pods``: they are the sums over their pods, which follow moves at
+    once, for whoever plans again before the measurements have caught up.
+    """
 
     at_most: float
     resource: str = CPU
+    by_pods: bool = False
     name: str = field(default="skew", init=False)
     unit: str = field(default="points", init=False)
     rises: bool = field(default=False, init=False)
@@ -44,7 +49,7 @@ class Skew:
         """
         if self.resource not in (CPU, MEMORY):
             raise PlanError(f"{self.resource}: real use is known of cpu and memory alone")
-        columns = Columns(ground, self.resource)
+        columns = Columns(ground, self.resource, by_pods=self.by_pods)
 
         def search(kind: type[Search], power: int) -> Search:
             return kind(ground, columns, self.resource, self.at_most, power, most)

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE
 from kschedweb.engine.planning.results import PlanError
 from kschedweb.engine.state.columns import Floats, Mask
 from kschedweb.engine.state.snapshot import Snapshot
@@ -24,7 +23,6 @@ from kschedweb.engine.state.watermarks.table import Figures, Watermarks
 
 WINDOWS = ("15m", "1h")
 OTHERS = ("1d", "10m", "5m")
-MEASURED = ("1h", "15m", "10m", "5m", "1d")  # of nodes: the first that is known
 HASH = "pod-template-hash"
 UNIT = {CPU: 1000.0, MEMORY: 1.0}  # milli-CPU a core, bytes
 
@@ -34,7 +32,8 @@ class Use:
     """``pods`` are all on nodes but those that terminate. ``node`` is the position of each one's, ``amount`` its use
     (milli-CPU, bytes).
 
-    ``allocatable`` is float64[nodes] in the same unit. ``counted``: nodes whose levels are compared.
+    ``allocatable`` is float64[nodes] in the same unit. ``counted``: nodes whose levels are compared. ``measured`` is
+    the percent of allocatable that was measured of each node, NaN where it was not, ``None`` where none was.
     """
 
     pods: Sequence[Pod]
@@ -42,8 +41,14 @@ class Use:
     amount: Floats
     allocatable: Floats
     counted: Mask
+    measured: Floats | None = None
 
     def levels(self) -> Floats:
+        """Percent of allocatable that each node uses: what was measured of it, else ``of_pods``. Shape [nodes]."""
+        sums = self.of_pods()
+        return sums if self.measured is None else np.where(np.isnan(self.measured), sums, self.measured)
+
+    def of_pods(self) -> Floats:
         """Percent of allocatable that the pods of each node use together. Shape [nodes]."""
         sums = np.bincount(self.node, weights=self.amount, minlength=len(self.allocatable))
         found: Floats = np.divide(100.0 * sums, self.allocatable, out=np.zeros_like(sums), where=self.allocatable > 0.0)
@@ -60,14 +65,13 @@ def expected(snapshot: Snapshot, resource: str) -> Use:
     pods, node = [pod for pod, _ in slots], np.array([node for _, node in slots], dtype=np.intp)
     allocatable = snapshot.amounts(snapshot.allocatable, resource).astype(np.float64)
     known = _known(pods, marks, snapshot, resource)
-    measured = next((column for key in MEASURED if not np.isnan(column := marks.column(resource, key)).all()), None)
+    measured = marks.use_now(resource)
     if measured is None and np.isnan(known).all():
         raise PlanError(f"nothing is known of real use of {resource}: give watermarks")
     asked = np.array([pod.occupied_nonzero[0 if resource == CPU else 1] for pod in pods], dtype=np.float64)
     amount = _shared(known, asked, node, allocatable, measured)
-    barred = [any(one.effect in (NO_SCHEDULE, NO_EXECUTE) for one in item.taints) for item in snapshot.nodes]
-    counted = ~(snapshot.unschedulable | np.array(barred, dtype=np.bool_)) & (allocatable > 0.0)
-    return Use(pods, node, amount, allocatable, counted)
+    counted = snapshot.node_columns.open() & (allocatable > 0.0)
+    return Use(pods, node, amount, allocatable, counted, measured)
 
 
 def _known(pods: Sequence[Pod], marks: Watermarks, snapshot: Snapshot, resource: str) -> Floats:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from kschedweb.engine.objects.access import Json, each, integer, mapping, text
+from kschedweb.engine.objects.access import Json, integer, mapping, text
 from kschedweb.engine.objects.labels import Selector
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.workloads import Budget
@@ -75,9 +75,4 @@ class Cluster:
 
     def ready(self, selector: Selector) -> list[Node]:
         """The nodes that a selector matches and that are ready, or say nothing of it."""
-        return [node for node in self.nodes if selector.matches(node.labels) and is_ready(node)]
-
-
-def is_ready(node: Node) -> bool:
-    conditions = each(mapping(node.raw, "status"), "conditions", "status.")
-    return not any(one.get("type") == "Ready" and one.get("status") != "True" for one, _ in conditions)
+        return [node for node in self.nodes if selector.matches(node.labels) and node.is_ready]

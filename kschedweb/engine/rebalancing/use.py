@@ -44,6 +44,16 @@ class Use:
     def _has(self, resource: str, key: str) -> bool:
         return self._known is not None and not np.isnan(self._known.column(resource, key)).all()
 
+    def now(self) -> dict[str, Floats]:
+        """What nodes use now as everywhere it is shown (``Watermarks.use_now``), with the moves. Float64[nodes]."""
+        known, found = self._known, dict[str, Floats]()
+        for resource, levels in self.levels.items():
+            assert known is not None
+            shown = known.use_now(resource)
+            if shown is not None:
+                found[resource] = np.maximum(shown + levels - known.column(resource, self._windows[resource]), 0.0)
+        return found
+
     @property
     def known(self) -> bool:
         return bool(self.levels)

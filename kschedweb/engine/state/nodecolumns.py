@@ -74,6 +74,10 @@ class NodeColumns:
         other.images = {}
         return other
 
+    def open(self) -> Mask:
+        """Which nodes are ready and take any pod. Shape [nodes]."""
+        return np.array([node.is_open for node in self.nodes], dtype=np.bool_)
+
     def bare(self, nodes: Mapping[int, Node]) -> NodeColumns:
         """Columns with ``nodes`` at the given positions; images and extended resources are dropped."""
         other = self.with_resources(self.resources)

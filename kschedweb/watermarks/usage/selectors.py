@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
 import numpy as np
 
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
+from kschedweb.clusters.selectors import closed_nodes, snapshot_current
+from kschedweb.engine.state.columns import Mask
+from kschedweb.engine.state.watermarks.table import NOW_WINDOWS
+from kschedweb.engine.studies.moves.standing import Spread
 from kschedweb.watermarks import selectors
 from kschedweb.watermarks.figures import NODE, WORDS, WORKLOAD
 from kschedweb.watermarks.inventory import WITHOUT_OWNER, inventory_of
@@ -35,21 +39,40 @@ class Seen:
     values: Floats  # [times, nodes]
     origins: tuple[str, ...]
     resolution: int  # seconds
+    closed: frozenset[str] = frozenset()  # nodes that are left out of the skew
+
+    @cached_property
+    def known(self) -> Mask:
+        """Which times have a figure of any node. Shape [times]."""
+        some: Mask = (~np.isnan(self.values)).any(axis=1)
+        return some
+
+    @cached_property
+    def compared(self) -> Floats:
+        """The use of the nodes that are compared, NaN for others. Shape [times, nodes]."""
+        left_out = np.array([name in self.closed for name in self.names], dtype=np.bool_)
+        return np.where(left_out, np.nan, self.values)
 
     @cached_property
     def skew(self) -> measures.Skew:
-        return measures.skew(self.values)
+        return measures.skew(self.compared)
+
+    @cached_property
+    def compared_last(self) -> int | None:
+        """The newest time with a figure of a node that is compared."""
+        return self.skew.last()
 
     @cached_property
     def last(self) -> int | None:
         """The newest time with a figure."""
-        return self.skew.last()
+        known = np.flatnonzero(self.known)
+        return int(known[-1]) if known.size else None
 
     def nearest(self, moment: datetime | None) -> int | None:
         """The last time with a figure up to ``moment``, or else the first one after it; by default the newest."""
         if moment is None:
             return self.last
-        known = np.flatnonzero(self.skew.known)
+        known = np.flatnonzero(self.known)
         if not known.size:
             return None
         before = int(np.searchsorted(self.times[known], moment.timestamp(), side="right")) - 1
@@ -66,8 +89,7 @@ def seen(cluster: Cluster, asked: UsageQuery, freshness: Freshness | None = None
         return found
     if freshness.updated > asked.start:
         return found
-    older = _history(cluster, asked.ended_at(freshness.updated), points)
-    return Seen(older.asked, True, older.names, older.times, older.values, older.origins, older.resolution)
+    return replace(_history(cluster, asked.ended_at(freshness.updated), points), late=True)
 
 
 def _history(cluster: Cluster, asked: UsageQuery, points: int) -> Seen:
@@ -79,7 +101,10 @@ def _history(cluster: Cluster, asked: UsageQuery, points: int) -> Seen:
         part = asked.search.lower()
         kept = [column for column, name in enumerate(names) if part in name.lower()]
         names, values = tuple(names[column] for column in kept), values[:, kept]
-    return Seen(asked, False, names, found.times, values, found.origins, found.resolution)
+    # Whoever searches for nodes compares those.
+    snapshot = None if asked.search else snapshot_current(cluster)
+    closed = frozenset[str]() if snapshot is None else closed_nodes(snapshot)
+    return Seen(asked, False, names, found.times, values, found.origins, found.resolution, closed)
 
 
 # Requests against use ------------------------------------------------------------------------------------------------
@@ -244,8 +269,6 @@ def _newest(table: Table | None, asked: UsageQuery) -> dict[str, tuple[float, fl
 
 # Beside the requests, on other pages ----------------------------------------------------------------------------------
 
-PREFERRED = ("1h", "15m", "5m", "1d", "10m")  # the first that was collected is shown
-
 
 @dataclass(frozen=True)
 class Present:
@@ -267,10 +290,10 @@ class Present:
         """Such as "average of 1 hour"."""
         return WORDS[self.statistic]
 
-    @property
-    def skew(self) -> measures.Skew:
-        """The skew of CPU at one time."""
-        return measures.skew(np.array([list(self.cpu.values())]))
+    def skew(self, closed: Collection[str]) -> float | None:
+        """The skew of CPU use now, without the nodes ``closed``; ``None`` where no other one is known."""
+        spread = Spread.of(np.array([level for node, level in self.cpu.items() if node not in closed]))
+        return None if spread is None else spread.skew
 
 
 def stale_before(cluster: Cluster, origin: str, now: datetime) -> datetime | None:
@@ -285,7 +308,7 @@ def present(cluster: Cluster, now: datetime) -> Present | None:
     table = selectors.table(cluster, NODE)
     if table is None:
         return None
-    found = next((entry for entry in PREFERRED if ("cpu", entry) in table.figures), None)
+    found = next((entry for entry in NOW_WINDOWS if ("cpu", entry) in table.figures), None)
     if found is None:
         return None
     at = datetime.fromtimestamp(table.at, UTC)

@@ -119,20 +119,19 @@ def skew(request: HttpRequest) -> HttpResponseBase:
         rows = charts.skew_rows(found.names, found.times.tolist(), found.skew)
         return export(form, page.name("skew"), charts.SKEW_HEAD, rows)
     context: dict[str, Any] = {"seen": found, "now": None}
-    if found.last is not None:
+    if found.compared_last is not None:
         link = page.address("usage-distribution")
-        hottest, coldest = measures.extremes(found.names, found.values, found.last, MOST)
+        hottest, coldest = measures.extremes(found.names, found.compared, found.compared_last, MOST)
         context |= {
             "chart": charts.skew_chart(found.asked, found.names, found.times.tolist(), found.skew, link),
-            "now": _now(found, found.last),
+            "now": _now(found, found.skew, found.compared_last),
             "extremes": ((gettext("Hottest nodes"), hottest), (gettext("Coldest nodes"), coldest)),
         }
     return page.render("watermarks/usage/skew.html", context)
 
 
-def _now(found: Seen, at: int) -> dict[str, Any]:
-    """The measures of one time."""
-    skew = found.skew
+def _now(found: Seen, skew: measures.Skew, at: int) -> dict[str, Any]:
+    """The measures of one time, of the nodes that ``skew`` is of."""
     return {
         "time": charts.moment(found.times[at]),
         "points": skew.points[at],
@@ -213,7 +212,7 @@ def distribution(request: HttpRequest) -> HttpResponseBase:
             "chart": charts.distribution_chart(found.asked, spread),
             "spread": spread,
             "quantiles": dict(zip((f"p{share}" for share in measures.SHARES), spread.quantiles.tolist(), strict=True)),
-            "now": _now(found, at),
+            "now": _now(found, measures.skew(found.values), at),
             "before": _step(found, at, -1),
             "after": _step(found, at, 1),
         }
@@ -222,7 +221,7 @@ def distribution(request: HttpRequest) -> HttpResponseBase:
 
 def _step(found: Seen, at: int, step: int) -> str:
     """The neighbouring time with figures for an address; "" at the end."""
-    known = np.flatnonzero(found.skew.known)
+    known = np.flatnonzero(found.known)
     place = int(np.searchsorted(known, at)) + step
     return charts.moment(found.times[known[place]]).replace(" ", "T") if 0 <= place < len(known) else ""
 

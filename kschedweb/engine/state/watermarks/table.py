@@ -17,6 +17,9 @@ from kschedweb.engine.state.columns import Floats
 
 WORKLOADS = frozenset({"Deployment", "StatefulSet", "DaemonSet", "CloneSet"})
 HOURS = 24
+# The windows of what a node uses now, in every skew and share that is shown: the first one that is known. The mean of
+# an hour hangs least on the moment at which somebody looks.
+NOW_WINDOWS = ("1h", "15m", "10m", "5m", "1d")
 HOURLY = "hours"  # the key of a curve among the CPU figures of a workload
 Figures = Mapping[str, Mapping[str, float]]  # resource -> window or statistic -> value
 
@@ -60,6 +63,14 @@ class Watermarks:
         """Percent of allocatable, NaN where unknown. Shape [nodes]."""
         known = self.figures.get((resource, key))
         return np.full(len(self.names), math.nan) if known is None else known
+
+    def use_now(self, resource: str) -> Floats | None:
+        """Percent of allocatable that each node uses, by the first of NOW_WINDOWS of which any is known. Shape [nodes].
+
+        ``None`` where nothing is known.
+        """
+        columns = (self.column(resource, window) for window in NOW_WINDOWS)
+        return next((column for column in columns if not np.isnan(column).all()), None)
 
     def workload(self, pod: Pod, objects: ClusterObjects) -> Figures | None:
         """The use per pod of the workload that ``pod`` belongs to; ``None`` if unknown."""

@@ -15,7 +15,10 @@ from kschedweb.engine.state.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How uneven nodes are, in points of percent of their allocatable: the fullest less the emptiest, and deviation."""
+    """How uneven nodes are, in points of percent of their allocatable: the fullest less the emptiest, and deviation.
+
+    These are the measures ``skew`` and ``spread`` at one moment, of requests and of use.
+    """
 
     skew: float
     deviation: float
@@ -29,7 +32,9 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """``requests`` and ``use`` by resource, those that are known. ``nodes`` have pods beside those of DaemonSets.
+    """``requests`` of all nodes and ``use`` of open ones by resource, those that are known.
+
+    ``nodes`` have pods beside those of DaemonSets.
 
     ``cost`` is what the nodes with such pods cost an hour.
     """
@@ -48,7 +53,8 @@ def standing(snapshot: Snapshot, use: Use, rates: Rates) -> Standing:
 def standing_of(snapshot: Snapshot, use: Use, rates: Rates, busy: Mask) -> Standing:
     """How the cluster stands now, of which the nodes ``busy`` have pods at work."""
     requests = {name: Spread.of(requested(snapshot, name)) for name in RESOURCES}
-    used = {name: Spread.of(levels) for name, levels in use.levels.items()}
+    open_nodes = snapshot.node_columns.open()
+    used = {name: Spread.of(levels[open_nodes]) for name, levels in use.now().items()}
     return Standing(_known(requests), _known(used), int(busy.sum()), rates.now(busy))
 
 

@@ -53,12 +53,16 @@ class Kind(IntEnum):
 
 
 class NodeState(IntEnum):
-    """The state of a node: open, cordoned, not ready, or unknown, which is not ready too: its kubelet is silent."""
+    """The state of a node: open, cordoned, not ready, or unknown, which is not ready too: its kubelet is silent.
+
+    A tainted one is ready and takes the pods that tolerate it; outcomes of before it was told apart have it as open.
+    """
 
     OPEN = 0
     CORDONED = 1
     NOT_READY = 2
     UNKNOWN = 3
+    TAINTED = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)

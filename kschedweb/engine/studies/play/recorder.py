@@ -338,7 +338,9 @@ def _state(node: Node) -> NodeState:
     for one in conditions if isinstance(conditions, list) else ():
         if isinstance(one, dict) and one.get("type") == "Ready" and one.get("status") != "True":
             return NodeState.UNKNOWN if one.get("status") == "Unknown" else NodeState.NOT_READY
-    return NodeState.CORDONED if node.unschedulable else NodeState.OPEN
+    if node.unschedulable:
+        return NodeState.CORDONED
+    return NodeState.TAINTED if node.is_tainted else NodeState.OPEN
 
 
 def _reals(values: Any) -> Any:
