@@ -97,7 +97,7 @@ def test_two_presses_lead_to_an_answer_with_the_engines_numbers(
     made = TriedChange.objects.get()
     found = engine(demo, made.document)
     pending, anew, nodes = found["pending"].counts, found["all"].counts, found["all"].nodes()
-    use = {one["name"]: one for one in found["all"].measures(standing=True)}["use_skew_cpu"]
+    use = {one["name"]: one for one in found["all"].measures(standing=True)}["use_skew_cpu_end"]
     tiles = page.locator(".stats .stat b").all_inner_texts()
     assert tiles[0] == f"{pending['placed']['changed']} of {pending['pods']}"
     assert tiles[1] == f"{anew['moved']} of {anew['pods']}"

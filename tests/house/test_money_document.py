@@ -10,7 +10,8 @@ import yaml
 from kschedweb.advice.costs.billing import MONTH
 from kschedweb.engine.pricing.costs import Rates
 from kschedweb.engine.pricing.table import DOCUMENT, INSTANCE_TYPE, read
-from kschedweb.engine.studies.measure.objectives import known
+from kschedweb.engine.studies.measure.registry import MEASURES
+from kschedweb.engine.studies.measure.spec import When
 from tests.conftest import ROOT
 
 TEXT = (ROOT / "docs" / "money.md").read_text(encoding="utf-8")
@@ -27,5 +28,5 @@ def test_the_hour_of_the_example_costs_what_is_said() -> None:
 def test_every_key_and_every_measure_is_explained() -> None:
     for field in DOCUMENT.fields:
         assert f"`{field.name}`" in TEXT or field.name in ("apiVersion", "kind"), field.name
-    priced = {one.name for one in known()} - {one.name for one in known(priced=False)}
+    priced = {spec.name for spec in MEASURES if spec.when is When.PRICED}
     assert priced == {name for name in re.findall(r"^\| `(\w+)` \|", TEXT, re.MULTILINE) if name in priced}

@@ -14,6 +14,7 @@ from kschedweb.decisions import models as questions
 from kschedweb.engine.planning import evictable
 from kschedweb.engine.planning.ground import Tried
 from kschedweb.engine.planning.stopping import Refusals
+from kschedweb.engine.studies.measure.registry import GROUPS, specs_of
 from kschedweb.engine.studies.moves import landing
 from kschedweb.engine.studies.moves.fight import Fight
 from kschedweb.playground.capacity import models as capacity
@@ -41,7 +42,8 @@ def said() -> list[str]:
     stays = [evictable.DAEMON, evictable.STATIC, evictable.BARE, evictable.ASKED, evictable.PROTECTED]
     stays += [evictable.GROUPED, evictable.DEVICES, evictable.LEAVING, evictable.OTHERS]
     ends = [Refusals.reached().text, Refusals.late().text, Refusals.most(1200).text, *stopped()]
-    return [*moves, *stays, *ends, *(one.sentence for one in fights)]
+    measures = [text for spec in specs_of(("cpu",)) for text in (spec.label, spec.sentence)]
+    return [*moves, *stays, *ends, *(one.sentence for one in fights), *measures, *(group.label for group in GROUPS)]
 
 
 @pytest.mark.parametrize("text", said())

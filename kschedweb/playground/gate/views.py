@@ -17,7 +17,7 @@ from kschedweb.decisions.selectors import revision_named
 from kschedweb.engine.releases import ReleaseError
 from kschedweb.engine.studies.gate import gate as engine
 from kschedweb.engine.studies.gate import rendering
-from kschedweb.engine.studies.measure.groups import rank
+from kschedweb.engine.studies.measure.registry import rank_of
 from kschedweb.jobs.models import ENDED
 from kschedweb.playground.gate import selectors, services
 from kschedweb.playground.gate.filters import GateFilter
@@ -156,7 +156,7 @@ def verdict(request: PageRequest, gate_id: UUID) -> HttpResponse:
         context["may_cancel"] = may_change(request.user, found.job)
     if found.verdict is not None:
         context["checks"] = [_shown(check) for check in found.verdict["checks"]]
-        measures = [measured(one) for one in sorted(found.verdict["measures"], key=lambda one: rank(one["name"]))]
+        measures = [measured(one) for one in sorted(found.verdict["measures"], key=lambda one: rank_of(one["name"]))]
         context["changed"] = [one for one in measures if one["differs"]]
         context["same"] = [one for one in measures if not one["differs"]]
     if request.htmx and not ended:

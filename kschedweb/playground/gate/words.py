@@ -12,7 +12,7 @@ from kschedweb.clusters.kinds import KINDS
 from kschedweb.engine.studies.compare.changes import changed
 from kschedweb.engine.studies.document.parts import ALL
 from kschedweb.engine.studies.gate.verdict import amount, unit_of_change
-from kschedweb.engine.studies.measure.groups import group_of
+from kschedweb.engine.studies.measure.registry import group_of
 from kschedweb.web import told
 
 if TYPE_CHECKING:

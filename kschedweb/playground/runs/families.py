@@ -1,36 +1,65 @@
-"""Families of measures, which share a chart, and their explanations."""
+"""The words of families of measures, which share a chart."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from kschedweb.engine.studies.measure.registry import (
+    FAMILIES,
+    FRAGMENTATION,
+    IN_USE,
+    LEAVING,
+    PENDING,
+    REQUESTS,
+    SCALING,
+    USE,
+    WAIT,
+    family_of,
+)
+from kschedweb.engine.studies.measure.spec import Family
 from kschedweb.web.translating import gettext_lazy as _
 
 
 @dataclass(frozen=True)
-class Family:
-    """Measures whose names begin with one of ``stems``; ``help`` explains them in a few sentences.
+class FamilyWords:
+    """What a family is called; ``help`` explains its measures in a few sentences."""
 
-    ``group`` is the group of measures in which its chart stands.
-    """
-
-    name: str
-    group: str
     label: str
-    stems: tuple[str, ...]
     help: str
 
+
+@dataclass(frozen=True)
+class ShownFamily:
+    """A family of the engine's measures, with its words."""
+
+    family: Family
+    words: FamilyWords
+
+    @property
+    def name(self) -> str:
+        return self.family.name
+
+    @property
+    def group(self) -> str:
+        """The group of measures in which its chart stands."""
+        return self.family.group.name
+
+    @property
+    def label(self) -> str:
+        return self.words.label
+
+    @property
+    def help(self) -> str:
+        return self.words.help
+
     def holds(self, measure: str) -> bool:
-        return measure.startswith(self.stems)
+        return family_of(measure) == self.family
 
 
-FAMILIES = (
-    Family(
-        "pending",
-        "run",
+WORDS = {
+    PENDING: FamilyWords(
         _("Pods that do not run"),
-        ("unscheduled", "pending_", "failed", "unknown_"),
         _(
             "A pod waits from its arrival until it has a node: in the active queue, where it is tried next; backing "
             "off after an error; unschedulable, until something happens that may help; or gated, until its scheduling "
@@ -39,22 +68,16 @@ FAMILIES = (
             "better."
         ),
     ),
-    Family(
-        "leaving",
-        "disruption",
+    LEAVING: FamilyWords(
         _("Preemptions, evictions and budgets"),
-        ("preemptions", "evictions", "disruptions", "budgets_"),
         _(
             "A preempted pod makes room for one of higher priority. An evicted pod loses its node to a drain, to a "
             "taint that it does not tolerate, to the descheduler, or with the node. A PodDisruptionBudget says how "
             "many pods of an application may be down at once: a disruption beyond it takes one more. Fewer are better."
         ),
     ),
-    Family(
-        "requests",
-        "balance",
+    REQUESTS: FamilyWords(
         _("Skew and spread of requests"),
-        ("skew_", "spread_"),
         _(
             "How evenly requests are spread over the nodes, each node by the share of it that is requested. Skew is "
             "the fullest node less the emptiest, spread the standard deviation over all nodes, both in percentage "
@@ -62,21 +85,15 @@ FAMILIES = (
             "both larger on purpose."
         ),
     ),
-    Family(
-        "use",
-        "balance",
+    USE: FamilyWords(
         _("Skew and spread of use"),
-        ("use_",),
         _(
             "As for requests, with what nodes really use: the scenario's watermarks or recorded use. The hottest node "
             "is the highest use of any node at any time: near 100 % its pods slow each other down. Lower is better."
         ),
     ),
-    Family(
-        "nodes",
-        "cost",
+    IN_USE: FamilyWords(
         _("Nodes in use"),
-        ("cost", "unpriced_", "node_hours", "node_cost", "nodes_", "requested_"),
         _(
             "Node-hours count each node for as long as it is there. A node is in use while it runs more than pods of "
             "DaemonSets and static pods. The others are empty: they could be switched off, or take a pod of any size. "
@@ -84,11 +101,8 @@ FAMILIES = (
             "other nodes uneven. Costs are by the prices of the scenario; nodes without a price are in no cost."
         ),
     ),
-    Family(
-        "fragmentation",
-        "cost",
+    FRAGMENTATION: FamilyWords(
         _("Fragmentation"),
-        ("fragmentation_",),
         _(
             "The share of what is free that a pod drawn at random from the workload cannot use, since the node has "
             "too little of something else, or may not run it (Weng et al., USENIX ATC 2023). At 0 % everything that "
@@ -96,11 +110,8 @@ FAMILIES = (
             "resource at all, so it stays high for GPUs where most pods want none. Lower is better."
         ),
     ),
-    Family(
-        "scaling",
-        "cost",
+    SCALING: FamilyWords(
         _("Scaled workloads"),
-        ("replicas_", "scalings", "above_target"),
         _(
             "How many pods are asked for by workloads that an autoscaler or cron entries scale, and how many of them "
             "are ready. An autoscaler looks every 15 seconds. Time above target is the share of its looks at which "
@@ -108,11 +119,8 @@ FAMILIES = (
             "than 10 % above. Fewer pods are better where no more of the time is above target."
         ),
     ),
-    Family(
-        "wait",
-        "speed",
+    WAIT: FamilyWords(
         _("Time to schedule"),
-        ("wait_",),
         _(
             "The time from a pod's arrival to its binding, in the time of the simulation: each try takes the "
             "scenario's cycle (1 ms unless it says otherwise), so pods that come together wait for one another. Half "
@@ -120,15 +128,14 @@ FAMILIES = (
             "do not count here: they are unscheduled. Shorter is better."
         ),
     ),
-)
+}
 
 
-def family_of(measure: str) -> Family | None:
-    """The family of a measure; ``None`` for an unknown one."""
-    return next((family for family in FAMILIES if family.holds(measure)), None)
+def shown(family: Family) -> ShownFamily:
+    return ShownFamily(family, WORDS[family])
 
 
-def present(measures: Iterable[str]) -> list[Family]:
+def present(measures: Iterable[str]) -> list[ShownFamily]:
     """The families with at least one of ``measures``, in order."""
-    names = list(measures)
-    return [family for family in FAMILIES if any(family.holds(name) for name in names)]
+    names = {family_of(name) for name in measures}
+    return [shown(family) for family in FAMILIES if family in names]

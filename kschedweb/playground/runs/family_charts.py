@@ -10,13 +10,16 @@ import numpy as np
 import plotly.graph_objects as go
 from django.utils.translation import gettext
 
+from kschedweb.engine.studies.measure import overtime
+from kschedweb.engine.studies.measure.figures import RunFigures
 from kschedweb.engine.studies.measure.occupancy import empty_nodes
+from kschedweb.engine.studies.measure.registry import FRAGMENTATION, find_spec
 from kschedweb.engine.studies.play.outcome import Outcome
 from kschedweb.playground.runs import charts
 from kschedweb.playground.runs.charts import thinned
 from kschedweb.playground.runs.clock import Scale, span
 from kschedweb.playground.runs.comparisons import charts as comparison_charts
-from kschedweb.playground.runs.families import Family, present
+from kschedweb.playground.runs.families import ShownFamily, present
 from kschedweb.playground.runs.measures import Measure, amount
 from kschedweb.web.figures import ABOVE, Chart, figure, line_style
 from kschedweb.web.translating import gettext_lazy as _
@@ -49,11 +52,12 @@ class Series:
     values: Floats
     faint: bool = False  # a secondary line
     side: int = 0  # the position of the policy, or of the workload, which determines the style
+    mean: float | None = None  # over time, as the measure of the run says it
 
 
 @dataclass(frozen=True)
 class FamilyChart:
-    family: Family
+    family: ShownFamily
     measures: list[Measure]
     chart: Chart | None
 
@@ -221,40 +225,41 @@ def evenness(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
     for place, one in enumerate(listed):
         if resource in one.outcome.resources:
             times = _times(one.outcome)
-            series += _even(one, place, listed, times, 100.0 * one.outcome.loads(times, resource).astype(np.float64))
+            levels = 100.0 * one.outcome.loads(times, resource).astype(np.float64)
+            series += _even(one, place, listed, times, levels, (f"skew_{resource}", f"spread_{resource}"))
     return _evenness(series, listed, gettext("requested %(resource)s") % {"resource": what(resource)})
 
 
 def use(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
     """Skew and spread of real use, of CPU or, if that is shown, memory."""
     series: list[Series] = []
+    resource = "memory" if resource == "memory" else "cpu"
     for place, one in enumerate(listed):
-        log = one.outcome.use
-        measured = log.memory if resource == "memory" else log.cpu
-        later = np.flatnonzero(log.time > 0.0)
-        if later.size:
-            kept = later[thinned(len(later), MOST_TIMES)]
-            series += _even(one, place, listed, log.time[kept], measured[kept].astype(np.float64))
+        run = RunFigures(one.outcome)
+        if run.use_times.size:
+            kept = thinned(len(run.use_times), MOST_TIMES)
+            names = f"use_skew_{resource}", f"use_spread_{resource}"
+            series += _even(one, place, listed, run.use_times[kept], run.open_levels(resource)[kept], names)
     return _evenness(series, listed, gettext("use of memory") if resource == "memory" else gettext("use of CPU"))
 
 
-def _even(one: ChartedRun, side: int, listed: Sequence[ChartedRun], times: Floats, levels: Floats) -> Iterator[Series]:
-    known = ~np.isnan(levels).all(axis=1)
-    skew, spread = np.full(len(times), np.nan), np.full(len(times), np.nan)
-    skew[known] = np.nanmax(levels[known], axis=1) - np.nanmin(levels[known], axis=1)
-    spread[known] = np.nanstd(levels[known], axis=1)
-    names = gettext("skew"), gettext("spread")
+def _even(
+    one: ChartedRun, side: int, listed: Sequence[ChartedRun], times: Floats, levels: Floats, names: tuple[str, str]
+) -> Iterator[Series]:
+    """The lines of skew and spread, which are the measures ``names`` over time."""
+    labels = gettext("skew"), gettext("spread")
     if len(listed) > 1:
         told = {"label": one.label}
-        names = gettext("%(label)s, skew") % told, gettext("%(label)s, spread") % told
-    yield Series(names[0], times, skew, side=side)
-    yield Series(names[1], times, spread, faint=True, side=side)
+        labels = gettext("%(label)s, skew") % told, gettext("%(label)s, spread") % told
+    skew, spread = (found.value if (found := one.measures.get(name)) else None for name in names)
+    yield Series(labels[0], times, overtime.skew(levels), mean=skew, side=side)
+    yield Series(labels[1], times, overtime.spread(levels), faint=True, mean=spread, side=side)
 
 
 def _evenness(series: Sequence[Series], listed: Sequence[ChartedRun], of: str) -> Chart | None:
     if all(np.isnan(one.values).all() for one in series):
         return None
-    means = [f"{one.label} {np.nanmean(one.values):.1f}" for one in series if not np.isnan(one.values).all()]
+    means = [f"{one.label} {one.mean:.1f}" for one in series if one.mean is not None]
     told = {"of": of, "said": gettext(", ").join(means)}
     summary = gettext("On average over time, in points of %(of)s: %(said)s.") % told
     return over_time(series, listed, gettext("percentage points"), summary)
@@ -262,7 +267,8 @@ def _evenness(series: Sequence[Series], listed: Sequence[ChartedRun], of: str) -
 
 def fragmentation(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
     """Fragmentation at the end, by resource."""
-    names = [name for name in listed[0].measures if name.startswith("fragmentation_")]
+    specs = [spec for name in listed[0].measures if (spec := find_spec(name)) and spec.family == FRAGMENTATION]
+    names, resources = [spec.name for spec in specs], [what(spec.resource) for spec in specs]
     data: list[go.Bar | go.Scatter] = []
     rows: list[list[object]] = []
     for place, one in enumerate(listed):
@@ -273,7 +279,7 @@ def fragmentation(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
                 orientation="h",
                 name=one.label,
                 meta={"side": place},
-                y=[what(name.removeprefix("fragmentation_")) for name in names],
+                y=resources,
                 x=[None if value is None else round(value, 2) for value in values],
                 hovertemplate="%{y}: %{x} %",
             )
@@ -292,10 +298,10 @@ def fragmentation(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
         margin={"t": 40 if len(listed) > 1 else 12},
     )
     parts = [
-        f"{what(name.removeprefix('fragmentation_'))} {_versus([one.measures.get(name) for one in listed])}"
-        for name in names
+        f"{resource} {_versus([one.measures.get(name) for one in listed])}"
+        for name, resource in zip(names, resources, strict=True)
     ]
-    head = [gettext("Policy"), *(what(name.removeprefix("fragmentation_")) for name in names)]
+    head = [gettext("Policy"), *resources]
     return Chart(
         figure(data, layout),
         gettext("Free but unusable at the end: %(said)s.") % {"said": gettext("; ").join(parts)},

@@ -12,7 +12,9 @@ from django.utils.translation import gettext
 
 from kschedweb.engine.studies.gate.verdict import amount as counted
 from kschedweb.engine.studies.gate.verdict import unit_of_change
-from kschedweb.engine.studies.measure.groups import GROUPS, Group, group_of, lead
+from kschedweb.engine.studies.measure.figures import RunFigures
+from kschedweb.engine.studies.measure.registry import GROUPS, group_of, lead_of
+from kschedweb.engine.studies.measure.spec import Group
 from kschedweb.engine.studies.play.outcome import Kind
 from kschedweb.engine.studies.play.successors import latest, scheduled_for
 from kschedweb.playground.runs.clock import Scale, span
@@ -91,7 +93,7 @@ def by_group(measures: Sequence[Measure]) -> list[MeasureGroup]:
     names = {one.name for one in measures}
     found: dict[str, MeasureGroup] = {group.name: MeasureGroup(group, [], []) for group in GROUPS}
     for one in measures:
-        leads = lead(one.name) == one.name or lead(one.name) not in names
+        leads = lead_of(one.name) == one.name or lead_of(one.name) not in names
         of = found[one.group.name]
         (of.leading if leads else of.near).append(one)
     return [of for of in found.values() if of.leading]
@@ -141,10 +143,9 @@ def sentence(run: Run, outcome: Outcome) -> str:
     if waiting:
         parts |= {"waiting": f"{waiting:,}", "pods": f"{int(scheduled_for(outcome)[last].sum()):,}"}
         return gettext("%(waiting)s of %(pods)s pods find no node under %(policy)s within %(end)s") % parts
-    took = (outcome.bound - outcome.arrived)[(outcome.attempts > 0) & ~np.isnan(outcome.bound)]
     kinds = outcome.forced.kind
     never = int(((kinds == Kind.FAILED) | (kinds == Kind.COLLECTED)).sum())
-    parts |= {"placed": f"{placed:,}", "half": span(float(np.median(took)))}
+    parts |= {"placed": f"{placed:,}", "half": span(RunFigures(outcome).wait_median())}
     said = [gettext("All %(placed)s pods find a node under %(policy)s, half of them within %(half)s") % parts]
     if len(kinds) > never:
         said.append(gettext("%(pods)s had to leave it again") % {"pods": f"{len(kinds) - never:,}"})

@@ -8,7 +8,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED
-from kschedweb.engine.studies.measure.groups import GROUPS, lead
+from kschedweb.engine.studies.measure.registry import GROUPS, lead_of
 from kschedweb.playground.runs import podtable, selectors
 from kschedweb.playground.runs.comparisons import comparing, moved
 from kschedweb.playground.runs.descheduling import FATES
@@ -219,7 +219,7 @@ class ComparisonDetailSerializer(ComparisonSerializer):
             {
                 "name": line.measure.name,
                 "group": line.measure.group.name,
-                "like": lead(line.measure.name),
+                "like": lead_of(line.measure.name),
                 "unit": line.measure.unit,
                 "direction": line.measure.direction,
                 "values": [{str(seed): value for seed, value in named.items()} for named in line.values],

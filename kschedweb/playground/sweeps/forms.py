@@ -19,7 +19,7 @@ from kschedweb.policies.editing.arguments import number
 from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
-    from kschedweb.engine.studies.measure.objectives import Objective
+    from kschedweb.engine.studies.measure.spec import MeasureSpec
     from kschedweb.web.errors import FieldProblem
 
 BLANK_ROWS = 2
@@ -167,12 +167,12 @@ def show_problems(listed: Sequence[DimensionRow], errors: Sequence[FieldProblem]
 class ObjectiveChoice:
     """An objective to choose, with the chosen direction."""
 
-    objective: Objective
+    objective: MeasureSpec
     chosen: bool
     direction: str
 
 
-def choices(known: Sequence[Objective], posted: Mapping[str, str] | None) -> list[ObjectiveChoice]:
+def choices(known: Sequence[MeasureSpec], posted: Mapping[str, str] | None) -> list[ObjectiveChoice]:
     found = []
     for one in known:
         if posted is None:

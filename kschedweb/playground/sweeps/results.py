@@ -81,8 +81,8 @@ class Results:
             said = described.get(one["measure"]) or {
                 "name": one["measure"],
                 "label": usual.label if usual else one["measure"],
-                "unit": "",
-                "sentence": "",
+                "unit": usual.unit_in("") if usual else "",
+                "sentence": usual.sentence if usual else "",
             }
             found.append(shown(Measure(**{**said, "direction": one["direction"]}, value=None)))
         return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -11,7 +10,8 @@ from django.http import Http404
 
 from kschedweb.engine.documents.marked import parse
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.studies.measure.objectives import Objective, known
+from kschedweb.engine.studies.measure.objectives import USUAL, find_objective, list_objectives
+from kschedweb.engine.studies.measure.spec import MeasureSpec, When
 from kschedweb.engine.studies.search.space import Space, read
 from kschedweb.jobs.models import ENDED
 from kschedweb.playground.scenarios.models import readable
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from kschedweb.playground.scenarios.models import ScenarioRevision
 
 _spaces: LRU[Space] = LRU(16)
-_TEMPLATES = {one.name: one for one in known(["{}"])}
+LONGEST_RESOURCE = 63
+# What a part of the scenario's document gives measures of.
+_PARTS = {"prices": When.PRICED, "autoscaler": When.AUTOSCALED, "descheduler": When.DESCHEDULED}
 
 
 def sweep_list(user: User) -> QuerySet[Sweep]:
@@ -77,30 +79,18 @@ def costs(sweep: Sweep, trial: Trial) -> list[float] | None:
     return found
 
 
-def objective(name: str) -> Objective | None:
+def objective(name: str) -> MeasureSpec | None:
     """The objective ``name``, for any resource; ``None`` if there is none of that name."""
-    found = _common().get(name)
-    if found is not None:
-        return found
-    for template, one in _TEMPLATES.items():
-        before, placeholder, after = template.partition("{}")
-        resource = name[len(before) : len(name) - len(after)]
-        if placeholder and name.startswith(before) and name.endswith(after) and 0 < len(resource) <= 63:
-            return Objective(name, one.label.format(resource), one.direction)
-    return None
+    found = find_objective(name)
+    return found if found is not None and len(found.resource) <= LONGEST_RESOURCE else None
 
 
-@cache
-def _common() -> dict[str, Objective]:
-    return {one.name: one for one in known()}
-
-
-def objectives(revision: ScenarioRevision | None) -> list[Objective]:
-    """The objectives to choose from, with those of extended resources and of prices in the scenario's document."""
-    resources = [CPU, MEMORY]
-    if revision is not None:
-        resources += [name for name in _extended(revision.document) if name not in resources]
-    return known(resources, priced=revision is None or "prices" in revision.document)
+def objectives(revision: ScenarioRevision | None) -> list[MeasureSpec]:
+    """The objectives to choose from, with those of extended resources and of other parts of the scenario's document."""
+    resources, document = [CPU, MEMORY], {} if revision is None else revision.document
+    resources += [name for name in _extended(document) if name not in resources]
+    parts = {when for part, when in _PARTS.items() if revision is None or document.get(part)}
+    return list_objectives(resources, USUAL | parts)
 
 
 def _extended(document: dict[str, Any]) -> list[str]:

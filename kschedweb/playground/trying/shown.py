@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from django.core.paginator import Paginator
-from django.utils.translation import gettext_noop
 
 from kschedweb.engine.studies.document.parts import ALL, PENDING
+from kschedweb.engine.studies.gate.verdict import SKEWS
+from kschedweb.engine.studies.measure.measured import NODE_HOURS
+from kschedweb.engine.studies.measure.measures import measure_of
+from kschedweb.engine.studies.measure.registry import (
+    NODE_HOURS_DAY,
+    NODES_USED,
+    USE,
+    family_of,
+    find_spec,
+    get_spec,
+)
 from kschedweb.playground.gate.words import measured
 from kschedweb.playground.trying import words
 from kschedweb.playground.trying.selectors import changes
@@ -25,8 +36,6 @@ WHAT = {
     "lost": _("find no node under the change"),
     "moved": _("land on another node"),
 }
-COST = ("cost", "unpriced_", "node_hours")
-USE = ("use_", "skew_cpu_end", "skew_memory_end")
 
 
 def cells(change: dict[str, Any]) -> list[Any]:
@@ -37,15 +46,16 @@ def cells(change: dict[str, Any]) -> list[Any]:
 def context(query: Mapping[str, str], tried: TriedChange, answer: dict[str, Any]) -> dict[str, Any]:
     """The context of the page for an ``answer``."""
     measures = [measured(_paired(one)) for one in answer["measures"] if one["name"] != "nodes_empty"]
-    costs = [one for one in measures if one["name"].startswith(COST)]
-    use = sorted((one for one in measures if one["name"].startswith(USE)), key=lambda one: _rank(one["name"]))
+    costs = [one for one in measures if _is_cost(one["name"])]
+    real = [one for one in measures if family_of(one["name"]) == USE]
+    use = [*real, *(one for one in measures if one["name"] in SKEWS)]
     rest = [one for one in measures if one not in (*use, *costs)]
     what = query.get("what", "") if query.get("what") in WHAT else ""
     listed = [row(one) for one in changes(answer, of=ALL, what=what)]
     return {
         "sentence": words.sentence(answer),
         "use": use,
-        "has_use": any(one["name"].startswith("use_") for one in use),
+        "has_use": bool(real),
         "cost": [*(measured(_paired(one)) for one in cost(answer)), *costs],
         "others": [one for one in rest if one["differs"]],
         "same": [one for one in rest if not one["differs"]],
@@ -59,20 +69,12 @@ def context(query: Mapping[str, str], tried: TriedChange, answer: dict[str, Any]
 
 def cost(answer: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Nodes in use as a measure, and of a cluster at one moment the node-hours a day that these come to."""
-    nodes = answer["nodes"]
-    said = gettext_noop("Nodes with more than pods of DaemonSets and static pods. All other nodes can go.")
-    told = {"direction": "lower", "current": nodes["current"], "changed": nodes["changed"]}
-    yield {"name": "nodes_used", "label": gettext_noop("Nodes in use"), "unit": "nodes", "sentence": said, **told}
+    used = {side: answer["nodes"][side] for side in ("current", "changed")}
+    listed = [(NODES_USED, used)]
     if answer["pending"]:
-        said = gettext_noop("What the nodes in use come to in a day, once all others are gone.")
-        told = {**told, **{side: HOURS * nodes[side] for side in ("current", "changed")}}
-        yield {
-            "name": "node_hours_day",
-            "label": gettext_noop("Node-hours a day"),
-            "unit": "h",
-            "sentence": said,
-            **told,
-        }
+        listed.append((NODE_HOURS_DAY, {side: HOURS * number for side, number in used.items()}))
+    for name, values in listed:
+        yield {key: value for key, value in asdict(measure_of(get_spec(name), None)).items() if key != "value"} | values
 
 
 def row(change: dict[str, Any]) -> dict[str, Any]:
@@ -81,8 +83,9 @@ def row(change: dict[str, Any]) -> dict[str, Any]:
     return {**change, "namespace": namespace, "name": name, "why": words.why(change), "words": WHAT[change["what"]]}
 
 
-def _rank(name: str) -> int:
-    return next(rank for rank, start in enumerate(USE) if name.startswith(start))
+def _is_cost(name: str) -> bool:
+    spec = find_spec(name)
+    return spec is not None and (spec.is_money or spec.unit == NODE_HOURS)
 
 
 def _paired(one: Mapping[str, Any]) -> dict[str, Any]:

@@ -62,6 +62,7 @@ MEASURES = (
         "do not count."
     ),
     gettext_noop("Node-hours without a price"),
+    gettext_noop("Node-hours without the price of an offering"),
     gettext_noop("How long nodes were there whose price is not known, all nodes added up."),
     gettext_noop("How long nodes without a price were there, all added up: they are in no cost."),
     gettext_noop("Nodes launched"),
@@ -86,6 +87,7 @@ MEASURES = (
     gettext_noop("Pods that end on another node than under the base policy."),
     gettext_noop("Pods that go elsewhere"),
     gettext_noop("Pods on another node than under the reference."),
+    gettext_noop("Pods that end on another node than under the policy that is compared with."),
     gettext_noop("Fragmentation of %(resource)s"),
     gettext_noop(
         "Share of the free %(resource)s at the end that a pod drawn from the workload cannot use, on average."
@@ -102,6 +104,7 @@ MEASURES = (
     gettext_noop("Standard deviation over the nodes of the requested share of %(resource)s, at the end."),
     gettext_noop("Requested %(resource)s"),
     gettext_noop("Share of all %(resource)s that is requested by pods on nodes, on average over time."),
+    gettext_noop("Skew of %(resource)s use at the end"),
     gettext_noop("Skew of %(resource)s use"),
     gettext_noop(
         "The fullest node minus the emptiest, by the share of %(resource)s that is really used, on average over time."
@@ -110,6 +113,7 @@ MEASURES = (
     gettext_noop(
         "Standard deviation over the nodes of the share of %(resource)s that is really used, on average over time."
     ),
+    gettext_noop("Hottest node by %(resource)s use at the end"),
     gettext_noop("Hottest node by %(resource)s use"),
     gettext_noop("The highest share of %(resource)s that was really used on any node at any time."),
     gettext_noop("Nodes in use"),

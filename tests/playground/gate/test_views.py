@@ -15,7 +15,7 @@ import pytest
 from kschedweb.accounts.models import User
 from kschedweb.clusters.models import Cluster, Snapshot
 from kschedweb.engine.__main__ import main
-from kschedweb.engine.studies.measure.groups import rank
+from kschedweb.engine.studies.measure.registry import rank_of
 from kschedweb.jobs.models import Job
 from kschedweb.playground.gate import services, tasks
 from kschedweb.playground.gate.models import Gate
@@ -181,7 +181,7 @@ def test_measures_go_by_group_and_percentages_change_by_points(
     gate.verdict["measures"].reverse()  # as an older verdict may have them
     gate.save()
     page = client.get(address)
-    ranks = [rank(one["name"]) for one in page.context["changed"]]
+    ranks = [rank_of(one["name"]) for one in page.context["changed"]]
     assert ranks == sorted(ranks)
     assert {one["change"] for one in page.context["changed"] if one["unit"] == "%"} == {"+4.08 points"}
     assert all(one["better"] is one["worse"] is False for one in page.context["same"])

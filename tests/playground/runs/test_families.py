@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from kschedweb.engine.studies.measure.measures import measure
+from kschedweb.engine.studies.measure.registry import FAMILIES
 from kschedweb.engine.studies.play.outcome import Outcome
-from kschedweb.playground.runs.families import FAMILIES, family_of, present
+from kschedweb.playground.runs.families import WORDS, present
 from kschedweb.playground.runs.family_charts import ChartedRun, family_charts
 from kschedweb.playground.runs.measures import Measure
 from kschedweb.web.figures import Chart
@@ -35,25 +36,18 @@ def sound(chart: Chart) -> None:
     assert {len(row) for row in chart.rows} == {len(chart.head)}
 
 
-def test_every_measure_belongs_to_exactly_one_family(both: list[ChartedRun]) -> None:
-    for one in both[0].measures.values():
-        assert [family.name for family in FAMILIES if family.holds(one.name)] == [family_of(one.name).name]  # type: ignore[union-attr]
-        assert one.unit
-        assert one.sentence.endswith(".")
-    for name in (
-        "disruptions",
-        "budgets_disrupted",
-        "use_skew_cpu",
-        "use_hottest_memory",
-        "fragmentation_nvidia.com/gpu",
-    ):
-        assert family_of(name) is not None
-
-
 def test_every_family_says_in_sentences_what_it_means_and_what_is_better() -> None:
-    for family in FAMILIES:
-        assert family.help.endswith(".")
-        assert "better" in family.help
+    assert list(WORDS) == list(FAMILIES)
+    for words in WORDS.values():
+        assert words.help.endswith(".")
+        assert "better" in words.help
+
+
+def test_charts_say_the_means_that_the_measures_say(both: list[ChartedRun]) -> None:
+    charts = {one.family.name: one.chart for one in family_charts(both[:1], "cpu")}
+    chart, measures = charts["requests"], both[0].measures
+    assert chart is not None
+    assert f"skew {measures['skew_cpu'].value:.1f}, spread {measures['spread_cpu'].value:.1f}." in chart.summary
 
 
 @pytest.mark.parametrize("count", [1, 2])

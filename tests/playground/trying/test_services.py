@@ -226,7 +226,7 @@ def test_a_day_of_collected_use_is_part_of_the_scenario(editor: User, revision: 
     found = tried(editor, revision, snapshot=snapshot)
     answer = selectors.answer_of(found)
     assert answer is not None
-    use = [one for one in answer["measures"] if one["name"] == "use_skew_cpu"]
+    use = [one for one in answer["measures"] if one["name"] == "use_skew_cpu_end"]
     assert use[0]["current"] > 0
     compared = services.change_compare(user=editor, tried=found)
     assert compared.revision.document["use"] == {"from": "history", "window": "24h"}

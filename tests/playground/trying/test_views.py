@@ -62,7 +62,7 @@ def test_one_press_answers_in_one_page(client_as: Client, small: Snapshot) -> No
     page = client.get(packing(client))
     answer = selectors.answer_of(TriedChange.objects.get())
     assert answer is not None
-    assert [one["after"] for one in page.context["cost"]] == ["1 node", "24 h"]
+    assert [one["after"] for one in page.context["cost"]] == ["1 node", "24 node-hours"]
     assert [one["name"] for one in page.context["use"]] == ["skew_cpu_end", "skew_memory_end"]
     rows = {row["data-pod"] for row in elements(page, "#anew tr[data-pod]")}
     assert rows == {one["pod"] for one in answer["changes"] if one["of"] == "all"}

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kschedweb.engine.studies.compare.significance import spread
-from kschedweb.engine.studies.measure.groups import rank
 from kschedweb.engine.studies.measure.measured import HIGHER, LOWER, NODE_HOURS, PERCENT, POINTS, SECONDS
+from kschedweb.engine.studies.measure.registry import find_spec, rank_of
 
 ROUNDING = 1e-9
 # The least differences that say anything, by unit: an amount, and a share of the larger value. Of what is counted at
@@ -18,8 +18,7 @@ ROUNDING = 1e-9
 RESOLUTION = {SECONDS: (1.0, 0.01), POINTS: (0.5, 0.0), PERCENT: (0.5, 0.0), NODE_HOURS: (0.0, 0.01)}
 COUNTED = (1.0, 0.0)
 PAID = (0.0, 0.01)  # in any currency
-# Counts of what happens on the way: as many hang on the order in which things happen as the square root, or this many.
-HAPPENING = ("pending_", "unknown_", "preemptions", "evictions", "disruptions", "scalings", "replicas_")
+# Of counts of what happens on the way the square root hangs on the order in which things happen, and at least so many.
 FEWEST = 2.0
 
 
@@ -61,7 +60,7 @@ class MeasureChange:
     @property
     def importance(self) -> tuple[bool, int, bool, float]:
         """Compares changes: a difference before none, by group, what can be better or worse, then by size."""
-        return self.differs, -rank(self.measure), self.direction in (LOWER, HIGHER), self.size
+        return self.differs, -rank_of(self.measure), self.direction in (LOWER, HIGHER), self.size
 
 
 def changed(
@@ -79,9 +78,10 @@ def changed(
 
 def resolution(measure: str, unit: str, value: float) -> float:
     """The least difference that one run can tell, of two values of which ``value`` is the larger one."""
-    if measure.startswith(HAPPENING):
+    spec = find_spec(measure)
+    if spec is not None and spec.happens:
         return max(FEWEST, math.sqrt(value))
-    amount, share = PAID if measure.startswith("cost") else RESOLUTION.get(unit, COUNTED)
+    amount, share = PAID if spec is not None and spec.is_money else RESOLUTION.get(unit, COUNTED)
     return max(amount, share * value)
 
 

@@ -15,8 +15,9 @@ from kschedweb.engine.studies.capacity.buffer import Buffer
 from kschedweb.engine.studies.compare.comparison import NEVER_TRIED, Comparison, PlacementChange
 from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.gate.thresholds import Amount, Limits, Thresholds
-from kschedweb.engine.studies.measure.groups import group_of
 from kschedweb.engine.studies.measure.measured import HIGHER, LOWER, PERCENT, PODS, POINTS, Measure, Measures
+from kschedweb.engine.studies.measure.registry import find_spec, get_spec, group_of
+from kschedweb.engine.studies.measure.spec import When
 from kschedweb.engine.studies.play.outcome import Outcome
 from kschedweb.engine.studies.play.successors import last_node, latest
 
@@ -26,11 +27,8 @@ ROUNDING = 1e-9
 NODE_WORKLOADS = frozenset({"DaemonSet", "Node"})
 NO_PROFILE = "No profile of the policy has the pod's schedulerName."
 SKEWS = tuple(f"skew_{name}_end" for name in (CPU, MEMORY))
-# Measures that a run may lack; naming one of them is no error.
-OPTIONAL = frozenset(
-    {"disruptions", "budgets_disrupted"}
-    | {f"use_{name}_{resource}" for name in ("skew", "spread", "hottest") for resource in (CPU, MEMORY)}
-)
+# A cluster may lack what these measures need; naming one of them is no error.
+OPTIONAL = (When.BUDGETS, When.USED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +213,8 @@ def _measured(pair: Pair, name: str, limits: Limits) -> Check:
     before, after = _find(pair.before_measures, name), _find(pair.after_measures, name)
     measure = after or before
     if measure is None:  # of OPTIONAL
-        return Check(name, name, True, None, None, "", limits.plain, "There is nothing to measure.")
+        label = get_spec(name).label
+        return Check(name, label, True, None, None, "", limits.plain, "There is nothing to measure.")
     value, base = after.value if after else None, before.value if before else None
     if value is None:
         passed, sentence = base is None, f"{measure.label}: there is nothing to measure under the policy."
@@ -314,10 +313,15 @@ def _known(pair: Pair, thresholds: Thresholds) -> None:
     problems = [
         DocumentProblem(f"thresholds.measures[{name!r}]", f"is not measured here; measured are {', '.join(names)}")
         for name in thresholds.measures
-        if name not in names and name not in OPTIONAL
+        if name not in names and not _is_optional(name)
     ]
     if problems:
         raise DocumentError(problems)
+
+
+def _is_optional(name: str) -> bool:
+    spec = find_spec(name)
+    return spec is not None and spec.when in OPTIONAL
 
 
 def _both(pair: Pair) -> Iterator[dict[str, Any]]:

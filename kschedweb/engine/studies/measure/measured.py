@@ -8,7 +8,7 @@ from typing import Any
 
 LOWER, HIGHER, NEITHER = "lower", "higher", ""
 PODS, NODES, SECONDS, POINTS, PERCENT, NODE_HOURS = "pods", "nodes", "s", "points", "%", "node-hours"
-MONEY, PODS_AN_HOUR = "money", "pods an hour"
+MONEY, PODS_AN_HOUR, BUDGETS, CHANGES = "money", "pods an hour", "budgets", "changes"
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,11 +21,12 @@ from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.studies.compare.comparison import Comparison, compare
 from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.gate.gate import Progress
-from kschedweb.engine.studies.measure.measured import LOWER, PERCENT, POINTS, Measure, Measures
-from kschedweb.engine.studies.measure.measures import WORDS, measure
+from kschedweb.engine.studies.measure.measured import Measure
+from kschedweb.engine.studies.measure.measures import measure, measure_of
 from kschedweb.engine.studies.measure.occupancy import empty_nodes
-from kschedweb.engine.studies.play.outcome import Kind, Outcome
-from kschedweb.engine.studies.play.recorder import WINDOWS
+from kschedweb.engine.studies.measure.registry import find_spec, get_spec
+from kschedweb.engine.studies.moves.standing import Spread
+from kschedweb.engine.studies.play.outcome import Kind, NodeState, Outcome
 from kschedweb.engine.studies.play.recorder import Progress as Heard
 from kschedweb.engine.studies.play.run import run
 from kschedweb.engine.studies.play.successors import last_node
@@ -33,8 +34,6 @@ from kschedweb.engine.studies.prepare.prepared import Prepared
 
 GAINED, LOST, MOVED = "gained", "lost", "moved"
 SIDES = ("current", "changed")
-# Measures of one moment, for a cluster that is placed anew: there time says nothing.
-STANDING = ("unscheduled", "preemptions", "disruptions", "fragmentation_", "use_")
 
 
 @dataclass(frozen=True)
@@ -161,44 +160,28 @@ def use_at_end(prepared: Prepared, outcome: Outcome) -> dict[str, Floats]:
             read = pod if isinstance(pod, Pod) else Pod.read(pod)
             model.came(read.on(outcome.nodes[placed[row]]), outcome.end)
     marks, found = model.measured(outcome.end), {}
-    rows = {name: row for row, name in enumerate(outcome.nodes)}
-    known = [(place, rows[name]) for place, name in enumerate(marks.names) if name in rows]
     for resource in (CPU, MEMORY):
-        key = next((key for key in WINDOWS if (resource, key) in marks.figures), "")
-        if key and known:
-            places, columns = np.array(known, dtype=np.intp).T
-            found[resource] = np.full(len(outcome.nodes), np.nan)
-            found[resource][columns] = marks.column(resource, key)[places]
+        column = marks.aligned(outcome.nodes).use_now(resource)
+        if column is not None:
+            found[resource] = column
     return found
 
 
 def _measured(prepared: Prepared, outcome: Outcome, standing: bool) -> list[Measure]:
-    every: Measures = measure(outcome)
+    every = [one for one in measure(outcome) if one.value is not None]
     if not standing:
-        return [one for one in every if one.value is not None]
-    kept = [one for one in every if one.name.startswith(STANDING) or one.name.endswith("_end")]
-    kept = [one for one in kept if not one.name.startswith("use_") and one.value is not None]
-    return [*kept, *_use(use_at_end(prepared, outcome))]
+        return every
+    kept = [one for one in every if (spec := find_spec(one.name)) is not None and spec.is_standing]
+    return [*kept, *_use(use_at_end(prepared, outcome), outcome)]
 
 
-def _use(levels: Mapping[str, Floats]) -> Iterator[Measure]:
+def _use(levels: Mapping[str, Floats], outcome: Outcome) -> Iterator[Measure]:
+    open_nodes = outcome.states([outcome.end])[-1] == NodeState.OPEN
     for resource, column in levels.items():
-        known = column[~np.isnan(column)]
-        if not known.size:
-            continue
-        words = WORDS[resource]
-        of = f"the share of {words} that the pods would really use"
-        skew, hottest = float(known.max() - known.min()), float(known.max())
-        sentence = f"Highest node less the lowest, by {of}."
-        yield Measure(f"use_skew_{resource}", f"Skew of {words} use", _rounded(skew), POINTS, LOWER, sentence)
-        sentence = f"The highest node, by {of}."
-        yield Measure(
-            f"use_hottest_{resource}", f"Hottest node by {words} use", _rounded(hottest), PERCENT, LOWER, sentence
-        )
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.12g}")
+        spread = Spread.of(column[open_nodes])
+        if spread is not None:
+            yield measure_of(get_spec(f"use_skew_{resource}_end"), spread.skew)
+        yield measure_of(get_spec(f"use_hottest_{resource}_end"), float(np.nanmax(column)))
 
 
 def _pods(prepared: Prepared) -> dict[str, Pod | Json]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from django.utils.translation import gettext
 
 from kschedweb.engine.studies.compare.changes import MeasureChange, changed, headline
-from kschedweb.engine.studies.measure.groups import GROUPS, Group, lead, rank
+from kschedweb.engine.studies.measure.measured import NEITHER
+from kschedweb.engine.studies.measure.measures import measure_of
+from kschedweb.engine.studies.measure.registry import GROUPS, MOVED, find_spec, get_spec, lead_of, rank_of
+from kschedweb.engine.studies.measure.spec import Group
 from kschedweb.jobs.models import State
 from kschedweb.playground.runs import selectors
 from kschedweb.playground.runs.comparisons import chance, moved
@@ -20,8 +23,8 @@ from kschedweb.playground.runs.rows import arranged
 if TYPE_CHECKING:
     from kschedweb.playground.runs.models import Comparison, Difference, Run
 
-DESCHEDULED = frozenset({"evictions_descheduler", "evictions_again"})
-MOVED = Measure("moved", "Pods that go elsewhere", "pods", "", "Pods on another node than under the reference.", None)
+# Against the reference itself neither way is better.
+MOVING = Measure(**asdict(measure_of(get_spec(MOVED), None)) | {"direction": NEITHER})
 
 
 @dataclass(frozen=True)
@@ -161,17 +164,21 @@ def lines(
         made = arranged(made, lambda line: line.measure.label.lower(), down=down)
     elif key in places:
         made = arranged(made, lambda line: line.changes[places[key]].share, down=down)
-    return sorted(made, key=lambda line: rank(line.measure.name))
+    return sorted(made, key=lambda line: rank_of(line.measure.name))
 
 
 def _told(listed: Sequence[ComparedPolicy], by_side: Sequence[dict[int, dict[str, float | None]]]) -> list[Measure]:
-    """The reference's measures; where any policy has a descheduler, those without one evict nothing by it."""
+    """The reference's measures, and those that others have alone where the lack of something means a value.
+
+    Where any policy has a descheduler, those without one evict nothing by it.
+    """
     found = {one.name: one for side in listed if side.first for one in kept(side.first)}
     own = {one.name for side in listed[:1] if side.first for one in kept(side.first)}
-    for name in DESCHEDULED & found.keys():
-        for values in (values for runs in by_side for values in runs.values()):
-            values.setdefault(name, 0.0)
-    return [one for name, one in found.items() if name in own or name in DESCHEDULED]
+    specs = (spec for name in found if (spec := find_spec(name)) is not None and spec.absent is not None)
+    absent = {spec.name: spec.absent for spec in specs}
+    for values in (values for runs in by_side for values in runs.values()):
+        values.update({name: value for name, value in absent.items() if name not in values})
+    return [one for name, one in found.items() if name in own or name in absent]
 
 
 def grouped(found: Sequence[MeasureRow]) -> list[RowGroup]:
@@ -180,7 +187,7 @@ def grouped(found: Sequence[MeasureRow]) -> list[RowGroup]:
     names = {line.measure.name for line in differing}
     together: dict[str, list[MeasureRow]] = {}
     for line in differing:
-        together.setdefault(lead(line.measure.name), []).append(line)
+        together.setdefault(lead_of(line.measure.name), []).append(line)
     rows: dict[str, list[LeadingRow]] = {group.name: [] for group in GROUPS}
     for name, near in together.items():
         leading = next(line for line in near if line.measure.name == name or name not in names)
@@ -198,13 +205,13 @@ def _moved(listed: Sequence[ComparedPolicy], differences: Sequence[Difference]) 
         values.append({seed: float(one["moved"]) for seed, one in counts.items()})
         mean, pods = _mean(values[-1]), _mean({seed: one["pods"] for seed, one in counts.items()})
         share = mean / pods if mean and pods else 0.0
-        found = changed(MOVED.name, MOVED.unit, MOVED.direction, dict.fromkeys(values[-1], 0.0), values[-1])
+        found = changed(MOVING.name, MOVING.unit, MOVING.direction, dict.fromkeys(values[-1], 0.0), values[-1])
         of, floor = (
-            gettext("%(share)s %% of %(amount)s") % {"share": f"{100 * share:.1f}", "amount": amount(MOVED, pods)},
-            amount(MOVED, found.floor),
+            gettext("%(share)s %% of %(amount)s") % {"share": f"{100 * share:.1f}", "amount": amount(MOVING, pods)},
+            amount(MOVING, found.floor),
         )
-        changes.append(ShownChange(found, amount(MOVED, mean), amount(MOVED, mean), floor, share, "", of))
-    return [MeasureRow(shown(MOVED), "–", changes, values)] if any(values) else []
+        changes.append(ShownChange(found, amount(MOVING, mean), amount(MOVING, mean), floor, share, "", of))
+    return [MeasureRow(shown(MOVING), "–", changes, values)] if any(values) else []
 
 
 def _line(measure: Measure, by_side: Sequence[dict[int, dict[str, float | None]]]) -> MeasureRow:
@@ -303,7 +310,7 @@ def _most(found: Sequence[MeasureRow]) -> tuple[MeasureRow, int] | None:
     told = [
         (change.found, line, place)
         for line in found
-        if line.measure.name != MOVED.name
+        if line.measure.name != MOVED
         for place, change in enumerate(line.changes)
     ]
     best = headline(change for change, _, _ in told)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from kschedweb.engine.releases import load
 from kschedweb.engine.studies import prepare, read
 from kschedweb.engine.studies.measure.measures import measure
-from kschedweb.engine.studies.measure.objectives import MOVED, known, moved, places
+from kschedweb.engine.studies.measure.objectives import list_objectives, moved, places
+from kschedweb.engine.studies.measure.registry import MOVED
+from kschedweb.engine.studies.measure.spec import When
 from kschedweb.engine.studies.play.run import run
 from tests.support.seed_runs import PACKED, document
 
@@ -16,10 +18,9 @@ def test_every_objective_is_a_measure_with_the_same_words_and_every_measure_an_o
     priced = {**document(), "prices": {"currency": "EUR", "prices": []}}
     outcome = run(prepare(read(priced), [], {}, seed=1, now=0.0), configuration)
     measures = {one.name: (one.label, one.direction) for one in measure(outcome)}
-    listed = {
-        one.name: (one.label, one.direction) for one in known(outcome.resources, use=False, budgets=False, scaled=False)
-    }
-    assert listed.pop(MOVED) == ("Pods moved", "lower")
+    whens = frozenset({When.ALWAYS, When.REQUESTED, When.COMPARED, When.PRICED})
+    listed = {one.name: (one.label, one.direction) for one in list_objectives(outcome.resources, whens)}
+    assert listed.pop(MOVED) == ("Pods that go elsewhere", "lower")
     assert listed == measures
 
 

@@ -121,8 +121,8 @@ def test_use_goes_with_the_pods_and_is_as_measured_while_nobody_moves() -> None:
     assert np.isclose(use.sum(), levels.sum())
     assert use.argmax() == found.changed.node[0]
     told = {one["name"]: one for one in found.measures(standing=True)}
-    assert told["use_skew_cpu"]["changed"] == pytest.approx(use.max() - use.min())
-    assert told["use_skew_cpu"]["current"] < told["use_skew_cpu"]["changed"]
+    assert told["use_skew_cpu_end"]["changed"] == pytest.approx(use.max() - use.min())
+    assert told["use_skew_cpu_end"]["current"] < told["use_skew_cpu_end"]["changed"]
     assert "use_skew_memory" not in told
 
 

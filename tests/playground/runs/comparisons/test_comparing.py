@@ -11,7 +11,7 @@ import pytest
 
 from kschedweb.accounts.models import User
 from kschedweb.engine.studies.compare.changes import changed
-from kschedweb.engine.studies.measure.groups import GROUPS, lead
+from kschedweb.engine.studies.measure.registry import GROUPS, MOVED, lead_of
 from kschedweb.playground.runs import podtable, selectors
 from kschedweb.playground.runs.comparisons import comparing, moved
 from kschedweb.playground.runs.measures import Measure
@@ -34,7 +34,7 @@ def test_a_bar_is_as_long_as_the_change_is_of_the_larger_value(editor: User) -> 
     found = selectors.comparison_get(editor, seed_runs.comparison(editor).pk)
     differences = list(selectors.difference_list(found))
     for line in comparing.lines(comparing.sides(found), differences):
-        if line.measure is comparing.MOVED:
+        if line.measure.name == MOVED:
             counts = differences[0].counts
             assert line.values == [{}, {1: counts["moved"]}]
             assert line.changes[0].share == pytest.approx(counts["moved"] / counts["pods"])
@@ -56,7 +56,7 @@ def test_what_differs_goes_by_importance_and_what_is_alike_lies_below(editor: Us
     for of in measured:
         assert all(row.line.measure.group == of.group for row in of.rows)
         leading = [line.measure.name for line in lines if line in [row.line for row in of.rows]]
-        assert len({lead(name) for name in leading}) == len(leading)
+        assert len({lead_of(name) for name in leading}) == len(leading)
         sizes = [line.importance for line in lines if line.measure.group == of.group]
         assert sizes == sorted(sizes, reverse=True)
     (skew,) = [row for of in measured for row in of.rows if row.line.measure.name == "skew_cpu"]

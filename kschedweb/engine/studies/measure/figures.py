@@ -1,0 +1,255 @@
+"""The functions of the measures: what each is computed from, worked out once for all that need it."""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from kschedweb.engine.objects.resources import CPU
+from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED
+from kschedweb.engine.state.columns import Floats
+from kschedweb.engine.studies.measure import overtime
+from kschedweb.engine.studies.measure.descheduling import again
+from kschedweb.engine.studies.measure.fragmentation import fragmentation
+from kschedweb.engine.studies.measure.occupancy import HOUR, empty_nodes, node_cost, node_hours
+from kschedweb.engine.studies.measure.paid import Paid, paid
+from kschedweb.engine.studies.measure.spec import When
+from kschedweb.engine.studies.play.outcome import Kind, NodeState, Outcome
+
+
+class RunFigures:
+    """One outcome, and every function of a measure over it. Those of a resource take its name.
+
+    Means over time are from the beginning of the run to its end.
+    """
+
+    def __init__(self, outcome: Outcome) -> None:
+        self.outcome, self.end = outcome, outcome.end
+        self.requested_levels = lru_cache(maxsize=None)(self._requested_levels)
+        self.used_levels = lru_cache(maxsize=None)(self._used_levels)
+
+    def has(self, when: When, resource: str = "") -> bool:
+        """Whether the run has what a measure asks for."""
+        outcome = self.outcome
+        if when is When.REQUESTED:
+            return not np.isnan(self.requested_levels(resource)).all()
+        if when is When.USED:
+            return not np.isnan(self.used_levels(resource)).all()
+        return {
+            When.ALWAYS: True,
+            When.BUDGETS: bool(outcome.budgets),
+            When.SCALED: bool(outcome.scaled),
+            When.PRICED: bool(outcome.kinds.currency),
+            When.AUTOSCALED: bool(outcome.prices.size),
+            When.DESCHEDULED: bool(outcome.rounds),
+        }.get(when, False)
+
+    # Whether pods run, and how soon.
+
+    def unscheduled(self) -> float:
+        return float(len(self.outcome.pending))
+
+    @cached_property
+    def waits(self) -> Floats:
+        """Seconds from the arrival of each pod that was tried and bound until it was bound."""
+        outcome = self.outcome
+        took: Floats = (outcome.bound - outcome.arrived)[(outcome.attempts > 0) & ~np.isnan(outcome.bound)]
+        return took
+
+    def wait_median(self) -> float | None:
+        return overtime.quantile(self.waits, 0.5)
+
+    def wait_p99(self) -> float | None:
+        return overtime.quantile(self.waits, 0.99)
+
+    def pending_mean(self) -> float | None:
+        samples = self.outcome.samples
+        return overtime.mean(samples.pending.astype(np.float64), samples.time, self.end)
+
+    def pending_most(self) -> float | None:
+        pending = self.outcome.samples.pending
+        return float(pending.max()) if pending.size else None
+
+    def failed(self) -> float:
+        return self._forced(Kind.FAILED)
+
+    def unknown_most(self) -> float | None:
+        unknown = self.outcome.samples.unknown
+        return None if unknown is None else float(unknown.max(initial=0))
+
+    # Which of them have to leave.
+
+    def _forced(self, *kinds: Kind) -> float:
+        return float(np.isin(self.outcome.forced.kind, kinds).sum())
+
+    def preemptions(self) -> float:
+        return self._forced(Kind.PREEMPTED)
+
+    def evictions(self) -> float:
+        return self._forced(Kind.EVICTED, Kind.NODE_GONE)
+
+    def evictions_rate(self) -> float | None:
+        hours = self.end / HOUR
+        return self.evictions() / hours if hours else None
+
+    def disruptions(self) -> float:
+        return float(self.outcome.guards.beyond.sum())
+
+    def budgets_disrupted(self) -> float:
+        guards = self.outcome.guards
+        return float(len(np.unique(guards.budget[guards.beyond > 0])))
+
+    def evictions_descheduler(self) -> float:
+        return float(len(self.outcome.evictions))
+
+    def evictions_again(self) -> float:
+        return float(again(self.outcome))
+
+    # How many there are of scaled workloads.
+
+    def replicas_mean(self) -> float:
+        looks = (self.outcome.looks.of(place) for place in range(len(self.outcome.scaled)))
+        means = [overtime.mean(one.replicas.astype(np.float64), one.time, self.end) for one in looks]
+        return float(sum(mean for mean in means if mean is not None))
+
+    def scalings(self) -> float:
+        return float(len(self.outcome.scalings.time))
+
+    def above_target(self) -> float | None:
+        known = above = 0
+        for place, target in enumerate(self.outcome.targets.tolist()):
+            levels = self.outcome.looks.of(place).utilization
+            used = levels[~np.isnan(levels)] if not np.isnan(target) else np.zeros(0)
+            known, above = known + used.size, above + int((used > target).sum())
+        return 100.0 * above / known if known else None
+
+    # What the nodes cost.
+
+    @cached_property
+    def _paid(self) -> Paid:
+        return paid(self.outcome)
+
+    def cost(self) -> float | None:
+        return self._paid.there.amount
+
+    def cost_used(self) -> float | None:
+        return self._paid.used.amount
+
+    def cost_used_end(self) -> float | None:
+        return self._paid.used_hour
+
+    def unpriced_node_hours(self) -> float:
+        return self._paid.there.unpriced
+
+    @cached_property
+    def _node_hours(self) -> tuple[float, float]:
+        return node_hours(self.outcome)
+
+    def node_hours(self) -> float:
+        return self._node_hours[0]
+
+    def node_hours_used(self) -> float:
+        return self._node_hours[1]
+
+    def nodes_empty(self) -> float:
+        return float(empty_nodes(self.outcome, [self.end])[0])
+
+    @cached_property
+    def _offered(self) -> tuple[float, float]:
+        return node_cost(self.outcome)
+
+    def node_cost(self) -> float | None:
+        return None if np.isnan(self.outcome.prices).all() else self._offered[0]
+
+    def node_hours_unpriced(self) -> float:
+        return self._offered[1]
+
+    def nodes_launched(self) -> float:
+        return self._deeds(LAUNCHED)
+
+    def nodes_removed(self) -> float:
+        return self._deeds(REMOVED)
+
+    def _deeds(self, what: str) -> float:
+        return float(sum(deed[1] == what for deed in self.outcome.deeds))
+
+    @cached_property
+    def _fragments(self) -> dict[str, float | None]:
+        outcome = self.outcome
+        known, end = np.flatnonzero(outcome.shape >= 0), [outcome.end]
+        counts = np.bincount(outcome.shape[known], minlength=len(outcome.eligible))
+        asked = np.zeros((len(outcome.resources), len(outcome.eligible)), dtype=np.int64)
+        asked[:, outcome.shape[known]] = outcome.requests[:, known]
+        free = np.stack(
+            [outcome.allocatable(end, name)[-1] - outcome.requested(end, name)[-1] for name in outcome.resources]
+        )
+        return {
+            name: fragmentation(free, asked, counts, outcome.eligible, row)
+            for row, name in enumerate(outcome.resources)
+        }
+
+    def fragmentation(self, resource: str) -> float | None:
+        share = self._fragments[resource]
+        return None if share is None else 100.0 * share
+
+    # How evenly pods lie on the nodes.
+
+    @cached_property
+    def times(self) -> Floats:
+        """The times at which requests are looked at."""
+        return overtime.times_of(self.outcome)
+
+    def _requested_levels(self, resource: str) -> Floats:
+        """Percent of each node that is requested, NaN where it has none of the resource. Shape [times, nodes]."""
+        levels: Floats = 100.0 * self.outcome.loads(self.times, resource).astype(np.float64)
+        return levels
+
+    def _over_time(self, levels: Floats) -> float | None:
+        return overtime.mean(levels, self.times, self.end)
+
+    def skew(self, resource: str) -> float | None:
+        return self._over_time(overtime.skew(self.requested_levels(resource)))
+
+    def skew_end(self, resource: str) -> float | None:
+        return overtime.last(overtime.skew(self.requested_levels(resource)))
+
+    def spread(self, resource: str) -> float | None:
+        return self._over_time(overtime.spread(self.requested_levels(resource)))
+
+    def spread_end(self, resource: str) -> float | None:
+        return overtime.last(overtime.spread(self.requested_levels(resource)))
+
+    def requested(self, resource: str) -> float | None:
+        asked = self.outcome.requested(self.times, resource).sum(axis=1)
+        whole = np.nansum(self.outcome.allocatable(self.times, resource), axis=1)
+        return self._over_time(100.0 * np.divide(asked, whole, out=np.full(len(whole), np.nan), where=whole > 0.0))
+
+    @cached_property
+    def _measured(self) -> slice:
+        """The measurements of use but the one at the beginning, when no interval is over of which it could be."""
+        return slice(int(np.searchsorted(self.outcome.use.time, 0.0, side="right")), None)
+
+    @cached_property
+    def use_times(self) -> Floats:
+        return self.outcome.use.time[self._measured]
+
+    def _used_levels(self, resource: str) -> Floats:
+        """Percent of each node that is really used, NaN where nobody knows. Shape [measurements, nodes]."""
+        log = self.outcome.use
+        levels: Floats = (log.cpu if resource == CPU else log.memory)[self._measured].astype(np.float64)
+        return levels
+
+    def open_levels(self, resource: str) -> Floats:
+        """Of the nodes that are ready and open to any pod; NaN for others. Shape [measurements, nodes]."""
+        levels = self.used_levels(resource)
+        return np.where(self.outcome.states(self.use_times) == NodeState.OPEN, levels, np.nan)
+
+    def use_skew(self, resource: str) -> float | None:
+        return overtime.mean(overtime.skew(self.open_levels(resource)), self.use_times, self.end)
+
+    def use_spread(self, resource: str) -> float | None:
+        return overtime.mean(overtime.spread(self.open_levels(resource)), self.use_times, self.end)
+
+    def use_hottest(self, resource: str) -> float:
+        return float(np.nanmax(self.used_levels(resource)))

@@ -1,0 +1,354 @@
+"""Every measure, declared once. A new one is an entry here and its function in figures.py.
+
+Groups go from the most important on, and measures in the order in which they are told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from functools import cache, lru_cache
+
+from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.studies.measure.figures import RunFigures
+from kschedweb.engine.studies.measure.measured import (
+    BUDGETS,
+    CHANGES,
+    HIGHER,
+    LOWER,
+    MONEY,
+    NEITHER,
+    NODE_HOURS,
+    NODES,
+    PERCENT,
+    PODS,
+    PODS_AN_HOUR,
+    POINTS,
+    SECONDS,
+)
+from kschedweb.engine.studies.measure.spec import (
+    CURRENCY,
+    PLACE,
+    Family,
+    Group,
+    MeasureSpec,
+    Population,
+    When,
+    Window,
+)
+
+RUN = Group("run", "Do pods run?")
+DISRUPTION = Group("disruption", "Disruption")
+BALANCE = Group("balance", "Balance")
+COST = Group("cost", "Cost")
+SPEED = Group("speed", "Speed")
+GROUPS = (RUN, DISRUPTION, BALANCE, COST, SPEED)
+
+PENDING = Family("pending", RUN)
+LEAVING = Family("leaving", DISRUPTION)
+REQUESTS = Family("requests", BALANCE)
+USE = Family("use", BALANCE)
+IN_USE = Family("nodes", COST)
+FRAGMENTATION = Family("fragmentation", COST)
+SCALING = Family("scaling", COST)
+WAIT = Family("wait", SPEED)
+FAMILIES = (PENDING, LEAVING, REQUESTS, USE, IN_USE, FRAGMENTATION, SCALING, WAIT)
+
+MOVED, NODES_USED, NODE_HOURS_DAY = "moved", "nodes_used", "node_hours_day"
+WORK = "more than pods of DaemonSets and static pods"
+BOUND = "from its arrival until it was bound; pods that were never bound do not count"
+WITHOUT_PRICE = "nodes without a price count as 0"
+SHARE = "by the requested share of {}"
+USED = "by the share of {} that is really used"
+
+_RUN = (
+    MeasureSpec(
+        "unscheduled", "Unscheduled pods", PODS, LOWER, "Pods that still wait at the end.",
+        PENDING, Population.PODS, Window.END, RunFigures.unscheduled,
+    ),
+    MeasureSpec(
+        "pending_mean", "Pods pending, mean", PODS, LOWER, "Pods that waited, on average over time.",
+        PENDING, Population.PODS, Window.OVER_TIME, RunFigures.pending_mean, happens=True,
+    ),
+    MeasureSpec(
+        "pending_most", "Pods pending, at most", PODS, LOWER, "The most pods that waited at once.",
+        PENDING, Population.PODS, Window.PEAK, RunFigures.pending_most, like="pending_mean", happens=True,
+    ),
+    MeasureSpec(
+        "failed", "Failed pods", PODS, LOWER, "Pods that the kubelet of their node did not accept.",
+        PENDING, Population.PODS, Window.RUN, RunFigures.failed,
+    ),
+    MeasureSpec(
+        "unknown_most", "Pods in unknown state, at most", PODS, LOWER,
+        "The most pods at once on nodes whose kubelet is silent: nobody knows whether they run.",
+        PENDING, Population.PODS, Window.PEAK, RunFigures.unknown_most, happens=True,
+    ),
+)  # fmt: skip
+_DISRUPTION = (
+    MeasureSpec(
+        MOVED, "Pods that go elsewhere", PODS, LOWER,
+        "Pods that end on another node than under the policy that is compared with.",
+        LEAVING, Population.PODS, Window.END, when=When.COMPARED,
+    ),
+    MeasureSpec(
+        "preemptions", "Preemptions", PODS, LOWER, "Pods that had to make room for another pod.",
+        LEAVING, Population.PODS, Window.RUN, RunFigures.preemptions, happens=True, in_placing=True,
+    ),
+    MeasureSpec(
+        "evictions", "Evictions", PODS, LOWER,
+        "Pods evicted by a drain, a taint or the descheduler, or because their node was removed.",
+        LEAVING, Population.PODS, Window.RUN, RunFigures.evictions, happens=True,
+    ),
+    MeasureSpec(
+        "disruptions", "Disruptions beyond a budget", PODS, LOWER,
+        "Pods evicted beyond what their PodDisruptionBudget allows to be down at once.",
+        LEAVING, Population.PODS, Window.RUN, RunFigures.disruptions, When.BUDGETS, happens=True, in_placing=True,
+    ),
+    MeasureSpec(
+        "budgets_disrupted", "Budgets disrupted", BUDGETS, LOWER,
+        "PodDisruptionBudgets with more pods down at once than they allow.",
+        LEAVING, Population.BUDGETS, Window.RUN, RunFigures.budgets_disrupted, When.BUDGETS, like="disruptions",
+    ),
+    MeasureSpec(
+        "evictions_descheduler", "Evictions by the descheduler", PODS, LOWER,
+        "Pods that a plugin of the descheduler evicted.",
+        LEAVING, Population.PODS, Window.RUN, RunFigures.evictions_descheduler, When.DESCHEDULED,
+        happens=True, absent=0.0,
+    ),
+    MeasureSpec(
+        "evictions_again", "Evictions again", PODS, LOWER,
+        "Evictions of pods that the descheduler had evicted before: two policies undo one another.",
+        LEAVING, Population.PODS, Window.RUN, RunFigures.evictions_again, When.DESCHEDULED, happens=True, absent=0.0,
+    ),
+    MeasureSpec(
+        "evictions_rate", "Evictions an hour", PODS_AN_HOUR, LOWER,
+        "Pods that had to leave their node, on average an hour.",
+        LEAVING, Population.PODS, Window.RUN, RunFigures.evictions_rate, When.AUTOSCALED, happens=True,
+    ),
+)  # fmt: skip
+_REQUESTS = (
+    MeasureSpec(
+        "skew_{}", "Skew of {} requests", POINTS, LOWER,
+        f"The fullest node minus the emptiest, {SHARE}, on average over time.",
+        REQUESTS, Population.NODES, Window.OVER_TIME, RunFigures.skew, When.REQUESTED,
+    ),
+    MeasureSpec(
+        "skew_{}_end", "Skew of {} requests at the end", POINTS, LOWER,
+        f"The fullest node minus the emptiest, {SHARE}, at the end.",
+        REQUESTS, Population.NODES, Window.END, RunFigures.skew_end, When.REQUESTED, like="skew_{}",
+    ),
+    MeasureSpec(
+        "spread_{}", "Spread of {} requests", POINTS, LOWER,
+        "Standard deviation over the nodes of the requested share of {}, on average over time.",
+        REQUESTS, Population.NODES, Window.OVER_TIME, RunFigures.spread, When.REQUESTED, like="skew_{}",
+    ),
+    MeasureSpec(
+        "spread_{}_end", "Spread of {} requests at the end", POINTS, LOWER,
+        "Standard deviation over the nodes of the requested share of {}, at the end.",
+        REQUESTS, Population.NODES, Window.END, RunFigures.spread_end, When.REQUESTED, like="skew_{}",
+    ),
+)  # fmt: skip
+_USE = (
+    MeasureSpec(
+        "use_skew_{}", "Skew of {} use", POINTS, LOWER,
+        f"The fullest node minus the emptiest, {USED}, on average over time.",
+        USE, Population.OPEN_NODES, Window.OVER_TIME, RunFigures.use_skew, When.USED, (CPU, MEMORY),
+    ),
+    MeasureSpec(
+        "use_spread_{}", "Spread of {} use", POINTS, LOWER,
+        "Standard deviation over the nodes of the share of {} that is really used, on average over time.",
+        USE, Population.OPEN_NODES, Window.OVER_TIME, RunFigures.use_spread, When.USED, (CPU, MEMORY),
+        like="use_skew_{}",
+    ),
+    MeasureSpec(
+        "use_hottest_{}", "Hottest node by {} use", PERCENT, LOWER,
+        "The highest share of {} that was really used on any node at any time.",
+        USE, Population.NODES, Window.PEAK, RunFigures.use_hottest, When.USED, (CPU, MEMORY),
+    ),
+    MeasureSpec(
+        "use_skew_{}_end", "Skew of {} use at the end", POINTS, LOWER,
+        "Highest node less the lowest, by the share of {} that the pods would really use.",
+        USE, Population.OPEN_NODES, Window.END, None, When.PLACED_ANEW, (CPU, MEMORY), like="use_skew_{}",
+    ),
+    MeasureSpec(
+        "use_hottest_{}_end", "Hottest node by {} use at the end", PERCENT, LOWER,
+        "The highest node, by the share of {} that the pods would really use.",
+        USE, Population.NODES, Window.END, None, When.PLACED_ANEW, (CPU, MEMORY), like="use_hottest_{}",
+    ),
+)  # fmt: skip
+_SCALING = (
+    MeasureSpec(
+        "replicas_mean", "Replicas of scaled workloads, mean", PODS, LOWER,
+        "Pods that all scaled workloads ask for together, on average over time.",
+        SCALING, Population.WORKLOADS, Window.OVER_TIME, RunFigures.replicas_mean, When.SCALED, happens=True,
+    ),
+    MeasureSpec(
+        "scalings", "Changes of scale", CHANGES, LOWER, "How often the number of pods of a workload was changed.",
+        SCALING, Population.WORKLOADS, Window.RUN, RunFigures.scalings, When.SCALED, happens=True,
+    ),
+    MeasureSpec(
+        "above_target", "Time above target", PERCENT, LOWER,
+        "Share of an autoscaler's looks, 15 seconds apart, at which its pods used more CPU than it aims at.",
+        SCALING, Population.WORKLOADS, Window.RUN, RunFigures.above_target, When.SCALED,
+    ),
+)  # fmt: skip
+_COST = (
+    MeasureSpec(
+        "cost", "Cost of nodes", CURRENCY, LOWER, f"What all nodes cost; {WITHOUT_PRICE}.",
+        IN_USE, Population.NODES, Window.RUN, RunFigures.cost, When.PRICED,
+    ),
+    MeasureSpec(
+        "cost_used", "Cost of nodes in use", CURRENCY, LOWER,
+        f"What nodes cost while they run {WORK}, as if they were alone; {WITHOUT_PRICE}.",
+        IN_USE, Population.NODES_IN_USE, Window.RUN, RunFigures.cost_used, When.PRICED,
+    ),
+    MeasureSpec(
+        "cost_used_end", "Cost of nodes in use at the end", f"{CURRENCY}/h", LOWER,
+        f"What the nodes that run {WORK} at the end cost an hour; {WITHOUT_PRICE}.",
+        IN_USE, Population.NODES_IN_USE, Window.END, RunFigures.cost_used_end, When.PRICED, like="cost_used",
+    ),
+    MeasureSpec(
+        "unpriced_node_hours", "Node-hours without a price", NODE_HOURS, LOWER,
+        "How long nodes without a price were there, all added up: they are in no cost.",
+        IN_USE, Population.NODES, Window.RUN, RunFigures.unpriced_node_hours, When.PRICED,
+    ),
+    MeasureSpec(
+        "node_hours", "Node-hours", NODE_HOURS, LOWER, "How long nodes were there, all nodes added up.",
+        IN_USE, Population.NODES, Window.RUN, RunFigures.node_hours,
+    ),
+    MeasureSpec(
+        "node_hours_used", "Node-hours in use", NODE_HOURS, LOWER,
+        f"How long nodes ran {WORK}, all nodes added up.",
+        IN_USE, Population.NODES_IN_USE, Window.RUN, RunFigures.node_hours_used,
+    ),
+    MeasureSpec(
+        "nodes_empty", "Empty nodes", NODES, HIGHER,
+        "Nodes with nothing but pods of DaemonSets and static pods at the end.",
+        IN_USE, Population.NODES, Window.END, RunFigures.nodes_empty,
+    ),
+    MeasureSpec(
+        NODES_USED, "Nodes in use", NODES, LOWER, f"Nodes with {WORK}. All other nodes can go.",
+        IN_USE, Population.NODES_IN_USE, Window.END, None, When.PLACED_ANEW,
+    ),
+    MeasureSpec(
+        NODE_HOURS_DAY, "Node-hours a day", NODE_HOURS, LOWER,
+        "What the nodes in use come to in a day, once all others are gone.",
+        IN_USE, Population.NODES_IN_USE, Window.END, None, When.PLACED_ANEW,
+    ),
+    MeasureSpec(
+        "node_cost", "Cost of nodes by their offerings", MONEY, LOWER,
+        "What the nodes cost by the prices of their offerings, in the currency of these. Nodes without a known price "
+        "do not count.",
+        IN_USE, Population.NODES, Window.RUN, RunFigures.node_cost, When.AUTOSCALED,
+    ),
+    MeasureSpec(
+        "node_hours_unpriced", "Node-hours without the price of an offering", NODE_HOURS, NEITHER,
+        "How long nodes were there whose price is not known, all nodes added up.",
+        IN_USE, Population.NODES, Window.RUN, RunFigures.node_hours_unpriced, When.AUTOSCALED,
+    ),
+    MeasureSpec(
+        "nodes_launched", "Nodes launched", NODES, NEITHER, "Nodes that the autoscaler launched.",
+        IN_USE, Population.NODES, Window.RUN, RunFigures.nodes_launched, When.AUTOSCALED, absent=0.0,
+    ),
+    MeasureSpec(
+        "nodes_removed", "Nodes removed", NODES, NEITHER, "Nodes that the autoscaler removed.",
+        IN_USE, Population.NODES, Window.RUN, RunFigures.nodes_removed, When.AUTOSCALED, absent=0.0,
+    ),
+)  # fmt: skip
+_FRAGMENTATION = (
+    MeasureSpec(
+        "fragmentation_{}", "Fragmentation of {}", PERCENT, LOWER,
+        "Share of the free {} at the end that a pod drawn from the workload cannot use, on average.",
+        FRAGMENTATION, Population.NODES, Window.END, RunFigures.fragmentation,
+    ),
+)  # fmt: skip
+_REQUESTED = (
+    MeasureSpec(
+        "requested_{}", "Requested {}", PERCENT, NEITHER,
+        "Share of all {} that is requested by pods on nodes, on average over time.",
+        IN_USE, Population.NODES, Window.OVER_TIME, RunFigures.requested, When.REQUESTED,
+    ),
+)  # fmt: skip
+_SPEED = (
+    MeasureSpec(
+        "wait_median", "Time to schedule, median", SECONDS, LOWER, f"How long a pod took {BOUND}.",
+        WAIT, Population.BOUND_PODS, Window.RUN, RunFigures.wait_median,
+    ),
+    MeasureSpec(
+        "wait_p99", "Time to schedule, 99th percentile", SECONDS, LOWER,
+        f"How long the slowest of a hundred pods took {BOUND}.",
+        WAIT, Population.BOUND_PODS, Window.RUN, RunFigures.wait_p99,
+    ),
+)  # fmt: skip
+# Blocks in order; of a block with templates there is all of one resource, then all of the next.
+_BLOCKS = (
+    _RUN, _DISRUPTION, _REQUESTS, _USE, _SCALING, _COST, _FRAGMENTATION, _REQUESTED, _SPEED
+)  # fmt: skip
+MEASURES: tuple[MeasureSpec, ...] = tuple(spec for block in _BLOCKS for spec in block)
+
+
+def specs_of(resources: Iterable[str]) -> Iterator[MeasureSpec]:
+    """Every measure that a run with these resources can have, in order."""
+    listed = list(resources)
+    for block in _BLOCKS:
+        if not block[0].is_template:
+            yield from block
+            continue
+        for resource in listed:
+            yield from (spec.of(resource) for spec in block if spec.resources is None or resource in spec.resources)
+
+
+def list_specs(resources: Iterable[str], whens: Collection[When]) -> list[MeasureSpec]:
+    """Those of ``specs_of`` that a run has of which ``whens`` is true."""
+    return [spec for spec in specs_of(resources) if spec.when in whens]
+
+
+@cache
+def _plain() -> dict[str, MeasureSpec]:
+    return {spec.name: spec for spec in MEASURES if not spec.is_template}
+
+
+@lru_cache(maxsize=4096)
+def find_spec(name: str) -> MeasureSpec | None:
+    """The measure ``name``, of any resource; ``None`` if there is none of that name."""
+    found = _plain().get(name)
+    if found is not None:
+        return found
+    # What comes after the resource decides first: a resource may end like "_end".
+    for template in sorted((one for one in MEASURES if one.is_template), key=lambda one: -len(one.name)):
+        before, _, after = template.name.partition(PLACE)
+        resource = name[len(before) : len(name) - len(after)]
+        fits = name.startswith(before) and name.endswith(after) and resource
+        if fits and (template.resources is None or resource in template.resources):
+            return template.of(resource)
+    return None
+
+
+def get_spec(name: str) -> MeasureSpec:
+    """The measure ``name``; raises KeyError if there is none of that name."""
+    found = find_spec(name)
+    if found is None:
+        raise KeyError(name)
+    return found
+
+
+def group_of(name: str) -> Group:
+    """The group of a measure; the last one for a name that nobody knows, of a record of before."""
+    spec = find_spec(name)
+    return GROUPS[-1] if spec is None else spec.group
+
+
+def rank_of(name: str) -> int:
+    """The place of the measure's group, 0 for the most important."""
+    return GROUPS.index(group_of(name))
+
+
+def lead_of(name: str) -> str:
+    """The measure below which this one is folded, since it says nearly the same; itself for one that leads."""
+    spec = find_spec(name)
+    return name if spec is None else spec.like or name
+
+
+def family_of(name: str) -> Family | None:
+    """The family of a measure; ``None`` for a name that nobody knows."""
+    spec = find_spec(name)
+    return None if spec is None else spec.family
