@@ -7,10 +7,12 @@ from typing import Any
 from django.utils import translation
 from django.utils.translation import gettext
 
+from kschedweb.engine.studies.measure.registry import NODE_HOURS_DAY, NODES_USED, get_spec
 from kschedweb.web import told
 from kschedweb.web.counting import counted
 
 Json = dict[str, Any]
+DAY = 24.0  # hours
 Gain = tuple[str, str, float, float, bool]  # what, unit, before, after, and whether it is a whole number
 
 
@@ -44,32 +46,37 @@ def stored(found: Json) -> str:
         return sentence(found)
 
 
-def gains(found: Json) -> list[Gain]:
-    """Of skew, nodes and money; node-hours where there is no price. Less is better."""
+def gains(found: Json, *, cost: bool = True) -> list[Gain]:
+    """Of skew, nodes and, unless ``cost`` is false, what these cost: node-hours where there is no price.
+
+    Less is better.
+    """
     before, after = found["before"], found["after"]
-    resources = {"cpu": "CPU", "memory": gettext("memory")}
-    measured = {
-        "requests": gettext("Skew of %(resource)s requests"),
-        "use": gettext("Skew of %(resource)s real use"),
-    }
     points = told.unit("points")
     listed: list[Gain] = [
-        (what % {"resource": resources[resource]}, points, old["skew"], after[kind][resource]["skew"], False)
-        for kind, what in measured.items()
+        (label(f"{stem}_{resource}"), points, old["skew"], after[kind][resource]["skew"], False)
+        for kind, stem in (("requests", "skew"), ("use", "use_skew"))
         for resource, old in before[kind].items()
         if resource in after[kind]
     ]
     nodes = gettext("nodes")
-    listed += [(gettext("Nodes with work"), nodes, before["nodes"], after["nodes"], True)]
+    listed += [(label(NODES_USED), nodes, before["nodes"], after["nodes"], True)]
+    if not cost:
+        return listed
     if before["cost"] is None or after["cost"] is None:
-        hours = (24.0 * before["nodes"], 24.0 * after["nodes"], False)
-        return [*listed, (gettext("Nodes with work take"), gettext("node-hours a day"), *hours)]
+        hours = (DAY * before["nodes"], DAY * after["nodes"], False)
+        return [*listed, (label(NODE_HOURS_DAY), gettext("node-hours a day"), *hours)]
     unit = gettext("%(currency)s an hour") % {"currency": found["currency"]}
-    listed += [(gettext("Nodes with work cost"), unit, before["cost"], after["cost"], False)]
+    listed += [(label("cost_used"), unit, before["cost"], after["cost"], False)]
     if before["unpriced"] or after["unpriced"]:
         left = (round(before["unpriced"]), round(after["unpriced"]), True)
-        listed += [(gettext("Nodes with work without a price"), nodes, *left)]
+        listed += [(gettext("Nodes in use without a price"), nodes, *left)]
     return listed
+
+
+def label(name: str) -> str:
+    """What the measure ``name`` is called on every page."""
+    return told.words(get_spec(name).label)
 
 
 def by_plugin(found: Json) -> list[Json]:

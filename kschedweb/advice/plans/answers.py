@@ -6,6 +6,8 @@ from dataclasses import asdict
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from kschedweb.advice.plans import objectives, words
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.planning.plan import plan
@@ -58,10 +60,13 @@ def work_out(
 def told(snapshot: Snapshot, found: Plan, table: PriceTable | None) -> Json:
     """Everything that is shown of a plan."""
     before, after = _standings(snapshot, found, table)
+    freed = frozenset(found.cordons) - frozenset(found.uncordons)
+    rates = Rates.of(table, [node.labels for node in snapshot.nodes])
     said: Json = {
         **found.to_dict(),
-        "freed": len(found.cordons) - len(found.uncordons),
+        "freed": len(freed),
         "standing": {"before": before, "after": after},
+        "staying": {"before": _staying(snapshot, rates, frozenset()), "after": _staying(snapshot, rates, freed)},
         "currency": table.currency if table is not None else "",
         "evictions": list(evictions(found)),
         "kubectl": kubectl(found),
@@ -78,6 +83,13 @@ def _standings(snapshot: Snapshot, found: Plan, table: PriceTable | None) -> tup
         copy.add_pod(pod, copy.index[move.target])
         use.move(pod, move.source, move.target)
     return _plain(before), _plain(standing(copy, use, rates))
+
+
+def _staying(snapshot: Snapshot, rates: Rates, freed: frozenset[str]) -> Json:
+    """How many nodes are there without those that are ``freed``, and what these cost an hour."""
+    stays = np.array([name not in freed for name in snapshot.names], dtype=np.bool_)
+    cost = rates.now(stays)
+    return {"nodes": int(stays.sum()), "cost": cost.amount, "unpriced": cost.unpriced}
 
 
 def _plain(found: Standing) -> Json:

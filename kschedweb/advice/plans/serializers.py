@@ -54,6 +54,19 @@ class PlanStandingsSerializer(serializers.Serializer[Any]):
     after = StandingSerializer()
 
 
+class StayingSerializer(serializers.Serializer[Any]):
+    """The nodes that are there, and those that stay once the freed ones are gone."""
+
+    nodes = serializers.IntegerField()
+    cost = serializers.FloatField(allow_null=True, help_text="An hour of these nodes; null without any price.")
+    unpriced = serializers.FloatField(help_text="How many of them have no price.")
+
+
+class PlanStayingSerializer(serializers.Serializer[Any]):
+    before = StayingSerializer()
+    after = StayingSerializer()
+
+
 class PlanSerializer(serializers.Serializer[Any]):
     answer = serializers.CharField(help_text="In one sentence.")
     least = serializers.CharField(help_text="The bound, in one sentence.")
@@ -73,6 +86,7 @@ class PlanSerializer(serializers.Serializer[Any]):
     stays = serializers.DictField(child=serializers.IntegerField(), help_text="How many pods stay, by why.")
     freed = serializers.IntegerField(help_text="Nodes that could go, with those that are empty already.")
     standing = PlanStandingsSerializer()
+    staying = PlanStayingSerializer(help_text="Of which what is saved is the difference.")
     currency = serializers.CharField(help_text="Of costs; '' without prices.")
     evictions = NAMES(child=serializers.DictField(), help_text="An Eviction of policy/v1 for each move, with its wave.")
     kubectl = NAMES(child=serializers.CharField(), help_text="The same as lines of a shell.")

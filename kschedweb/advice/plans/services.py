@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 
 from kschedweb.accounts import audit
-from kschedweb.advice.plans import objectives
+from kschedweb.advice.moves.words import DAY
+from kschedweb.advice.plans import objectives, words
 from kschedweb.advice.plans.answers import work_out
 from kschedweb.advice.plans.models import Question
 from kschedweb.clusters.prices.selectors import table_of
@@ -105,12 +106,13 @@ def _told(found: Json, engine: str, *, offers: bool) -> Json:
 
 
 def offer_in(found: Json) -> Json | None:
-    """What the overview says: how many nodes could go, and what that saves a day."""
+    """What the overview says: how many nodes could go, and what that saves a day, as the plan's page has it."""
     if not found["freed"]:
         return None
-    if found["objective"] == "money":
-        return {"nodes": found["freed"], "saves": found["before"] - found["after"], "unit": found["currency"]}
-    return {"nodes": found["freed"], "saves": 24.0 * found["freed"], "unit": ""}
+    priced = found["objective"] == "money"
+    _, _, before, after, _ = words.saved(found, priced=priced)
+    hours = DAY if priced else 1.0
+    return {"nodes": found["freed"], "saves": hours * (before - after), "unit": found["currency"] if priced else ""}
 
 
 def _worked_out(snapshot: Snapshot, revision: Revision, asked: Json, step: Step, seconds: float) -> tuple[Json, str]:

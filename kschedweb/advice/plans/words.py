@@ -7,7 +7,7 @@ from typing import Any
 from django.utils import translation
 from django.utils.translation import gettext, ngettext
 
-from kschedweb.advice.moves.words import Gain
+from kschedweb.advice.moves.words import DAY, Gain
 from kschedweb.advice.moves.words import gains as gains_of
 from kschedweb.web import told
 from kschedweb.web.counting import counted
@@ -70,5 +70,26 @@ def _number(value: float) -> str:
 
 
 def gains(found: Json) -> list[Gain]:
-    """Of skew, nodes and money."""
-    return gains_of({**found["standing"], "currency": found["currency"]})
+    """Of skew, nodes and money. Where nodes go, what is saved is of all that are there, also of empty ones."""
+    goes = bool(found["freed"]) and "staying" in found  # it is not in plans of before it was kept
+    listed = gains_of({**found["standing"], "currency": found["currency"]}, cost=not goes)
+    if not goes:
+        return listed
+    before, after = found["staying"]["before"], found["staying"]["after"]
+    listed.append((gettext("Nodes that stay"), gettext("nodes"), before["nodes"], after["nodes"], True))
+    priced = before["cost"] is not None and after["cost"] is not None
+    listed.append(saved(found, priced=priced))
+    if priced and (before["unpriced"] or after["unpriced"]):
+        left = round(before["unpriced"]), round(after["unpriced"]), True
+        listed.append((gettext("Nodes that stay without a price"), gettext("nodes"), *left))
+    return listed
+
+
+def saved(found: Json, *, priced: bool) -> Gain:
+    """What the nodes that stay cost an hour, or where they have no price the node-hours a day that they come to."""
+    before, after = found["staying"]["before"], found["staying"]["after"]
+    if priced:
+        unit = gettext("%(currency)s an hour") % {"currency": found["currency"]}
+        return gettext("Cost of the nodes that stay"), unit, before["cost"], after["cost"], False
+    hours = DAY * before["nodes"], DAY * after["nodes"]
+    return gettext("Node-hours of the nodes that stay"), gettext("node-hours a day"), *hours, False

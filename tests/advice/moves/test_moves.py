@@ -79,7 +79,7 @@ def test_the_page_tells_who_goes_where_they_land_and_who_fights(
     assert {one["plugin"] for one in found["fights"]} == {"HighNodeUtilization"}
     assert "TaintToleration" in {one["scorer"] for one in found["fights"]}
     assert elements(page, "[data-fight]")
-    assert ("Nodes with work", "nodes") in [(what, unit) for what, unit, *_ in page.context["gains"]]
+    assert ("Nodes in use", "nodes") in [(what, unit) for what, unit, *_ in page.context["gains"]]
     one = ask(client, descheduler="spare@1", rounds=3, plugin="HighNodeUtilization")
     assert one.context["page"].paginator.count == found["evicted"]
 
@@ -89,8 +89,8 @@ def test_money_is_a_gain(client_as: Callable[..., Any], api_as: Callable[..., An
         told = ask(client_as("viewer"), descheduler="spare@1", rounds=1).context["gains"]
         return {what: (unit, before, after) for what, unit, before, after, _ in told}
 
-    _, before, after = gains()["Nodes with work"]
-    assert gains()["Nodes with work take"] == ("node-hours a day", 24 * before, 24 * after)
+    _, before, after = gains()["Nodes in use"]
+    assert gains()["Node-hours a day"] == ("node-hours a day", 24 * before, 24 * after)
     for version, price in enumerate((0.5, 1)):
         prices_save(user=None, cluster=demo.cluster, text=PRICES % price, expected=version)
         found = api_as("viewer").post(API, {"cluster": "demo", "descheduler": "spare", "rounds": 1}).json()
@@ -99,10 +99,10 @@ def test_money_is_a_gain(client_as: Callable[..., Any], api_as: Callable[..., An
         assert before["cost"] == price * (before["nodes"] - before["unpriced"])
         assert 0 < before["unpriced"] < before["nodes"]
         told = gains()
-        assert "Nodes with work take" not in told
-        assert told["Nodes with work cost"] == ("EUR an hour", before["cost"], found["after"]["cost"])
+        assert "Node-hours a day" not in told
+        assert told["Cost of nodes in use"] == ("EUR an hour", before["cost"], found["after"]["cost"])
         unpriced = before["unpriced"], found["after"]["unpriced"]
-        assert told["Nodes with work without a price"] == ("nodes", *unpriced)
+        assert told["Nodes in use without a price"] == ("nodes", *unpriced)
 
 
 def test_files_of_an_answer(client_as: Callable[..., Any], demo: Snapshot, spare: str) -> None:

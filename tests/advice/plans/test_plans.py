@@ -12,10 +12,12 @@ import pytest
 from kschedweb.accounts.models import User
 from kschedweb.advice.plans import offering, selectors, services, tasks, trying
 from kschedweb.advice.plans.models import Question
-from kschedweb.clusters.models import Snapshot
+from kschedweb.clusters.models import Cluster, Snapshot
 from kschedweb.clusters.prices.services import prices_save
 from kschedweb.clusters.services import demo_load
+from kschedweb.engine.releases import released
 from kschedweb.jobs.models import Job
+from kschedweb.playground.runs import selectors as runs_of
 from kschedweb.playground.runs import tasks as runs
 from kschedweb.playground.scenarios.models import Scenario
 from kschedweb.policies.models import Revision
@@ -63,9 +65,9 @@ def test_a_plan_is_told_with_its_bound_and_what_it_changes(client_as: Callable[.
     assert found["least"] in html_of(page)
     assert f"this plan has {found['moves']:,}" in found["least"]
     gains = {what: (before, after) for what, _, before, after, _ in page.context["gains"]}
-    before, after = gains["Nodes with work"]
+    before, after = gains["Nodes in use"]
     assert before - after == found["after"] - found["before"]
-    assert gains["Nodes with work take"] == (24.0 * before, 24.0 * after), "no prices: node-hours"
+    assert "Node-hours a day" not in gains, "nodes go"
     assert len(elements(page, "tr[data-wave]")) == min(found["moves"], 100)
 
 
@@ -147,6 +149,14 @@ class TestTrying:
         assert elements(page, "[data-landed]"), html_of(page)[:20_000]
         assert f"all {found['moves']} pods land where the plan says" in html_of(page)
 
+    def test_it_is_run_by_the_release_that_planned(self, demo: Snapshot, editor: User, revision: Revision) -> None:
+        Cluster.objects.filter(pk=demo.cluster_id).update(server_version="v1.36.3")
+        demo.cluster.refresh_from_db()
+        asked = {"nodes": {"atLeast": 5}}
+        question = services.question_ask(user=editor, snapshot=demo, revision=revision, asked=asked)
+        run = trying.plan_try(question=question, user=editor)
+        assert runs_of.configuration(run).release.engine == question.engine == released("1.36").engine
+
     def test_where_a_pod_lands_elsewhere_is_told(self, question: Question, editor: User) -> None:
         run = trying.plan_try(question=question, user=editor)
         runs.run(str(run.job_id))
@@ -170,6 +180,10 @@ class TestTrying:
         assert not Scenario.objects.exists()
 
 
+def plan_page(client: Any, question: Question) -> Any:
+    return client.get(f"/plans/{question.pk}/")
+
+
 class TestOffer:
     def test_overview_says_which_nodes_could_go_once_a_job_found_it(
         self, client_as: Callable[..., Any], editor: User, policy: Any
@@ -187,6 +201,9 @@ class TestOffer:
         page = html_of(client.get("/?cluster=demo"))
         assert f"{question.offer['nodes']} nodes could go" in page
         assert "node-hours a day" in page
+        gains = {what: (before, after) for what, _, before, after, _ in plan_page(client, question).context["gains"]}
+        before, after = gains["Node-hours of the nodes that stay"]
+        assert before - after == question.offer["saves"], "the plan saves what Overview says"
         assert f'href="/plans/{question.pk}/"' in page
 
     def test_with_prices_it_is_money(self, client_as: Callable[..., Any], demo: Snapshot, policy: Any) -> None:
@@ -200,6 +217,9 @@ class TestOffer:
         assert question.offer is not None
         assert (question.offer["saves"] > 0, question.offer["unit"]) == (True, "EUR")
         assert "EUR a day" in html_of(client_as("viewer").get("/?cluster=demo"))
+        gains = {what: row for what, *row in plan_page(client_as("viewer"), question).context["gains"]}
+        unit, before, after, _ = gains["Cost of the nodes that stay"]
+        assert (unit, 24 * (before - after)) == ("EUR an hour", pytest.approx(question.offer["saves"]))
 
     def test_other_prices_are_another_question(
         self, client_as: Callable[..., Any], demo: Snapshot, policy: Any
@@ -217,7 +237,7 @@ class TestOffer:
         assert selectors.offer_of(demo) == asked
 
     def test_nothing_is_said_where_no_node_could_go(self, demo: Snapshot, policy: Any) -> None:
-        found = {"freed": 0, "objective": "nodes", "before": 0, "after": 0}
+        found = {"freed": 0, "objective": "nodes"}
         assert services.offer_in(found) is None
         assert selectors.offer_of(demo) is None
 
