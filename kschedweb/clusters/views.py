@@ -143,8 +143,7 @@ def _upgrade(found: Cluster) -> dict[str, Any]:
     before, after = upgrade(found.server_version)
     if before == after:
         return {}
-    limits = {"newly": "0", "moved": "100%", "skew": ""}
-    asked = urlencode({"on": f"cluster:{found.name}", "release": after, "baseline_release": before, **limits})
+    asked = urlencode({"on": f"cluster:{found.name}", "release": after, "baseline_release": before})
     return {"upgrade": asked, "assumed": None if minor(found.server_version) else (before, after)}
 
 

@@ -333,8 +333,7 @@ def _upgrade(request: PageRequest, revision: Revision) -> dict[str, Any]:
     named = f"{revision.policy.name}@{revision.number}"
     asked = {"policy": named, "release": after, "baseline": named, "baseline_release": before}
     on = {"on": f"cluster:{cluster.name}"} if cluster else {}
-    query = urlencode({**asked, **on, "newly": "0", "moved": "100%", "skew": ""})
-    return {"upgrade": query, "assumed": None if minor(said) else (before, after)}
+    return {"upgrade": urlencode(asked | on), "assumed": None if minor(said) else (before, after)}
 
 
 def _editor_address(request: PageRequest, policy: Policy, shown: EditorState[Any, Any]) -> str:

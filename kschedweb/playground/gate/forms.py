@@ -35,16 +35,16 @@ FIELDS = {
     "zoneLossPriority": "zone_loss",
     "measures": "measures",
 }
+# What a verdict is held to where nothing is said, on the page as over REST and on the command line.
+DEFAULTS_OF_FIELDS = {FIELDS[key]: str(value) for key, value in Thresholds().plain.items()}
 LINE = re.compile(r"\s*(?P<name>[^\s:]+)\s*:?\s+(?P<limits>.+)")
 PART = re.compile(r"(max|min|maxChange)\s*=\s*(\S+)")
 
 
-def _amount(label: str, help_text: str, initial: str = "") -> forms.CharField:
+def _amount(label: str, help_text: str) -> forms.CharField:
     attributes = {"inputmode": "decimal", "autocomplete": "off"}
     widget = forms.TextInput(attrs=attributes)
-    return forms.CharField(
-        label=label, help_text=help_text, initial=initial, required=False, max_length=20, widget=widget
-    )
+    return forms.CharField(label=label, help_text=help_text, required=False, max_length=20, widget=widget)
 
 
 class GateForm(forms.Form):
@@ -69,13 +69,11 @@ class GateForm(forms.Form):
         help_text=_("For a cluster. A scenario says itself which pods are placed."),
     )
     newly = _amount(
-        _("Newly unschedulable"), _("Pods that find no node but would under the baseline. A number, or any."), "0"
+        _("Newly unschedulable"), _("Pods that find no node but would under the baseline. A number, or any.")
     )
-    moved = _amount(_("Moved"), _("Pods that go to another node. A number, or a percentage such as 10%."), "10%")
+    moved = _amount(_("Moved"), _("Pods that go to another node. A number, or a percentage such as 10%."))
     pending = _amount(_("Pending"), _("Pods that wait at the end."))
-    skew = _amount(
-        _("Skew"), _("Percentage points by which the skew of CPU and memory requests at the end may grow."), "2"
-    )
+    skew = _amount(_("Skew"), _("Percentage points by which the skew of CPU and memory requests at the end may grow."))
     zone_loss = _amount(
         _("Loss of a zone"), _("Pods of this priority and above find a node again, whichever zone is lost at the end.")
     )
@@ -95,7 +93,7 @@ class GateForm(forms.Form):
         first = {"policy": policy or "default", "on": wanted if wanted in known else next(iter(known), "")}
         latest = {value.partition("@")[0]: value for value, _ in reversed(policies)}
         first["policy"] = latest.get(first["policy"], next(iter(latest.values()), ""))
-        fields = {name: field.initial or "" for name, field in self.base_fields.items()} | first | {"place": ALL}
+        fields = {name: "" for name in self.base_fields} | DEFAULTS_OF_FIELDS | first | {"place": ALL}
         given = {name: data.get(name) for name in fields if name in data}
         super().__init__(fields | given)
         self.user = user

@@ -42,7 +42,7 @@ def releases(request: PageRequest) -> HttpResponse:
     form = ReleasesForm(first | given)
     chosen = form.cleaned_data if form.is_valid() else first
     before, after = chosen["first"], chosen["second"]
-    asked = {"release": after, "baseline_release": before, "newly": "0", "moved": "100%", "skew": ""}
+    asked = {"release": after, "baseline_release": before}
     context = {
         "form": form,
         "first": before,
