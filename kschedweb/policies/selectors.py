@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from django.http import Http404
 
@@ -110,6 +110,16 @@ def runs(revision: Revision, version: str = "", gates: Mapping[str, bool] | None
     if gates:
         process["featureGates"] = {**process.get("featureGates", {}), **gates}
     return _runs(revision.pk, revision.policy.kind, revision.document, json.dumps(process, sort_keys=True))
+
+
+def process_of_run(revision: Revision, version: str) -> dict[str, Any]:
+    """What runs, searches and verdicts keep of who runs ``revision`` in a cluster of ``version``.
+
+    Its release has a name: the policy's own, else the cluster's, else that of today. So a question and what is asked
+    after it are answered by one release.
+    """
+    dialect = revision.policy.dialect
+    return dialect.settled(dialect.started(revision.process, version))
 
 
 def configuration(revision: Revision, version: str = "", gates: Mapping[str, bool] | None = None) -> Configuration:

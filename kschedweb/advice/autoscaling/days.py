@@ -17,6 +17,7 @@ from kschedweb.playground.recordings.services import scenario_make
 from kschedweb.playground.runs import selectors as runs
 from kschedweb.playground.runs.entries import entry_named
 from kschedweb.playground.runs.services import comparison_start
+from kschedweb.playground.scenarios.selectors import cluster_version
 from kschedweb.policies.dialect import Kind
 from kschedweb.policies.karpenter.dialect import OfKarpenter
 from kschedweb.policies.karpenter.selectors import karpenter_read
@@ -94,12 +95,12 @@ def change_compare(
     changed = karpenter_read(content.document)
     if _same(before, content.document):
         raise Unprocessable.at("document", gettext(SAME))
-    scheduler = entry_named(policy, "scheduler")
+    revision = _revision(user, day, before, changed, path)
+    scheduler = entry_named(policy, "scheduler", version=cluster_version(revision))
     sides = [
         replace(scheduler, label=f"{scheduler.label}+{label}", autoscaler=text)
         for label, text in ((name, before), (f"{name} changed", content.document))
     ]
-    revision = _revision(user, day, before, changed, path)
     title = f"{revision.scenario.name}: {name}, before and after a change"
     return comparison_start(user=user, revision=revision, policies=sides, seeds=[1], title=title)
 

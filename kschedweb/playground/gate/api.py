@@ -37,9 +37,11 @@ from kschedweb.playground.gate.serializers import (
     GateWaitsSerializer,
 )
 from kschedweb.playground.gate.words import about_scenario, about_snapshot
+from kschedweb.playground.scenarios.selectors import cluster_version
 from kschedweb.playground.scenarios.uploads import unpacked
 from kschedweb.policies.files import with_files
-from kschedweb.policies.kinds import process_of_text
+from kschedweb.policies.kinds import PROFILES, process_of_text
+from kschedweb.policies.selectors import process_of_run
 from kschedweb.policies.validation import release_asked
 from kschedweb.web.errors import ApplicationError, NotFound, TooLarge
 from kschedweb.web.parsers import StrictJSONParser
@@ -138,36 +140,43 @@ def _question(request: ApiRequest) -> services.GateRequest:
         limits = thresholds.read(data.get("thresholds"))
     except DocumentError as error:
         raise _invalid(error) from None
-    policy, seed = _policy(data["policy"], "policy"), data["seed"]
-    baseline = engine.Policy(engine.DEFAULTS, release=policy.release)
-    if "baseline" in data:
-        baseline = _policy(data["baseline"], "baseline")
+    given: dict[str, Any] = {"thresholds": limits, "seed": data["seed"]}
     if "scenario" in data:
         revision = selectors.scenario_of(request.user, data["scenario"]["id"], data["scenario"].get("revision"))
-        return services.GateRequest(policy, baseline, limits, about_scenario(revision), revision=revision, seed=seed)
-    asked, place = data["snapshot"], data.get("place", ALL)
+        policies = _policies(data, cluster_version(revision))
+        return services.GateRequest(*policies, **given, about=about_scenario(revision), revision=revision)
+    asked, given["place"] = data["snapshot"], data.get("place", ALL)
     if asked["cluster"]:
         snapshot = selectors.snapshot_of(asked["cluster"], str(asked.get("id") or ""))
-        about = about_snapshot(snapshot)
-        return services.GateRequest(policy, baseline, limits, about, snapshot=snapshot, place=place, seed=seed)
+        policies = _policies(data, snapshot.cluster.server_version)
+        return services.GateRequest(*policies, **given, about=about_snapshot(snapshot), snapshot=snapshot)
     objects, about = _objects(asked["objects"]), asked["label"] or "the objects sent"
-    return services.GateRequest(policy, baseline, limits, about, objects=objects, place=place, seed=seed)
+    return services.GateRequest(*_policies(data, ""), **given, about=about, objects=objects)
 
 
-def _policy(asked: dict[str, Any], path: str) -> engine.Policy:
+def _policies(data: dict[str, Any], version: str) -> tuple[engine.Policy, engine.Policy]:
+    """The policy and its baseline, on a cluster of ``version``."""
+    policy = _policy(data["policy"], version, "policy")
+    if "baseline" in data:
+        return policy, _policy(data["baseline"], version, "baseline")
+    return policy, engine.Policy(engine.DEFAULTS, release=policy.release)
+
+
+def _policy(asked: dict[str, Any], version: str, path: str) -> engine.Policy:
     if asked["document"]:
-        process = process_of_text(asked["document"]) or with_files(asked["document"], {})
+        process = process_of_text(asked["document"])
+        process = process or PROFILES.started(with_files(asked["document"], {}), version)
         return engine.Policy(asked["label"] or path, asked["document"], _release(asked, process, path))
     try:
         revision = revision_asked(asked["name"], str(asked.get("revision") or ""), f"{path}.name")
     except (Http404, NotFound) as error:
         raise selectors.missing(f"{path}.name", error) from None
-    release = _release(asked, revision.policy.dialect.started(revision.process, ""), path)
+    release = _release(asked, process_of_run(revision, version), path)
     return engine.Policy(f"{revision.policy.name}@{revision.number}", revision.document, release)
 
 
 def _release(asked: dict[str, Any], process: dict[str, Any], path: str) -> Release:
-    """The release that is asked for, else that of the saved policy."""
+    """The release that is asked for, else that of ``process``."""
     try:
         return release_asked(process, asked["release"], asked["feature_gates"])
     except ReleaseError as error:

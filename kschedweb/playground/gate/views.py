@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -14,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from kschedweb.accounts.permissions import demand, requires
 from kschedweb.accounts.roles import Action, may_change
 from kschedweb.decisions.selectors import revision_named
-from kschedweb.engine.releases import ReleaseError
+from kschedweb.engine.releases import CURRENT, ReleaseError
 from kschedweb.engine.studies.gate import gate as engine
 from kschedweb.engine.studies.gate import rendering
 from kschedweb.engine.studies.measure.registry import rank_of
@@ -23,7 +24,9 @@ from kschedweb.playground.gate import selectors, services
 from kschedweb.playground.gate.filters import GateFilter
 from kschedweb.playground.gate.forms import GateForm
 from kschedweb.playground.gate.words import about_scenario, about_snapshot, amount_or_dash, measured
+from kschedweb.playground.scenarios.selectors import cluster_version
 from kschedweb.policies.scope import scope_of
+from kschedweb.policies.selectors import process_of_run
 from kschedweb.policies.validation import process_of, release_asked
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.news import announced, numbered_page
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from kschedweb.accounts.typing import PageRequest
     from kschedweb.engine.config import Release
     from kschedweb.playground.gate.models import Gate
+    from kschedweb.playground.gate.words import Pasted
 
 PAGE_SIZE = 20
 FILES = {
@@ -91,30 +95,30 @@ def _tried(request: PageRequest, form: GateForm) -> Gate | None:
 
 
 def _question(request: PageRequest, form: GateForm) -> services.GateRequest:
-    pasted = form.pasted
-    policy = _policy(pasted.policy, pasted.release, "policy")
-    of_policy = process_of(policy.release)
-    baseline = engine.Policy(engine.DEFAULTS, release=_release(of_policy, pasted.baseline_release, "baseline"))
-    if pasted.baseline:
-        baseline = _policy(pasted.baseline, pasted.baseline_release, "baseline")
-    given: dict[str, Any] = {
-        "policy": policy,
-        "baseline": baseline,
-        "thresholds": form.thresholds,
-        "place": pasted.place,
-    }
-    if pasted.scenario:
-        revision = selectors.scenario_of(request.user, UUID(pasted.scenario))
-        return services.GateRequest(**given, about=about_scenario(revision), revision=revision)
-    snapshot = selectors.snapshot_of(pasted.cluster)
-    return services.GateRequest(**given, about=about_snapshot(snapshot), snapshot=snapshot)
+    asked = form.pasted
+    given: dict[str, Any] = {"thresholds": form.thresholds, "place": asked.place}
+    if asked.scenario:
+        revision = selectors.scenario_of(request.user, UUID(asked.scenario))
+        policies = _policies(asked, cluster_version(revision))
+        return services.GateRequest(*policies, **given, about=about_scenario(revision), revision=revision)
+    snapshot = selectors.snapshot_of(asked.cluster)
+    policies = _policies(asked, snapshot.cluster.server_version)
+    return services.GateRequest(*policies, **given, about=about_snapshot(snapshot), snapshot=snapshot)
 
 
-def _policy(named: str, release: str, path: str) -> engine.Policy:
-    """The saved policy ``named``, run by ``release`` ("": its own)."""
+def _policies(asked: Pasted, version: str) -> tuple[engine.Policy, engine.Policy]:
+    """The policy and its baseline, on a cluster of ``version``."""
+    policy = _policy(asked.policy, asked.release, version, "policy")
+    if asked.baseline:
+        return policy, _policy(asked.baseline, asked.baseline_release, version, "baseline")
+    release = _release(process_of(policy.release), asked.baseline_release, "baseline")
+    return policy, engine.Policy(engine.DEFAULTS, release=release)
+
+
+def _policy(named: str, release: str, version: str, path: str) -> engine.Policy:
+    """The saved policy ``named``, run by ``release`` ("": its own, or that of the cluster's ``version``)."""
     revision = revision_named(named, path)
-    process = revision.policy.dialect.started(revision.process, "")
-    return engine.Policy(named, revision.document, _release(process, release, path))
+    return engine.Policy(named, revision.document, _release(process_of_run(revision, version), release, path))
 
 
 def _release(process: Mapping[str, Any], release: str, path: str) -> Release:
@@ -124,9 +128,25 @@ def _release(process: Mapping[str, Any], release: str, path: str) -> Release:
         raise ApplicationError.at(path, str(error)) from None
 
 
+def _with_releases(request: PageRequest, asked: Pasted) -> Pasted:
+    """The question with the releases that answer it here, which no dump of a cluster names."""
+    try:
+        version = (
+            cluster_version(selectors.scenario_of(request.user, UUID(asked.scenario)))
+            if asked.scenario
+            else selectors.snapshot_of(asked.cluster).cluster.server_version
+        )
+        policy, baseline = (one.release for one in _policies(asked, version))
+    except ApplicationError:
+        return asked
+    release = "" if policy is CURRENT else policy.name
+    other = baseline.name if baseline.name != policy.name else ""
+    return replace(asked, release=asked.release or release, baseline_release=asked.baseline_release or other)
+
+
 def _pasted(request: PageRequest, form: GateForm) -> dict[str, Any]:
     """The question to paste, and the origin of the files that the command reads."""
-    pasted = form.pasted
+    pasted = _with_releases(request, form.pasted)
     found: dict[str, Any] = {"pasted": pasted, "call": pasted.call(request.build_absolute_uri(reverse("api:gate")))}
     for name in ("policy", "baseline"):
         named, _, number = getattr(pasted, name).partition("@")

@@ -16,7 +16,7 @@ from kschedweb.engine.studies.document.deschedulers import LEAST_EVERY
 from kschedweb.engine.studies.document.parts import EVERY, DeschedulerOf
 from kschedweb.policies.dialect import Kind
 from kschedweb.policies.karpenter import selectors as karpenters
-from kschedweb.policies.selectors import policy_get, revision_get
+from kschedweb.policies.selectors import policy_get, process_of_run, revision_get
 from kschedweb.policies.validation import release_of_record
 from kschedweb.web.errors import ApplicationError, NotFound, Unprocessable
 
@@ -54,14 +54,15 @@ class RunPolicy:
     descheduler: dict[str, Any] | None = None
 
 
-def entry_named(named: str, path: str, kept: Mapping[str, RunPolicy] = NOTHING) -> RunPolicy:
+def entry_named(named: str, path: str, kept: Mapping[str, RunPolicy] = NOTHING, *, version: str = "") -> RunPolicy:
     """The saved policy ``name`` or ``name@revision``, perhaps with others after a "+", as NAMED says.
 
-    What is ``kept`` with runs is named by its label. Raises ApplicationError if the engine does not accept it.
+    What is ``kept`` with runs is named by its label. ``version`` is that of the cluster that the scenario is of.
+    Raises ApplicationError if the engine does not accept it.
     """
     known = max((label for label in kept if f"{named}+".startswith(f"{label}+")), key=len, default="")
     scheduling, *others = named.removeprefix(known).split("+")
-    entry = kept[known] if known else _scheduling(scheduling, path)
+    entry = kept[known] if known else _scheduling(scheduling, path, version)
     for other in others:
         entry = _with(entry, other.strip(), path)
     if len(entry.label) > LONGEST_LABEL:
@@ -90,12 +91,12 @@ def accepted(document: str, process: Mapping[str, Any], label: str, path: str) -
     return document
 
 
-def _scheduling(named: str, path: str) -> RunPolicy:
+def _scheduling(named: str, path: str, version: str) -> RunPolicy:
     try:
         revision = revision_named(named, path)
     except (Http404, NotFound):
         raise ApplicationError.at(path, f"There is no policy {named[:120]}.") from None
-    label, process = f"{revision.policy.name}@{revision.number}", revision.policy.dialect.settled(revision.process)
+    label, process = f"{revision.policy.name}@{revision.number}", process_of_run(revision, version)
     return RunPolicy(label, accepted(revision.document, process, label, path), process, revision)
 
 

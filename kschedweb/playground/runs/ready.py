@@ -8,6 +8,9 @@ import structlog
 
 from kschedweb.playground.runs import selectors, services
 from kschedweb.playground.runs.models import Run
+from kschedweb.playground.scenarios.selectors import cluster_version
+from kschedweb.policies.selectors import process_of_run
+from kschedweb.policies.validation import settled
 from kschedweb.web.errors import ApplicationError
 
 if TYPE_CHECKING:
@@ -25,19 +28,21 @@ def ready_run(*, ready: Ready, revision: ScenarioRevision) -> Run:
     A run of another version of the engine is played again, under the same address. Raises ApplicationError if the run
     fails.
     """
-    run = selectors.ready_run(ready, revision)
+    run, policy = selectors.ready_run(ready, revision), selectors.ready_policy(ready)
+    # Whatever is compared with it later runs as the same release.
+    process = settled({}) if policy is None else process_of_run(policy, cluster_version(revision))
     if run is None:
-        policy = selectors.ready_policy(ready)
         run = Run.objects.create(
             revision=revision,
             policy=policy,
             label=ready.policy if policy is None else f"{ready.policy}@{policy.number}",
             configuration=ready.configuration,
+            process=process,
             seed=SEED,
         )
-    elif run.engine != selectors.configuration(run).release.engine:
-        run.ended_at = None
-        run.save(update_fields=["ended_at"])
+    elif run.process != process or run.engine != selectors.configuration(run).release.engine:
+        run.process, run.ended_at = process, None
+        run.save(update_fields=["process", "ended_at"])
     services.run_do(run=run, step=_unheard)
     return run
 

@@ -27,8 +27,9 @@ from kschedweb.playground.runs.comparisons import chance
 from kschedweb.playground.runs.entries import NOTHING, RunPolicy, accepted, entry_named
 from kschedweb.playground.runs.maps import nodes
 from kschedweb.playground.runs.models import Comparison, Difference, Run
+from kschedweb.playground.scenarios.selectors import cluster_version
 from kschedweb.policies.files import with_files
-from kschedweb.policies.kinds import check_either, process_of_text
+from kschedweb.policies.kinds import PROFILES, check_either, process_of_text
 from kschedweb.policies.validation import settled
 from kschedweb.web.errors import ApplicationError, Conflict, Unprocessable
 from kschedweb.web.links import link
@@ -64,14 +65,15 @@ def run_start(
 ) -> Run:
     """Start a run under a saved ``policy`` ("name", "name@revision"), one that is ``kept`` with another run, by its
     label, or under an unsaved ``document``."""
+    version = cluster_version(revision)
     if document:
         if check_either(document).secrets:
             raise ApplicationError.at("document", "The policy contains a private key or a token: leave it out.")
-        process = process_of_text(document) or settled(with_files(document, {}))
+        process = process_of_text(document) or settled(PROFILES.started(with_files(document, {}), version))
         checked = accepted(document, process, label or "The policy", "document")
         entry = RunPolicy(label or "not saved", checked, process, None)
     else:
-        entry = entry_named(policy, "policy", kept)
+        entry = entry_named(policy, "policy", kept, version=version)
     run = _run(user, revision, entry, seeds_checked([seed])[0])
     audit.record(user, "run.started", run, f"{revision.scenario.name} under {entry.label}")
     return run
@@ -93,7 +95,8 @@ def comparison_start(
     The first policy is the reference. If nothing in the scenario is random, only the first seed is run, because all
     others give the same run.
     """
-    found = (entry_named(one, "policies", kept) if isinstance(one, str) else one for one in policies)
+    version = cluster_version(revision)
+    found = (entry_named(one, "policies", kept, version=version) if isinstance(one, str) else one for one in policies)
     entries = list({entry.label: entry for entry in found}.values())
     if not FEWEST_POLICIES <= len(entries) <= MOST_POLICIES:
         raise ApplicationError.at("policies", f"Choose from {FEWEST_POLICIES} to {MOST_POLICIES} different policies.")

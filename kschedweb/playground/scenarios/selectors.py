@@ -62,6 +62,11 @@ def revision_get(scenario: Scenario, number: int | None = None) -> ScenarioRevis
     return numbered(revision_list(scenario), number, f"Scenario {scenario.name}")
 
 
+def cluster_version(revision: ScenarioRevision) -> str:
+    """The version of the cluster that the scenario begins with; "" where it begins with none, or says none."""
+    return "" if revision.snapshot is None else revision.snapshot.cluster.server_version
+
+
 def newest_revisions() -> QuerySet[ScenarioRevision]:
     """The newest revision of each scenario, and with it the scenario."""
     later = ScenarioRevision.objects.filter(scenario=OuterRef("scenario"), number__gt=OuterRef("number"))

@@ -17,10 +17,12 @@ from kschedweb.engine.studies.search.space import Space, read
 from kschedweb.jobs.models import ENDED
 from kschedweb.jobs.services import job_cancel, job_start
 from kschedweb.playground.runs.services import LARGEST_SEED, seeds_checked
+from kschedweb.playground.scenarios.selectors import cluster_version
 from kschedweb.playground.sweeps import selectors
 from kschedweb.playground.sweeps.models import Method, Origin, Sweep, Trial, TrialState
 from kschedweb.policies.editing.edits import rewrite
 from kschedweb.policies.models import Policy, Revision
+from kschedweb.policies.selectors import process_of_run
 from kschedweb.policies.services import policy_create, revision_save
 from kschedweb.policies.validation import release_of_record
 from kschedweb.web.errors import ApplicationError, Conflict, FieldProblem, NotFound
@@ -57,14 +59,15 @@ def sweep_start(
     ignored. Raises ApplicationError with the paths of all problems.
     """
     base = _base(policy)
-    found = _space(space, base)
+    process = process_of_run(base, cluster_version(revision))
+    found = _space(space, base, process)
     sweep = Sweep(
         title=title.strip()[:200] or f"{revision.scenario.name}: {base.policy.name} with other weights",
         revision=revision,
         policy=base,
         label=f"{base.policy.name}@{base.number}",
         configuration=base.document,
-        process=base.policy.dialect.settled(base.process),
+        process=process,
         space=[one.to_dict() for one in found.dimensions],
         objectives=_objectives(objectives),
         method=_method(method, len(objectives)),
@@ -91,9 +94,9 @@ def _base(policy: str) -> Revision:
         raise ApplicationError.at("policy", f"There is no policy {policy[:120]}.") from None
 
 
-def _space(raw: Any, base: Revision) -> Space:
+def _space(raw: Any, base: Revision, process: dict[str, Any]) -> Space:
     try:
-        return read(raw, parse(base.document).data or {}, release_of_record(base.policy.dialect.settled(base.process)))
+        return read(raw, parse(base.document).data or {}, release_of_record(process))
     except DocumentError as error:
         found = [cast("FieldProblem", {"path": one.path, "message": one.text}) for one in error.problems]
         raise ApplicationError(f"The space cannot be searched: {error.problems[0]}.", errors=found) from None

@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from kschedweb.clusters.selectors import snapshot_get
 from kschedweb.playground.runs.selectors import revision_asked as scenario_asked
+from kschedweb.playground.scenarios.selectors import cluster_version
 from kschedweb.policies.scope import scope_of
 
 if TYPE_CHECKING:
@@ -57,7 +58,9 @@ class Asked:
     @property
     def version(self) -> str:
         """The version of the cluster, "" if it is not known."""
-        return self.snapshot.cluster.server_version if self.snapshot else ""
+        if self.snapshot is not None:
+            return self.snapshot.cluster.server_version
+        return cluster_version(self.scenario) if self.scenario is not None else ""
 
     @property
     def address(self) -> str:

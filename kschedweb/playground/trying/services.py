@@ -31,6 +31,7 @@ from kschedweb.playground.trying.changes import Content
 from kschedweb.playground.trying.models import TriedChange
 from kschedweb.playground.trying.overtime import scenario_of
 from kschedweb.policies.kinds import DIALECTS
+from kschedweb.policies.selectors import process_of_run
 from kschedweb.policies.services import content_checked, policy_create, revision_save
 from kschedweb.policies.validation import release_of_record
 from kschedweb.watermarks.selectors import current
@@ -70,6 +71,13 @@ class TryRequest:
     snapshot: Snapshot | None = None
     revision: ScenarioRevision | None = None
     pod: str = ""
+
+    @property
+    def version(self) -> str:
+        """The version of the cluster that it is tried on, "" if it is not known."""
+        if self.snapshot is not None:
+            return self.snapshot.cluster.server_version
+        return "" if self.revision is None else scenarios.cluster_version(self.revision)
 
 
 def change_try(*, user: User | None, asked: TryRequest) -> TriedChange:
@@ -169,8 +177,8 @@ def _row(user: User | None, asked: TryRequest) -> TriedChange:
     base, snapshot = asked.base, asked.snapshot
     content = content_checked(asked.content.document, asked.content.process, renew=False)
     dialect, changed = base.policy.dialect, DIALECTS[content.kind]
-    version = snapshot.cluster.server_version if snapshot else ""
-    base_started = dialect.settled(dialect.started(base.process, version))
+    version = asked.version
+    base_started = process_of_run(base, version)
     started = changed.settled(changed.started(content.process, version))
     made = TriedChange(
         base=base,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 from collections.abc import Callable
@@ -15,6 +16,7 @@ import pytest
 from kschedweb.accounts.models import User
 from kschedweb.clusters.models import Cluster, Snapshot
 from kschedweb.engine.__main__ import main
+from kschedweb.engine.studies.gate import command, thresholds
 from kschedweb.engine.studies.measure.registry import rank_of
 from kschedweb.jobs.models import Job
 from kschedweb.playground.gate import services, tasks
@@ -102,11 +104,23 @@ def test_a_scenario_is_exported_for_the_command_and_named_in_the_call(
     assert f'href="/scenarios/{revision.scenario_id}/export/"' in page
 
 
+def test_page_rest_and_command_hold_a_policy_to_the_same_where_nothing_is_said(
+    client_as: Callable[..., Any], api_as: Callable[..., Any], small: Snapshot, saved: str
+) -> None:
+    page = client_as("viewer").get("/gate/")
+    body = {"policy": {"document": PACKED}, "snapshot": {"cluster": "small"}}
+    answer = api_as("editor").post("/api/v1/gate/", body).json()
+    options = argparse.ArgumentParser()
+    command.ask(options)
+    said = command.asked_thresholds(options.parse_args(["--policy", "policy.yaml"]))
+    assert page.context["form"].thresholds.plain == answer["thresholds"] == thresholds.read(said).plain
+
+
 def test_without_anything_asked_the_page_proposes_something(
     client_as: Callable[..., Any], small: Snapshot, saved: str
 ) -> None:
     page = client_as("viewer").get("/gate/")
-    assert "--max-moved 10%" in pasted(page.content.decode())[0]
+    assert "--max-newly-unschedulable 0" in pasted(page.content.decode())[0]
     assert not elements(page, "button[value=try]")
     assert elements(client_as("editor").get("/gate/"), "button[value=try]")
 

@@ -16,6 +16,7 @@ from kschedweb.engine.studies.document.document import read
 from kschedweb.engine.studies.play.deciding import Decided, decide
 from kschedweb.engine.studies.prepare.prepared import prepare
 from kschedweb.playground.runs.models import Run
+from kschedweb.playground.runs.services import comparison_start
 from kschedweb.playground.scenarios import ready, selectors, services
 from kschedweb.playground.scenarios.models import Scenario
 from kschedweb.playground.scenarios.placing import COMMENT, ready_place
@@ -23,6 +24,7 @@ from kschedweb.playground.scenarios.ready import Ready, all_ready
 from kschedweb.playground.scenarios.validation import check
 from kschedweb.policies import services as policies
 from kschedweb.policies.models import Policy
+from tests.support import seed_runs
 from tests.support.html import text
 from tests.support.scenarios import EMPTY
 
@@ -232,6 +234,18 @@ def test_a_new_version_of_the_site_makes_a_revision_and_leaves_copies_alone(
     assert (revision.number, revision.comment, revision.text) == (2, COMMENT, newer.text)
     assert Run.objects.get(revision=revision).ended_at is not None
     assert "maxSkew: 1" in selectors.revision_get(copy).text
+
+
+def test_a_run_and_what_is_compared_with_it_are_of_one_release(placed: Scenario, editor: User) -> None:
+    run = Run.objects.get(revision__scenario=placed)
+    both = [run.label, seed_runs.packed(editor)]
+    compared = comparison_start(user=editor, revision=run.revision, policies=both, seeds=[1])
+    assert [one.process for one in compared.runs.order_by("position")] == [run.process] * 2
+    assert run.engine == CURRENT.engine
+    Run.objects.filter(pk=run.pk).update(process={})  # of before runs named their release
+    ready_place(keys=[ONE.key])
+    run.refresh_from_db()
+    assert (run.process, run.engine) == ({"release": CURRENT.name}, CURRENT.engine)
 
 
 def test_a_run_of_another_engine_is_played_again_under_its_address(placed: Scenario) -> None:
