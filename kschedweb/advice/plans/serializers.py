@@ -86,7 +86,9 @@ class PlanSerializer(serializers.Serializer[Any]):
     stays = serializers.DictField(child=serializers.IntegerField(), help_text="How many pods stay, by why.")
     freed = serializers.IntegerField(help_text="Nodes that could go, with those that are empty already.")
     standing = PlanStandingsSerializer()
-    staying = PlanStayingSerializer(help_text="Of which what is saved is the difference.")
+    staying = PlanStayingSerializer(
+        required=False, help_text="What is saved is the difference. Plans of before this was kept lack it."
+    )
     currency = serializers.CharField(help_text="Of costs; '' without prices.")
     evictions = NAMES(child=serializers.DictField(), help_text="An Eviction of policy/v1 for each move, with its wave.")
     kubectl = NAMES(child=serializers.CharField(), help_text="The same as lines of a shell.")

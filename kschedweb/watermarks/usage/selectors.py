@@ -44,8 +44,7 @@ class Seen:
     @cached_property
     def known(self) -> Mask:
         """Which times have a figure of any node. Shape [times]."""
-        some: Mask = (~np.isnan(self.values)).any(axis=1)
-        return some
+        return np.asarray(~np.isnan(self.values).all(axis=1), dtype=np.bool_)
 
     @cached_property
     def compared(self) -> Floats:
