@@ -46,6 +46,12 @@ class PermissionSerializer(serializers.Serializer[Any]):
     costs = serializers.CharField(help_text="What a decision lacks without it.")
 
 
+VERSION_HELP = (
+    "Of Kubernetes, such as 1.34. Without it what a file of `kubectl version -o json` says counts, else the lowest "
+    "version of the kubelets, as a guess (`version_guessed`)."
+)
+
+
 class ObjectProblemSerializer(serializers.Serializer[Any]):
     object = serializers.CharField()
     reason = serializers.CharField()
@@ -75,6 +81,7 @@ class ClusterSerializer(serializers.ModelSerializer[Cluster]):
             "source",
             "server",
             "server_version",
+            "version_guessed",
             "release",
             "release_remark",
             "permissions",
@@ -216,6 +223,7 @@ class ClusterImport(APIView):
         parameters=[
             OpenApiParameter("name", str, description="Where the body is the file itself: the cluster's name."),
             OpenApiParameter("replace", bool, description="Make a new snapshot of a cluster imported before."),
+            OpenApiParameter("version", str, description=VERSION_HELP),
         ],
         request={
             "multipart/form-data": {
@@ -223,6 +231,7 @@ class ClusterImport(APIView):
                 "properties": {
                     "name": {"type": "string", "pattern": f"^{services.NAME.pattern}$"},
                     "replace": {"type": "boolean", "default": False},
+                    "version": {"type": "string", "description": VERSION_HELP},
                     "file": {"type": "array", "items": {"type": "string", "format": "binary"}},
                 },
                 "required": ["name", "file"],
@@ -255,6 +264,7 @@ class ClusterImport(APIView):
         replace = str(fields.get("replace", "")).lower() in ("1", "true", "yes", "on")
         about: dict[str, Any] = {
             "user": request.user, "name": name, "limit": settings.UPLOAD_LIMIT, "replace": replace,
+            "version": str(fields.get("version", "")),
         }  # fmt: skip
         files, is_large = uploads.looked_at(sent)
         if is_large:

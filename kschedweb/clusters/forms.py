@@ -152,6 +152,12 @@ class ImportForm(forms.Form):
         strip=False,
         widget=forms.Textarea(attrs={"rows": 8, "spellcheck": "false"}),
     )
+    version = forms.CharField(
+        label="Version of Kubernetes",
+        required=False,
+        max_length=64,
+        help_text="Such as 1.34. Else what kubectl version -o json says in a file counts, or a guess from kubelets.",
+    )
     replace = forms.BooleanField(
         label="Replace the earlier import of this name",
         required=False,

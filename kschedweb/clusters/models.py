@@ -29,6 +29,7 @@ class Cluster(models.Model):
     source = models.CharField(max_length=16, choices=Source.choices)
     server = models.CharField(max_length=500, blank=True)
     server_version = models.CharField(max_length=64, blank=True)
+    version_guessed = models.BooleanField(default=False, db_default=False)  # from the kubelets of an import
     # [{"resource": "pods", "verb": "list", "allowed": true, "costs": "…"}], from access reviews
     permissions = models.JSONField(default=list)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
@@ -118,6 +119,7 @@ class Upload(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=63)  # of the cluster
     replace = models.BooleanField()  # whether it may exist
+    version = models.CharField(max_length=64, blank=True, default="", db_default="")  # as the person says it
     size = models.PositiveBigIntegerField(default=0)  # bytes
     job = models.ForeignKey(Job, null=True, on_delete=models.CASCADE, related_name="+")
     cluster = models.ForeignKey(Cluster, null=True, on_delete=models.SET_NULL, related_name="+")  # created for it

@@ -24,6 +24,7 @@ from kschedweb.clusters.models import Cluster, Snapshot, Source, Upload
 from kschedweb.clusters.rows import Problem
 from kschedweb.clusters.signals import demo_loaded
 from kschedweb.clusters.snapshots import Prepared, cluster_lock
+from kschedweb.clusters.versions import ClusterVersion, guess_version, parse_version
 from kschedweb.jobs.services import job_start
 from kschedweb.web.errors import ApplicationError, Conflict
 from kschedweb.web.saving import conflict_where
@@ -218,14 +219,17 @@ def cluster_import(
     files: Iterable[tuple[str, Content]],
     limit: int,
     replace: bool = False,
+    version: str = "",
     upload: Upload | None = None,
     step: Step | None = None,
 ) -> tuple[Cluster, Snapshot, Import]:
     """Make a cluster from ``files`` (name, content), or with ``replace`` a new snapshot of an imported one.
 
-    ``upload`` is their origin, for a job that may be restarted. Raises ``ApplicationError`` if a file cannot be read;
+    ``version`` of Kubernetes is what the files or, as a guess, the kubelets say where it is "". ``upload`` is their
+    origin, for a job that may be restarted. Raises ``ApplicationError`` if a file cannot be read;
     then nothing is stored.
     """
+    said = parse_version(version if upload is None else upload.version)
     existing = upload.cluster if upload is not None and upload.cluster is not None else _replaceable(name, replace)
     step = step or (lambda *_: None)
     total = upload.size if upload is not None else 0
@@ -233,6 +237,10 @@ def cluster_import(
     step("Reading objects", 0, 0)
     cluster = existing or Cluster(name=name, source=Source.IMPORT, created_by=user)
     prepared = Prepared.of(cluster, read.objects, read.problems)
+    runs = ClusterVersion(said or read.version)
+    if not runs.text:
+        kept = existing is not None and existing.server_version and not existing.version_guessed
+        runs = ClusterVersion(existing.server_version) if existing and kept else guess_version(read.objects)
 
     def begin() -> None:
         cluster_create(cluster)
@@ -240,7 +248,10 @@ def cluster_import(
             Upload.objects.filter(pk=upload.pk).update(cluster=cluster)
 
     def finish() -> None:
-        Cluster.objects.filter(pk=cluster.pk).update(refreshed_at=prepared.snapshot.taken_at)
+        cluster.server_version, cluster.version_guessed = runs
+        Cluster.objects.filter(pk=cluster.pk).update(
+            refreshed_at=prepared.snapshot.taken_at, server_version=runs.text, version_guessed=runs.guessed
+        )
         audit.record(user, "cluster.imported", cluster, name, counts=prepared.snapshot.counts, left_out=read.left_out)
 
     try:
@@ -252,10 +263,13 @@ def cluster_import(
     return cluster, snapshot, read
 
 
-def cluster_import_later(*, user: User | None, name: str, files: Files, limit: int, replace: bool = False) -> Job:
+def cluster_import_later(
+    *, user: User | None, name: str, files: Files, limit: int, replace: bool = False, version: str = ""
+) -> Job:
     """Store ``files`` (name, content), and start a job for ``cluster_import``."""
     _replaceable(name, replace)
-    upload = uploads.upload_keep(user=user, name=name, replace=replace, files=files, limit=limit)
+    said = parse_version(version)
+    upload = uploads.upload_keep(user=user, name=name, replace=replace, version=said, files=files, limit=limit)
     try:
         with transaction.atomic():
             title = f"Import cluster {name}"

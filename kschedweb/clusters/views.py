@@ -81,7 +81,7 @@ def import_files(request: PageRequest) -> HttpResponse:
     if request.method == "POST":
         status = 400
         if form.is_valid():
-            given = {name: form.cleaned_data[name] for name in ("name", "replace")}
+            given = {name: form.cleaned_data[name] for name in ("name", "replace", "version")}
             about: dict[str, Any] = {"user": request.user, "limit": settings.UPLOAD_LIMIT, **given}
             files, is_large = uploads.looked_at(form.sent())
             try:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kschedweb.clusters.missing import list_missing_kinds
 from kschedweb.decisions import services, utilisation, veil
+from kschedweb.decisions.doubts import list_doubts
 from kschedweb.decisions.groups.words import by_itself
 from kschedweb.decisions.kinds import decider
 from kschedweb.engine import Explanation
@@ -39,7 +39,7 @@ def decision(snapshot: Snapshot, case: AnyCase, revision: Revision) -> dict[str,
         **services.about(snapshot, revision),
         "release": decides.release(case),
         "bound_to": case.bound_to,
-        "warnings": warnings(shown, snapshot),
+        "warnings": warnings(shown, snapshot, revision),
         "watermarks": utilisation.told(utilisation.in_force(case.snapshot, snapshot)),
         **answer,
         **placed,
@@ -71,7 +71,7 @@ def _snake_cased(candidates: dict[str, dict[str, Any]]) -> dict[str, dict[str, A
     return {node: snake_case(one) for node, one in candidates.items()}
 
 
-def warnings(decision: Presentation, snapshot: Snapshot) -> list[str]:
+def warnings(decision: Presentation, snapshot: Snapshot, revision: Revision) -> list[str]:
     """Warnings for readers of the decision."""
     case, found = decision.case, []
     if case.bound_to:
@@ -82,5 +82,5 @@ def warnings(decision: Presentation, snapshot: Snapshot) -> list[str]:
         found.append(f"Not evaluated here: {', '.join(missing)}.")
     found += filter(None, [by_itself(case)])
     found += decision.notes()
-    found += [missing.sentence for missing in list_missing_kinds(snapshot, case.pod.namespace)]
+    found += list_doubts(snapshot, revision, case.pod.namespace)
     return found

@@ -14,10 +14,10 @@ from django.views.decorators.vary import vary_on_headers
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
-from kschedweb.clusters.missing import list_missing_kinds
 from kschedweb.clusters.seen import in_part, pod_seen
 from kschedweb.clusters.selectors import node_rows
 from kschedweb.decisions import selectors, services, utilisation
+from kschedweb.decisions.doubts import list_doubts
 from kschedweb.decisions.groups.words import by_itself
 from kschedweb.decisions.inquiring.deciding import decision_ask
 from kschedweb.decisions.kinds import comparison, decider
@@ -77,7 +77,7 @@ def _decision(
         "cluster_name": cluster,
         "namespace_name": namespace,
         "pod_name": pod,
-        "missing_kinds": list_missing_kinds(snapshot, namespace),
+        "doubts": list_doubts(snapshot, revision, namespace),
         "revisions": revision.policy.revisions.defer("document")[:8],
     }
     try:

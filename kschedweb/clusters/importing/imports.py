@@ -16,6 +16,7 @@ from kschedweb.clusters.importing.documents import DocumentError, Limits, docume
 from kschedweb.clusters.importing.streams import JsonCursor, decoded
 from kschedweb.clusters.kinds import BY_NAME, reduce
 from kschedweb.clusters.rows import MOST_PROBLEMS, Problem, object_problem, snapshot_problem
+from kschedweb.clusters.versions import stated_version
 from kschedweb.engine.controllers.admission import AdmissionError, classed
 from kschedweb.engine.objects.access import ObjectError
 from kschedweb.engine.objects.lists import (
@@ -55,6 +56,7 @@ class Import:
     objects: list[Json] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     left_out: int = 0
+    version: str = ""  # of the API server, where a file says it
 
     def problem(self, name: str, reason: str) -> None:
         """Record an object that is left out."""
@@ -253,6 +255,9 @@ def _take(item: Json, result: Import, seen: set[tuple[str, str, str]]) -> None:
     """Add ``item`` to ``result``, or record why not."""
     if len(result.objects) + result.left_out >= MOST_OBJECTS:
         raise ImportFailed(f"There are more than {MOST_OBJECTS:,} objects in it.", status=413)
+    if "kind" not in item and (version := stated_version(item)):
+        result.version = version
+        return
     name = _reference(item)
     try:
         item = upgrade_object(item)

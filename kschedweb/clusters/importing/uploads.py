@@ -54,12 +54,12 @@ def looked_at(files: Files) -> tuple[Files, bool]:
     return seen, False
 
 
-def upload_keep(*, user: User | None, name: str, replace: bool, files: Files, limit: int) -> Upload:
+def upload_keep(*, user: User | None, name: str, replace: bool, files: Files, limit: int, version: str = "") -> Upload:
     """Store ``files`` (name, content) of at most ``limit`` bytes for the cluster ``name``, in short transactions."""
     uploads_forget()
     if Upload.objects.filter(created_by=user).count() >= MOST:
         raise Conflict(f"{MOST} of your imports wait to be read: wait for one of them, or cancel its job.")
-    upload = Upload.objects.create(name=name, replace=replace, created_by=user)
+    upload = Upload.objects.create(name=name, replace=replace, version=version, created_by=user)
     try:
         for number, (place, file, piece) in enumerate(_placed(files)):
             upload.size += len(piece)

@@ -13,8 +13,8 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may_change
-from kschedweb.clusters.missing import list_missing_kinds
 from kschedweb.decisions import services
+from kschedweb.decisions.doubts import list_doubts
 from kschedweb.decisions.inquiring import selectors
 from kschedweb.decisions.kept.columns import unpack
 from kschedweb.decisions.kept.insight import KeptMatrix
@@ -56,8 +56,8 @@ def answer(request: PageRequest, question_id: UUID) -> HttpResponse:
         return render(request, "decisions/arithmetic.html", kept_cell(request, found))
     context |= content | kept_columns(request, found, "The snapshot has no node")
     context["comparison"] = Comparison.read(content["comparison"]) if content.get("comparison") else None
-    if question.snapshot is not None:
-        context["missing_kinds"] = list_missing_kinds(question.snapshot, context["namespace_name"])
+    if question.snapshot is not None and question.revision is not None:
+        context["doubts"] = list_doubts(question.snapshot, question.revision, context["namespace_name"])
     response = render(request, "decisions/inquiring/decision.html", context)
     if request.htmx:
         response["HX-Refresh"] = "true"
