@@ -83,6 +83,41 @@ def test_the_sandbox_answers_as_the_api_server_does(control_plane: ControlPlane,
     assert not different, "\n\n".join(different[:8]) + f"\n\n{len(different)} differ"
 
 
+CORE, APPS = "/api/v1/namespaces/default", "/apis/apps/v1/namespaces/default"
+MAIN = {"containers": [{"name": "main", "image": "i"}]}
+TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": MAIN}
+OWNER = {"apiVersion": "v1", "kind": "ConfigMap", "name": "x", "uid": "u", "controller": True}
+MALFORMED: list[tuple[str, Json]] = [
+    (f"{CORE}/pods", {"metadata": {"name": 1}}),
+    (f"{CORE}/pods", {"metadata": {"name": "x", "labels": {"a": 1}}}),
+    (f"{CORE}/pods", {"metadata": {"name": "x"}, "spec": []}),
+    (f"{CORE}/pods", {"metadata": {"name": "x"}, "spec": {"containers": "main", "hostNetwork": "yes"}}),
+    (f"{CORE}/pods", {"metadata": {"name": "x"}, "spec": {**MAIN, "terminationGracePeriodSeconds": 1.5}}),
+    (f"{CORE}/pods", {"metadata": {"name": "x"}, "spec": {**MAIN, "volumes": [{"persistentVolumeClaim": 3}]}}),
+    (f"{CORE}/pods", {"metadata": {"name": "x"}, "spec": {"containers": [{"resources": {"limits": {"cpu": "x"}}}]}}),
+    (f"{CORE}/pods", {"metadata": {"name": "x", "ownerReferences": [{"controller": True}]}, "spec": MAIN}),
+    (f"{CORE}/pods", {"metadata": {"name": "x", "ownerReferences": [OWNER, {**OWNER, "uid": "v"}]}, "spec": MAIN}),
+    (f"{CORE}/configmaps", {"metadata": {"name": "Not/A name"}}),
+    (f"{CORE}/configmaps", {"metadata": {"name": "x"}, "binaryData": {"a": 5}}),
+    (f"{CORE}/configmaps", {"metadata": {"name": "x", "labels": {"-": "b"}}}),
+    (f"{CORE}/events", {"metadata": {"name": "x"}, "lastTimestamp": "not a time"}),
+    (f"{CORE}/events", {"metadata": {"name": "x"}, "lastTimestamp": "2026-13-01T00:00:00Z"}),
+    (f"{CORE}/events", {"metadata": {"name": "x"}, "lastTimestamp": 7}),
+    (f"{APPS}/deployments", {"metadata": {"name": "x"}, "spec": {"replicas": 10**12, "template": TEMPLATE}}),
+    (f"{APPS}/deployments", {"metadata": {"name": "x"}, "spec": {"strategy": {"rollingUpdate": {"maxSurge": []}}}}),
+    (f"{APPS}/deployments", {"metadata": {"name": "x"}, "spec": {"template": {"metadata": 1}}}),
+]
+
+
+def test_the_sandbox_refuses_what_is_malformed_in_the_words_of_the_api_server(control_plane: ControlPlane) -> None:
+    real, ours = Real(control_plane), Ours()
+    for path, body in MALFORMED:
+        theirs = real.call("POST", f"{path}?dryRun=All", body, PLAIN)
+        code, answer = ours.call("POST", f"{path}?dryRun=All", body, PLAIN)
+        assert (code, answer["message"]) == (theirs[0], theirs[1]["message"]), body
+        assert answer["reason"] == theirs[1]["reason"]
+
+
 def differences(seed: int, theirs: Heard, ours: Heard) -> Iterator[str]:
     """Every answer and event that is not the same, in words."""
     for number, (step, one, other) in enumerate(zip(script(seed), theirs.answers, ours.answers, strict=True)):

@@ -30,7 +30,7 @@ from kschedweb.engine.refusals.part import Part
 from kschedweb.engine.refusals.pods import pod_problems
 from kschedweb.engine.refusals.resources import unread
 from kschedweb.engine.refusals.workloads import controller_problems, job_problems
-from kschedweb.engine.validation.fields import Problem, Typed, invalid
+from kschedweb.engine.validation.fields import Problem, Typed, invalid, required
 from kschedweb.engine.validation.golang import quote
 
 Rules = Callable[[Part], Iterator[Problem]]
@@ -133,15 +133,12 @@ def metadata_problems(item: Part) -> Iterator[Problem]:
 
 
 def owner_problems(owners: Part) -> Iterator[Problem]:
-    """References to owners; the API server does not say which of them it means."""
+    """References to owners."""
     controllers: list[str] = []
     for owner in owners.items:
-        version = owner["apiVersion"].text
-        if not version.rpartition("/")[2]:
-            yield invalid(f"{owners.path}.apiVersion", version, "version must not be empty")
-        for name in ("kind", "name", "uid"):
+        for name in ("apiVersion", "kind", "name", "uid"):
             if not owner[name].text:
-                yield invalid(f"{owners.path}.{name}", "", "must not be empty")
+                yield required(owner.to(name), "must not be empty")
         if owner["controller"].value is True:
             controllers.append(f"{owner['kind'].text}/{owner['name'].text}")
     if len(controllers) > 1:

@@ -26,7 +26,7 @@ UNCHANGED = (
 
 def check(resource: Resource, new: Json, old: Json | None = None, uid: str = "") -> None:
     """Raise Refusal where ``new`` may not be, or not in the place of ``old``. ``uid`` is the one that was sent."""
-    problems: list[Problem] = []
+    problems = [] if old is None else _fresh_problems(resource, new, old)
     if old is not None and uid != old["metadata"]["uid"]:
         problems.append(invalid_field("metadata.uid", uid, "field is immutable"))
     if resource is POD and old is not None:
@@ -37,20 +37,21 @@ def check(resource: Resource, new: Json, old: Json | None = None, uid: str = "")
         problems += of_clock(new)
     problems += size_problems(resource, new)
     if problems:
-        raise invalid(stored(resource), new["metadata"]["name"], problems)
+        unique = list({one.text: one for one in problems}.values())
+        raise invalid(stored(resource), new["metadata"]["name"], unique)
 
 
-def refuse(resource: Resource, raw: Json, old: Json | None = None) -> None:
-    """Raise Refusal where the API server would not take ``raw``, as it was sent, as a new object or for ``old``.
-
-    What is wrong with ``old`` already may stay so.
-    """
-    problems = _problems(resource, raw)
-    if problems and old is not None:
-        known = {one.text for one in _problems(resource, old)}
-        problems = [one for one in problems if one.text not in known]
-    if problems:
+def refuse(resource: Resource, raw: Json) -> None:
+    """Raise Refusal where the API server would not take ``raw``, as it was sent, for a new object."""
+    if problems := _problems(resource, raw):
         raise invalid(stored(resource), raw["metadata"]["name"], problems)
+
+
+def _fresh_problems(resource: Resource, new: Json, old: Json) -> list[Problem]:
+    """What is wrong with ``new`` that was not wrong with ``old`` already."""
+    problems = _problems(resource, new)
+    known = {one.text for one in _problems(resource, old)} if problems else set()
+    return [one for one in problems if one.text not in known]
 
 
 def _problems(resource: Resource, raw: Json) -> list[Problem]:

@@ -120,9 +120,10 @@ def unversioned(resource: Resource, name: str) -> Refusal:
     return Refusal(422, "Invalid", f'{resource.qualified} "{name}" is invalid: {problem.text}', **details)
 
 
-def unreadable(resource: Resource, why: str) -> Refusal:
-    """An object that cannot be decoded."""
-    return bad(f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: {why}')
+def unreadable(resource: Resource, why: str, raw: Json | None = None) -> Refusal:
+    """An object that cannot be decoded; ``raw`` is given where it says that it is of another kind."""
+    kind, version = (resource.kind, resource.version) if raw is None else (raw.get("kind"), raw.get("apiVersion"))
+    return bad(f'{kind} in version "{version or resource.api_version}" cannot be handled as a {resource.kind}: {why}')
 
 
 def unpatchable(changed: Json, why: str) -> Refusal:

@@ -122,7 +122,8 @@ class Objects:
     ) -> Json:
         old = self.get(resource, namespace, name)
         changed = patched(events.seen_as(resource, old), patch, content)
-        check_kind(resource, changed)
+        if fault := _kind_fault(resource, changed):
+            raise unpatchable(changed, fault)
         try:
             decoded = decode_object(resource, changed)
         except DecodeError as error:
@@ -206,7 +207,8 @@ class Objects:
         """``raw`` with its kind and namespace, as it was sent to an address, and as Go would decode it."""
         if not isinstance(raw, dict):
             raise bad("the object provided is unrecognized (must be of type " + resource.kind + ")")
-        check_kind(resource, raw)
+        if fault := _kind_fault(resource, raw):
+            raise bad(fault) if raw.get("kind") in (None, "", resource.kind) else unreadable(resource, fault, raw)
         try:
             decoded = decode_object(resource, raw)
         except DecodeError as error:
@@ -226,6 +228,8 @@ class Objects:
                 raise invalid(resource, "", [required("metadata.name", detail)])
             metadata["name"] = base[:LONGEST_BASE] + "".join(self._random.choices(SUFFIX, k=5))
         metadata.pop("managedFields", None)
+        if owners := metadata.get("ownerReferences"):
+            metadata["ownerReferences"] = [one for at, one in enumerate(owners) if one not in owners[:at]]
         return events.stored_as(resource, decoded)
 
     def _first(self, resource: Resource, raw: Json) -> Json:
@@ -254,8 +258,6 @@ class Objects:
         if resource is POD and not sub:
             new = admit(new, ClusterObjects(), ("DefaultTolerationSeconds",))
         merged = new["metadata"]
-        if not sub:
-            refuse(resource, new, old)
         check(resource, new, old, uid or metadata["uid"])
         if resource.counted and new.get("spec") != old.get("spec"):
             new["metadata"]["generation"] = metadata.get("generation", 1) + 1
@@ -307,13 +309,12 @@ def _merged(resource: Resource, old: Json, raw: Json, sub: str) -> Json:
     return {**raw, "metadata": merged, **({"status": old.get("status") or {}} if resource.status else {})}
 
 
-def check_kind(resource: Resource, raw: Json) -> None:
-    """Raise Refusal where ``raw`` says that it is something else than a ``resource``."""
+def _kind_fault(resource: Resource, raw: Json) -> str:
+    """Why ``raw`` is no ``resource`` by its own words; "" where it is one."""
     kind, version = raw.get("kind") or resource.kind, raw.get("apiVersion") or resource.api_version
-    if (kind, version) != (resource.kind, resource.api_version):
-        raise bad(
-            f"the API version in the data ({version}) does not match the expected API version ({resource.api_version})"
-            if kind == resource.kind
-            else f'{kind} in version "{version}" cannot be handled as a {resource.kind}: converting '
-            f"({version}.{kind}) to ({resource.group or 'core'}.{resource.kind}): unknown conversion"
-        )
+    if (kind, version) == (resource.kind, resource.api_version):
+        return ""
+    if kind == resource.kind:
+        expected = f"the expected API version ({resource.api_version})"
+        return f"the API version in the data ({version}) does not match {expected}"
+    return f"converting ({version}.{kind}) to ({resource.group or 'core'}.{resource.kind}): unknown conversion"
