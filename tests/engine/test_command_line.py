@@ -109,10 +109,6 @@ def test_validate_gives_the_defaulted_configuration_or_the_errors(run) -> None:
             "pending[0]: Pod default/p: is listed twice",
         ),
         ('{"config": {"kind": "Nope"}}', "config: "),
-        (
-            json.dumps({"name": "x", "objects": [node("a")], "pending": [pod("p", schedulerName="other")]}),
-            'line 1: x: Pod default/p: profile not found for scheduler name "other"',
-        ),
     ],
 )
 def test_bad_input_is_one_line_that_says_where(run, text: str, said: str) -> None:

@@ -172,12 +172,15 @@ def test_what_an_api_server_would_refuse_is_named_and_means_what_it_means_to_the
     assert (status, message) == (0, "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.")
 
 
-def test_a_failing_cycle_names_its_pod() -> None:
-    lost = bare_pod("lost", schedulerName="nobody")
-    status, _, error = run("explain", {"name": "x", "objects": [node("node-1", "a")], "pending": [lost]})
-    assert status == 2
-    said = 'Pod default/lost: profile not found for scheduler name "nobody"'
-    assert error == f"kschedweb.engine: line 1: x: {said}\n"
+@pytest.mark.parametrize("command", ["explain", "schedule", "condition"])
+def test_a_pod_of_another_scheduler_is_no_error(command: str) -> None:
+    """kube-scheduler does not queue it: ``responsibleForPod``."""
+    pending = [bare_pod("lost", schedulerName="nobody"), bare_pod("mine")]
+    status, out, error = run(command, {"name": "x", "objects": [node("node-1", "a")], "pending": pending})
+    answer = json.loads(out)
+    lost, mine = answer["placements" if command == "schedule" else "pods"]
+    assert (status, error, lost["message"]) == (0, "", "Handled by nobody")
+    assert "node-1" in (mine.get("chosen"), mine.get("node"))
 
 
 def test_text_that_cannot_be_written_is_escaped() -> None:

@@ -91,7 +91,8 @@ class Scenario:
 
         Without ``post`` they are those of the plugins alone; what extenders were left out is said for each pod.
         A group is asked about when the first of its pods would be explained, and its pods follow at once: in sequence
-        they stay on their nodes only if the group is placed. Raises ScenarioError where the cycle of a pod fails.
+        they stay on their nodes only if the group is placed. Of a pod of another scheduler ``handledBy`` names that.
+        Raises ScenarioError where the cycle of a pod fails.
         """
         scheduler, sequence = self.scheduler(post), (mode or self.mode) == SEQUENCE
         explanations: dict[str, Json] = {}
@@ -133,8 +134,8 @@ class Scenario:
     def describe_conditions(self, post: Post | None = None) -> Json:
         """The node of each pending pod, or the whole message of its condition and the node nominated for it.
 
-        All are tried on the same cluster, those of a group as the group is. Raises ScenarioError where no profile
-        schedules a pod.
+        All are tried on the same cluster, those of a group as the group is. Raises ScenarioError where the cycle of a
+        pod fails.
         """
         scheduler = self.scheduler(post)
         conditions: dict[str, Json] = {}
@@ -151,20 +152,30 @@ class Scenario:
         return {"name": self.name, **self._answers("pods", conditions)}
 
     def _turns(self) -> Iterator[tuple[PodGroup | None, list[Pod]]]:
-        """Yield each pod alone; where groups are scheduled as such, each group with its pods in place of the first."""
+        """Yield each pod alone; where groups are scheduled as such, each group with its pods in place of the first.
+
+        Pods of other schedulers are left out, as kube-scheduler does not queue them.
+        """
         groups: dict[str, tuple[PodGroup, list[Pod]]] = {}
-        for pod in self.pending if self.configuration.release.groups else ():
+        own = [pod for pod in self.pending if self._is_responsible(pod)]
+        for pod in own if self.configuration.release.groups else ():
             if (group := self.snapshot.objects.groups.of(pod)) is not None:
                 groups.setdefault(group.key, (group, []))[1].append(pod)
-        for pod in self.pending:
+        for pod in own:
             group, pods = groups.get(pod.scheduling_group, (None, [pod]))
             if pods[0] is pod:
                 yield group, pods
 
     def _answers(self, key: str, by_pod: Mapping[str, Json], groups: Sequence[Json] = ()) -> Json:
         """The answers in the order of the pending pods, and those about their groups, where there are any."""
-        answers = [by_pod[pod.key] for pod in self.pending]
+        answers = [
+            by_pod[pod.key] if self._is_responsible(pod) else _describe_handled_elsewhere(pod) for pod in self.pending
+        ]
         return {key: answers or None, **({"groups": list(groups)} if groups else {})}
+
+    def _is_responsible(self, pod: Pod) -> bool:
+        """Whether a profile has the pod's schedulerName, as ``responsibleForPod`` asks."""
+        return self.configuration.profile(pod.scheduler_name) is not None
 
     @contextmanager
     def _naming(self, pod: Pod) -> Iterator[None]:
@@ -189,6 +200,10 @@ class Scenario:
         if unasked:
             raise ScenarioError(f"{self.name}: config: extender {unasked[0]} would be asked, which was not allowed")
         return timed(clock, self.pending, lambda pod: bool(self._assumed(scheduler, pod).node))
+
+
+def _describe_handled_elsewhere(pod: Pod) -> Json:
+    return {"pod": pod.key, "handledBy": pod.scheduler_name, "message": f"Handled by {pod.scheduler_name}"}
 
 
 def timed(clock: Callable[[], float], pods: list[Pod], place: Callable[[Pod], bool]) -> Json:
