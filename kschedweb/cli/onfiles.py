@@ -48,6 +48,10 @@ def explained(options: argparse.Namespace, key: str, policy: bytes | None) -> di
     except (PluginError, PolicyError, ReleaseError, ScenarioError) as error:
         raise CommandError(str(error).removeprefix(": ")) from None
     told = {HUMP.sub("_", name).lower(): value for name, value in answer.items()}
+    other = told.pop("handled_by", "")
+    scheduler = other or (pod.get("spec") or {}).get("schedulerName") or "default-scheduler"
+    told["status"] = "handled_elsewhere" if other else "decided"
+    told["scheduler"] = {"name": scheduler, "answered_by": "unknown" if other else "policy"}
     bound_to = (pod.get("spec") or {}).get("nodeName") or ""
     return {"engine": scenario.engine, "bound_to": bound_to, "warnings": list(scenario.remarks), **told}
 

@@ -40,6 +40,16 @@ def test_there_is_no_django(installed: Path, folder: Path) -> None:
     assert b"No module named 'django'" in done.stderr
 
 
+def test_a_pod_of_another_scheduler_is_no_error(run: Command, folder: Path) -> None:
+    (folder / "batch.yaml").write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        "profiles: [{schedulerName: batch}]\n"
+    )
+    done = run("explain", "pod/web-1", "--snapshot", "cluster.json", "--policy", "batch.yaml")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.search(r"Status: +Handled by default-scheduler", done.stdout)
+
+
 def test_explain_answers_as_the_engine_does(run: Command, folder: Path) -> None:
     done = run("explain", "pod/web-1", "--snapshot", "cluster.json", "-o", "json")
     assert (done.returncode, done.stderr) == (0, "")

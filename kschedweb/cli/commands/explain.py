@@ -13,7 +13,10 @@ from kschedweb.cli.rest import until
 
 DESCRIPTION = """\
 Why a pod goes where it goes under a policy: on a cluster that the site knows, or on a dump of one (--snapshot), which
-needs no server. A bound pod is explained as if it had no node yet. The exit status is 1 where no node takes it."""
+needs no server. A bound pod is explained as if it had no node yet. Where the policy has no profile for the pod, the
+live scheduler of its name answers. The exit status is 1 where no node takes it: not where it waits for approval, nor
+where a scheduler handles it that nobody here knows."""
+DECIDED, HANDLED = "decided", "handled_elsewhere"  # of REST's statuses
 ENDED = ("succeeded", "failed", "cancelled")
 NODES, REASONS = 10, 10  # lines of a table
 
@@ -45,7 +48,7 @@ def run(options: argparse.Namespace, around: Surroundings) -> int:
     else:
         answer = asked(around, around.cluster(options), namespace, name, options)
     output.write(options.output, answer, _table(answer, max(options.nodes, 0)))
-    return Exit.DONE if answer.get("chosen") else Exit.NO
+    return Exit.DONE if answer.get("chosen") or answer.get("status", DECIDED) != DECIDED else Exit.NO
 
 
 def asked(around: Surroundings, cluster: str, namespace: str, name: str, options: argparse.Namespace) -> dict[str, Any]:
@@ -73,6 +76,14 @@ def asked(around: Surroundings, cluster: str, namespace: str, name: str, options
 
 def _table(answer: dict[str, Any], most: int) -> str:
     lines = [("Pod", answer["pod"])]
+    if approval := answer.get("approval"):
+        lines += [("Status", approval["sentence"]), ("Request", approval["id"])]
+    if answer.get("status") == HANDLED:
+        lines.append(("Status", answer["message"]))
+        return output.pairs([*lines, *([("Runs on", answer["bound_to"])] if answer.get("bound_to") else [])])
+    scheduler = answer.get("scheduler") or {}
+    if scheduler.get("answered_by") == "live":
+        lines.append(("Scheduler", f"{scheduler['name']}, a live scheduler"))
     if answer.get("policy"):
         lines.append(("Policy", f"{answer['policy']}, revision {answer['revision']}"))
     lines.append(("Node", answer.get("chosen") or "none"))

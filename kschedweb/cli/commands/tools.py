@@ -62,7 +62,12 @@ def _pending(around: Surroundings, given: Json) -> Any:
     asking = {"pending": "true", "namespace": given.get("namespace")}
     keys = ("namespace", "name", "scheduler_name", "priority", "cpu_request", "memory_request", "gated", "message")
     found = around.server.listed("clusters", given["cluster"], "pods", most=MOST, **asking)
-    return [{key: one[key] for key in keys} for one in found]
+    waits = {one["uid"]: one for one in _waiting(around, given)}
+    return [
+        {key: one[key] for key in keys}
+        | ({"waits_for_approval": _approval(waits[one["uid"]])} if one["uid"] in waits else {})
+        for one in found
+    ]
 
 
 def _explain(around: Surroundings, given: Json) -> Any:
@@ -104,9 +109,18 @@ def _fit(around: Surroundings, given: Json) -> Any:
 
 
 def _approvals(around: Surroundings, given: Json) -> Any:
-    asking = {"state": "waiting", "cluster": given.get("cluster")}
+    return [_approval(one) for one in _waiting(around, given)]
+
+
+def _waiting(around: Surroundings, given: Json) -> Any:
+    """The requests for approval that people may decide now."""
+    asking = {"state": "waiting", "cluster": given.get("cluster"), "namespace": given.get("namespace")}
+    return around.server.listed("approvals", most=MOST, **asking)
+
+
+def _approval(request: Json) -> Json:
     keys = ("id", "cluster", "namespace", "name", "node", "why", "approvals", "missing", "asked_at", "expires_at")
-    return [{key: one[key] for key in keys} for one in around.server.listed("approvals", most=MOST, **asking)]
+    return {key: request[key] for key in keys}
 
 
 def _decided(around: Surroundings, given: Json, policy: str) -> Json:
@@ -127,7 +141,10 @@ def _short(answer: Json) -> Json:
     """A decision without what a reader of words has no use for: the verdict of each filter on each node."""
     total = answer.get("total") or {}
     best = sorted(total, key=lambda node: -total[node])[:NODES]
-    keys = ("pod", "policy", "revision", "release", "bound_to", "chosen", "message", "post_filter", "asks", "warnings")
+    keys = (
+        "pod", "status", "scheduler", "approval", "policy", "revision", "release", "bound_to", "chosen", "message",
+        "post_filter", "asks", "warnings",
+    )  # fmt: skip
     verdicts = [{**one, "nodes": one["nodes"][:NODES]} for one in answer.get("verdicts") or []]
     return {
         **{key: answer[key] for key in keys if answer.get(key) not in (None, "", [])},
@@ -148,13 +165,14 @@ POD = {"type": "string", "description": "namespace/name"}
 TOOLS: dict[str, Tool] = {
     "list_clusters": Tool("The clusters that the person may see, with numbers of nodes and pods.", {}, _clusters),
     "list_pending": Tool(
-        f"The pending pods of a cluster with the scheduler's messages, at most {MOST}.",
+        f"The pending pods of a cluster with the scheduler's messages and the approvals they wait for, at most {MOST}.",
         {"cluster": CLUSTER, "namespace": {"type": "string", "description": "Of all without it."}},
         _pending,
         ("cluster",),
     ),
     "explain_pod": Tool(
-        "Why a pod goes to its node, or to none: the nodes that fit with their scores, and the others by reason.",
+        "Why a pod goes to its node, or to none: the nodes that fit with their scores, and the others by reason; "
+        "whether it waits for approval, and which scheduler handles it.",
         {"cluster": CLUSTER, "pod": POD, "policy": POLICY},
         _explain,
         ("cluster", "pod"),
