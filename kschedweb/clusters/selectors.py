@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db.models import OuterRef, Q, QuerySet, Subquery
@@ -129,6 +129,26 @@ def workload_named(owner: str) -> str:
     if kind == "ReplicaSet" and "-" in name:
         return f"Deployment/{name.rpartition('-')[0]}"
     return owner
+
+
+class PodRef(NamedTuple):
+    """What tells a pod of a snapshot from others (its row, "namespace/name", uid), and the scheduler that it names."""
+
+    row: int
+    key: str
+    scheduler_name: str
+    uid: str
+
+
+def pod_refs(rows: QuerySet[PodRow]) -> list[PodRef]:
+    """The pods of ``rows``, in their order."""
+    listed = rows.values_list("pk", "namespace", "name", "scheduler_name", "uid")
+    return [PodRef(row, f"{space}/{name}", scheduler, uid) for row, space, name, scheduler, uid in listed]
+
+
+def pod_ref(row: PodRow) -> PodRef:
+    """What tells the pod of ``row`` from others."""
+    return PodRef(row.pk, f"{row.namespace}/{row.name}", row.scheduler_name, row.uid)
 
 
 def pending_keys(snapshot: Snapshot, most: int) -> list[str]:

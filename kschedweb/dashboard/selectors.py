@@ -11,7 +11,7 @@ from django.db.models import Count, Exists, OuterRef, Q, Sum
 
 from kschedweb.clusters.models import NodeRow, PodRow, Snapshot
 from kschedweb.clusters.seen import others, others_on
-from kschedweb.clusters.selectors import node_rows, pod_rows
+from kschedweb.clusters.selectors import node_rows, pod_ref, pod_refs, pod_rows
 from kschedweb.decisions import services as playground
 from kschedweb.jobs.models import Job
 from kschedweb.jobs.selectors import job_list, shown
@@ -141,10 +141,9 @@ def _of_pending(
     """The reasons of each pending pod under ``revision``, by its row."""
     if revision is None:
         return {}
-    pods = pod_rows(snapshot).filter(pending=True).values_list("pk", "namespace", "name")[:MOST_PENDING]
-    rows = {f"{space}/{name}": pk for pk, space, name in pods}
-    found = playground.outcomes(snapshot, revision, rows, seconds=seconds, most=most)
-    return {rows[key]: outcome.reasons or (FITS_NOW,) for key, outcome in found.items()}
+    pods = pod_refs(pod_rows(snapshot).filter(pending=True)[:MOST_PENDING])
+    found = playground.outcomes(snapshot, revision, pods, seconds=seconds, most=most)
+    return {pod.row: found[pod.key].reasons or (FITS_NOW,) for pod in pods if pod.key in found}
 
 
 @dataclass(frozen=True)
@@ -171,8 +170,8 @@ def with_outcomes(scope: Scope, rows: Iterable[PodRow], seconds: float, most: in
     listed = list(rows)
     found: dict[str, playground.DecisionSummary] = {}
     if scope.snapshot is not None and scope.revision is not None:
-        keys = [f"{row.namespace}/{row.name}" for row in listed if row.pending]
-        found = playground.outcomes(scope.snapshot, scope.revision, keys, seconds=seconds, most=most)
+        pending = [pod_ref(row) for row in listed if row.pending]
+        found = playground.outcomes(scope.snapshot, scope.revision, pending, seconds=seconds, most=most)
     return [ListedPod(row, found.get(f"{row.namespace}/{row.name}")) for row in listed]
 
 

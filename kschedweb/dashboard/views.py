@@ -27,6 +27,7 @@ from kschedweb.clusters.selectors import closed_nodes, node_rows, pod_rows
 from kschedweb.dashboard import inventory, selectors
 from kschedweb.dashboard.context import THEMES
 from kschedweb.decisions import services as decisions
+from kschedweb.decisions.responsibility import WAITS
 from kschedweb.policies.scope import scope_of
 from kschedweb.watermarks.usage.selectors import present
 from kschedweb.web import searching
@@ -76,8 +77,11 @@ def overview(request: PageRequest) -> HttpResponse:
     if plan is None and not scope.pinned:
         offer_later(snapshot=scope.snapshot)
     reasons, asked = selectors.pending_reasons(scope.revision, scope.snapshot, LIST_SECONDS, decisions.OVERVIEW_AT_ONCE)
+    counts = selectors.counts(scope.snapshot)
+    if reasons and asked < counts["waiting"] and not _reads_at_once(scope, decisions.OVERVIEW_AT_ONCE):
+        reasons = []  # What is known without reading the cluster is not all: a part of the page asks the rest.
     context = {
-        "counts": selectors.counts(scope.snapshot),
+        "counts": counts,
         "zones": selectors.headroom(scope.snapshot, use),
         "use": use,
         "skew": use.skew(closed_nodes(scope.snapshot)) if use else None,
@@ -85,10 +89,18 @@ def overview(request: PageRequest) -> HttpResponse:
         "plan": plan,
         "reasons": reasons,
         "asked": asked,
+        "waits": WAITS,
         "jobs": selectors.recent_jobs(request.user),
         "changes": selectors.recent_changes(),
     }
     return render(request, "dashboard/overview.html", context)
+
+
+def _reads_at_once(scope: Scope, most: int | None = None) -> bool:
+    """Whether a request may read the cluster, of at most ``most`` bytes, for its pending pods."""
+    assert scope.snapshot is not None
+    assert scope.revision is not None
+    return decisions.at_hand(scope.snapshot, scope.revision, most)
 
 
 @heavy
@@ -101,8 +113,8 @@ def overview_reasons(request: HttpRequest) -> HttpResponse:
     if scope.snapshot is None:
         raise Http404("There is no such cluster.")
     reasons, asked = selectors.pending_reasons(scope.revision, scope.snapshot, REASONS_SECONDS)
-    context = {"counts": selectors.counts(scope.snapshot), "reasons": reasons, "asked": asked, "read": True}
-    return render(request, "dashboard/reasons.html", context)
+    context = {"counts": selectors.counts(scope.snapshot), "reasons": reasons, "asked": asked, "waits": WAITS}
+    return render(request, "dashboard/reasons.html", context | {"read": True})
 
 
 @require_safe
@@ -238,7 +250,8 @@ def pod_message(request: HttpRequest, namespace: str, pod: str) -> HttpResponse:
         raise Http404("There is no such pod.")
     row = get_object_or_404(pod_rows(scope.snapshot), namespace=namespace, name=pod)
     (item,) = selectors.with_outcomes(scope, [row], POD_SECONDS)
-    slow = row.pending and item.outcome is None and decisions.at_hand(scope.snapshot, scope.revision)
+    unknown = row.pending and item.outcome is None and scope.revision is not None
+    slow = unknown and _reads_at_once(scope)
     return render(request, "dashboard/pod_message.html", {"item": item, "slow": slow})
 
 

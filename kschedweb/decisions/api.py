@@ -12,13 +12,21 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
+from kschedweb.clusters.selectors import pod_rows
 from kschedweb.decisions import services, told
-from kschedweb.decisions.asked import PARAMETERS, AnsweredSerializer, Asked
+from kschedweb.decisions.asked import (
+    PARAMETERS,
+    AnsweredSerializer,
+    ApprovalWaitSerializer,
+    Asked,
+    ResponsibleSchedulerSerializer,
+)
 from kschedweb.decisions.inquiring.api import DecisionQuestionSerializer, waiting
 from kschedweb.decisions.inquiring.deciding import decision_question
 from kschedweb.decisions.inquiring.services import pod_known, sought
 from kschedweb.decisions.load_aware.api import InForceSerializer
 from kschedweb.decisions.models import Question
+from kschedweb.decisions.responsibility import PodStatus, find_responsible_scheduler
 from kschedweb.web.heavy import heavy
 
 if TYPE_CHECKING:
@@ -92,12 +100,19 @@ class DecisionSerializer(AnsweredSerializer):
     """Every filter's verdict and every score on every node, for one pod.
 
     Under a classic policy filters are its predicates, scores its priorities (``raw``: mapped, ``normalized``: reduced),
-    and ``classic`` is there.
+    and ``classic`` is there. Of a pod that another scheduler handles no node is asked about, and all of it is empty.
     """
 
+    status = serializers.ChoiceField(
+        choices=[one.value for one in PodStatus],
+        help_text="`waiting_for_approval`: people have to decide, and the answer is what would be decided anew. "
+        "`handled_elsewhere`: neither the policy nor a live scheduler of the cluster has the pod's schedulerName.",
+    )
+    scheduler = ResponsibleSchedulerSerializer(help_text="`policy`, `revision` and `release` are those that answer.")
+    approval = ApprovalWaitSerializer(allow_null=True, help_text="What people have to decide; null: nothing.")
     bound_to = serializers.CharField(help_text="The pod's node, '' if pending; it is explained as if not bound.")
     warnings = serializers.ListField(child=serializers.CharField())
-    watermarks = InForceSerializer()
+    watermarks = InForceSerializer(allow_null=True, help_text="null: no node was asked about.")
     pod = serializers.CharField()
     pre_enqueue = StatusSerializer(required=False)
     pre_filter = StatusSerializer(required=False)
@@ -149,7 +164,12 @@ class DecisionView(APIView):
     )
     def get(self, request: ApiRequest, name: str, namespace: str, pod: str) -> Response:
         asked = Asked.of(request, name)
-        snapshot, revision, key = asked.snapshot, asked.revision, f"{namespace}/{pod}"
+        snapshot, key = asked.snapshot, f"{namespace}/{pod}"
+        scheduler, wait = find_responsible_scheduler(snapshot, asked.revision, key)
+        standing = told.standing(scheduler, wait)
+        if (revision := scheduler.revision) is None:
+            bound_to = pod_rows(snapshot).values_list("node", flat=True).get(namespace=namespace, name=pod)
+            return Response(standing | told.handled_elsewhere(snapshot, asked.revision, key, scheduler, bound_to))
         if not (at_hand := services.at_hand(snapshot, revision)):
             pod_known(snapshot, key)
         found = sought(
@@ -159,7 +179,7 @@ class DecisionView(APIView):
             lambda _, content: content["answer"],
             at_hand=at_hand,
         )
-        return waiting(request, found) if isinstance(found, Question) else Response(found)
+        return waiting(request, found) if isinstance(found, Question) else Response(standing | found)
 
 
 urlpatterns = [

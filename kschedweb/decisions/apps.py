@@ -12,6 +12,7 @@ class DecisionsConfig(AppConfig):
     def ready(self) -> None:
         """Register the panel of score curves with the policy editor, and the pages with the navigation."""
         from kschedweb.clusters.signals import snapshot_stored
+        from kschedweb.decisions import told
         from kschedweb.decisions.devices import asking as devices
         from kschedweb.decisions.editing.curves import panels as curves
         from kschedweb.decisions.groups import asking as groups_asking
@@ -35,9 +36,9 @@ class DecisionsConfig(AppConfig):
         rules = Entry(_("Predicates and priorities"), "", "classic", 20, frozenset({"classic-entry"}))
         navigation.register_tabs("migration", rules)
         register(RetentionRule("decisions.Question", "created_at", "answers", ANSWERED))
-        answered(Kind.DECISION, Answering(deciding.decision_answer))
+        answered(Kind.DECISION, Answering(deciding.decision_answer, standing=told.pod_standing))
         answered(Kind.EFFECT, Answering(deciding.effect_answer))
-        answered(Kind.GROUP, Answering(groups_asking.group_answer))
+        answered(Kind.GROUP, Answering(groups_asking.group_answer, standing=groups_asking.standing))
         answered(Kind.GROUPS, Answering(groups_asking.groups_answer))
         answered(Kind.DEVICES, Answering(devices.devices_answer))
         answered(Kind.LOAD_AWARE, Answering(load_aware.contest_answer))

@@ -12,6 +12,7 @@ from rest_framework import serializers
 from kschedweb.clusters.asked import AT, SNAPSHOT
 from kschedweb.clusters.selectors import snapshot_named
 from kschedweb.decisions import selectors
+from kschedweb.decisions.responsibility import Answerer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +38,34 @@ class AboutSerializer(serializers.Serializer[Any]):
 class AnsweredSerializer(AboutSerializer):
     # As above, with the release that answers.
 
-    release = serializers.CharField(help_text="The kube-scheduler whose answer this is.")
+    release = serializers.CharField(allow_blank=True, help_text="The kube-scheduler whose answer this is; '' for none.")
+
+
+class ResponsibleSchedulerSerializer(serializers.Serializer[Any]):
+    """The scheduler that answers for a pod, by its `spec.schedulerName`."""
+
+    name = serializers.CharField(source="scheduler_name")
+    answered_by = serializers.ChoiceField(
+        source="answerer",
+        choices=[one.value for one in Answerer],
+        help_text="`policy`: a profile of the policy that was asked about. `live`: that has none, and a live scheduler "
+        "of the cluster has this name; the policy and revision that it pins answer. `unknown`: nobody here knows it.",
+    )
+
+
+class ApprovalWaitSerializer(serializers.Serializer[Any]):
+    """What people have to decide about a pod that waits for approval."""
+
+    id = serializers.UUIDField(source="request", help_text="Of the request: see `approvals/{id}/approve/` and `deny/`.")
+    pod = serializers.CharField()
+    node = serializers.CharField(help_text="Where the pod is held.")
+    asked_at = serializers.DateTimeField()
+    expires_at = serializers.DateTimeField()
+    missing = serializers.DictField(
+        child=serializers.IntegerField(), help_text="How many still have to approve, by role."
+    )
+    sentence = serializers.CharField(help_text="The same in words.")
+    page = serializers.CharField(source="address", help_text="Where people decide.")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from kschedweb.engine.objects.affinity import PREFERRED
 from kschedweb.web.errors import NotFound, Unprocessable
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Callable, Hashable, Sequence
 
     from kschedweb.clusters.models import Snapshot
     from kschedweb.decisions.case import AnyCase
@@ -38,6 +38,14 @@ class CycleFails(Unprocessable):
         self.why, self.unread = why, tuple(unread)
 
 
+class ProfileMissing(CycleFails):
+    """The policy has no profile for the pod, which is another scheduler's."""
+
+    def __init__(self, pod_key: str, scheduler_name: str) -> None:
+        super().__init__(pod_key, f'profile not found for scheduler name "{scheduler_name}"')
+        self.scheduler_name = scheduler_name
+
+
 class Decider(ABC, Generic[Runs, Decides, Decided]):
     @abstractmethod
     def version(self, snapshot: Snapshot) -> tuple[Hashable, ...]:
@@ -55,9 +63,19 @@ class Decider(ABC, Generic[Runs, Decides, Decided]):
     def release(self, case: Decided) -> str:
         """The kube-scheduler that the decision is as, as "1.36.3"."""
 
-    def case(self, scheduler: Decides, pod_key: str) -> Decided:
+    @abstractmethod
+    def answers_for(self, runs: Runs, scheduler_name: str, *, only_profile: bool = False) -> bool:
+        """Whether pods with this schedulerName are the document's: it has a profile of that name.
+
+        With ``only_profile`` also where it has one profile, of whatever name, as live schedulers run it.
+        """
+
+    def case(
+        self, scheduler: Decides, pod_key: str, is_live: Callable[[str], bool] = lambda scheduler_name: False
+    ) -> Decided:
         """The decision about a pod; a bound pod is removed from its node first.
 
+        ``is_live`` says whether a live scheduler has this name: it runs the only profile of a policy under its own.
         Raises NotFound if the snapshot has no such pod, CycleFails if the scheduling cycle fails.
         """
         pod = self.pod(scheduler.snapshot, pod_key)
@@ -65,7 +83,7 @@ class Decider(ABC, Generic[Runs, Decides, Decided]):
         if bound_to:
             scheduler, pod = self._without(scheduler, pod_key)
         try:
-            return self._explained(scheduler, pod, bound_to)
+            return self._explained(scheduler, self.as_profile(scheduler, pod, is_live), bound_to)
         except CycleError as error:
             raise CycleFails(pod_key, str(error), _unread(pod, str(error))) from None
 
@@ -76,6 +94,10 @@ class Decider(ABC, Generic[Runs, Decides, Decided]):
             return known.pod(pod_key)
         except KeyError:
             raise NotFound(f"The snapshot has no pod {pod_key} that a scheduler would look at.") from None
+
+    def as_profile(self, scheduler: Decides, pod: Pod, is_live: Callable[[str], bool]) -> Pod:
+        """``pod`` as the profile of ``scheduler`` sees it that decides about it; raises ProfileMissing for none."""
+        return pod
 
     @abstractmethod
     def _without(self, scheduler: Decides, pod_key: str) -> tuple[Decides, Pod]:

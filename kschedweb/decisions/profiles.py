@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from kschedweb.decisions import snapshots
 from kschedweb.decisions.case import Case
-from kschedweb.decisions.decider import Decider
+from kschedweb.decisions.decider import Decider, ProfileMissing
 from kschedweb.decisions.decision import Decision
 from kschedweb.engine import Scheduler
 from kschedweb.engine.config import Configuration
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Callable, Hashable
 
     from kschedweb.clusters.models import Snapshot
     from kschedweb.decisions.case import AnyCase
@@ -25,6 +25,17 @@ class ProfilesDecider(Decider[Configuration, Scheduler, Case]):
 
     def has_read(self, snapshot: Snapshot, runs: Configuration) -> bool:
         return snapshots.has_read(snapshot, runs.release.counting)
+
+    def answers_for(self, runs: Configuration, scheduler_name: str, *, only_profile: bool = False) -> bool:
+        return runs.profile(scheduler_name) is not None or (only_profile and len(runs.profiles) == 1)
+
+    def as_profile(self, scheduler: Scheduler, pod: Pod, is_live: Callable[[str], bool]) -> Pod:
+        runs, name = scheduler.configuration, pod.scheduler_name
+        if self.answers_for(runs, name):
+            return pod
+        if self.answers_for(runs, name, only_profile=True) and is_live(name):
+            return pod.under(runs.profiles[0].scheduler_name)
+        raise ProfileMissing(pod.key, name)
 
     def scheduler(self, snapshot: Snapshot, runs: Configuration) -> Scheduler:
         return Scheduler(snapshots.engine_snapshot(snapshot, runs.release.counting), runs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import partial
 from math import inf
 from threading import Lock, RLock
@@ -11,13 +12,22 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode
 from weakref import WeakValueDictionary
 
+from django.utils.translation import gettext
+
 from kschedweb.clusters.seen import pod_seen
 from kschedweb.decisions import snapshots
-from kschedweb.decisions.decider import CycleFails
+from kschedweb.decisions.decider import CycleFails, ProfileMissing
 from kschedweb.decisions.kinds import PROFILES, decider
 from kschedweb.decisions.pending.outcomes import DecisionSummary, kept
 from kschedweb.decisions.pending.outcomes import forget as forget_kept
 from kschedweb.decisions.presentation import last_reasons
+from kschedweb.decisions.responsibility import (
+    WAITS,
+    find_live_profiles,
+    find_responsible_schedulers,
+    find_waits,
+    handled_by,
+)
 from kschedweb.decisions.snapshots import shelf
 from kschedweb.engine import Explanation, Scheduler
 from kschedweb.engine.patience import NotNow, Patience, checkpoint, held, limited
@@ -31,9 +41,11 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from kschedweb.clusters.models import Snapshot
+    from kschedweb.clusters.selectors import PodRef
     from kschedweb.decisions.case import AnyCase, Case
     from kschedweb.decisions.decider import Decider
     from kschedweb.decisions.load_aware.sides import ScoringSide
+    from kschedweb.decisions.responsibility import ApprovalWait, ResponsibleScheduler
     from kschedweb.engine.config import Configuration
     from kschedweb.engine.releases.classic import Algorithm
     from kschedweb.policies.models import Revision
@@ -75,12 +87,28 @@ def case(snapshot: Snapshot, pod_key: str, revision: Revision) -> AnyCase:
     pod_seen(snapshot, pod_key)
 
     def make() -> AnyCase:
-        found: AnyCase = decides.case(scheduler_of(snapshot, revision), pod_key)
+        found: AnyCase = decides.case(scheduler_of(snapshot, revision), pod_key, partial(is_live, snapshot))
         return found
 
     with alone(snapshot):
         found: AnyCase = shelf(snapshot).answers.get((*decides.version(snapshot), revision.pk, pod_key), make)
         return found
+
+
+def is_live(snapshot: Snapshot, scheduler_name: str) -> bool:
+    """Whether a live scheduler of the cluster has this name."""
+    return bool(find_live_profiles(snapshot.cluster, {scheduler_name}))
+
+
+def other_case(snapshot: Snapshot, pod_key: str, against: Revision) -> AnyCase | Unprocessable:
+    """The pod under a policy that it is compared with, or why that does not decide about it."""
+    try:
+        return case(snapshot, pod_key, against)
+    except ProfileMissing as error:
+        said = gettext("No profile is named %(scheduler)s, so this policy does not decide about the pod.")
+        return Unprocessable(said % {"scheduler": error.scheduler_name})
+    except Unprocessable as error:
+        return error
 
 
 def at_hand(snapshot: Snapshot, revision: Revision, most: int | None = None) -> bool:
@@ -156,16 +184,55 @@ def side_case(snapshot: Snapshot, pod_key: str, side: ScoringSide) -> Case:
 def outcomes(
     snapshot: Snapshot,
     revision: Revision,
-    pod_keys: Iterable[str],
+    pods: Iterable[PodRef],
     *,
     seconds: float = 10.0,
     most: int | None = None,
 ) -> dict[str, DecisionSummary]:
-    """The decision about each pod, as a job kept it or as ``asked`` finds it now in ``seconds``.
+    """What is said of each pod: that it waits for approval, what its scheduler decides, or which one handles it.
 
-    Nothing is asked in a cluster that is not ``at_hand``.
+    A decision is one that a job kept, or that ``asked`` finds now in ``seconds``. Nothing is asked in a cluster that is
+    not ``at_hand``.
     """
-    known_before, keys = kept(snapshot, revision), list(pod_keys)
+    listed = list(pods)
+    schedulers = find_responsible_schedulers(snapshot.cluster, revision, {pod.scheduler_name for pod in listed})
+    waits = find_waits(snapshot, listed)
+    found = {key: waiting(wait) for key, wait in waits.items()}
+    keys: dict[Revision, list[str]] = {}
+    for pod in listed:
+        scheduler = schedulers[pod.scheduler_name]
+        if pod.key in found:
+            continue
+        if scheduler.revision is None:
+            found[pod.key] = handled_elsewhere(scheduler)
+        else:
+            keys.setdefault(scheduler.revision, []).append(pod.key)
+    until = monotonic() + seconds
+    for answering, theirs in keys.items():
+        found |= _decided(snapshot, answering, theirs, max(until - monotonic(), 0.0), most)
+    return {pod.key: _by(schedulers[pod.scheduler_name], found[pod.key]) for pod in listed if pod.key in found}
+
+
+def _by(scheduler: ResponsibleScheduler, summary: DecisionSummary) -> DecisionSummary:
+    return replace(summary, scheduler=scheduler) if scheduler.is_live else summary
+
+
+def waiting(wait: ApprovalWait) -> DecisionSummary:
+    """A pod that people have to approve."""
+    return DecisionSummary("", 0, wait.sentence, (WAITS,), wait=wait)
+
+
+def handled_elsewhere(scheduler: ResponsibleScheduler) -> DecisionSummary:
+    """A pod of a scheduler that nobody here knows."""
+    message = gettext("Handled by %(scheduler)s") % {"scheduler": scheduler.scheduler_name}
+    return DecisionSummary("", 0, message, (handled_by(scheduler.scheduler_name),), scheduler=scheduler)
+
+
+def _decided(
+    snapshot: Snapshot, revision: Revision, keys: list[str], seconds: float, most: int | None
+) -> dict[str, DecisionSummary]:
+    """What ``revision`` decides about pods that are its own, as far as that is known or found in ``seconds``."""
+    known_before = kept(snapshot, revision)
     found = {key: known_before[key] for key in keys if key in known_before}
     if len(found) == len(keys) or not at_hand(snapshot, revision, most):
         return found
@@ -175,7 +242,7 @@ def outcomes(
         for key, told in asked(snapshot, revision, missing, seconds):
             _outcomes.put((*under, key), told)
             found[key] = told
-    return {key: found[key] for key in keys if key in found}
+    return found
 
 
 def asked(

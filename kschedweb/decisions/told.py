@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.decisions import services, utilisation, veil
+from kschedweb.decisions.asked import ApprovalWaitSerializer, ResponsibleSchedulerSerializer
 from kschedweb.decisions.doubts import list_doubts
 from kschedweb.decisions.groups.words import by_itself
 from kschedweb.decisions.kinds import decider
+from kschedweb.decisions.responsibility import PodStatus, find_responsible_scheduler
 from kschedweb.engine import Explanation
 from kschedweb.web.rest import snake_case
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
     from kschedweb.decisions.case import AnyCase
     from kschedweb.decisions.presentation import Presentation
+    from kschedweb.decisions.responsibility import ApprovalWait, ResponsibleScheduler
     from kschedweb.policies.models import Revision
 
 
@@ -43,6 +46,43 @@ def decision(snapshot: Snapshot, case: AnyCase, revision: Revision) -> dict[str,
         "watermarks": utilisation.told(utilisation.in_force(case.snapshot, snapshot)),
         **answer,
         **placed,
+    }
+
+
+def standing(scheduler: ResponsibleScheduler, wait: ApprovalWait | None) -> dict[str, Any]:
+    """Who answers for a pod, and whether it waits: what is true now, beside a decision that may have been kept."""
+    handled = PodStatus.HANDLED if scheduler.revision is None else PodStatus.DECIDED
+    return {
+        "status": (handled if wait is None else PodStatus.WAITING).value,
+        "scheduler": ResponsibleSchedulerSerializer(scheduler).data,
+        "approval": None if wait is None else ApprovalWaitSerializer(wait).data,
+    }
+
+
+def pod_standing(snapshot: Snapshot, revision: Revision, pod: str) -> dict[str, Any]:
+    """``standing`` of the pod "namespace/name"."""
+    return standing(*find_responsible_scheduler(snapshot, revision, pod))
+
+
+def handled_elsewhere(
+    snapshot: Snapshot, revision: Revision, pod: str, scheduler: ResponsibleScheduler, bound_to: str
+) -> dict[str, Any]:
+    """As ``api.DecisionSerializer`` of a pod whose scheduler nobody here knows: no node was asked about."""
+    return {
+        **services.about(snapshot, revision),
+        "release": "",
+        "bound_to": bound_to,
+        "warnings": [],
+        "watermarks": None,
+        "pod": pod,
+        "rejected": {},
+        "filters": {},
+        "feasible": None,
+        "maximum": 0,
+        "ranks": {},
+        "shares": {},
+        "verdicts": [],
+        "message": services.handled_elsewhere(scheduler).message,
     }
 
 

@@ -15,13 +15,15 @@ from django.views.decorators.vary import vary_on_headers
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.seen import in_part, pod_seen
-from kschedweb.clusters.selectors import node_rows
+from kschedweb.clusters.selectors import node_rows, pod_rows
 from kschedweb.decisions import selectors, services, utilisation
 from kschedweb.decisions.doubts import list_doubts
 from kschedweb.decisions.groups.words import by_itself
 from kschedweb.decisions.inquiring.deciding import decision_ask
 from kschedweb.decisions.kinds import comparison, decider
+from kschedweb.decisions.responsibility import find_responsible_scheduler
 from kschedweb.decisions.shown import cell, decided
+from kschedweb.decisions.titles import waiting_headline
 from kschedweb.engine.patience import NotNow
 from kschedweb.policies.scope import scope_of
 from kschedweb.web.errors import ApplicationError, Unprocessable
@@ -49,34 +51,39 @@ def decision(request: PageRequest, cluster: str, namespace: str, pod: str) -> Ht
     For a click on a cell, htmx requests the same address and gets the cell's arithmetic alone. Of a cluster that is too
     large to be read here, or a pod that takes too long, a job finds the answer, which has a page of its own.
     """
-    snapshot, revision = asked(request, cluster)
+    snapshot, chosen = asked(request, cluster)
+    scheduler, wait = find_responsible_scheduler(snapshot, chosen, f"{namespace}/{pod}")
+    context: dict[str, Any] = {
+        "snapshot": snapshot,
+        "chosen": chosen,
+        "scheduler": scheduler,
+        "wait": wait,
+        "cluster_name": cluster,
+        "namespace_name": namespace,
+        "pod_name": pod,
+    }
+    if (revision := scheduler.revision) is None:
+        row = pod_rows(snapshot).get(namespace=namespace, name=pod)
+        return render(request, "decisions/handled.html", context | {"row": row})
+    scope_of(request).revision = revision
     named = request.GET.get("against", "")
     compared = selectors.revision_named(named) if named else None
     if all(services.at_hand(snapshot, one) for one in (revision, compared) if one is not None):
         with suppress(NotNow):
-            return _decision(request, snapshot, revision, compared, cluster, namespace, pod)
+            return _decision(request, revision, compared, context)
     about: dict[str, Any] = {"snapshot": snapshot, "revision": revision, "pod": f"{namespace}/{pod}"}
     address = reverse("decision-answer", args=[decision_ask(user=request.user, **about, against=named).pk])
     return HttpResponse(headers={"HX-Redirect": address}) if request.htmx else redirect(address)
 
 
 def _decision(
-    request: PageRequest,
-    snapshot: Snapshot,
-    revision: Revision,
-    compared: Revision | None,
-    cluster: str,
-    namespace: str,
-    pod: str,
+    request: PageRequest, revision: Revision, compared: Revision | None, context: dict[str, Any]
 ) -> HttpResponse:
-    """The page; raises NotNow."""
+    """The page of a pod that ``revision`` decides about; raises NotNow."""
+    snapshot, wait, namespace, pod = (context[name] for name in ("snapshot", "wait", "namespace_name", "pod_name"))
     key, decides = f"{namespace}/{pod}", decider(revision)
-    context: dict[str, Any] = {
-        "snapshot": snapshot,
+    context |= {
         "revision": revision,
-        "cluster_name": cluster,
-        "namespace_name": namespace,
-        "pod_name": pod,
         "doubts": list_doubts(snapshot, revision, namespace),
         "revisions": revision.policy.revisions.defer("document")[:8],
     }
@@ -107,6 +114,8 @@ def _decision(
     with services.alone(snapshot):
         pinned = f"{against.policy.name}@{against.number}" if against else ""
         context |= decided(request, found, "The snapshot has no node", pinned)
+    if wait is not None:
+        context["answer"] = waiting_headline(pod, wait, context["answer"].title)
     if in_part(snapshot.cluster_id):
         context["devices"] = None  # They are told with the claims of others that hold them.
     return render(request, "decisions/decision.html", context)
@@ -139,10 +148,8 @@ def _against(revision: Revision | None, snapshot: Snapshot, key: str) -> tuple[R
     """The revision to compare with, and the same pod under it, or the error of its cycle."""
     if revision is None:
         return None, None, ""
-    try:
-        return revision, services.case(snapshot, key, revision), ""
-    except Unprocessable as error:
-        return revision, None, error.detail
+    other = services.other_case(snapshot, key, revision)
+    return (revision, None, other.detail) if isinstance(other, Unprocessable) else (revision, other, "")
 
 
 def _links(request: HttpRequest) -> dict[str, object]:

@@ -38,6 +38,8 @@ READINGS = (
     ("Preemption is not helpful", gettext_noop("evicting pods would not help")),
     ("No preemption victims found", gettext_noop("no pods whose eviction would make room")),
     ("would fit now", gettext_noop("would fit now")),
+    ("waits for approval", gettext_noop("waits for approval")),
+    ("handled by ", gettext_noop("handled by %(rest)s")),
 )
 _COUNTED = re.compile(r"\d+ (?=node\(s\)|[A-Z])")
 

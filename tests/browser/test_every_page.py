@@ -55,6 +55,7 @@ OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clie
 def demo(live_server: Any, admin: User, settings: Any, sandbox_address: str) -> addresses.Places:
     """The demo cluster, a second revision of `default`, a job, and a sandbox."""
     from kschedweb.clusters.models import NodeRow, PodRow
+    from kschedweb.clusters.selectors import pod_refs
     from kschedweb.clusters.services import demo_load, sandbox_connect
     from kschedweb.decisions.services import outcomes
     from kschedweb.jobs.models import Job, State
@@ -73,8 +74,9 @@ def demo(live_server: Any, admin: User, settings: Any, sandbox_address: str) -> 
     )
     snapshot = cluster.snapshots.get()
     waiting = PodRow.objects.filter(snapshot=snapshot, pending=True)
-    keys = [f"{row.namespace}/{row.name}" for row in waiting]
-    found = outcomes(snapshot, first, keys)
+    pods = pod_refs(waiting)
+    keys = [pod.key for pod in pods]
+    found = outcomes(snapshot, first, pods)
     job = Job.objects.create(
         kind="seeded", title="Read cluster demo", state=State.RUNNING, done=3, total=10, step="Reading objects"
     )

@@ -14,7 +14,7 @@ from kschedweb.clusters.models import NodeRow, PodRow, Snapshot
 from kschedweb.dashboard import selectors
 from kschedweb.decisions import services
 from kschedweb.policies.models import Revision
-from tests.decisions.conftest import HEAD
+from tests.decisions.conftest import HEAD, refs
 from tests.support.html import elements, text
 
 
@@ -87,7 +87,7 @@ def test_pending_pods_come_first_with_the_schedulers_message(
     response = viewer_client.get("/pods/", {"pending": "true"})
     page = text(response)
     keys = [f"{item.row.namespace}/{item.row.name}" for item in response.context["rows"]]
-    for key, outcome in services.outcomes(demo, revision, keys).items():
+    for key, outcome in services.outcomes(demo, revision, refs(demo, keys)).items():
         said = outcome.message or f"would go to {outcome.node}"
         if any(item.outcome for item in response.context["rows"] if f"{item.row.namespace}/{item.row.name}" == key):
             assert said in page
@@ -104,7 +104,7 @@ def test_a_message_there_was_no_time_for_comes_as_a_fragment(viewer_client: Clie
 
 def test_the_clusters_own_message_is_shown_where_it_differs(demo: Snapshot, revision: Revision) -> None:
     row = PodRow.objects.get(snapshot=demo, name="cube-builder")
-    outcome = services.outcomes(demo, revision, ["analytics/cube-builder"])["analytics/cube-builder"]
+    outcome = services.outcomes(demo, revision, refs(demo, ["analytics/cube-builder"]))["analytics/cube-builder"]
     row.message = f"{outcome.message} preemption: 0/60 nodes are available"
     assert selectors.ListedPod(row, outcome).recorded == ""
     row.message = "0/59 nodes are available: something else."

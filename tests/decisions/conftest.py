@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Any
@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from kschedweb.clusters import demo as generator
 from kschedweb.clusters.models import Cluster, Snapshot, Source
+from kschedweb.clusters.selectors import PodRef, pod_refs, pod_rows
 from kschedweb.clusters.services import snapshot_store
 from kschedweb.decisions import services
 from kschedweb.policies.dialect import Kind
@@ -61,6 +62,12 @@ def _store(objects: list[Json], name: str = "demo") -> Snapshot:
     Cluster.objects.filter(name=name).delete()
     cluster = Cluster.objects.create(name=name, source=Source.DEMO, refreshed_at=timezone.now())
     return snapshot_store(cluster=cluster, objects=objects, problems=[])
+
+
+def refs(snapshot: Snapshot, keys: Iterable[str]) -> list[PodRef]:
+    """The pods with these keys, as ``services.outcomes`` takes them."""
+    known = {pod.key: pod for pod in pod_refs(pod_rows(snapshot))}
+    return [known[key] for key in keys]
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from .conftest import HEAD, MOST, RATIO, Json
 ADDRESS = "/api/v1/clusters/demo/pods/{}/decision/"
 OURS = (
     "snapshot", "policy", "revision", "release", "bound_to", "warnings", "watermarks", "pre_enqueue", "post_filter",
-    "maximum", "ranks", "shares", "verdicts",
+    "maximum", "ranks", "shares", "verdicts", "status", "scheduler", "approval",
 )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from kschedweb.policies.models import Revision
 from kschedweb.web.errors import NotFound, Unprocessable
 from tests.engine.builders import node, pod
 
-from .conftest import HEAD, MOST, Json
+from .conftest import HEAD, MOST, Json, refs
 
 
 @pytest.fixture
@@ -59,23 +59,23 @@ def test_a_pod_of_another_scheduler_cannot_be_decided(demo: Snapshot, policy: Ca
     other = policy("other", f"{HEAD}profiles:\n- schedulerName: batch\n")
     with pytest.raises(Unprocessable, match='profile not found for scheduler name "default-scheduler"'):
         services.explain(demo, "ml/notebook", other)
-    outcome = services.outcomes(demo, other, ["ml/notebook"])["ml/notebook"]
-    assert outcome.message.startswith("The scheduling cycle of such a pod fails: profile not found")
+    outcome = services.outcomes(demo, other, refs(demo, ["ml/notebook"]))["ml/notebook"]
+    assert (outcome.message, outcome.status) == ("Handled by default-scheduler", "handled_elsewhere")
     # The overview counts pods by their reason: it is the same for all pods of a scheduler that the policy lacks.
-    assert outcome.reasons == ('profile not found for scheduler name "default-scheduler"',)
+    assert outcome.reasons == ("handled by default-scheduler",)
 
 
 def test_outcomes_stop_when_their_time_is_up_but_give_the_first(demo: Snapshot, revision: Revision) -> None:
     keys = [f"{row.namespace}/{row.name}" for row in PodRow.objects.filter(snapshot=demo, pending=True)]
-    some = services.outcomes(demo, revision, keys, seconds=0.0)
+    some = services.outcomes(demo, revision, refs(demo, keys), seconds=0.0)
     assert keys[0] in some
     assert len(some) < len(keys)
-    everything = services.outcomes(demo, revision, keys)
+    everything = services.outcomes(demo, revision, refs(demo, keys))
     assert set(everything) == set(keys)
     assert everything["analytics/cube-builder"].reasons == ("Insufficient cpu",)
     assert everything["ml/notebook"].node
     # What was worked out once costs no time.
-    assert services.outcomes(demo, revision, keys, seconds=0.0) == everything
+    assert services.outcomes(demo, revision, refs(demo, keys), seconds=0.0) == everything
 
 
 def test_pods_alike_are_asked_about_once_and_a_nominated_one_for_itself(
@@ -92,7 +92,7 @@ def test_pods_alike_are_asked_about_once_and_a_nominated_one_for_itself(
 
     monkeypatch.setattr(services, "outcome", counted)
     keys = [*(f"default/alike-{number}" for number in range(3)), "default/nominated"]
-    found = services.outcomes(snapshot, revision, keys)
+    found = services.outcomes(snapshot, revision, refs(snapshot, keys))
     assert told == ["default/alike-0", "default/nominated"]
     assert found == {key: ask(snapshot, revision, key) for key in keys}
     assert [found[key].node for key in keys] == ["", "", "", "a"]

@@ -27,6 +27,9 @@ class ClassicDecider(Decider[Algorithm, ClassicScheduler, ClassicCase]):
     def has_read(self, snapshot: Snapshot, runs: Algorithm) -> bool:
         return snapshots.has_read_classic(snapshot)
 
+    def answers_for(self, runs: Algorithm, scheduler_name: str, *, only_profile: bool = False) -> bool:
+        return True  # It has no profiles, and is asked what it would do with any pod.
+
     def scheduler(self, snapshot: Snapshot, runs: Algorithm) -> ClassicScheduler:
         return ClassicScheduler(snapshots.classic_snapshot(snapshot), runs)
 

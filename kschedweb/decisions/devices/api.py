@@ -17,6 +17,7 @@ from kschedweb.decisions.asked import PARAMETERS, AnsweredSerializer, Asked
 from kschedweb.decisions.devices import asking
 from kschedweb.decisions.inquiring.api import DecisionQuestionSerializer, waiting
 from kschedweb.decisions.models import Question
+from kschedweb.decisions.responsibility import find_responsible_scheduler
 from kschedweb.web.heavy import heavy
 
 if TYPE_CHECKING:
@@ -151,7 +152,10 @@ class DevicesView(APIView):
     def get(self, request: ApiRequest, name: str, namespace: str, pod: str) -> Response:
         asked = Asked.of(request, name)
         node = request.query_params.get("node", "").strip()
-        found = asking.rest(request.user, asked.snapshot, asked.revision, f"{namespace}/{pod}", node)
+        key = f"{namespace}/{pod}"
+        scheduler, _ = find_responsible_scheduler(asked.snapshot, asked.revision, key)
+        # Of a pod that nobody here decides about the policy says so itself.
+        found = asking.rest(request.user, asked.snapshot, scheduler.revision or asked.revision, key, node)
         return waiting(request, found) if isinstance(found, Question) else Response(found)
 
 

@@ -76,13 +76,15 @@ def effect(
     asked = pod_rows(snapshot).filter(pending=True) if rows is None else rows
     result = Effect(asked.count())
     begun = monotonic()
-    for namespace, name in asked.values_list("namespace", "name")[:limit]:
+    for namespace, name, scheduler in asked.values_list("namespace", "name", "scheduler_name")[:limit]:
         if result.asked and monotonic() - begun > seconds:
             break
         heard(result.asked, min(result.pods, limit))
         result.asked += 1
         key = f"{namespace}/{name}"
         try:
+            if not any(decides.answers_for(one, scheduler) for one in (before, after)):
+                continue  # Another scheduler's: it stays where it is.
             with limited(Patience(max(seconds / 4, playground.AT_LEAST))):
                 old = playground.explain_with(snapshot, key, before, decides)
                 new = playground.explain_with(snapshot, key, after, decides)

@@ -16,7 +16,13 @@ from kschedweb.accounts.roles import Action
 from kschedweb.clusters.asked import AT, SNAPSHOT
 from kschedweb.clusters.selectors import snapshot_named
 from kschedweb.decisions import selectors
-from kschedweb.decisions.asked import PARAMETERS, AnsweredSerializer, Asked
+from kschedweb.decisions.asked import (
+    PARAMETERS,
+    AnsweredSerializer,
+    ApprovalWaitSerializer,
+    Asked,
+    ResponsibleSchedulerSerializer,
+)
 from kschedweb.decisions.groups import asking
 from kschedweb.decisions.groups.standing import State
 from kschedweb.decisions.inquiring.api import DecisionQuestionSerializer, waiting
@@ -141,8 +147,12 @@ class NodeOfPodSerializer(serializers.Serializer[Any]):
 
 
 class PodGroupAnswerSerializer(AnsweredSerializer, PodGroupSerializer):
-    """How a group stands, and whether it fits."""
+    """How a group stands, and whether it fits; ``policy``, ``revision`` and ``release`` are those that answer."""
 
+    scheduler = ResponsibleSchedulerSerializer(
+        allow_null=True, help_text="Of its pending pods; null: none is. Of an unknown one `answer` is null."
+    )
+    approvals = ApprovalWaitSerializer(many=True, help_text="Of its pods that wait for approval.")
     title = serializers.CharField(help_text="The answer in one sentence.")
     details = serializers.ListField(child=serializers.CharField())
     gates_off = serializers.ListField(

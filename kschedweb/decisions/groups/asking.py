@@ -44,18 +44,27 @@ def listed(user: User, snapshot: Snapshot) -> list[told.Told] | Question:
 
 
 def page(user: User, snapshot: Snapshot, revision: Revision, key: str, *, switch: bool) -> GroupShown | Question:
-    """What the page of the group ``key`` shows; raises as ``services.answer``."""
+    """What the page of the group ``key`` shows under ``revision``; raises as ``services.answer``."""
     read = GroupShown.read
     return _sought(user, snapshot, revision, key, switch, shown, lambda _, content: read(content["shown"]))
 
 
 def rest(user: User, snapshot: Snapshot, revision: Revision, key: str, *, switch: bool) -> told.Told | Question:
     """What REST answers about the group ``key``; raises as ``services.answer``."""
-    about = decisions.about(snapshot, revision)
+    scheduler, waits = services.responsible(snapshot, key, revision)
+    answering = (scheduler and scheduler.revision) or revision
+    about = decisions.about(snapshot, answering)
     found = _sought(
-        user, snapshot, revision, key, switch, lambda case: about | _told(case), lambda _, content: content["answer"]
+        user, snapshot, answering, key, switch, lambda case: about | _told(case), lambda _, content: content["answer"]
     )
-    return veil.group(snapshot.cluster_id, found) if isinstance(found, dict) else found
+    if not isinstance(found, dict):
+        return found
+    return {**told.responsible(scheduler, waits), **veil.group(snapshot.cluster_id, found)}
+
+
+def standing(snapshot: Snapshot, revision: Revision, key: str) -> told.Told:
+    """Who answers for the group ``key`` now, and which of its pods wait."""
+    return told.responsible(*services.responsible(snapshot, key, revision))
 
 
 def _sought(

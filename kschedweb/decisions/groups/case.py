@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kschedweb.decisions.case import Case
+from kschedweb.decisions.decider import ProfileMissing
 from kschedweb.decisions.decision import Decision
+from kschedweb.decisions.kinds import PROFILES
 from kschedweb.engine import Scheduler
 from kschedweb.engine.cycle.request import SearchRequest
 from kschedweb.engine.framework.decision import Stopwatch
@@ -17,6 +19,8 @@ from kschedweb.engine.framework.status import SUCCESS, CycleError
 from kschedweb.web.errors import Unprocessable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from kschedweb.decisions.groups.rules import GroupRules
@@ -32,12 +36,14 @@ class GroupCase:
     """A group, and what one cycle of it would come to: ``found`` is ``None`` where it is not scheduled as a group.
 
     ``blocked`` says in plain words why the first pod without a node has none, "" where there is no such pod.
+    ``handled_by`` is the scheduler of its pods where nobody here knows it, else "".
     """
 
     standing: Standing
     rules: GroupRules
     found: GroupPlacement | None = None
     blocked: str = ""
+    handled_by: str = ""
 
     @property
     def freed(self) -> list[str]:
@@ -55,15 +61,21 @@ class GroupCase:
         return next((one for one in found.tries if found.placed and one.domain.name == found.domain), found.tries[0])
 
 
-def group_case(engine: EngineSnapshot, standing: Standing, rules: GroupRules, step: Step) -> GroupCase:
+def group_case(
+    engine: EngineSnapshot, standing: Standing, rules: GroupRules, step: Step, is_live: Callable[[str], bool]
+) -> GroupCase:
     """Try the group on a copy of ``engine``; ``step`` is told of each pod that is tried.
 
-    Raises Unprocessable where kube-scheduler has no profile for its pods.
+    ``is_live`` is as for ``Decider.case``. Raises Unprocessable where the cycle of the group fails.
     """
-    group, pods = standing.group, standing.pending
+    scheduler = Scheduler(engine, rules.configuration)
+    try:
+        pods = tuple(PROFILES.as_profile(scheduler, pod, is_live) for pod in standing.pending)
+    except ProfileMissing as error:
+        return GroupCase(standing, rules, handled_by=error.scheduler_name)
+    group, standing = standing.group, replace(standing, pending=pods)
     if group is None or not pods or not rules.configuration.release.groups:
         return GroupCase(standing, rules)
-    scheduler = Scheduler(engine, rules.configuration)
     try:
         found = scheduler.explain_group(group, pods, SearchRequest(post_filter=True, watch=_Told(step)))
     except CycleError as error:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from kschedweb.clusters.selectors import pod_refs, pod_rows
 from kschedweb.decisions import services
 from kschedweb.decisions.groups.case import GroupCase, group_case
 from kschedweb.decisions.groups.rules import group_rules
 from kschedweb.decisions.groups.standing import standing, standings
+from kschedweb.decisions.responsibility import find_responsible_schedulers, find_waits
 from kschedweb.decisions.snapshots import engine_snapshot
 from kschedweb.engine.objects.podgroup import GENERIC
 from kschedweb.jobs.inquiries import deadline
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
     from kschedweb.decisions.groups.rules import GroupRules
     from kschedweb.decisions.groups.standing import Standing
+    from kschedweb.decisions.responsibility import ApprovalWait, ResponsibleScheduler
     from kschedweb.jobs.inquiries import Step
     from kschedweb.policies.models import Revision
 
@@ -32,6 +36,23 @@ def listed(snapshot: Snapshot) -> list[Standing]:
 def rules(snapshot: Snapshot, revision: Revision) -> GroupRules:
     """What schedules groups under ``revision``; raises ApplicationError for a classic policy."""
     return group_rules(revision, snapshot.cluster.server_version, (GENERIC,), switch=False)
+
+
+def responsible(
+    snapshot: Snapshot, key: str, revision: Revision
+) -> tuple[ResponsibleScheduler | None, list[ApprovalWait]]:
+    """The scheduler of the group's pending pods, and those of them that wait for approval.
+
+    Of pods of several schedulers the first counts that nobody here knows; ``None``: no pod is pending.
+    """
+    namespace, _, name = key.partition("/")
+    if "\0" in key:  # PostgreSQL refuses it in any text.
+        return None, []
+    pods = pod_refs(pod_rows(snapshot).filter(namespace=namespace, pod_group=name, pending=True))
+    found = find_responsible_schedulers(snapshot.cluster, revision, {pod.scheduler_name for pod in pods})
+    schedulers = [found[pod.scheduler_name] for pod in pods]
+    unknown = next((scheduler for scheduler in schedulers if scheduler.revision is None), None)
+    return unknown or next(iter(schedulers), None), list(find_waits(snapshot, pods).values())
 
 
 def answer(
@@ -51,6 +72,6 @@ def answer(
             raise NotFound(f"The snapshot has no PodGroup {key}, and no pod that names it.")
         gates = (GENERIC,) if found.group is None else found.group.gates
         needs = group_rules(revision, snapshot.cluster.server_version, gates, switch=switch)
-        return group_case(engine, found, needs, step or deadline())
+        return group_case(engine, found, needs, step or deadline(), partial(services.is_live, snapshot))
 
     return services.remembered(snapshot, (revision.pk, "group", key, switch), make)

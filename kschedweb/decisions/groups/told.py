@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kschedweb.decisions.asked import ApprovalWaitSerializer, ResponsibleSchedulerSerializer
 from kschedweb.decisions.groups.words import headline
 from kschedweb.web.rest import snake_case
 
 if TYPE_CHECKING:
     from kschedweb.decisions.groups.case import GroupCase
     from kschedweb.decisions.groups.standing import Standing
+    from kschedweb.decisions.responsibility import ApprovalWait, ResponsibleScheduler
 
 Told = dict[str, Any]
 
@@ -29,6 +31,14 @@ def standing(found: Standing) -> Told:
         "pending": len(found.pending),
         "gated": found.gated,
         "missing": found.missing,
+    }
+
+
+def responsible(scheduler: ResponsibleScheduler | None, waits: list[ApprovalWait]) -> Told:
+    """Who answers for the pods of a group, and which of them wait: beside an answer that may have been kept."""
+    return {
+        "scheduler": None if scheduler is None else ResponsibleSchedulerSerializer(scheduler).data,
+        "approvals": ApprovalWaitSerializer(waits, many=True).data,
     }
 
 

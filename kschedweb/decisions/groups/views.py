@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.core.paginator import Paginator
 from django.shortcuts import redirect, render
@@ -13,6 +13,7 @@ from kschedweb.accounts.roles import Action
 from kschedweb.decisions.groups import asking, services
 from kschedweb.decisions.models import Question
 from kschedweb.decisions.views import asked
+from kschedweb.policies.scope import scope_of
 from kschedweb.policies.selectors import profiles_only
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.heavy import heavy
@@ -49,10 +50,16 @@ def everything(request: PageRequest, cluster: str) -> HttpResponse:
 @requires(Action.VIEW, in_part=True)
 def one(request: PageRequest, cluster: str, namespace: str, group: str) -> HttpResponse:
     """One group: whether it fits, where its pods go, what is in the way."""
-    snapshot, revision = asked(request, cluster)
-    context = {
+    snapshot, chosen = asked(request, cluster)
+    scheduler, waits = services.responsible(snapshot, f"{namespace}/{group}", profiles_only(chosen))
+    revision = (scheduler and scheduler.revision) or chosen
+    scope_of(request).revision = revision
+    context: dict[str, Any] = {
         "snapshot": snapshot,
-        "revision": profiles_only(revision),
+        "revision": revision,
+        "chosen": chosen,
+        "scheduler": scheduler,
+        "waits": waits,
         "cluster_name": cluster,
         "namespace_name": namespace,
         "group_name": group,

@@ -31,6 +31,13 @@ def headline(case: GroupCase) -> Headline:
     if standing.state in STANDING:
         title = gettext("%(group)s: %(state)s") % {"group": standing.name, "state": standing.sentence}
         return Headline(title, STANDING[standing.state])
+    if case.handled_by:
+        title = gettext("%(group)s is handled by %(scheduler)s") % {
+            "group": standing.name,
+            "scheduler": case.handled_by,
+        }
+        said = gettext("%(standing)s. Nobody here knows the scheduler of its pods, so nothing is decided about them.")
+        return Headline(title, "", [said % {"standing": standing.sentence.capitalize()}])
     if found is None:
         return _alone(case)
     if not found.held.ok:

@@ -21,10 +21,14 @@ Answer = tuple[str, dict[str, Any], bytes | None]
 
 @dataclass(frozen=True)
 class Answering:
-    """How a kind of question is answered; ``allowed`` raises Http404 for people who may not read one."""
+    """How a kind of question is answered; ``allowed`` raises Http404 for people who may not read one.
+
+    ``standing`` is what REST says beside the answer, which is kept, of what is true now.
+    """
 
     answer: Callable[[Question, Step], Answer]
     allowed: Callable[[User, Question], object] = lambda user, question: None
+    standing: Callable[[Snapshot, Revision, str], dict[str, Any]] | None = None
 
 
 ANSWERING: dict[str, Answering] = {}

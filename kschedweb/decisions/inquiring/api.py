@@ -12,6 +12,7 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.decisions.inquiring import selectors
+from kschedweb.decisions.inquiring.answering import ANSWERING
 from kschedweb.decisions.models import Question
 from kschedweb.web.rest import accepted
 
@@ -46,7 +47,18 @@ class DecisionQuestionSerializer(serializers.ModelSerializer[Question]):
     @extend_schema_field(serializers.DictField(allow_null=True))
     def get_answer(self, question: Question) -> dict[str, Any] | None:
         content = selectors.answer_of(question)
-        return None if content is None else content.get("answer", content)
+        if content is None:
+            return None
+        answer: dict[str, Any] = content.get("answer", content)
+        return {**_standing(question), **answer}
+
+
+def _standing(question: Question) -> dict[str, Any]:
+    """What is true now of the pod or the group that a question is about."""
+    standing = ANSWERING[question.kind].standing
+    if standing is None or question.snapshot is None or question.revision is None:
+        return {}
+    return standing(question.snapshot, question.revision, question.subject)
 
 
 class AnswerView(APIView):

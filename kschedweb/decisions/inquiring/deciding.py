@@ -74,7 +74,8 @@ def decision_answer(question: Question, step: Step) -> Answer:
     case, room = services.case(snapshot, pod, revision), services.with_room(snapshot, pod, revision)
     if asked["against"]:
         step("Judging it under the other policy", 0, 0)
-        other = _other(snapshot, pod, revision_named(asked["against"]))
+        against = revision_named(asked["against"])
+        other = against, services.other_case(snapshot, pod, against)
 
     def beside(shown: Presentation) -> dict[str, Any]:
         return {"comparison": None if other is None else _compared(shown, revision, other)}
@@ -115,14 +116,6 @@ def _said(shown: Presentation) -> dict[str, Any]:
         "scale": shown.scale,
         "devices": None if devices is None else asdict(devices),
     }
-
-
-def _other(snapshot: Snapshot, pod: str, against: Revision) -> Other:
-    """The same pod under ``against``, or the error where its cycle fails."""
-    try:
-        return against, services.case(snapshot, pod, against)
-    except Unprocessable as error:
-        return against, error
 
 
 def _compared(shown: Presentation, revision: Revision, other: Other) -> dict[str, Any]:

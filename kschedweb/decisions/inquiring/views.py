@@ -20,7 +20,9 @@ from kschedweb.decisions.kept.columns import unpack
 from kschedweb.decisions.kept.insight import KeptMatrix
 from kschedweb.decisions.matrix.comparing import Comparison
 from kschedweb.decisions.models import Kind
+from kschedweb.decisions.responsibility import find_responsible_scheduler
 from kschedweb.decisions.shown import columns
+from kschedweb.decisions.titles import waiting_headline
 from kschedweb.jobs.models import ENDED
 from kschedweb.policies.scope import scope_of
 
@@ -55,6 +57,7 @@ def answer(request: PageRequest, question_id: UUID) -> HttpResponse:
     if request.htmx and request.htmx.target == "cell":
         return render(request, "decisions/arithmetic.html", kept_cell(request, found))
     context |= content | kept_columns(request, found, "The snapshot has no node")
+    context |= _standing(question, content)
     context["comparison"] = Comparison.read(content["comparison"]) if content.get("comparison") else None
     if question.snapshot is not None and question.revision is not None:
         context["doubts"] = list_doubts(question.snapshot, question.revision, context["namespace_name"])
@@ -62,6 +65,17 @@ def answer(request: PageRequest, question_id: UUID) -> HttpResponse:
     if request.htmx:
         response["HX-Refresh"] = "true"
     return response
+
+
+def _standing(question: Question, content: dict[str, Any]) -> dict[str, Any]:
+    """What the page of a decision says of a pod that waits for approval now."""
+    if question.kind != Kind.DECISION or question.snapshot is None or question.revision is None:
+        return {}
+    _, wait = find_responsible_scheduler(question.snapshot, question.revision, question.subject)
+    if wait is None:
+        return {}
+    name = question.subject.partition("/")[2]
+    return {"wait": wait, "headline": waiting_headline(name, wait, content["headline"]["title"])}
 
 
 def progress(request: PageRequest, question: Question) -> dict[str, Any]:

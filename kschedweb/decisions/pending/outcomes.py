@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kschedweb.decisions.kinds import decider
 from kschedweb.decisions.models import PendingOutcomes
+from kschedweb.decisions.responsibility import PodStatus
 from kschedweb.engine.config import Configuration
 from kschedweb.policies.selectors import runs
 from kschedweb.web.lru import LRU
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kschedweb.clusters.models import Snapshot
+    from kschedweb.decisions.responsibility import ApprovalWait, ResponsibleScheduler
     from kschedweb.policies.models import Revision
 
 LEVEL = 3  # of zlib
@@ -24,12 +26,25 @@ LEVEL = 3  # of zlib
 
 @dataclass(frozen=True)
 class DecisionSummary:
-    """The short form for lists; ``node`` is "" if the pod fits nowhere, and then ``message`` says why."""
+    """The short form for lists; ``node`` is "" if the pod fits nowhere, and then ``message`` says why.
+
+    Only what was decided is kept: who waits for approval (``wait``) is found when somebody looks, as is ``scheduler``,
+    the one that answers for the pod where that is not the policy that was asked.
+    """
 
     node: str
     feasible: int
     message: str
     reasons: tuple[str, ...] = ()
+    scheduler: ResponsibleScheduler | None = None
+    wait: ApprovalWait | None = None
+
+    @property
+    def status(self) -> PodStatus:
+        if self.wait is not None:
+            return PodStatus.WAITING
+        handled = self.scheduler is not None and self.scheduler.revision is None
+        return PodStatus.HANDLED if handled else PodStatus.DECIDED
 
 
 _kept: LRU[dict[str, DecisionSummary]] = LRU(8)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from kschedweb.clusters.selectors import pending_keys
+from kschedweb.clusters.selectors import pod_refs, pod_rows
 from kschedweb.decisions import services
 from kschedweb.decisions.models import PendingOutcomes
 from kschedweb.decisions.pending.outcomes import figures, pack
+from kschedweb.decisions.responsibility import find_responsible_schedulers
 from kschedweb.jobs.services import job_start
 from kschedweb.policies.models import Revision
 from kschedweb.policies.selectors import DEFAULT_POLICY
@@ -35,19 +37,27 @@ def default_revision() -> Revision | None:
     return Revision.objects.select_related("policy").filter(policy__name=DEFAULT_POLICY).order_by("-number").first()
 
 
-def work_out(*, snapshot: Snapshot, revision: Revision, step: Callable[[str, int, int], None]) -> PendingOutcomes:
+def work_out(*, snapshot: Snapshot, revision: Revision, step: Callable[[str, int, int], None]) -> int:
     """Ask all pending pods of ``snapshot`` and keep what becomes of them, in place of what was kept before.
 
-    At most MOST_PODS, for SECONDS.
+    Each is asked under ``revision``, or under what the live scheduler pins that it names; a row is kept for each. At
+    most MOST_PODS, for SECONDS. Returns how many were asked.
     """
     step("Reading the cluster", 0, 0)
-    found: dict[str, DecisionSummary] = {}
-    keys = pending_keys(snapshot, MOST_PODS)
-    for done, (key, told) in enumerate(services.asked(snapshot, revision, keys, SECONDS)):
-        step("Asking pods", done, len(keys))
-        found[key] = told
-    content, version = pack(found), figures(snapshot, revision)
-    kept, _ = PendingOutcomes.objects.update_or_create(
-        snapshot=snapshot, revision=revision, defaults={"figures": version, "asked": len(found), "content": content}
-    )
-    return kept
+    pods = pod_refs(pod_rows(snapshot).filter(pending=True)[:MOST_PODS])
+    schedulers = find_responsible_schedulers(snapshot.cluster, revision, {pod.scheduler_name for pod in pods})
+    keys: dict[Revision, list[str]] = {revision: []}
+    for pod in pods:
+        if (answering := schedulers[pod.scheduler_name].revision) is not None:
+            keys.setdefault(answering, []).append(pod.key)
+    done, until = 0, monotonic() + SECONDS
+    for answering, theirs in keys.items():
+        found: dict[str, DecisionSummary] = {}
+        seconds = max(until - monotonic(), 0.0)
+        for key, told in services.asked(snapshot, answering, theirs, seconds) if theirs else ():
+            step("Asking pods", done, len(pods))
+            found[key] = told
+            done += 1
+        kept = {"figures": figures(snapshot, answering), "asked": len(found), "content": pack(found)}
+        PendingOutcomes.objects.update_or_create(snapshot=snapshot, revision=answering, defaults=kept)
+    return done

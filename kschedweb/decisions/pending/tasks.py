@@ -17,5 +17,5 @@ def pending(progress: Progress, *, snapshot: str) -> dict[str, Any]:
     revision = services.default_revision()
     if found is None or revision is None:
         raise NotFound("The snapshot or the policy was deleted in the meantime.")
-    kept = services.work_out(snapshot=found, revision=revision, step=progress.step)
-    return {"cluster": found.cluster.name, "snapshot": snapshot, "pods": kept.asked}
+    asked = services.work_out(snapshot=found, revision=revision, step=progress.step)
+    return {"cluster": found.cluster.name, "snapshot": snapshot, "pods": asked}

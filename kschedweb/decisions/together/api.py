@@ -13,7 +13,13 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.accounts.typing import ApiRequest
-from kschedweb.decisions.asked import PARAMETERS, AboutSerializer, Asked
+from kschedweb.decisions.asked import (
+    PARAMETERS,
+    AboutSerializer,
+    ApprovalWaitSerializer,
+    Asked,
+    ResponsibleSchedulerSerializer,
+)
 from kschedweb.decisions.together.selectors import MOST, ORDER, Verdict, together
 from kschedweb.web.heavy import heavy
 
@@ -32,6 +38,10 @@ class PodVerdictSerializer(serializers.Serializer[Verdict]):
     node = serializers.CharField(source="outcome.node", default="", help_text="Where it would go, empty for nowhere.")
     feasible = serializers.IntegerField(source="outcome.feasible", default=0, help_text="How many nodes it fits on.")
     message = serializers.CharField(source="outcome.message", default="", help_text="What the scheduler says.")
+    scheduler = ResponsibleSchedulerSerializer(
+        source="outcome.scheduler", default=None, help_text="Where it is not the policy that was asked about."
+    )
+    approval = ApprovalWaitSerializer(source="outcome.wait", default=None, help_text="What people have to decide.")
 
 
 class PodVerdictGroupSerializer(serializers.Serializer[Any]):
@@ -39,8 +49,8 @@ class PodVerdictGroupSerializer(serializers.Serializer[Any]):
 
     kind = serializers.ChoiceField(
         choices=list(ORDER),
-        help_text="`stuck`: fits nowhere. `fits`. `moves`, `stays`: bound, and would go elsewhere or to its node. "
-        "`open`: not worked out in time.",
+        help_text="`stuck`: fits nowhere. `waiting`: for approval. `fits`. `moves`, `stays`: bound, and would go "
+        "elsewhere or to its node. `handled`: by a scheduler that nobody here knows. `open`: not worked out in time.",
     )
     reasons = serializers.ListField(child=serializers.CharField())
     pods = PodVerdictSerializer(many=True)

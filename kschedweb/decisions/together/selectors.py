@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kschedweb.clusters.selectors import pending_keys, pod_rows
+from kschedweb.clusters.selectors import pending_keys, pod_ref, pod_rows
 from kschedweb.decisions import services
+from kschedweb.decisions.responsibility import PodStatus
 from kschedweb.web.errors import ApplicationError
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ class Group:
     """Pods with the same verdict.
 
     ``kind``: ``fits``, ``stays`` (bound, and it would go to its node again), ``moves`` (bound, and it would go
-    elsewhere), ``stuck`` for ``reasons``, ``open`` where there was no time.
+    elsewhere), ``stuck`` for ``reasons``, ``waiting`` for approval, ``handled`` by a scheduler that nobody here knows,
+    ``open`` where there was no time.
     """
 
     kind: str
@@ -43,7 +45,9 @@ class Group:
     pods: tuple[Verdict, ...]
 
 
-ORDER = ("stuck", "fits", "moves", "stays", "open")
+ORDER = ("stuck", "waiting", "fits", "moves", "stays", "handled", "open")
+
+KINDS = {PodStatus.WAITING: "waiting", PodStatus.HANDLED: "handled"}
 
 
 def together(snapshot: Snapshot, revision: Revision, keys: Sequence[str], seconds: float) -> list[Group]:
@@ -56,7 +60,7 @@ def together(snapshot: Snapshot, revision: Revision, keys: Sequence[str], second
     if len(wanted) > MOST:
         raise ApplicationError.at("pod", f"At most {MOST} pods are explained together; these are {len(wanted)}.")
     rows = _rows(snapshot, wanted)
-    outcomes = services.outcomes(snapshot, revision, wanted, seconds=seconds)
+    outcomes = services.outcomes(snapshot, revision, [pod_ref(rows[key]) for key in wanted], seconds=seconds)
     found: dict[tuple[str, tuple[str, ...]], list[Verdict]] = {}
     for key in wanted:
         verdict = Verdict(rows[key], outcomes.get(key))
@@ -69,6 +73,8 @@ def _alike(verdict: Verdict) -> tuple[str, tuple[str, ...]]:
     outcome, bound = verdict.outcome, verdict.row.node
     if outcome is None:
         return "open", ()
+    if outcome.status is not PodStatus.DECIDED:
+        return KINDS[outcome.status], outcome.reasons
     if not outcome.node:
         return "stuck", tuple(sorted(outcome.reasons))
     if not bound:

@@ -16,11 +16,14 @@ class ApprovalsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from kschedweb.decisions import responsibility
+        from kschedweb.live.approvals import selectors
         from kschedweb.live.approvals.gate import ApprovalGate
         from kschedweb.live.approvals.models import Delivered
         from kschedweb.live.schedulers.running import gates
 
         gates.register(ApprovalGate())
+        responsibility.register_waits(selectors.approval_waits)
         navigation.register(Group.PRODUCTION, Entry(_("Approvals"), "user-check", "approvals", 20, PAGES))
         register(
             RetentionRule("approvals.ApprovalRequest", "ended_at", "approvals"),

@@ -10,12 +10,14 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 from django.http import Http404
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 
 from kschedweb.accounts.roles import Action, may
 from kschedweb.clusters.models import NodeRow
 from kschedweb.clusters.selectors import snapshot_current
+from kschedweb.decisions.responsibility import ApprovalWait
 from kschedweb.engine.plugins.humanapproval import lasting
 from kschedweb.live.approvals import rules
 from kschedweb.live.approvals.models import ApprovalRequest, State, VoteVerdict
@@ -25,7 +27,12 @@ from kschedweb.web.errors import ApplicationError, Conflict
 from kschedweb.web.told import words
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from kschedweb.accounts.models import User
+    from kschedweb.clusters.models import Cluster
+
+MOST_NAMED = 500  # uids that a query names; beyond that all that wait in the cluster are read
 
 
 def request_list() -> QuerySet[ApprovalRequest]:
@@ -45,6 +52,29 @@ def waiting_list() -> QuerySet[ApprovalRequest]:
 
 def waiting_count() -> int:
     return ApprovalRequest.objects.filter(open=True, state=State.WAITING, expires_at__gt=timezone.now()).count()
+
+
+def approval_waits(cluster: Cluster, uids: Collection[str]) -> list[ApprovalWait]:
+    """The pods of ``cluster`` with one of these uids that wait in the inbox of whoever looks."""
+    rows = waiting_list().filter(scheduler__cluster=cluster)
+    rows = rows.filter(uid__in=uids) if len(uids) <= MOST_NAMED else rows
+    return [_wait(row) for row in rows.defer("decision")]
+
+
+def _wait(row: ApprovalRequest) -> ApprovalWait:
+    missing = rules.missing(row.ask, [vote.role for vote in row.votes.all() if vote.verdict == VoteVerdict.APPROVE])
+    return ApprovalWait(
+        pod=row.pod,
+        uid=row.uid,
+        request=row.pk,
+        scheduler_name=row.scheduler.scheduler_name,
+        node=row.node,
+        asked_at=row.asked_at,
+        expires_at=row.expires_at,
+        missing=missing,
+        people=rules.people(missing) or gettext("nobody"),
+        address=reverse("approval", args=[row.pk]),
+    )
 
 
 def request_get(request_id: UUID | str) -> ApprovalRequest:

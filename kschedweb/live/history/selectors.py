@@ -15,7 +15,9 @@ from kschedweb.clusters.flight.models import Stretch
 from kschedweb.clusters.flight.selectors import lines_between, micros, moment_of, stretch_at, stretches
 from kschedweb.clusters.flight.track import GONE, Line, Replay
 from kschedweb.clusters.models import Cluster
+from kschedweb.decisions.responsibility import find_responsible_schedulers
 from kschedweb.engine.live.retracing import MOST_TRIES, Mattered, Retrace, Tried
+from kschedweb.engine.objects.pod import DEFAULT_SCHEDULER
 from kschedweb.live.history.birth import began
 from kschedweb.live.schedulers.models import LiveDecision
 from kschedweb.live.schedulers.selectors import decisions_of_pod
@@ -205,6 +207,10 @@ class _Told:
             self._decisions = list(found.order_by("at", "attempt")[:MOST_TRIES])
             told.kept = bool(self._decisions)
         self._says(replay.known[POD, told.key], at)
+        spec = replay.known[POD, told.key].get("spec") or {}
+        scheduler_name = str(spec.get("schedulerName") or DEFAULT_SCHEDULER)
+        scheduler = find_responsible_schedulers(told.cluster, told.revision, {scheduler_name})[scheduler_name]
+        told.revision = scheduler.revision or told.revision
         revision = next((one.revision for one in self._decisions if one.revision), None) or told.revision
         retrace = Retrace(configuration(revision), told.key, [_given(one) for one in self._decisions])
         retrace.begin(replay.objects, at / 1e6)

@@ -33,5 +33,5 @@ def history(request: PageRequest, cluster: str, namespace: str, pod: str) -> Htt
     asked = request.GET.get("at", "").strip()
     at = moment_read(asked) if asked else None
     told = selectors.history(found, f"{namespace}/{pod}", revision, at)
-    context = {"cluster": found, "namespace_name": namespace, "pod_name": pod, "told": told, "revision": revision}
+    context = {"cluster": found, "namespace_name": namespace, "pod_name": pod, "told": told, "revision": told.revision}
     return render(request, "live/history.html", {**context, "entries": told.entries, "at": asked})

@@ -14,9 +14,10 @@ class SchedulingConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from kschedweb.decisions import responsibility
         from kschedweb.decisions.inquiring import answering
         from kschedweb.decisions.models import Kind
-        from kschedweb.live.schedulers import rollout_asking
+        from kschedweb.live.schedulers import rollout_asking, selectors
         from kschedweb.live.schedulers.decisions.retention import decisions_clean
         from kschedweb.live.schedulers.examining import schedulers_examine
 
@@ -27,6 +28,7 @@ class SchedulingConfig(AppConfig):
         actions.register(
             PaletteAction(_("New live scheduler"), "radio", "live-new", "production run", action="administer"),
         )
+        responsibility.register_live(selectors.live_profiles)
         doctor.register("schedulers", schedulers_examine)
         answering.register(Kind.ROLL_OUT, answering.Answering(rollout_asking.moves_answer, rollout_asking.readable))
         retention.register_cleaning("scheduling.LiveDecision", decisions_clean)

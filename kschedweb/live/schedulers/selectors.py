@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from django.db.models import DurationField, ExpressionWrapper, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Now
 from django.http import Http404
+from django.urls import reverse
 
 from kschedweb.decisions.kept import columns
+from kschedweb.decisions.responsibility import LiveProfile
 from kschedweb.live.schedulers.models import Candidate, LiveColumns, LiveDecision, LiveScheduler, Mode
 from kschedweb.policies.kinds import PROFILES
 from kschedweb.policies.models import Revision
@@ -18,6 +20,7 @@ from kschedweb.policies.selectors import configuration, revision_get
 from kschedweb.policies.validation import release_of
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from uuid import UUID
 
     from kschedweb.clusters.models import Cluster
@@ -143,6 +146,20 @@ def live_configuration(live: LiveScheduler, revision: Revision) -> Configuration
             raise ProfileError(f"The policy has several profiles, none for {scheduler_name}: it has {names}.")
         profile = replace(whole.profiles[0], scheduler_name=scheduler_name)
     return replace(whole, profiles=(profile,))
+
+
+def live_profiles(cluster: Cluster, scheduler_names: Collection[str]) -> list[LiveProfile]:
+    """The live schedulers of ``cluster`` with one of these names, but those whose policy has no profile for them."""
+    rows = live_list().filter(cluster=cluster, scheduler_name__in=scheduler_names)
+    found = []
+    for live in rows:
+        revision = revision_in_force(live)
+        try:
+            live_configuration(live, revision)
+        except ProfileError:
+            continue
+        found.append(LiveProfile(live.scheduler_name, revision, reverse("live-scheduler", args=[live.pk])))
+    return found
 
 
 def scheduling_configuration(live: LiveScheduler, revision: Revision) -> Configuration:

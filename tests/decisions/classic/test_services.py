@@ -13,6 +13,7 @@ from kschedweb.decisions.snapshots import classic_snapshot
 from kschedweb.engine.releases.classic import ClassicScheduler, ClassicSnapshot, Registry, in_zones_of_then
 from kschedweb.policies.models import Revision
 from kschedweb.web.errors import Unprocessable
+from tests.decisions.conftest import refs
 from tests.engine.builders import node, pod
 
 Json = dict
@@ -27,8 +28,8 @@ def test_an_explanation_is_the_engines_own(
     for row in PodRow.objects.filter(snapshot=demo, pending=True):
         key = f"{row.namespace}/{row.name}"
         placed = engine.find(engine.snapshot.pod(key))
-        if services.outcomes(demo, old, [key])[key].message.startswith("The scheduling cycle"):
-            assert placed.message in services.outcomes(demo, old, [key])[key].message
+        if services.outcomes(demo, old, refs(demo, [key]))[key].message.startswith("The scheduling cycle"):
+            assert placed.message in services.outcomes(demo, old, refs(demo, [key]))[key].message
             continue
         found = services.case(demo, key, old)
         assert isinstance(found, ClassicCase)
@@ -68,7 +69,7 @@ def test_a_cycle_that_fails_cannot_be_decided(
 def test_outcomes_and_room_answer_under_a_classic_policy(demo: Snapshot, classic: Callable[..., Revision]) -> None:
     old = classic(predicates=[{"name": "PodFitsResources"}], alwaysCheckAllPredicates=True)
     keys = [f"{row.namespace}/{row.name}" for row in PodRow.objects.filter(snapshot=demo, pending=True)]
-    found = services.outcomes(demo, old, keys)
+    found = services.outcomes(demo, old, refs(demo, keys))
     assert set(found) == set(keys)
     assert {bool(one.node) for one in found.values()} == {True, False}
     stuck = next(key for key, one in found.items() if not one.node)

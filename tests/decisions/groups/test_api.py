@@ -161,9 +161,9 @@ def test_what_cannot_be_asked_gets_a_clear_error(
     lab(group("gang"), *members(2, schedulerName="theirs"))
     assert ask("nobody").status_code == 404
     assert ask("nobody").json()["detail"] == "The snapshot has no PodGroup default/nobody, and no pod that names it."
-    fails = ask()
-    said = 'The scheduling cycle of default/gang fails: profile not found for scheduler name "theirs"'
-    assert (fails.status_code, fails.json()["detail"]) == (422, said)
+    handled = ask().json()
+    assert (handled["title"], handled["answer"]) == ("gang is handled by theirs", None)
+    assert handled["scheduler"] == {"name": "theirs", "answered_by": "unknown"}
     classic("old")
     assert [one["path"] for one in ask(policy="old").json()["errors"]] == ["policy"]
     assert [one["path"] for one in ask(gates="off").json()["errors"]] == ["gates"]

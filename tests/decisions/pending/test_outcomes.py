@@ -19,7 +19,7 @@ from kschedweb.decisions.pending.outcomes import DecisionSummary, figures, kept,
 from kschedweb.decisions.pending.services import work_out
 from kschedweb.jobs.models import Job, State
 from kschedweb.policies.models import Revision
-from tests.decisions.conftest import HEAD, MOST
+from tests.decisions.conftest import HEAD, MOST, refs
 from tests.support import seed_large
 from tests.support.html import elements, html_of
 
@@ -53,8 +53,8 @@ def test_what_is_kept_is_what_each_pod_is_told(
     }
     asked = made[name]()
     told = {key: services.outcome(demo, asked, key) for key in keys(demo)}
-    assert services.outcomes(demo, asked, told, seconds=60.0) == told
-    assert work_out(snapshot=demo, revision=asked, step=unheard).asked == len(told)
+    assert services.outcomes(demo, asked, refs(demo, told), seconds=60.0) == told
+    assert work_out(snapshot=demo, revision=asked, step=unheard) == len(told)
     assert kept(demo, asked) == told
 
 

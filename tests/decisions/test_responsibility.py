@@ -1,0 +1,185 @@
+"""A pod is explained by the scheduler that answers for it, on every page and over REST; a wait for people is said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from kschedweb.accounts.models import Grant, Scope, User
+from kschedweb.accounts.reach import looking
+from kschedweb.accounts.roles import Action, Role
+from kschedweb.clusters.models import PodRow, Snapshot
+from kschedweb.clusters.selectors import pod_refs, pod_rows
+from kschedweb.decisions import services
+from kschedweb.decisions.models import PendingOutcomes
+from kschedweb.decisions.pending.services import work_out
+from kschedweb.fleet import selectors as fleet
+from kschedweb.fleet.standings import worked_out
+from kschedweb.live.approvals.models import ApprovalRequest
+from kschedweb.live.schedulers.models import LiveScheduler
+from kschedweb.policies.models import Revision
+from tests.decisions.conftest import HEAD
+from tests.engine.builders import node, pod
+from tests.engine.gangs import BY_TOPOLOGY, group
+from tests.live.approvals.conftest import hold
+from tests.support.html import elements, text
+
+Json = dict[str, Any]
+ROOMY = f"""{HEAD}profiles:
+- schedulerName: roomy
+  plugins: {{multiPoint: {{enabled: [{{name: NodeResourcesFit, weight: 9}}]}}}}
+"""
+WAITS = "Waits for approval for 12 min: n1, one approver"
+PAGE, REST = "/decision/lab/{}/", "/api/v1/clusters/lab/pods/{}/decision/"
+
+
+def waiting_pod(name: str, scheduler: str, namespace: str = "default", **fields: Any) -> Json:
+    made = pod(name, schedulerName=scheduler, **fields)
+    made["metadata"] |= {"namespace": namespace, "uid": f"uid-{name}"}
+    return made
+
+
+@pytest.fixture
+def lab(stored: Callable[..., Snapshot], policy: Callable[..., Revision], revision: Revision) -> Snapshot:
+    """Two nodes, a pod of each kind of scheduler, and the live scheduler ``guarded`` that pins the policy ``roomy``."""
+    services.forget()
+    made = policy("roomy", ROOMY)
+    pods = [waiting_pod("mine", "default-scheduler"), waiting_pod("held", "guarded"), waiting_pod("free", "guarded")]
+    snapshot = stored([node("n0"), node("n1"), *pods, waiting_pod("theirs", "volcano")], "lab")
+    LiveScheduler.objects.create(
+        cluster=snapshot.cluster, scheduler_name="guarded", policy=made.policy, revision=made, mode="scheduling"
+    )
+    return snapshot
+
+
+@pytest.fixture
+def request_for_held(lab: Snapshot) -> ApprovalRequest:
+    """The pod ``held`` has waited for 12 minutes."""
+    made = hold(LiveScheduler.objects.get(cluster=lab.cluster), "held", node="n1")
+    ApprovalRequest.objects.filter(pk=made.pk).update(asked_at=timezone.now() - timedelta(minutes=12, seconds=20))
+    return made
+
+
+def test_rest_explains_a_pod_by_its_scheduler(
+    lab: Snapshot, request_for_held: ApprovalRequest, api_as: Callable[[str], Any]
+) -> None:
+    answers = {
+        name: api_as("viewer").get(REST.format(f"default/{name}")) for name in ("mine", "held", "free", "theirs")
+    }
+    assert {name: answer.status_code for name, answer in answers.items()} == dict.fromkeys(answers, 200)
+    told = {name: answer.json() for name, answer in answers.items()}
+    assert {name: (one["status"], one["scheduler"]["answered_by"], one["policy"]) for name, one in told.items()} == {
+        "mine": ("decided", "policy", "default"),
+        "held": ("waiting_for_approval", "live", "roomy"),
+        "free": ("decided", "live", "roomy"),
+        "theirs": ("handled_elsewhere", "unknown", "default"),
+    }
+    assert told["free"]["scores"]["NodeResourcesFit"]["weight"] == 9
+    assert (told["theirs"]["message"], told["theirs"]["feasible"]) == ("Handled by volcano", None)
+    assert told["held"]["approval"]["id"] == str(request_for_held.pk)
+    assert told["held"]["approval"]["sentence"] == WAITS
+
+
+def test_the_page_of_a_pod_says_who_decides(
+    lab: Snapshot, request_for_held: ApprovalRequest, client_as: Callable[[str], Client]
+) -> None:
+    client = client_as("viewer")
+    held = client.get(PAGE.format("default/held"))
+    assert held.context["answer"].title == "held waits for approval for 12 min: n1, one approver"
+    assert elements(held, f"a[href=/approvals/{request_for_held.pk}/]")
+    free = client.get(PAGE.format("default/free"))
+    assert elements(free, "[data-answered-by=live]")
+    assert free.context["revision"].policy.name == "roomy"
+    theirs = client.get(PAGE.format("default/theirs"))
+    assert theirs.status_code == 200
+    assert "theirs is handled by volcano" in text(theirs)
+    assert not elements(theirs, "[role=alert]")
+    # A live scheduler runs the only profile of a policy under its own name: so may a policy to compare with.
+    assert client.get(PAGE.format("default/free"), {"against": "default@1"}).context["comparison"] is not None
+
+
+def test_lists_and_counts_have_causes_of_their_own(
+    lab: Snapshot, request_for_held: ApprovalRequest, client_as: Callable[[str], Client], api_as: Callable[[str], Any]
+) -> None:
+    client = client_as("viewer")
+    causes = [("handled by volcano", 1), ("waits for approval", 1), ("would fit now", 2)]
+    overview = client.get("/", {"cluster": "lab"})
+    assert sorted(overview.context["reasons"]) == causes
+    assert overview.context["asked"] == 4
+    worked_out(lab)
+    (line,) = fleet.lines(fleet.fleet_list().filter(name="lab"))
+    assert sorted(line.reasons) == causes
+    pods = client.get("/pods/", {"cluster": "lab", "pending": "true"})
+    assert WAITS in text(pods)
+    assert "Handled by volcano" in text(pods)
+    assert "profile not found" not in text(pods)
+    (row,) = client.get("/pods/", {"cluster": "lab", "reason": "waits for approval"}).context["rows"]
+    assert row.row.name == "held"
+    together = api_as("viewer").get("/api/v1/clusters/lab/decisions/").json()["groups"]
+    kinds = {group["kind"]: [one["pod"] for one in group["pods"]] for group in together}
+    assert kinds.pop("fits") == ["default/free", "default/mine"]
+    assert kinds == {"waiting": ["default/held"], "handled": ["default/theirs"]}
+
+
+def test_who_may_not_see_a_request_learns_nothing_of_it(
+    lab: Snapshot, request_for_held: ApprovalRequest, revision: Revision, django_user_model: type[User]
+) -> None:
+    """What one person was told is not kept for the next one, and what is kept tells of no request."""
+    ApprovalRequest.objects.filter(pk=request_for_held.pk).update(namespace="others")
+    person = django_user_model.objects.create(username="inside", role=Role.NONE)
+    Grant.objects.create(user=person, role="viewer", scope=Scope.ALL, namespaces=["default"])
+    pods = pod_refs(pod_rows(lab).filter(name="held"))
+    assert services.outcomes(lab, revision, pods)["default/held"].wait is not None
+    work_out(snapshot=lab, revision=revision, step=lambda *_: None)
+    with looking(lambda: person.reach(Action.VIEW)):
+        told = services.outcomes(lab, revision, pods)["default/held"]
+    assert told.wait is None
+    assert told.node
+
+
+def test_a_job_keeps_the_outcomes_of_each_answering_revision(lab: Snapshot, revision: Revision) -> None:
+    pods = pod_refs(pod_rows(lab).filter(pending=True))
+    told = services.outcomes(lab, revision, pods)
+    assert work_out(snapshot=lab, revision=revision, step=lambda *_: None) == 3
+    assert PendingOutcomes.objects.filter(snapshot=lab).count() == 2
+    assert services.outcomes(lab, revision, pods, most=0, seconds=0.0) == told
+
+
+def test_a_request_does_not_reach_back_into_an_older_snapshot(
+    lab: Snapshot, request_for_held: ApprovalRequest, revision: Revision
+) -> None:
+    pods = pod_refs(pod_rows(lab).filter(name="held"))
+    Snapshot.objects.filter(pk=lab.pk).update(taken_at=timezone.now() - timedelta(hours=1))
+    older = Snapshot.objects.get(pk=lab.pk)
+    assert services.outcomes(older, revision, pods)["default/held"].wait is not None  # the newest there is
+    newer = Snapshot.objects.create(cluster=lab.cluster, complete=True, taken_at=timezone.now(), size=0, counts={})
+    assert services.outcomes(older, revision, pods)["default/held"].wait is None
+    assert PodRow.objects.filter(snapshot=newer).count() == 0
+
+
+def test_a_group_is_explained_by_its_scheduler_too(
+    lab: Snapshot,
+    stored: Callable[..., Snapshot],
+    policy: Callable[..., Revision],
+    api_as: Callable[[str], Any],
+    client_as: Callable[[str], Client],
+) -> None:
+    made = policy("gangs", ROOMY, {"release": "1.37", "featureGates": BY_TOPOLOGY})
+    members = [waiting_pod(f"g-{at}", "guarded", schedulingGroup={"podGroupName": "gang"}) for at in range(2)]
+    snapshot = stored([node("n0"), group("gang", 2), *members], "lab")
+    live = LiveScheduler.objects.create(
+        cluster=snapshot.cluster, scheduler_name="guarded", policy=made.policy, revision=made, mode="scheduling"
+    )
+    hold(live, "g-0", node="n0")
+    found = api_as("viewer").get("/api/v1/clusters/lab/podgroups/default/gang/").json()
+    assert (found["policy"], found["scheduler"]) == ("gangs", {"name": "guarded", "answered_by": "live"})
+    assert found["title"] == "gang fits: all 2 pods go to n0"
+    assert [one["pod"] for one in found["approvals"]] == ["default/g-0"]
+    page = client_as("viewer").get("/clusters/lab/podgroups/default/gang/")
+    assert elements(page, "[data-answered-by=live]")
+    assert elements(page, "[data-waiting=1]")
