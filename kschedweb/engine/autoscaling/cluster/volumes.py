@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kschedweb.engine.autoscaling.cluster.pods import PodView
 from kschedweb.engine.autoscaling.offers.requirements import IN, Requirements, requirement
 from kschedweb.engine.objects.access import Json, each, integer, mapping, text, texts
 from kschedweb.engine.objects.migration import DRIVERS
 from kschedweb.engine.objects.node import HOSTNAME
-from kschedweb.engine.objects.storage import BIND_COMPLETED
+from kschedweb.engine.objects.storage import BIND_COMPLETED, PersistentVolume
+from kschedweb.engine.state.volumes import storage as state
 
 Attached = dict[str, set[str]]
 """The claims by CSI driver."""
@@ -87,6 +88,21 @@ class Storage:
                     if mapping(one, "allocatable", at).get("count") is not None
                 }
 
+    def follow(self, current: state.Storage) -> Storage:
+        """Return this storage with the claims and volumes of a simulated cluster as they are now."""
+        claims = {
+            f"{claim.namespace or 'default'}/{claim.name}": Claim(
+                volume=claim.volume,
+                storage_class=claim.spec_class or "",
+                terminating=claim.terminating,
+                lost=claim.phase == "Lost",
+                bound=claim.bind_completed,
+            )
+            for claim in current.claims.values()
+        }
+        volumes = {name: self.volumes.get(name) or _provisioned(volume) for name, volume in current.volumes.items()}
+        return replace(self, claims=claims, volumes=volumes)
+
     def attached(self, pods: Iterable[PodView]) -> Attached:
         """What the pods have attached, by driver."""
         found: Attached = {}
@@ -151,6 +167,15 @@ class Storage:
             return "" if found is None else found.driver
         known = self.classes.get(claim.storage_class)
         return "" if known is None else known.driver
+
+
+def _provisioned(volume: PersistentVolume) -> Volume:
+    """A volume that was made in the simulation."""
+    alternatives = (
+        Requirements.of_written((one.key, one.operator, one.values) for one in term.labels)
+        for term in volume.affinity or ()
+    )
+    return Volume(volume.csi[0] if volume.csi else "", volume.terminating, tuple(alternatives))
 
 
 def _crossed(found: list[Requirements | None], more: tuple[Requirements, ...]) -> list[Requirements | None]:

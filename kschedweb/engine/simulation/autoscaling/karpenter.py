@@ -288,7 +288,7 @@ class _Loops:
             pods=[self._placed(life, life.pod.key in waiting) for life in lives.values()],
             sets=self._static.sets,
             guards=guards,
-            storage=self._static.storage,
+            storage=self._static.storage.follow(world.cluster.storage),
             namespaces=self._static.namespaces,
         )
         return self.setup.karpenter.world(found, BEGINNING + now)

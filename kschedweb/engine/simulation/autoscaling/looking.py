@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.controllers import daemons
+from kschedweb.engine.controllers.claims import needs_claims
 from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.cycle.request import SearchRequest
 from kschedweb.engine.framework.status import CycleError
@@ -273,7 +274,9 @@ class Look:
             for life in lives:
                 self.check()
                 back.callback(snapshot.save_claims(life.pod))
-                node = _placed(scheduler, replica(life.pod, life.pod.name), others)
+                # Claims that were made for a pod are its own: cluster-autoscaler looks at them as they are.
+                pod = life.pod.on("") if needs_claims(life.pod) else replica(life.pod, life.pod.name)
+                node = _placed(scheduler, pod, others)
                 if not node:
                     return Verdict(f"Pod {life.pod.key} has no place on another node.", moves)
                 back.callback(snapshot.remove_pod, life.pod.key)

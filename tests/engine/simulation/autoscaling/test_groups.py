@@ -12,7 +12,16 @@ from kschedweb.engine.studies.measure.measures import measure
 from kschedweb.engine.studies.play.outcome import Outcome
 from kschedweb.engine.studies.play.run import run
 from kschedweb.engine.studies.prepare.prepared import prepare
-from tests.engine.simulation.autoscaling.test_karpenter import CONFIGURATION, FULL, budget, deeds, deployment, scale
+from tests.engine.simulation.autoscaling.test_karpenter import (
+    CONFIGURATION,
+    FULL,
+    GP3,
+    budget,
+    deeds,
+    deployment,
+    scale,
+    with_volumes,
+)
 
 Json = dict[str, Any]
 
@@ -41,6 +50,15 @@ def test_nodes_join_after_a_scan_and_the_launch_time() -> None:
     found = played(deployment("web", "1900m", 65, 4), groups=[group("plain")], launch="90s")
     assert [time for time, _ in deeds(found, LAUNCHED)] == [70.0, 70.0]
     assert found.bound == pytest.approx([160.0] * 4, abs=0.2)
+
+
+def test_pods_with_ephemeral_volumes_bring_nodes_and_let_them_go() -> None:
+    changes = with_volumes(deployment("web", "1900m", 60, 4)), scale("web", 1000, 2)
+    found = played(*changes, groups=[group("plain")], objects=[GP3], until="2h")
+    assert len(deeds(found, LAUNCHED)) == 2
+    assert not len(found.pending)
+    # Of one pod on each of the nodes the volume is known: it goes to the other one.
+    assert len(deeds(found, REMOVED)) == 1
 
 
 @pytest.mark.parametrize(("expander", "picked"), [("least-waste", "small"), ("price", "large"), ("priority", "middle")])

@@ -113,6 +113,31 @@ def test_a_node_joins_after_the_batch_and_the_launch_time() -> None:
     assert not len(found.pending)
 
 
+def with_volumes(change: Json) -> Json:
+    """The deployment, each of whose pods has an ephemeral volume of the class gp3."""
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, "storageClassName": "gp3"}
+    volume = {"name": "e", "ephemeral": {"volumeClaimTemplate": {"spec": spec}}}
+    change["addWorkload"]["manifest"]["spec"]["template"]["spec"]["volumes"] = [volume]
+    return change
+
+
+GP3 = {
+    "apiVersion": "storage.k8s.io/v1",
+    "kind": "StorageClass",
+    "metadata": {"name": "gp3"},
+    "provisioner": "ebs.csi.aws.com",
+    "volumeBindingMode": "WaitForFirstConsumer",
+}
+
+
+def test_pods_with_ephemeral_volumes_bring_nodes_and_let_them_go_as_others_do() -> None:
+    changes = with_volumes(deployment("web", "1500m", 60, 2)), scale("web", 600, 1)
+    found = played(*changes, objects=[GP3], until="2h")
+    assert [text.partition(" ")[0] for _, text in deeds(found, LAUNCHED)] == ["plain-4", "plain-2"]
+    assert not len(found.pending)
+    assert len(deeds(found, REMOVED)) == 1  # the last pod's volume is where its claim says, in the new node's zone
+
+
 def test_pods_that_come_one_after_the_other_are_one_batch_of_at_most_ten_seconds() -> None:
     found = played(*(deployment(f"web-{place}", "900m", 60 + place * 0.9, 1) for place in range(16)))
     times = [time for time, _ in deeds(found, LAUNCHED)]
