@@ -14,9 +14,10 @@ from typing import Protocol
 
 from kschedweb.engine.controllers.naming import letters
 from kschedweb.engine.objects.access import Json, each, mapping, objects, string_map, text
+from kschedweb.engine.objects.migration import DRIVERS, UNCOUNTED_PLUGINS
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resourceclaim import ResourceClaim, read_pod_claims
-from kschedweb.engine.objects.storage import BETA_CLASS, Claim
+from kschedweb.engine.objects.storage import BETA_CLASS, BIND_COMPLETED, NO_PROVISIONER, Claim, PersistentVolume
 from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.engine.state.devices.claims import ClaimUse
 
@@ -25,7 +26,8 @@ TEMPLATE, RESOURCE_CLAIM, VOLUME_CLAIM = "ResourceClaimTemplate", "ResourceClaim
 POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
 DEFAULT_CLASS = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
 MAX_BASE = 57  # what the controller leaves for a name's first part: 63, without a hyphen and five random letters
-PENDING, RELEASED = "Pending", "Released"  # phases of claims and volumes
+PENDING, BOUND, RELEASED = "Pending", "Bound", "Released"  # phases of claims and volumes
+IMMEDIATE = "Immediate"
 
 
 class KnownClaims(Protocol):
@@ -203,6 +205,49 @@ def set_default_class(claim: Json, classes: Iterable[Json]) -> Json:
     return {**claim, "spec": {**spec, "storageClassName": newest["metadata"]["name"]}}
 
 
+def provision_at_once(claim: Json, classes: Iterable[Json]) -> tuple[Json, Json | None]:
+    """Return a new PersistentVolumeClaim and the volume that it gets at once, as its class has it (Immediate).
+
+    The volume can be reached from wherever the class allows: in which of these places a driver makes it is not known.
+    ``None`` for a claim that waits for its first pod, or for a class that provisions nothing.
+    """
+    spec, metadata = mapping(claim, "spec"), mapping(claim, "metadata")
+    named = (one for one in classes if one["metadata"]["name"] == spec.get("storageClassName"))
+    storage_class = next(named, None)
+    if storage_class is None or storage_class.get("volumeBindingMode") != IMMEDIATE or spec.get("volumeName"):
+        return claim, None
+    provisioner = str(storage_class.get("provisioner") or "")
+    if provisioner in ("", NO_PROVISIONER):
+        return claim, None
+    name = f"pvc-{metadata.get('uid') or '{namespace}-{name}'.format_map(metadata)}"
+    reference = {key: metadata[key] for key in ("namespace", "name", "uid") if key in metadata}
+    volume: Json = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": name},
+        "spec": {
+            "capacity": mapping(mapping(spec, "resources", "spec."), "requests", "spec.resources."),
+            **{key: spec[key] for key in ("accessModes", "storageClassName", "volumeMode") if key in spec},
+            "claimRef": reference,
+            "persistentVolumeReclaimPolicy": storage_class.get("reclaimPolicy") or "Delete",
+        },
+        "status": {"phase": BOUND},
+    }
+    if provisioner not in UNCOUNTED_PLUGINS:
+        volume["spec"]["csi"] = {"driver": DRIVERS.get(provisioner, provisioner), "volumeHandle": name}
+    if terms := [_node_term(item, at) for item, at in each(storage_class, "allowedTopologies")]:
+        volume["spec"]["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
+    annotations = {**mapping(metadata, "annotations", "metadata."), BIND_COMPLETED: "yes"}
+    bound = {**claim, "metadata": {**metadata, "annotations": annotations}, "spec": {**spec, "volumeName": name}}
+    return {**bound, "status": {"phase": BOUND}}, volume
+
+
+def _node_term(topology: Json, path: str) -> Json:
+    """A term of ``allowedTopologies`` as one of a node selector."""
+    listed = objects(topology, "matchLabelExpressions", path)
+    return {"matchExpressions": [{**one, "operator": "In"} for one in listed]}
+
+
 def create_claims(pod: Pod, cluster: ClusterObjects, claims: ClaimUse) -> tuple[Pod, list[str]]:
     """Make the pod's claims in a simulated cluster; returns the pod as its status names them, and the problems.
 
@@ -213,9 +258,13 @@ def create_claims(pod: Pod, cluster: ClusterObjects, claims: ClaimUse) -> tuple[
     known = _SimulatedClaims(cluster, claims)
     made = make_claims_for_pod(pod, known)
     for raw in made.volume_claims:
-        claim = Claim.read(set_default_class(raw, cluster.all("StorageClass")))
-        uid = uuid.uuid5(uuid.NAMESPACE_OID, f"{pod.uid}/{claim.name}/{cluster.storage.count_claim()}")
-        cluster.storage.put(replace(claim, uid=str(uid), phase=PENDING))
+        classes, name = cluster.all("StorageClass"), raw["metadata"]["name"]
+        uid = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{pod.uid}/{name}/{cluster.storage.count_claim()}"))
+        first = {**raw, "metadata": {**raw["metadata"], "uid": uid}, "status": {"phase": PENDING}}
+        claim, volume = provision_at_once(set_default_class(first, classes), classes)
+        cluster.storage.put(Claim.read(claim))
+        if volume is not None:
+            cluster.storage.put(PersistentVolume.read(volume))
     names = dict(made.known)
     for entry, raw in made.resource_claims.items():
         names[entry] = known.complete_name(pod, raw)

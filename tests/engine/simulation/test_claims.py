@@ -142,6 +142,17 @@ def test_volumes_of_pods_that_were_on_their_nodes_before_count_although_no_claim
     assert sorted(bound.node for bound in result.bound) == ["b", "b", "c", "c"]
 
 
+def test_a_volume_of_a_class_that_does_not_wait_is_there_at_once_where_the_class_allows_it() -> None:
+    topology = {"matchLabelExpressions": [{"key": ZONE, "values": ["2"]}]}
+    fast = storage_class("gp3", EBS, volumeBindingMode="Immediate", allowedTopologies=[topology])
+    arrivals = [
+        PodArrives(float(number), with_volume(f"p{number}"), 60.0 if not number else None) for number in range(3)
+    ]
+    result = run([*STORAGE, fast], *arrivals)
+    assert [bound.node for bound in result.bound] == ["b", "b", "b"]  # the third once the first has ended
+    assert result.bound[2].time == pytest.approx(60.0, abs=1.0)
+
+
 def test_resource_claims_are_made_from_templates_and_go_with_their_pods() -> None:
     arrivals = [
         PodArrives(float(number), with_device(f"p{number}"), 60.0 if not number else None) for number in range(3)

@@ -10,7 +10,13 @@ from collections.abc import Iterator
 
 from kschedweb.engine.controllers import daemons
 from kschedweb.engine.controllers.autoscaling.deletion import deletion_cost
-from kschedweb.engine.controllers.claims import add_stateful_volumes, make_stateful_claims, set_default_class
+from kschedweb.engine.controllers.claims import (
+    VOLUME_CLAIM,
+    add_stateful_volumes,
+    make_stateful_claims,
+    provision_at_once,
+    set_default_class,
+)
 from kschedweb.engine.controllers.naming import letters, ordinal
 from kschedweb.engine.objects.access import Json, ObjectError, mapping, objects, string_map
 from kschedweb.engine.objects.pod import Pod
@@ -353,8 +359,11 @@ class Workloads:
     def _add_claims(self, stateful_set: Json, pod: str) -> None:
         """Add the claims that are made for a stateful set's pod."""
         classes = [raw for (kind, *_), raw in self.cluster.others.items() if kind == "StorageClass"]
-        for claim in make_stateful_claims(stateful_set, pod):
-            self.cluster.add(set_default_class(claim, classes))
+        for made in make_stateful_claims(stateful_set, pod):
+            if self.cluster.find(VOLUME_CLAIM, *named(made)) is None:
+                claim, volume = provision_at_once(set_default_class(made, classes), classes)
+                for raw in (claim, volume) if volume is not None else (claim,):
+                    self.cluster.add(raw)
 
     # DaemonSets.
 

@@ -90,3 +90,13 @@ def test_a_device_that_was_reserved_for_pods_that_are_gone_is_free() -> None:
     objects = [raw for raw in objects if raw["metadata"]["name"] != "p"]
     objects[0]["spec"]["unschedulable"] = True
     assert [one.node for one in run(prepared(*objects)).bound] == ["b"]
+
+
+def test_claims_of_a_stateful_set_have_their_volumes_at_once_where_their_class_does_not_wait() -> None:
+    default = {"annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}
+    fast = storage_class("fast", EBS, volumeBindingMode="Immediate") | {"metadata": {"name": "fast", **default}}
+    template = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}
+    spec = {"replicas": 2, "volumeClaimTemplates": [template], "template": {"spec": {"containers": [{"name": "c"}]}}}
+    manifest = {"kind": "StatefulSet", "metadata": {"name": "db"}, "spec": spec}
+    changes = [{"addWorkload": {"manifest": manifest}}]
+    assert len(run(prepared(node("a"), fast, changes=changes)).bound) == 2
