@@ -22,6 +22,7 @@ from tests.conformance.hunt_options import hunt_options
 from tests.conformance.making.claims import SettledClaimMaker
 from tests.conformance.making.devices import DeviceMaker
 from tests.conformance.making.scenarios import Classes, Evictions, Maker, Writer
+from tests.conformance.making.unread import UnreadMaker
 from tests.conformance.making.volumes import VolumeMaker
 from tests.conformance.reference import Answer, Reference
 from tests.conformance.shrinking import shrink
@@ -71,6 +72,9 @@ KINDS = {
     "evictions": Kind(lambda random, name: Evictions(random).scenario(name), 100, ("schedule",)),
     "long": Kind(_long, 5, ("schedule",)),
     "wide": Kind(_wide, 15, ("schedule",)),
+    "told": Kind(lambda random, name: Maker(random).scenario(name), 60, ("condition",)),
+    "unread": Kind(lambda random, name: UnreadMaker(random).terms_scenario(name), 60, ("condition",)),
+    "selectors": Kind(lambda random, name: UnreadMaker(random).selectors_scenario(name), 60),
 }
 
 
