@@ -74,7 +74,7 @@ KINDS = {
     "wide": Kind(_wide, 15, ("schedule",)),
     "told": Kind(lambda random, name: Maker(random).scenario(name), 60, ("condition",)),
     "unread": Kind(lambda random, name: UnreadMaker(random).terms_scenario(name), 60, ("condition",)),
-    "selectors": Kind(lambda random, name: UnreadMaker(random).selectors_scenario(name), 60),
+    "selectors": Kind(lambda random, name: UnreadMaker(random).selectors_scenario(name), 60, ("explain",)),
 }
 
 
