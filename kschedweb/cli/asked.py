@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from kschedweb.cli.exits import CommandError
+from kschedweb.cli.exits import CommandError, Exit
 from kschedweb.cli.kubeconfig import Context, context
 from kschedweb.cli.rest import Server
 from kschedweb.cli.settings import Settings, settings
 
 PATIENCE = 600.0  # seconds, for what a job works out
 MOST_CLUSTERS = 5_000
+NOT_UNDERSTOOD = "the server's answer lacks what this program reads: is it kschedweb, and of about this release?"
 POLICY = re.compile(r"(?P<name>.+)@(?P<revision>[1-9][0-9]{0,8})")
 PODS = ("pod", "pods", "po")
 
@@ -36,6 +38,16 @@ class Surroundings:
     @cached_property
     def server(self) -> Server:
         return Server(self.settings)
+
+    @contextmanager
+    def understood(self) -> Iterator[None]:
+        """Tell meanwhile of a server whose answers are not what this program reads: it may be anything."""
+        try:
+            yield
+        except (AttributeError, LookupError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
+            if "server" not in vars(self):
+                raise
+            raise CommandError(NOT_UNDERSTOOD, Exit.UNREACHABLE) from error
 
     def context(self, options: argparse.Namespace) -> Context | None:
         """kubectl's context, where it is meant."""

@@ -79,7 +79,9 @@ def _done(options: argparse.Namespace, around: Surroundings) -> int:
     if options.command == "completion":
         output.raw(SHELLS[options.shell])
         return Exit.DONE
-    return int(import_module(COMMANDS[options.command][0]).run(options, around))
+    run = import_module(COMMANDS[options.command][0]).run
+    with around.understood():
+        return int(run(options, around))
 
 
 def plugin() -> int:

@@ -94,7 +94,8 @@ def _called(around: Surroundings, given: Json) -> Json:
     if tool is None:
         raise _Refused(PARAMETERS, f"name: there is no tool {given.get('name')}")
     try:
-        found = tool.call(around, tool.checked(given.get("arguments") or {}))
+        with around.understood():
+            found = tool.call(around, tool.checked(given.get("arguments") or {}))
     except CommandError as error:
         return {"content": [{"type": "text", "text": str(error)}], "isError": True}
     return {"content": [{"type": "text", "text": json.dumps(found, ensure_ascii=False)}], "isError": False}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -13,6 +14,8 @@ import yaml
 TABLE, JSON, YAML = "table", "json", "yaml"
 FORMS = (TABLE, JSON, YAML)
 WIDEST = 100  # characters of one field
+# Characters of other people's names that JSON and YAML may hold as they are, and that would steer a terminal.
+STEERING = re.compile(r"[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def choose(parser: argparse.ArgumentParser, default: str = argparse.SUPPRESS) -> None:
@@ -23,12 +26,22 @@ def choose(parser: argparse.ArgumentParser, default: str = argparse.SUPPRESS) ->
 def write(form: str, answer: Any, table: str) -> None:
     """``answer`` in a program's form, or ``table``, to stdout."""
     if form == JSON:
-        text = json.dumps(answer, ensure_ascii=False, indent=2) + "\n"
+        text = STEERING.sub(_escaped, json.dumps(answer, ensure_ascii=False, indent=2)) + "\n"
     elif form == YAML:
-        text = yaml.safe_dump(answer, allow_unicode=True, sort_keys=False, width=120)
+        text = _yaml(answer, allow_unicode=True)
+        if STEERING.search(text):
+            text = _yaml(answer, allow_unicode=False)
     else:
         text = table if table.endswith("\n") else table + "\n"
     raw(text)
+
+
+def _yaml(answer: Any, *, allow_unicode: bool) -> str:
+    return str(yaml.safe_dump(answer, allow_unicode=allow_unicode, sort_keys=False, width=120))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
 
 
 def raw(text: str) -> None:

@@ -7,7 +7,7 @@ import ssl
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from http.client import HTTPException
+from http.client import HTTPException, HTTPResponse
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
@@ -21,6 +21,7 @@ SECONDS = 120.0  # for one call
 PAUSE = 1.0  # seconds between two looks at what a job works out
 PAGE = 500
 LARGEST = 512 * 1024 * 1024
+LONGEST = 2_000  # characters of an error that are shown
 UNSET = "no server: set KSCHEDWEB_URL and KSCHEDWEB_TOKEN, or write a configuration file (docs/automating.md)"
 LOCAL = ("127.0.0.1", "::1", "localhost")
 INSIDE = (".svc", ".svc.cluster.local")  # names of Services, which a cluster resolves for itself
@@ -36,7 +37,7 @@ class Answer:
     def body(self) -> Any:
         try:
             return json.loads(self.text)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise CommandError("the server's answer is not JSON: is it kschedweb?", Exit.UNREACHABLE) from None
 
 
@@ -103,13 +104,24 @@ class Server:
         request = Request(self.address + path, body, headers, method=method)  # noqa: S310  the scheme was checked
         try:
             with self._opener.open(request, timeout=SECONDS) as answer:
-                return Answer(answer.status, answer.read(LARGEST).decode("utf-8", "replace"))
+                return Answer(answer.status, _read(answer).decode("utf-8", "replace"))
         except HTTPError as error:
             with error:
                 raise _problem(error.code, error.headers.get("Location", ""), error.read(1024 * 1024)) from None
         except (URLError, HTTPException, TimeoutError, OSError) as error:
             reason = getattr(error, "reason", error)
             raise CommandError(f"{self.address}: cannot be reached: {reason}", Exit.UNREACHABLE) from None
+
+
+def _read(answer: HTTPResponse) -> bytes:
+    """The whole answer; raises TimeoutError for one that comes drop by drop."""
+    parts, size, end = list[bytes](), 0, time.monotonic() + SECONDS
+    while size < LARGEST and (part := answer.read1(1 << 16)):
+        parts.append(part)
+        size += len(part)
+        if time.monotonic() > end:
+            raise TimeoutError(f"the answer did not come to its end within {SECONDS:.0f} s")
+    return b"".join(parts)
 
 
 def until(look: Callable[[], Any], seconds: float) -> Any:
@@ -142,8 +154,8 @@ def _problem(status: int, elsewhere: str, body: bytes) -> CommandError:
         errors = [one for one in raw.get("errors") or [] if one.get("message")]
         told = "; ".join(f"{one['path']}: {one['message']}" if one.get("path") else one["message"] for one in errors)
         text = told or raw.get("detail") or raw.get("title") or ""
-    except (ValueError, AttributeError, TypeError, KeyError):
+    except (ValueError, AttributeError, TypeError, KeyError, RecursionError):
         text = ""
     if 300 <= status < 400:
         text = f"it sends elsewhere ({elsewhere}), which is not followed"
-    return CommandError(f"the server answered {status}: {text or 'it says no more'}", kind)
+    return CommandError(f"the server answered {status}: {str(text)[:LONGEST] or 'it says no more'}", kind)
