@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from kschedweb.engine.config import Configuration
+from kschedweb.engine.controllers.claims import create_claims, delete_claims
 from kschedweb.engine.cycle.attempt import Attempt
 from kschedweb.engine.cycle.binding import BindingCycle, Refusal
 from kschedweb.engine.cycle.explaining import explain
@@ -168,10 +169,21 @@ class Scheduler:
         for pod, node in assignments:
             self.reserve(pod, node)
 
+    def place_new(self, pod: Pod, request: SearchRequest = NODE_ONLY) -> Placement:
+        """As ``place``, for a pod that comes anew: first controllers make its claims."""
+        return self.place(self.create_claims(pod)[0], request)
+
+    def create_claims(self, pod: Pod) -> tuple[Pod, list[str]]:
+        """Let controllers make the pod's claims; returns the pod as its status names them, and what is wrong."""
+        return create_claims(pod, self.snapshot.objects, self.snapshot.resource_claims)
+
     def evict(self, key: str) -> Pod:
-        """Take a pod that is gone off its node, and release its resource claims; returns it as one without a node."""
+        """Take a pod that is gone off its node; returns it as one without a node.
+
+        Its resource claims are released, and the claims that were made for it go.
+        """
         pod = self.snapshot.remove_pod(key).on("")
-        release_claims(self.snapshot.resource_claims, pod)
+        self._release_claims(pod)
         return pod
 
     @contextmanager
@@ -182,11 +194,15 @@ class Scheduler:
         """
         restore_claims = self.snapshot.save_claims(self.snapshot.pod(key))
         with self.snapshot.lifted(key) as pod:
-            release_claims(self.snapshot.resource_claims, pod)
+            self._release_claims(pod)
             try:
                 yield pod.on("")
             finally:
                 restore_claims()
+
+    def _release_claims(self, pod: Pod) -> None:
+        release_claims(self.snapshot.resource_claims, pod)
+        delete_claims(pod, self.snapshot.objects, self.snapshot.resource_claims)
 
     def _binding(self, pod: Pod, node: str) -> BindingCycle:
         return BindingCycle(self.framework(pod), Cycle(self.snapshot, pod), node)

@@ -165,7 +165,7 @@ class Ground:
     def _place(self, pod: Pod) -> Tried:
         heir, start = self._heir(pod), self.scheduler.start
         restore_claims = self.snapshot.save_claims(heir)
-        placement = self.scheduler.place(heir)
+        placement = self.scheduler.place_new(heir)
 
         def back() -> None:
             if placement.node:

@@ -20,6 +20,7 @@ from kschedweb.engine.studies.capacity.shapes import (
     node_shape,
     pod_shape,
     replica_shape,
+    with_own_volumes,
     workload_shape,
 )
 from kschedweb.playground.capacity.models import Kind
@@ -46,10 +47,9 @@ class PodAsked:
         """The shape; raises ApplicationError, which names the field."""
         if self.workload:
             return self._known(snapshot)
-        raw = self._written() if self.manifest else self._plain()
         try:
-            return pod_shape(raw, snapshot)
-        except ShapeError as error:
+            return pod_shape(self._written() if self.manifest else self._plain(), snapshot)
+        except (ShapeError, ObjectError) as error:
             raise ApplicationError.at("manifest" if self.manifest else "requests", str(error)) from None
 
     def _known(self, snapshot: EngineSnapshot) -> PodShape:
@@ -93,7 +93,10 @@ def template(raw: Any) -> Any:
         raise ApplicationError.at("manifest", f"{raw.get('kind')}: has neither containers nor spec.template.")
     own, metadata = _mapping(raw.get("metadata")), _mapping(inner.get("metadata"))
     named = {key: own[key] for key in ("name", "namespace") if own.get(key) is not None}
-    return {"metadata": {**metadata, **named}, "spec": inner.get("spec")}
+    pods = inner.get("spec")
+    if raw.get("kind") == "StatefulSet" and isinstance(pods, dict):
+        pods = with_own_volumes(pods, raw)
+    return {"metadata": {**metadata, **named}, "spec": pods}
 
 
 def _mapping(value: Any) -> dict[str, Any]:
@@ -151,7 +154,8 @@ class NodeAsked:
                 "status": {"allocatable": {"pods": "110", **dict(self.allocatable)}},
             }
         try:
-            return node_shape(raw, zones=self.zones, taken=snapshot.names)
+            csi_node = snapshot.objects.storage.csi_nodes.get(self.like)
+            return node_shape(raw, zones=self.zones, taken=snapshot.names, csi_node=csi_node)
         except ShapeError as error:
             raise ApplicationError.at("like" if self.like else "allocatable", str(error)) from None
 

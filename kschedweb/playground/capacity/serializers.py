@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 NAME = 253
+EXACT = "Whether exactly so many fit. Else at least `count` do; or at most, where `notes` name claims left out."
 
 
 def _quantities(help_text: str) -> serializers.DictField:
@@ -75,7 +76,7 @@ class ReasonSerializer(serializers.Serializer[Any]):
 
 class FoundFitSerializer(FoundSerializer):
     count = serializers.IntegerField(help_text="Pods that fit.")
-    exact = serializers.BooleanField(help_text="Whether one more does not fit; else at least `count` do.")
+    exact = serializers.BooleanField(help_text=EXACT)
     stopped = serializers.BooleanField(help_text="Whether it timed out, so that the result is partial.")
     message = serializers.CharField(help_text="What the scheduler says of the first pod that does not fit.")
     reasons = ReasonSerializer(many=True)
@@ -120,7 +121,7 @@ class GangDomainSerializer(serializers.Serializer[Any]):
 
 class FoundGangsSerializer(FoundSerializer):
     count = serializers.IntegerField(help_text="Gangs that fit.")
-    exact = serializers.BooleanField(help_text="Whether one more does not fit; else at least `count` do.")
+    exact = serializers.BooleanField(help_text=EXACT)
     stopped = serializers.BooleanField(help_text="Whether it timed out, so that the result is partial.")
     message = serializers.CharField(help_text="What the scheduler says of the first gang that does not fit.")
     domains = GangDomainSerializer(many=True, help_text="What came of it in each domain.")

@@ -57,6 +57,8 @@ def sentence(found: Fit | Sizing | Rehearsal | GangFit | Buffer) -> str:
 def fit_answer(found: Fit) -> str:
     """How many pods fit, and the main reason against the next one."""
     said = {"number": f"{found.count:,}", "reason": _most(found), "why": _inexact(found)}
+    if found.unlimited:
+        return gettext("At most %(number)s more such pods fit: the claims of each are not known") % said
     if not found.exact:
         least = ngettext(
             "At least %(number)s more such pod fits: %(why)s", "At least %(number)s more such pods fit: %(why)s",
@@ -72,6 +74,8 @@ def fit_answer(found: Fit) -> str:
 
 
 def _inexact(found: Fit | GangFit) -> str:
+    if found.failed:
+        return gettext("the scheduling cycle of the next one fails")
     return gettext("timed out") if found.stopped else gettext("counting stopped at the limit")
 
 
@@ -87,6 +91,8 @@ def _most(found: Fit) -> str:
 def gangs_answer(found: GangFit) -> str:
     """How many gangs fit, and how far the next one comes."""
     said = {"number": f"{found.count:,}", "pods": counted(found.pods, "pods"), "why": _inexact(found)}
+    if found.unlimited:
+        return gettext("At most %(number)s more gangs of %(pods)s fit: the claims of each pod are not known") % said
     if not found.exact:
         least = ngettext(
             "At least %(number)s more gang of %(pods)s fits: %(why)s",

@@ -15,6 +15,8 @@ from kschedweb.playground.capacity import services
 from kschedweb.playground.capacity.questions import FitAsked, PodAsked
 from kschedweb.policies.models import Policy
 from kschedweb.policies.selectors import revision_get
+from tests.engine.builders import node
+from tests.engine.storage import DRIVER, csi_node, storage_class
 
 pytestmark = pytest.mark.django_db
 
@@ -80,6 +82,43 @@ spec: {template: {spec: {containers: [{name: c, resources: {requests: {cpu: 3}}}
     plain = post(api_as("viewer"), "fit", pod={"requests": {"cpu": "3"}}).json()
     written = post(api_as("viewer"), "fit", pod={"manifest": manifest}).json()
     assert written["count"] == plain["count"] > 0
+
+
+EPHEMERAL = """
+kind: Pod
+metadata: {name: p, namespace: default}
+spec:
+  containers: [{name: c}]
+  volumes:
+  - name: data
+    ephemeral: {volumeClaimTemplate: {spec: {storageClassName: disk, resources: {requests: {storage: 1Gi}}}}}
+"""
+OWN = """
+kind: StatefulSet
+metadata: {name: db, namespace: default}
+spec:
+  volumeClaimTemplates:
+  - metadata: {name: data}
+    spec: {storageClassName: disk, resources: {requests: {storage: 1Gi}}}
+  template: {spec: {containers: [{name: c, volumeMounts: [{name: data, mountPath: /data}]}]}}
+"""
+
+
+@pytest.mark.parametrize("manifest", [EPHEMERAL, OWN])
+def test_volumes_of_each_pod_are_counted_over_rest_and_on_the_page(
+    api_as: Callable[..., Any],
+    client_as: Callable[..., Any],
+    demo: Snapshot,
+    stored: Callable[..., Snapshot],
+    manifest: str,
+) -> None:
+    """Two nodes that attach two volumes each."""
+    limited = [csi_node(name, csi_example_com=2) for name in "ab"]
+    stored([node("a"), node("b"), *limited, storage_class("disk", DRIVER)])
+    answer = post(api_as("viewer"), "fit", pod={"manifest": manifest}).json()
+    assert (answer["count"], answer["exact"], answer["nodes"]) == (4, True, {"a": 2, "b": 2})
+    page = client_as("viewer").get("/capacity/", {"ask": "1", "cluster": "demo", "manifest": manifest})
+    assert answer["answer"].removesuffix(".") in page.content.decode()
 
 
 def test_nodes_are_added_until_all_fit(api_as: Callable[..., Any], demo: Snapshot) -> None:

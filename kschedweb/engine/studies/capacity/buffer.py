@@ -13,6 +13,7 @@ from heapq import heapify, heappop, heappush
 from itertools import count
 
 from kschedweb.engine.config import Configuration
+from kschedweb.engine.controllers.claims import delete_claims
 from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.cycle.request import WITH_POST_FILTER
 from kschedweb.engine.framework.runtime import Factory
@@ -130,6 +131,7 @@ def _lose(
     world = World(snapshot.copy())
     for pod in [pod for node in nodes for pod in world.remove_node(node)]:
         world.release(pod)
+        delete_claims(pod, world.cluster, world.claims)
     scheduler = Scheduler.of(world.snapshot, configuration, registry)
     outcome = _Placing(scheduler, priority, pulse)
     outcome.run(due)
@@ -165,6 +167,7 @@ class _Placing:
     def _place(self, pod: Pod) -> list[Pod]:
         """Place the pod, or note that it is stranded; returns pods that count and had to go for it."""
         scheduler = self.scheduler
+        pod, _ = scheduler.create_claims(pod)
         placement = scheduler.place(pod, WITH_POST_FILTER)
         gone = [scheduler.evict(key) for key in placement.victims]
         if placement.victims or placement.frees:

@@ -12,7 +12,8 @@ from kschedweb.engine.config import Configuration
 from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.framework.explanation import EXCLUDED, FEASIBLE, Explanation
 from kschedweb.engine.framework.runtime import Factory
-from kschedweb.engine.framework.status import CycleError, Status
+from kschedweb.engine.framework.status import OUTSIDE, CycleError, Status
+from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.columns import Ints
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.studies.capacity.shapes import PodShape
@@ -39,7 +40,8 @@ class Fit:
     """The placed clones; ``order`` int[count] has the node of each, in the order of placement.
 
     ``message`` is the scheduler's message on the first clone that fits nowhere; "" if the limit came first or ``check``
-    ``stopped`` the search. ``failed`` is true if its cycle ended in an error, which says nothing about room.
+    ``stopped`` the search. ``failed`` is true if its cycle ended in an error, which says nothing about room;
+    ``unlimited`` if claims are left out that would limit the number.
     """
 
     names: list[str]
@@ -50,6 +52,7 @@ class Fit:
     stopped: bool = False
     failed: bool = False
     notes: tuple[str, ...] = ()
+    unlimited: bool = False
 
     @property
     def count(self) -> int:
@@ -57,8 +60,8 @@ class Fit:
 
     @property
     def exact(self) -> bool:
-        """Whether one more clone would not fit; else ``count`` is only a lower bound."""
-        return bool(self.message)
+        """Whether exactly so many fit; else ``count`` is a lower bound, an upper one where it is ``unlimited``."""
+        return bool(self.message) and not (self.failed or self.unlimited)
 
     @property
     def by_node(self) -> Ints:
@@ -82,25 +85,33 @@ def fit(
     scheduler = Scheduler.of(snapshot.copy(), configuration, registry)
     index = scheduler.snapshot.index
     order: list[int] = []
-    message, failed, reasons, stopped = _held(scheduler, shape), False, [], False
+    message, failed, reasons, stopped = "", False, [], False
+    problems: list[str] = []
     while not message and len(order) < limit:
+        clone = shape.clone(len(order) + 1).counted(configuration.release.counting)
+        pod, problems = scheduler.create_claims(clone)
+        if not order and (message := _held(scheduler, pod)):
+            break
         if check is not None and not check(len(order)):
             stopped = True
             break
-        pod = shape.clone(len(order) + 1).counted(configuration.release.counting)
         placement = scheduler.place(pod)
         if placement.node:
             order.append(index[placement.node])
         else:
-            message, failed = placement.message, placement.error
-            reasons = _reasons(scheduler, shape, len(order) + 1, np.unique(np.array(order, dtype=np.intp)))
-    rows = np.array(order, dtype=np.intp)
-    return Fit(snapshot.names, rows, limit, message, reasons, stopped, failed, shape.notes)
+            message, failed = placement.message, placement.error or OUTSIDE in placement.message
+            reasons = _reasons(scheduler, pod, np.unique(np.array(order, dtype=np.intp)))
+    rows, notes = np.array(order, dtype=np.intp), (*shape.notes, *map(problem_note, problems))
+    return Fit(snapshot.names, rows, limit, message, reasons, stopped, failed, notes, bool(shape.left_out))
 
 
-def _held(scheduler: Scheduler, shape: PodShape) -> str:
+def problem_note(problem: str) -> str:
+    """A note of a claim that a controller cannot make for such pods."""
+    return f"A claim of such a pod cannot be made. {problem}."
+
+
+def _held(scheduler: Scheduler, pod: Pod) -> str:
     """Why PreEnqueue never lets such a pod be tried; "" if it does."""
-    pod = shape.clone(1)
     try:
         status = scheduler.framework(pod).pre_enqueue(pod, scheduler.snapshot.objects)
     except CycleError as error:
@@ -108,10 +119,10 @@ def _held(scheduler: Scheduler, shape: PodShape) -> str:
     return "" if status.ok else status.message
 
 
-def _reasons(scheduler: Scheduler, shape: PodShape, number: int, holding: NDArray[np.intp]) -> list[FullReason]:
-    """The reasons that reject clone ``number``, those with most nodes first."""
+def _reasons(scheduler: Scheduler, pod: Pod, holding: NDArray[np.intp]) -> list[FullReason]:
+    """The reasons that reject the clone ``pod``, those with most nodes first."""
     try:
-        explanation = scheduler.explain(shape.clone(number), as_run=True)
+        explanation = scheduler.explain(pod, as_run=True)
     except CycleError:
         return []
     found = [

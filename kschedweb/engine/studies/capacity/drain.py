@@ -260,8 +260,9 @@ class _Drain:
         restore_claims = scheduler.snapshot.save_claims(pod)
         evicted = scheduler.evict(pod.key)
         if pod.controller is not None:
-            target = scheduler.find(evicted).node
-            if not target or target in self.leaving or scheduler.bind(evicted, target) is not None:
+            replacement, _ = scheduler.create_claims(evicted)
+            target = scheduler.find(replacement).node
+            if not target or target in self.leaving or scheduler.bind(replacement, target) is not None:
                 restore_claims()
                 scheduler.snapshot.add_pod(pod, scheduler.snapshot.index[name])
                 return None
@@ -275,7 +276,7 @@ class _Drain:
         if pod.controller is None:
             return None
         with self.scheduler.without(pod.key) as evicted:
-            placement = self.scheduler.place(evicted)
+            placement = self.scheduler.place_new(evicted)
             if placement.node:
                 self.scheduler.snapshot.remove_pod(pod.key)
         said = placement.message

@@ -15,12 +15,13 @@ from kschedweb.engine.cycle.groupplacement import DomainTry, GroupPlacement
 from kschedweb.engine.cycle.request import SearchRequest
 from kschedweb.engine.framework.decision import Stopwatch
 from kschedweb.engine.framework.runtime import Factory
-from kschedweb.engine.framework.status import Code, CycleError
+from kschedweb.engine.framework.status import OUTSIDE, Code, CycleError
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import API, POD_GROUP, VERSION, PodGroup, gates
 from kschedweb.engine.state.columns import Ints
 from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.studies.capacity.capacity import problem_note
 from kschedweb.engine.studies.capacity.shapes import PodShape
 
 MOST_GANGS = 10_000
@@ -73,7 +74,8 @@ class GangFit:
 
     ``domains`` has the domain of each gang, "" without a topology key. ``message`` is the scheduler's message on the
     first gang that does not fit; "" if the limit came first or the time was over (``stopped``). ``results`` has what
-    came of each of its domains. ``failed``: its cycle ended in an error, which says nothing about room.
+    came of each of its domains. ``failed``: its cycle ended in an error, which says nothing about room; ``unlimited``:
+    claims are left out that would limit the number.
     """
 
     names: list[str]
@@ -86,6 +88,7 @@ class GangFit:
     stopped: bool = False
     failed: bool = False
     notes: tuple[str, ...] = ()
+    unlimited: bool = False
 
     @property
     def count(self) -> int:
@@ -93,8 +96,8 @@ class GangFit:
 
     @property
     def exact(self) -> bool:
-        """Whether one more gang would not fit; else ``count`` is only a lower bound."""
-        return bool(self.message)
+        """Whether exactly so many fit; else ``count`` is a lower bound, an upper one where it is ``unlimited``."""
+        return bool(self.message) and not (self.failed or self.unlimited)
 
     @property
     def by_node(self) -> Ints:
@@ -152,15 +155,17 @@ def fit_gangs(
     rows: list[list[int]] = []
     domains: list[str] = []
     end: dict[str, Any] = {}
+    problems: list[str] = []
     while not end and len(rows) < limit:
         watch.gangs = len(rows)
-        group, pods = _made(scheduler, gang, len(rows))
+        group, clones = _made(scheduler, gang, len(rows))
+        pods, problems = _with_claims(scheduler, clones)
         try:
             found = scheduler.schedule_group(group, pods, SearchRequest(watch=watch))
         except _OverError:
             end = {"stopped": True}
         except CycleError as error:
-            end = {"message": str(error)}
+            end = {"message": str(error), "failed": True}
         else:
             nodes = [scheduler.snapshot.index.get(one.node, UNPLACED) for one in found.placements]
             if found.placed and len(nodes) - nodes.count(UNPLACED) >= gang.min_count:
@@ -169,7 +174,15 @@ def fit_gangs(
             else:
                 end = _refused(found, pods)
     order = np.array(rows, dtype=np.intp).reshape(len(rows), gang.pods)
-    return replace(GangFit(snapshot.names, gang.pods, order, domains, limit, notes=gang.shape.notes), **end)
+    notes = (*gang.shape.notes, *map(problem_note, problems))
+    unlimited = bool(gang.shape.left_out)
+    return replace(GangFit(snapshot.names, gang.pods, order, domains, limit, notes=notes, unlimited=unlimited), **end)
+
+
+def _with_claims(scheduler: Scheduler, clones: Sequence[Pod]) -> tuple[list[Pod], list[str]]:
+    """The pods with the claims that controllers make for them, and what is wrong with those of the first pod."""
+    made = [scheduler.create_claims(pod) for pod in clones]
+    return [pod for pod, _ in made], made[0][1]
 
 
 def _made(scheduler: Scheduler, gang: Gang, placed: int) -> tuple[PodGroup, list[Pod]]:
@@ -205,7 +218,7 @@ def _refused(found: GroupPlacement, pods: Sequence[Pod]) -> dict[str, Any]:
     return {
         "message": few if found.placed else found.status.message or "no reason is given",
         "results": tuple(_result(one, pods) for one in found.tries),
-        "failed": found.status.code is Code.ERROR,
+        "failed": found.status.code is Code.ERROR or any(OUTSIDE in one.message for one in found.placements),
     }
 
 

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from kschedweb.engine.controllers.admission import admit
+from kschedweb.engine.controllers.claims import VOLUME_CLAIM
 from kschedweb.engine.controllers.nodelifecycle import CONTROLLED
 from kschedweb.engine.objects.access import Json, ObjectError, mapping, objects, string_map, text
 from kschedweb.engine.objects.node import HOSTNAME, ZONE, Node
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.storage import CSINode
 from kschedweb.engine.refusals import refusals
 from kschedweb.engine.state.snapshot import Snapshot
 
@@ -27,12 +29,15 @@ class ShapeError(ValueError):
 class PodShape:
     """Pods that differ only in their names. ``name`` is the prefix of names, ``raw`` a v1 Pod without node and status.
 
-    ``notes`` says what such pods would have in a real cluster in addition, and why it would not take them.
+    ``notes`` says what such pods would have in a real cluster in addition, and why it would not take them;
+    ``left_out`` names the claims that they would have there and have not here. What a StatefulSet would claim for each
+    of them is an ephemeral volume here, which comes to the same: each pod has a claim of its own from the template.
     """
 
     name: str
     raw: Json
     notes: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @property
     def namespace(self) -> str:
@@ -72,7 +77,12 @@ def replica_shape(pod: Pod, snapshot: Snapshot) -> PodShape:
     metadata, spec = mapping(pod.raw, "metadata"), mapping(pod.raw, "spec")
     kept = {key: metadata[key] for key in KEPT if metadata.get(key) is not None}
     own = _own_claims(pod)
-    volumes = [one for one in objects(spec, "volumes", "spec.") if _claim(one) not in own]
+    templates = {name: template for name in own if (template := _claim_template(snapshot, pod, name)) is not None}
+    volumes = [
+        _own_volume(text(one, "name", "spec.volumes."), templates[claim]) if claim in templates else one
+        for one in objects(spec, "volumes", "spec.")
+        if (claim := _claim(one)) in templates or claim not in own
+    ]
     left = {key: value for key, value in spec.items() if key not in ("nodeName", "volumes")}
     shaped = {
         "apiVersion": "v1",
@@ -80,8 +90,9 @@ def replica_shape(pod: Pod, snapshot: Snapshot) -> PodShape:
         "metadata": kept,
         "spec": left | ({"volumes": volumes} if volumes else {}),
     }
-    notes = (_without_claims(own),) if own else ()
-    return PodShape(_free(snapshot, kept, f"{pod.name}-more"), shaped, notes)
+    left_out = tuple(name for name in own if name not in templates)
+    notes = (_without_claims(left_out),) if left_out else ()
+    return PodShape(_free(snapshot, kept, f"{pod.name}-more"), shaped, notes, left_out)
 
 
 def workload_shape(snapshot: Snapshot, workload: str) -> PodShape:
@@ -133,13 +144,25 @@ def _of_template(snapshot: Snapshot, namespace: str, name: str, owner: Json) -> 
         reference = {key: value for key, value in (("uid", own.get("uid")),) if value is not None}
         of = {"apiVersion": owner.get("apiVersion"), "kind": owner.get("kind"), "name": own.get("name")}
         metadata["ownerReferences"] = [{**of, **reference, "controller": True}]
-    raw = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": mapping(template, "spec")}
-    claims = [
-        text(mapping(one, "metadata"), "name")
+    spec = with_own_volumes(mapping(template, "spec"), owner)
+    raw = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+    return PodShape(_free(snapshot, metadata, f"{name}-more"), admit(raw, snapshot.objects))
+
+
+def with_own_volumes(spec: Json, owner: Json) -> Json:
+    """The spec of pods of ``owner``, each with volumes of its own from the templates of a StatefulSet."""
+    templates = {
+        text(mapping(one, "metadata"), "name"): one
         for one in objects(mapping(owner, "spec"), "volumeClaimTemplates", "spec.")
-    ]
-    notes = (_without_claims(claims),) if claims else ()
-    return PodShape(_free(snapshot, metadata, f"{name}-more"), admit(raw, snapshot.objects), notes)
+    }
+    if not templates:
+        return spec
+    others = [volume for volume in objects(spec, "volumes", "spec.") if volume.get("name") not in templates]
+    return {**spec, "volumes": [*(_own_volume(name, one) for name, one in templates.items()), *others]}
+
+
+def _own_volume(name: str, template: Json) -> Json:
+    return {"name": name, "ephemeral": {"volumeClaimTemplate": {"spec": mapping(template, "spec")}}}
 
 
 def _belongs(pod: Pod, namespace: str, kind: str, name: str) -> bool:
@@ -164,7 +187,20 @@ def _own_claims(pod: Pod) -> list[str]:
     return [name for name in names if name.endswith(f"-{pod.name}")]
 
 
+def _claim_template(snapshot: Snapshot, pod: Pod, claim: str) -> Json | None:
+    """What the claim of a StatefulSet's pod was made from; ``None`` where neither it nor the claim is known."""
+    owner = snapshot.objects.get("StatefulSet", pod.namespace, pod.controller[2] if pod.controller else "") or {}
+    for template in objects(mapping(owner, "spec"), "volumeClaimTemplates", "spec."):
+        if claim == f"{text(mapping(template, 'metadata'), 'name')}-{pod.name}":
+            return template
+    known = snapshot.objects.get(VOLUME_CLAIM, pod.namespace, claim)
+    if known is None:
+        return None
+    return {"spec": {key: value for key, value in mapping(known, "spec").items() if key != "volumeName"}}
+
+
 def _without_claims(names: Sequence[str]) -> str:
+    """A note of claims that are not known."""
     return f"Each replica gets volumes of its own ({', '.join(names)}); they are left out, and limit nothing here."
 
 
@@ -179,11 +215,15 @@ def _free(snapshot: Snapshot, metadata: Json, prefix: str) -> str:
 
 @dataclass(frozen=True)
 class NodeShape:
-    """Nodes of one type. ``raw`` is a v1 Node; nodes are put into ``zones`` in turn, by default into its own."""
+    """Nodes of one type. ``raw`` is a v1 Node; nodes are put into ``zones`` in turn, by default into its own.
+
+    ``csi_node`` is what a node of the type can attach, ``None`` where that is not known and nothing limits it.
+    """
 
     name: str
     raw: Json
     zones: tuple[str, ...] = ()
+    csi_node: CSINode | None = None
 
     def nodes(self, count: int) -> list[Node]:
         """The first ``count`` nodes of this type."""
@@ -198,7 +238,9 @@ class NodeShape:
         return Node.read({**self.raw, "metadata": {**metadata, "name": name, "labels": labels}})
 
 
-def node_shape(raw: Any, *, zones: Sequence[str] = (), taken: Sequence[str] = ()) -> NodeShape:
+def node_shape(
+    raw: Any, *, zones: Sequence[str] = (), taken: Sequence[str] = (), csi_node: CSINode | None = None
+) -> NodeShape:
     """The type of a v1 Node. New nodes are ready and not cordoned, and have no taints that controllers set.
 
     New nodes do not get the names in ``taken``. Raises ShapeError.
@@ -225,4 +267,4 @@ def node_shape(raw: Any, *, zones: Sequence[str] = (), taken: Sequence[str] = ()
         Node.read(shaped)
     except ObjectError as error:
         raise ShapeError(str(error)) from None
-    return NodeShape(prefix, shaped, tuple(zones))
+    return NodeShape(prefix, shaped, tuple(zones), csi_node)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.access import Json, ObjectError, mapping
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.storage import CSINode
 from kschedweb.engine.state.nodematching import matches_required, tolerates
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.world import World
@@ -144,7 +145,7 @@ class _Search:
 
     def _try(self, added: int) -> Trial:
         new = self.shape.nodes(added)
-        larger = enlarged(self.snapshot, new, self._daemons)
+        larger = enlarged(self.snapshot, new, self._daemons, self.shape.csi_node)
         scheduler = Scheduler.of(larger, self.configuration, self.registry)
         unplaced, messages = [], []
         for pod in self.pods:
@@ -207,6 +208,7 @@ class _Search:
 
 def _place(scheduler: Scheduler, pod: Pod) -> str:
     """Schedule the pod; returns the message if it gets no node, else ""."""
+    pod, _ = scheduler.create_claims(pod)
     try:
         held = scheduler.framework(pod).pre_enqueue(pod, scheduler.snapshot.objects)
     except CycleError as error:
@@ -233,9 +235,17 @@ def daemons(snapshot: Snapshot) -> list[Json]:
     return found
 
 
-def enlarged(snapshot: Snapshot, nodes: Sequence[Node], daemon_pods: Sequence[Json] = ()) -> Snapshot:
-    """A copy of ``snapshot`` with additional ``nodes``, each with the ``daemon_pods`` that match it."""
+def enlarged(
+    snapshot: Snapshot, nodes: Sequence[Node], daemon_pods: Sequence[Json] = (), csi_node: CSINode | None = None
+) -> Snapshot:
+    """A copy of ``snapshot`` with additional ``nodes``, each with the ``daemon_pods`` that match it.
+
+    ``csi_node`` says what each of the nodes can attach.
+    """
     world = World(snapshot.copy())
+    if csi_node is not None:
+        storage = world.cluster.storage
+        storage.csi_nodes = storage.csi_nodes | {node.name: replace(csi_node, name=node.name) for node in nodes}
     for node in nodes:
         world.set_node(Node.read(snapshot.of_today(node.raw)))
     larger = world.snapshot

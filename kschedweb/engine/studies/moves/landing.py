@@ -213,6 +213,7 @@ class Ground:
 
     def _placed(self, pod: Pod, now: float, sources: Set[str] = frozenset()) -> tuple[str, str]:
         """The node that the replacement gets, or what the scheduler says of it."""
+        pod, _ = self.scheduler.create_claims(pod)
         found = self.scheduler.find(pod)
         if found.node:
             if self._watched is not None:

@@ -34,11 +34,22 @@ def claimed(*names: str) -> Json:
     return {"volumes": [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names]}
 
 
+TO_PROVISION, LOCAL = (
+    {
+        "accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": "1Gi"}},
+        "storageClassName": storage_class_name,
+    }
+    for storage_class_name in ("disk", "local")
+)
 WANTS: dict[str, Json] = {
     "cpu alone": {},
     "a claim to be provisioned": claimed("provisioned"),
     "a claim for a local volume": claimed("local"),
     "two claims": claimed("provisioned", "local"),
+    "an ephemeral volume": {"volumes": [{"name": "e", "ephemeral": {"volumeClaimTemplate": {"spec": TO_PROVISION}}}]},
+    "an ephemeral local volume": {"volumes": [{"name": "e", "ephemeral": {"volumeClaimTemplate": {"spec": LOCAL}}}]},
+    "a device from a template": {"resourceClaims": [{"name": "d", "resourceClaimTemplateName": "one"}]},
     "a shared device": {"resourceClaims": [{"name": "d", "resourceClaimName": "shared"}]},
     "a shared device and a claim": {
         "resourceClaims": [{"name": "d", "resourceClaimName": "shared"}],
@@ -53,9 +64,11 @@ def cluster_of(listed: list[tuple[str, int, int, int]], local_on: set[int]) -> l
     """Nodes by zone, cores, most volumes and devices; some have a local volume."""
     made: list[Json] = [storage_class(), storage_class("disk", DRIVER), device_class("gpu", GPU)]
     made += [claim("provisioned", storageClassName="disk"), claim("local"), resource_claim("shared")]
+    template = {"spec": resource_claim("any")["spec"]}
+    made += [{"kind": "ResourceClaimTemplate", "metadata": {"name": "one", "namespace": "default"}, "spec": template}]
     for at, (zone, cpu, volumes, gpus) in enumerate(listed):
         made.append(node(f"n{at}", zone, cpu=str(cpu)))
-        made.append(in_zones(csi_node(f"n{at}", **{DRIVER: volumes})))
+        made.append(in_zones(csi_node(f"n{at}", csi_example_com=volumes)))
         made += [devices(f"n{at}", gpus)] if gpus else []
         made += [volume(f"on-{at}", nodeAffinity=on_nodes(HOSTNAME, f"n{at}"))] if at in local_on else []
     return made

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kschedweb.engine.studies.capacity.capacity import fit
 from kschedweb.engine.studies.capacity.shapes import ShapeError, pod_shape, replica_shape, workload_shape
-from tests.engine.storage import EBS, claim, csi_node, made, storage_class
+from tests.engine.storage import DRIVER, EBS, claim, csi, csi_node, made, storage_class, volume
 from tests.engine.studies.clusters import ZONE, Json, configuration, node, pod, snapshot
 
 
@@ -47,9 +47,9 @@ def test_nodes_that_were_open_are_told_from_those_that_never_were() -> None:
 
 def test_the_first_pod_decides_where_the_volume_is_that_all_share() -> None:
     """Three zones of a driver that provisions where the first pod goes."""
-    csi = {**csi_node("n", ebs_csi_aws_com=2)["spec"]["drivers"][0], "name": EBS, "topologyKeys": [ZONE]}
+    driver = {**csi_node("n", ebs_csi_aws_com=2)["spec"]["drivers"][0], "name": EBS, "topologyKeys": [ZONE]}
     nodes = [node(name, name) for name in "abc"]
-    listed = [made("CSINode", name, version="storage.k8s.io/v1", spec={"drivers": [csi]}) for name in "abc"]
+    listed = [made("CSINode", name, version="storage.k8s.io/v1", spec={"drivers": [driver]}) for name in "abc"]
     uses = {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "wait"}}]}
     cluster = snapshot(nodes, listed, storage_class("gp3", EBS), claim("wait", storageClassName="gp3"))
     found = fit(cluster, configuration(), pod_shape(pod("x", spec=uses), cluster))
@@ -109,6 +109,31 @@ def test_a_replica_of_a_stateful_set_gets_volumes_of_its_own() -> None:
     shape = replica_shape(cluster.pod("default/db-0"), cluster)
     assert [volume["name"] for volume in shape.raw["spec"]["volumes"]] == ["tmp"]
     assert "data-db-0" in shape.notes[0]
+    found = fit(cluster, configuration(), shape)
+    assert (found.count, found.exact, found.unlimited) == (3, False, True)
+
+
+@pytest.mark.parametrize("known_by", ["its template", "a pod and its owner", "a pod and its claim"])
+def test_the_volumes_of_further_replicas_of_a_stateful_set_are_counted(known_by: str) -> None:
+    """A node attaches two of them, and one is there."""
+    template = {"metadata": {"name": "data"}, "spec": claim("any", storageClassName="disk")["spec"]}
+    spec: Json = {"template": {"metadata": {"labels": {"app": "web"}}, "spec": pod("x", owner="")["spec"]}}
+    owner = made("StatefulSet", "db", version="apps/v1", metadata={"namespace": "default"}, spec=spec)
+    spec["volumeClaimTemplates"] = [template]
+    attached = claim("data-db-0", volume="v", storageClassName="disk")
+    uses = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data-db-0"}}]}
+    first = pod("db-0", "a", owner="StatefulSet/db", spec=uses)
+    claimed = {"namespace": "default", "name": "data-db-0", "uid": "uid-data-db-0"}
+    there = volume("v", storageClassName="disk", csi=csi("v"), claimRef=claimed)
+    objects = [storage_class("disk", DRIVER), there, attached, first]
+    limited = csi_node("a", csi_example_com=2)
+    cluster = snapshot(node("a"), limited, objects, [] if known_by == "a pod and its claim" else owner)
+    shaped = workload_shape(cluster, "default/StatefulSet/db")
+    if known_by != "its template":
+        shaped = replica_shape(cluster.pod("default/db-0"), cluster)
+    found = fit(cluster, configuration(), shaped)
+    assert (found.count, found.exact, found.notes) == (1, True, ())
+    assert "node(s) exceed max volume count" in found.message
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from kschedweb.engine.controllers.budgets import SEVERAL, VIOLATES
 from kschedweb.engine.studies.capacity.drain import BUDGET, LOCAL, NO_ROOM, UNMANAGED, WORDS, Options, rehearse
 from tests.engine.plugins.test_dynamicresources import allocated, device_class, devices
-from tests.engine.storage import claim, on_nodes, storage_class, volume
+from tests.engine.storage import DRIVER, claim, on_nodes, storage_class, volume
 from tests.engine.studies.clusters import HOSTNAME, Json, budget, configuration, node, pod, snapshot
 
 EMPTY_DIR: Json = {"volumes": [{"name": "tmp", "emptyDir": {}}]}
@@ -160,3 +160,17 @@ def test_volumes_that_a_blocked_node_would_have_had_are_left_to_others() -> None
     moved = {move.pod: move.target for move in found.moves}
     assert moved["default/y"] in ("c", "d")
     assert [block.pod for block in found.blocks] == ["default/large"]
+
+
+def test_a_replacement_gets_an_ephemeral_volume_of_its_own() -> None:
+    """The volume of the evicted pod could be reached from its node alone, and goes with it."""
+    spec = {"storageClassName": "disk", "resources": {"requests": {"storage": "1Gi"}}}
+    uses: Json = {"volumes": [{"name": "e", "ephemeral": {"volumeClaimTemplate": {"spec": spec}}}]}
+    owner = {"kind": "Pod", "name": "x", "uid": "default/x", "controller": True}
+    held = claim("x-e", volume="v", storageClassName="disk")
+    held["metadata"]["ownerReferences"] = [owner]
+    claimed = {"namespace": "default", "name": "x-e", "uid": "uid-x-e"}
+    there = volume("v", storageClassName="disk", nodeAffinity=on_nodes(HOSTNAME, "a"), claimRef=claimed)
+    cluster = snapshot(node("a"), node("b"), storage_class("disk", DRIVER), held, there, pod("x", "a", spec=uses))
+    found = rehearse(cluster, configuration(), ["a"])
+    assert [(move.pod, move.target) for move in found.moves] == [("default/x", "b")]

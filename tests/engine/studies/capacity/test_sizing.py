@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from kschedweb.engine.studies.capacity.shapes import node_shape
 from kschedweb.engine.studies.capacity.sizing import enlarged, size
-from tests.engine.storage import claim, storage_class, volume
+from tests.engine.storage import DRIVER, claim, csi_node, storage_class, volume
 from tests.engine.studies.clusters import HOSTNAME, ZONE, Json, configuration, node, pod, snapshot
 from tests.support import tiers
 
@@ -101,3 +101,13 @@ def test_a_volume_is_there_for_one_of_the_pods() -> None:
     found = size(cluster, configuration(), cluster.pending, node_shape(node("new")))
     assert (found.fits_now, found.needed) == (1, 0)
     assert [unfit.pods for unfit in found.unfit] == [("default/y",)]
+
+
+def test_new_nodes_attach_as_many_volumes_as_the_one_that_they_are_like() -> None:
+    spec = claim("any", storageClassName="disk")["spec"]
+    uses = {"volumes": [{"name": "e", "ephemeral": {"volumeClaimTemplate": {"spec": spec}}}]}
+    pods = [pod(f"p{number}", spec=uses) for number in range(6)]
+    cluster = snapshot(node("old"), csi_node("old", csi_example_com=2), storage_class("disk", DRIVER), pods)
+    like = node_shape(node("new"), csi_node=cluster.objects.storage.csi_nodes["old"])
+    found = size(cluster, configuration(), cluster.pending, like)
+    assert (found.fits_now, found.needed) == (2, 2)
