@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from kschedweb.playground.scenarios.models import ScenarioRevision
 
 FEWEST_POLICIES, MOST_POLICIES, MOST_SEEDS, LARGEST_SEED = 2, 8, 10, 2**31 - 1
+MOST_NOTES = 200  # of a run
 Step = Callable[[str, int, int], None]
 
 
@@ -173,7 +174,7 @@ def _play(run: Run, step: Step) -> None:
     values = dict(
         engine=configuration.release.engine,
         summary=[asdict(one) for one in measures],
-        notes=found.notes,
+        notes=found.list_notes(MOST_NOTES),
         outcome=found.encode(),
         groups=[grouping.to_dict() for grouping in nodes.groups(prepared, found.nodes)],
         virtual_seconds=found.end,

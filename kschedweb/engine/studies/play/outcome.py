@@ -319,6 +319,12 @@ class Outcome:
             waits[[self.index[name] for name in self.ignored if name in self.index]] = False
         return np.flatnonzero(waits)
 
+    def list_notes(self, most: int) -> list[str]:
+        """Return what was left out, refused or read differently, each once; after ``most`` the number of the others."""
+        notes = list(dict.fromkeys([*self.notes, *(text for _, text in self.refused)]))
+        further = len(notes) - most
+        return notes if further <= 0 else [*notes[:most], f"and {further:,} further note{'s' * (further > 1)}"]
+
     @cached_property
     def _keyframes(self) -> Codes:
         """The node of each pod before moves 0, 4,096, and so on. Shape [keyframes, pods]."""

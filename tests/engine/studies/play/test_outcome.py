@@ -35,6 +35,13 @@ def walked(outcome: Outcome, time: float) -> list[int]:
     return places
 
 
+def test_notes_tell_what_was_refused_once_and_how_many_others_there_are() -> None:
+    outcome = run(crowd(1), configuration())
+    outcome.notes, outcome.refused = ["left out"], [(0.0, "Pod a: no"), (5.0, "Pod a: no"), (6.0, "Pod b: no")]
+    assert outcome.list_notes(3) == ["left out", "Pod a: no", "Pod b: no"]
+    assert outcome.list_notes(2) == ["left out", "Pod a: no", "and 1 further note"]
+
+
 @settings(max_examples=tiers.count(4, 100), deadline=None)
 @given(seed=SEEDS)
 def test_bytes_and_back_are_the_same(seed: int) -> None:

@@ -40,7 +40,10 @@ def cluster(*, template: bool) -> list[dict[str, Any]]:
         for name in ("a", "b")
     ]
     source = {"attacher": EBS, "nodeName": "a", "source": {"persistentVolumeName": "v"}}
-    persistent = {"persistentVolumeReclaimPolicy": "Delete", "csi": {"driver": EBS, "volumeHandle": "v"}}
+    persistent: dict[str, Any] = {
+        "persistentVolumeReclaimPolicy": "Delete",
+        "csi": {"driver": EBS, "volumeHandle": "v"},
+    }
     return [
         *(node(name, labels={ZONE: name}) for name in ("a", "b")),
         *slices,
