@@ -19,13 +19,14 @@ import psycopg
 import redis
 import structlog
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, connection, connections
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, connection, connections
 from django.db.migrations.executor import MigrationExecutor
 from django.http import JsonResponse
 
 from kschedweb.web.sqlite.base import DatabaseWrapper as SQLite
 
 if TYPE_CHECKING:
+    from django.db.backends.base.base import BaseDatabaseWrapper
     from django.http import HttpRequest, HttpResponse
 
 READY_WITHIN = 1.5  # seconds after which a check without an answer has failed
@@ -174,14 +175,14 @@ def broker() -> None:
 
 def disk() -> None:
     """Check that the disk of the database has room (scaled out, its server has a disk of its own)."""
-    if isinstance(connection, SQLite) and not connection.is_in_memory_db():
-        check_room(Path(connection.settings_dict["NAME"]).parent)
+    check_room(connections[DEFAULT_DB_ALIAS])
 
 
-def check_room(folder: Path) -> None:
-    """Raise OSError where ``folder`` has no room for some more rows."""
-    with tempfile.TemporaryFile(dir=folder) as file:
-        file.write(bytes(ROOM))
+def check_room(database: BaseDatabaseWrapper) -> None:
+    """Raise OSError where the disk of ``database`` has no room for some more rows."""
+    if isinstance(database, SQLite) and not database.is_in_memory_db():
+        with tempfile.TemporaryFile(dir=Path(database.settings_dict["NAME"]).parent) as file:
+            file.write(bytes(ROOM))
 
 
 def register(name: str, ask: Callable[[], None]) -> None:

@@ -14,16 +14,22 @@ AWAY = ("08", "57P01", "57P02", "57P03", "53300")
 SQLITE_AWAY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR})
 
 
-class DatabaseAway(Unavailable):
-    """The database cannot be reached; the answer must be made without queries."""
+FULL = "The disk of the database is full. Nothing was saved: the operator must make room on it."
 
-    def __init__(self) -> None:
-        super().__init__("The database cannot be reached now. Try again in a moment.")
+
+class DatabaseAway(Unavailable):
+    """The database cannot be reached, or written; the answer must be made without queries."""
+
+    def __init__(self, detail: str = "The database cannot be reached now. Try again in a moment.") -> None:
+        super().__init__(detail)
 
 
 def outage(error: BaseException | None) -> DatabaseAway | None:
-    """The error to answer with if the cause of ``error`` is an absent server; else ``None``."""
-    return DatabaseAway() if any(map(_away, _chain(error))) else None
+    """The error to answer with if the cause of ``error`` is an absent server or a full disk; else ``None``."""
+    chain = list(_chain(error))
+    if any(map(_full, chain)):
+        return DatabaseAway(FULL)
+    return DatabaseAway() if any(map(_away, chain)) else None
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
@@ -33,6 +39,14 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
+def _full(error: BaseException) -> bool:
+    return isinstance(error, sqlite3.OperationalError) and _code(error) == sqlite3.SQLITE_FULL
+
+
+def _code(error: sqlite3.OperationalError) -> int:
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
 def _away(error: BaseException) -> bool:
     if isinstance(error, InterfaceError):  # the connection was lost before
         return True
@@ -40,6 +54,6 @@ def _away(error: BaseException) -> bool:
         return False
     cause = error.__cause__
     if isinstance(cause, sqlite3.OperationalError):
-        return getattr(cause, "sqlite_errorcode", 0) & 0xFF in SQLITE_AWAY
+        return _code(cause) in SQLITE_AWAY
     code = getattr(cause, "sqlstate", None)  # errors from the server have a code, lost connections have none
     return code is None or code.startswith(AWAY)

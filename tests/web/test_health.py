@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import resource
+import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from django.db import OperationalError, connections
 
 from kschedweb.web import health
+from kschedweb.web.outages import outage
+from kschedweb.web.sqlite.base import DatabaseWrapper
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -63,11 +67,26 @@ def test_broken_check_is_logged_and_not_told(
 
 
 def test_a_full_disk_is_not_ready(tmp_path: Path) -> None:
-    health.check_room(tmp_path)
+    database = DatabaseWrapper({**connections["default"].settings_dict, "NAME": str(tmp_path / "db.sqlite3")})
+    health.check_room(database)
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (health.ROOM // 2, before[1]))
     try:
         with pytest.raises(OSError, match="File too large"):
-            health.check_room(tmp_path)
+            health.check_room(database)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_write_to_a_full_disk_says_so(tmp_path: Path) -> None:
+    file = sqlite3.connect(tmp_path / "small.sqlite3")
+    file.execute("PRAGMA max_page_count = 2")
+    file.execute("CREATE TABLE t (x)")
+    with pytest.raises(sqlite3.OperationalError) as full:
+        file.execute("INSERT INTO t VALUES (zeroblob(100000))")
+    file.close()
+    error = OperationalError("database or disk is full")
+    error.__cause__ = full.value
+    answer = outage(error)
+    assert answer is not None
+    assert (answer.status, answer.detail.partition(".")[0]) == (503, "The disk of the database is full")
