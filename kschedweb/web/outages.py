@@ -14,7 +14,7 @@ AWAY = ("08", "57P01", "57P02", "57P03", "53300")
 SQLITE_AWAY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR})
 
 
-FULL = "The disk of the database is full. Nothing was saved: the operator must make room on it."
+FULL = "The disk of the database is full. The operator must make room on it."
 
 
 class DatabaseAway(Unavailable):
