@@ -41,8 +41,11 @@ export class Side {
   readonly plot: HTMLElement;
   readonly holder: HTMLElement;
   private readonly hatch: Hatch;
+  /** The server's sentence. It has means of exact values; those that come over REST are rounded. */
+  readonly said: string;
 
   constructor(readonly root: HTMLElement) {
+    this.said = root.querySelector("[data-summary]")?.textContent?.trim() ?? "";
     this.holder = root.querySelector<HTMLElement>("[data-plot]")!;
     this.plot = element("div", "nodemap-plot");
     this.holder.prepend(this.plot);

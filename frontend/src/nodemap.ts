@@ -28,6 +28,8 @@ class NodeMap {
   private by: string;
   private key: string;
   private group: string;
+  /** What the page was asked for: the server's sentences are of that. */
+  private readonly first: string;
   private node: string;
   private find: string;
 
@@ -39,6 +41,7 @@ class NodeMap {
     this.by = data.by ?? "";
     this.key = data.show ?? "cpu";
     this.group = data.group ?? "";
+    this.first = `${this.key} ${this.time}`;
     this.node = data.focus ?? "";
     this.find = data.find ?? "";
     this.pods = this.sides.map(({ root: side }) => {
@@ -226,7 +229,9 @@ class NodeMap {
       const caption = side.root.querySelector<HTMLElement>("[data-summary]");
       const inside = this.group ? `${this.group}: ` : "";
       if (caption) {
-        caption.textContent = inside + summary(show, side.states, found, this.timed ? this.time : undefined, places);
+        const first = !this.group && `${this.key} ${this.time}` === this.first;
+        const said = () => inside + summary(show, side.states, found, this.timed ? this.time : undefined, places);
+        caption.textContent = (first && side.said) || said();
         side.holder.setAttribute("aria-label", t("Node map. %(summary)s", { summary: caption.textContent ?? "" }));
       }
       if (settled)

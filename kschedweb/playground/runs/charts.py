@@ -13,6 +13,7 @@ from kschedweb.playground.runs.clock import Scale, span
 from kschedweb.playground.runs.maps.frames import Frames, HeatmapRow
 from kschedweb.web.counting import counted
 from kschedweb.web.figures import ABOVE, Chart, figure
+from kschedweb.web.nodemap.nodemap import whole
 from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
@@ -189,7 +190,7 @@ def heatmap(found: Frames, rows: Sequence[HeatmapRow], show: Show, end: float) -
         )
     last = found.values[-1][~np.isnan(found.values[-1])]
     if last.size:
-        told |= {"said": said, "mean": f"{last.mean():.0f}", "most": f"{last.max():.0f}"}
+        told |= {"said": said, "mean": str(whole(last.astype(np.float64).mean())), "most": str(whole(last.max()))}
         said = gettext("%(said)s; at the end the mean is %(mean)s %(unit)s, the most %(most)s %(unit)s") % told
     return Chart(made, gettext("%(said)s.") % {"said": said}, head, table)
 

@@ -103,7 +103,7 @@ class Now:
         return np.flatnonzero(~np.isnan(self.values))
 
     def summary(self) -> str:
-        """One sentence; nodemap-words.ts makes the same one for other times."""
+        """One sentence; nodemap-words.ts makes the same one for other times, of rounded values."""
         said = self._said()
         if not self.moment:
             return _capital(said)
@@ -111,7 +111,7 @@ class Now:
 
     def _said(self) -> str:
         places = self.there
-        values = np.rint(self.values[places].astype(np.float64))
+        values = self.values[places].astype(np.float64)
         count, empty = len(places), int((self.pods[places] == 0).sum())
         nodes = counted(count, "nodes")
         if not self.show.unit:
@@ -123,7 +123,7 @@ class Now:
             return gettext("%(nodes)s with %(pods)s pods, at most %(most)s on one, %(empty)s with none.") % told
         if not count:
             return gettext("no node has %(what)s.") % told
-        told |= {"mean": str(_round(values.mean())), "most": str(_round(values.max()))}
+        told |= {"mean": str(whole(values.mean())), "most": str(whole(values.max()))}
         told["empty"] = counted(empty, "nodes")
         if self.show.verb == "used":
             said = gettext(
@@ -185,8 +185,8 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _round(value: Any) -> int:
-    """Round half up, as JavaScript does."""
+def whole(value: Any) -> int:
+    """Round half up, as JavaScript does: so is every mean over nodes that a page shows whole."""
     return int(np.floor(float(value) + 0.5))
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kschedweb.playground.runs.charts import heatmap
+from kschedweb.playground.runs.maps.frames import Frames, rows
 from kschedweb.web.errors import Unprocessable
 from kschedweb.web.nodemap import nodemap
 from kschedweb.web.nodemap.grouping import Grouping
@@ -25,6 +27,16 @@ def zoned(show: nodemap.Show, values: list[float], pods: list[float]) -> tuple[N
     zone = Grouping("zone", ["", "a"], np.array([1, 1, 0, 1], dtype=np.int32))
     names = ["one", "two", "three", "four"]
     return Now(names, [zone], show, np.array(values), np.array(pods), "After 3 s"), zone
+
+
+def test_map_and_heatmap_say_one_mean() -> None:
+    """Of the nodes' values as they are, not of rounded ones, which would be 48 here."""
+    values = [47.6, 47.6, np.nan, 47.1]
+    now, _ = zoned(nodemap.requested("cpu"), values, [1, 7, np.nan, 0])
+    assert "47 % requested on average, 48 % on the fullest" in now.summary()
+    frames = Frames(np.array([0.0, 3.0]), list(now.names), np.array([values, values], dtype=np.float32))
+    said = heatmap(frames, rows(frames), now.show, 3.0).summary
+    assert "at the end the mean is 47 %, the most 48 %" in said
 
 
 def test_a_map_says_what_it_shows_in_one_sentence_and_as_tables() -> None:
