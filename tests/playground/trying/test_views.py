@@ -64,6 +64,7 @@ def test_one_press_answers_in_one_page(client_as: Client, small: Snapshot) -> No
     assert answer is not None
     assert [one["after"] for one in page.context["cost"]] == ["1 node", "24 node-hours"]
     assert [one["name"] for one in page.context["use"]] == ["skew_cpu_end", "skew_memory_end"]
+    assert elements(page, "#use [data-placed-anew]"), "these are not the numbers of the cluster as it runs"
     rows = {row["data-pod"] for row in elements(page, "#anew tr[data-pod]")}
     assert rows == {one["pod"] for one in answer["changes"] if one["of"] == "all"}
     assert len(rows) == answer["anew"]["moved"] == 4
