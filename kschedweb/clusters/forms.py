@@ -16,6 +16,7 @@ from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.clusters.importing.uploads import Files
+    from kschedweb.web.errors import ApplicationError
 
 NAME_HELP = "Lower-case letters, digits and hyphens, such as production-eu."
 
@@ -52,6 +53,8 @@ def ca_field(empty: str) -> forms.CharField:
 class CredentialsForm(forms.Form):
     """New credentials for a cluster's server: a token, or a kubeconfig."""
 
+    secrets = ("token", "kubeconfig", "kubeconfig_file")  # which no page sends back
+
     token = forms.CharField(
         label="Token",
         required=False,
@@ -83,6 +86,13 @@ class CredentialsForm(forms.Form):
         """Whether the kubeconfig is used."""
         return True
 
+    def tell_emptied(self) -> None:
+        """Say at the fields whose secrets a page with errors does not show again that they are empty."""
+        for name in self.secrets:
+            if self.data.get(name) or self.files.get(name):
+                field = self[name]
+                field.help_text = f"Emptied, since it is secret: give it again. {field.help_text}".rstrip()
+
     def _read(self, upload: Any, cleaned: dict[str, Any]) -> None:
         if cleaned.get("kubeconfig"):
             self.add_error("kubeconfig", "Paste the kubeconfig or choose the file, not both.")
@@ -109,6 +119,19 @@ class ConnectForm(CredentialsForm):
         label="Server", required=False, max_length=500, widget=forms.TextInput(attrs={"placeholder": "https://…:6443"})
     )
     ca = ca_field("the certificate authorities of this system")
+    # The fields that the page shows for each source; an error about any other is told at the first of them.
+    shown = {Source.KUBECONFIG: ("kubeconfig", "context"), Source.TOKEN: ("server", "token", "ca")}
+
+    def add_service_errors(self, error: ApplicationError) -> None:
+        """Show a service's errors at fields of the chosen source, those without a field there above the form too."""
+        shown = self.shown.get(self.cleaned_data["source"], ())
+        for item in error.errors or [{"path": "", "message": error.detail}]:
+            if item["path"] in (*shown, "name", "source"):
+                self.add_error(item["path"], item["message"])
+                continue
+            self.add_error(None, item["message"])
+            if shown:
+                self.add_error(shown[0], item["message"])
 
     def takes_kubeconfig(self, cleaned: dict[str, Any]) -> bool:
         return cleaned.get("source") == Source.KUBECONFIG

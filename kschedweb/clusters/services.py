@@ -17,6 +17,7 @@ from kschedweb.clusters.connecting import sources
 from kschedweb.clusters.connecting.access import permissions_review
 from kschedweb.clusters.connecting.client import Client
 from kschedweb.clusters.connecting.credentials import credential_save, keys
+from kschedweb.clusters.connecting.failures import ClusterError
 from kschedweb.clusters.connecting.kubeconfig import kubeconfig_read
 from kschedweb.clusters.importing import uploads
 from kschedweb.clusters.importing.imports import Content, Import, files_read
@@ -132,8 +133,14 @@ def cluster_credentials_replace(
 def _tried(source: str, secret: Secret) -> tuple[str, list[Permission]]:
     """The server's version, and the permissions of ``secret``. Raises ``ApplicationError`` if the server refuses it."""
     endpoint = sources.endpoint_of(source, secret)
-    with Client.open(secret, endpoint=endpoint, patience=CONNECT_PATIENCE) as client:
-        return client.version(), permissions_review(client)
+    try:
+        with Client.open(secret, endpoint=endpoint, patience=CONNECT_PATIENCE) as client:
+            return client.version(), permissions_review(client)
+    except ClusterError as error:
+        if error.code:
+            raise
+        named = endpoint.address if endpoint.host == endpoint.address else f"{endpoint.host}, {endpoint.address}"
+        raise ClusterError(f"{error.detail} (The server is {named}, port {endpoint.port}.)") from error
 
 
 def cluster_refresh(*, user: User | None, cluster: Cluster) -> Job:

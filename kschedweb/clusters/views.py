@@ -64,10 +64,12 @@ def connect(request: PageRequest) -> HttpResponse:
         try:
             cluster, job = services.cluster_connect(user=request.user, **form.cleaned_data)
         except ApplicationError as error:
-            add_errors(form, error)
+            form.add_service_errors(error)
         else:
             messages.success(request, f"Connected to {cluster.name}, {cluster.server_version}. It is being read now.")
             return redirect(f"{reverse('cluster', args=[cluster.name])}?job={job.pk}")
+    if form.errors:
+        form.tell_emptied()
     context = {"form": form, "in_cluster": in_cluster_available(), "allowed": settings.CLUSTER_ALLOWLIST}
     context["resources"] = RESOURCES
     return render(request, "clusters/cluster_connect.html", context, status=400 if form.errors else 200)
@@ -215,6 +217,8 @@ def credentials(request: PageRequest, name: str) -> HttpResponse:
         else:
             messages.success(request, f"Credentials of {found.name} replaced. Nothing had to be stopped.")
             return redirect("cluster", found.name)
+    if form.errors:
+        form.tell_emptied()
     context = {"form": form, "cluster": found}
     return render(request, "clusters/cluster_credentials.html", context, status=400 if form.errors else 200)
 

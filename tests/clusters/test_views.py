@@ -126,6 +126,46 @@ def test_connecting_never_sends_a_secret_back(client_as: ClientAs, settings: Set
     assert "no-store" in answer["Cache-Control"]
 
 
+KUBECONFIG = """\
+apiVersion: v1
+kind: Config
+current-context: c
+clusters: [{name: c, cluster: {server: "SERVER"}}]
+users: [{name: u, user: {token: hidden-word}}]
+contexts: [{name: c, context: {cluster: c, user: u}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "field", "server", "words"),
+    [
+        (
+            "kubeconfig",
+            "kubeconfig",
+            "https://10.1.2.3:6443",
+            "is not among the addresses",
+        ),
+        ("kubeconfig", "kubeconfig", "http://127.0.0.1:9", "refuses connections. (The server is 127.0.0.1, port 9.)"),
+        ("token", "server", "https://10.1.2.3:6443", "is not among the addresses"),
+        ("token", "server", "http://127.0.0.1:9", "refuses connections. (The server is 127.0.0.1, port 9.)"),
+    ],
+)
+def test_errors_of_connecting_stand_at_a_field_that_is_shown(
+    client_as: ClientAs, settings: Settings, source: str, field: str, server: str, words: str
+) -> None:
+    settings.CLUSTER_ALLOWLIST, settings.CLUSTER_ALLOW_INSECURE = ["127.0.0.0/8"], True
+    given = {"source": source, "name": "far", "context": "c"}
+    given |= {"kubeconfig": KUBECONFIG.replace("SERVER", server), "server": server, "token": "hidden-word"}
+    answer = client_as("admin").post("/clusters/connect/", given)
+    form = answer.context["form"]
+    assert words in " ".join(form[field].errors)
+    assert elements(answer, f"#id_{field}-error")
+    assert elements(answer, "input[name=context][value=c]")
+    for emptied in ("token", "kubeconfig"):
+        assert form[emptied].help_text.startswith("Emptied, since it is secret: give it again.")
+    assert "hidden-word" not in html_of(answer)
+
+
 def test_connecting_leads_to_the_cluster_with_its_permissions(
     client_as: ClientAs, odd_server: OddServer, django_capture_on_commit_callbacks: Any
 ) -> None:

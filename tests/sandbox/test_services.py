@@ -105,7 +105,7 @@ def test_a_name_that_is_taken_is_said_in_the_api_server_s_words(cluster: Cluster
 
 def test_without_a_process_it_says_so(cluster: Cluster, editor: User, settings: Settings) -> None:
     told(settings, "http://127.0.0.1:9")
-    with pytest.raises(ClusterError, match="cannot be reached"):
+    with pytest.raises(ClusterError, match="refuses connections"):
         services.pace_set(user=editor, cluster=cluster, paused=True)
     told(settings, "")
     with pytest.raises(ApplicationError, match="KSCHEDWEB_SANDBOX=true"):

@@ -12,6 +12,22 @@ from kschedweb.web.redaction import redact_text
 
 RETRIED = frozenset({429, 500, 502, 503, 504})
 SLOW = "The cluster did not answer in time."
+UNREACHABLE = "The cluster cannot be reached at its address."
+CONNECTION_REFUSED = "Nothing listens at the cluster's address: it refuses connections."
+NO_CONNECTION = "The cluster's address does not answer: no connection came about in time."
+# What a server says in TLS of the certificate that a client shows; it says the rest in HTTP.
+CERTIFICATE_WANTED = frozenset({"TLSV13_ALERT_CERTIFICATE_REQUIRED"})
+CERTIFICATE_REFUSED = frozenset(
+    {
+        "SSLV3_ALERT_BAD_CERTIFICATE",
+        "SSLV3_ALERT_UNSUPPORTED_CERTIFICATE",
+        "SSLV3_ALERT_CERTIFICATE_EXPIRED",
+        "SSLV3_ALERT_CERTIFICATE_REVOKED",
+        "SSLV3_ALERT_CERTIFICATE_UNKNOWN",
+        "TLSV1_ALERT_UNKNOWN_CA",
+        "TLSV1_ALERT_ACCESS_DENIED",
+    }
+)
 LONGEST_TEXT = 500
 
 
@@ -72,7 +88,12 @@ def unanswered(error: WireError) -> ClusterError:
         found = line_error(cause or error)
         found.reached = error.reached
         return found
-    return ClusterError("The cluster cannot be reached at its address.", passing=True, reached=False)
+    return _no_connection(cause or error)
+
+
+def _no_connection(cause: BaseException) -> ClusterError:
+    text = CONNECTION_REFUSED if isinstance(cause, ConnectionRefusedError) else UNREACHABLE
+    return ClusterError(text, passing=True, reached=False)
 
 
 def line_error(error: BaseException) -> ClusterError:
@@ -84,9 +105,25 @@ def line_error(error: BaseException) -> ClusterError:
                 "The server's certificate is not signed by the given certificate authority, "
                 "or does not name this address."
             )
-        return ClusterError("The server does not speak TLS as expected.")
+        return ClusterError(_tls_text(reason))
     if isinstance(reason, urllib3.exceptions.NewConnectionError):
-        return ClusterError("The cluster cannot be reached at its address.", passing=True, reached=False)
+        return _no_connection(reason.__cause__ or reason)
+    if isinstance(reason, urllib3.exceptions.ConnectTimeoutError):
+        return ClusterError(NO_CONNECTION, passing=True, reached=False)
     if isinstance(reason, urllib3.exceptions.TimeoutError | TimeoutError):
         return ClusterError(SLOW, passing=True)
     return ClusterError("The connection to the cluster broke off.", passing=True)
+
+
+def _tls_text(error: BaseException) -> str:
+    """Words for a failure in TLS; urllib3 wraps the ssl module's error, which names the reason."""
+    original = error.args[0] if error.args and isinstance(error.args[0], ssl.SSLError) else error
+    reason = getattr(original, "reason", None)
+    if reason in CERTIFICATE_WANTED:
+        return "The server wants a client certificate, and there is none in the credentials."
+    if reason in CERTIFICATE_REFUSED:
+        return "The server refuses the client certificate: another authority may have signed it, or it has expired."
+    if isinstance(original, ssl.SSLEOFError):
+        # With TLS 1.3 a client may notice that the server has gone before it reads why.
+        return "The server ended the connection in TLS: it may refuse the client certificate, or want one."
+    return "The server does not speak TLS as expected."

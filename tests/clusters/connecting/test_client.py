@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import ssl
 import time
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
 
 import pytest
+from pytest_django import Settings
 
 from kschedweb.clusters.connecting import client as client_module
 from kschedweb.clusters.connecting.access import permissions_review
@@ -15,6 +20,7 @@ from kschedweb.clusters.connecting.failures import Gone
 from kschedweb.clusters.kinds import BY_NAME
 from kschedweb.clusters.reader import kind_list, kind_read
 from tests.clusters.conftest import OddServer, Request, node
+from tests.support.certificates import certificate
 
 NODES = BY_NAME["Node"]
 
@@ -145,14 +151,37 @@ def test_kinds_that_are_not_served_are_left_out_in_silence(odd_server: OddServer
             kind_read(client, NODES)
 
 
-def test_a_closed_port_says_that_it_cannot_be_reached(odd_server: OddServer) -> None:
+def test_a_closed_port_refuses_connections(odd_server: OddServer) -> None:
     port = odd_server.port
     odd_server.server.server_close()
     with (
         Client.open(Secret(server=f"http://127.0.0.1:{port}", token="x")) as client,
-        pytest.raises(ClusterError, match=r"cannot be reached|in time|broke off"),
+        pytest.raises(ClusterError, match="refuses connections"),
     ):
         client.get("/version")
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_a_client_certificate_that_is_refused_is_told_apart_from_tls_that_fails(
+    tmp_path: Path, settings: Settings, shown: bool
+) -> None:
+    settings.CLUSTER_ALLOWLIST = ["127.0.0.0/8"]
+    own, other = certificate(tmp_path, "server"), certificate(tmp_path, "client")
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(own))
+    context.load_cert_chain(own, own.with_suffix(".key"))
+    context.verify_mode = ssl.CERT_REQUIRED
+    pair = (other.read_text(), other.with_suffix(".key").read_text()) if shown else ("", "")
+    with ThreadingHTTPServer(("127.0.0.1", 0), SimpleHTTPRequestHandler) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        secret = Secret(f"https://127.0.0.1:{server.server_port}", "x", own.read_text(), *pair)
+        try:
+            with Client.open(secret) as client, pytest.raises(ClusterError, match="client certificate"):
+                client.get("/version")
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def test_an_answer_that_trickles_is_given_up(odd_server: OddServer) -> None:
