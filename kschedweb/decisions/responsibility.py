@@ -16,6 +16,7 @@ from django.utils.translation import gettext
 
 from kschedweb.clusters.selectors import pod_refs, pod_rows, snapshot_current
 from kschedweb.decisions.kinds import decider
+from kschedweb.decisions.parts import Headline
 from kschedweb.engine.plugins.humanapproval import lasting
 from kschedweb.policies.selectors import runs
 
@@ -176,3 +177,12 @@ def find_waits(snapshot: Snapshot, pods: Iterable[PodRef]) -> dict[str, Approval
 def handled_by(scheduler_name: str) -> str:
     """The reason of pods of a scheduler that nobody here knows, in English as all reasons are."""
     return f"handled by {scheduler_name}"
+
+
+def waiting_headline(pod: str, wait: ApprovalWait, decided: str) -> Headline:
+    """The headline of a pod that waits for approval; ``decided`` is that of a decision made now."""
+    told = {"pod": pod, "lasting": wait.lasting, "node": wait.node, "people": wait.people}
+    title = gettext("%(pod)s waits for approval for %(lasting)s: %(node)s, %(people)s") % told
+    held = gettext("%(scheduler)s found this node for it, and holds it there until people decide.")
+    now = gettext("Decided anew on this snapshot: %(decided)s.")
+    return Headline(title, "amber", [held % {"scheduler": wait.scheduler_name}, now % {"decided": decided}])

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-from django.utils.translation import gettext
-
-from kschedweb.decisions.parts import Headline
 from kschedweb.web.translating import gettext_lazy as _
-
-if TYPE_CHECKING:
-    from kschedweb.decisions.responsibility import ApprovalWait
 
 
 class Standing(StrEnum):
@@ -70,12 +63,3 @@ STUCK = {
     Standing.TRIED: _("{pod} is pending: {why}"),
     Standing.ELSEWHERE: _("{pod} is on {bound}; now it would fit nowhere: {why}"),
 }
-
-
-def waiting_headline(pod: str, wait: ApprovalWait, decided: str) -> Headline:
-    """The headline of a pod that waits for approval; ``decided`` is that of a decision made now."""
-    told = {"pod": pod, "lasting": wait.lasting, "node": wait.node, "people": wait.people}
-    title = gettext("%(pod)s waits for approval for %(lasting)s: %(node)s, %(people)s") % told
-    held = gettext("%(scheduler)s found this node for it, and holds it there until people decide.")
-    now = gettext("Decided anew on this snapshot: %(decided)s.")
-    return Headline(title, "amber", [held % {"scheduler": wait.scheduler_name}, now % {"decided": decided}])

@@ -21,9 +21,8 @@ from kschedweb.decisions.doubts import list_doubts
 from kschedweb.decisions.groups.words import by_itself
 from kschedweb.decisions.inquiring.deciding import decision_ask
 from kschedweb.decisions.kinds import comparison, decider
-from kschedweb.decisions.responsibility import find_responsible_scheduler
+from kschedweb.decisions.responsibility import find_responsible_scheduler, waiting_headline
 from kschedweb.decisions.shown import cell, decided
-from kschedweb.decisions.titles import waiting_headline
 from kschedweb.engine.patience import NotNow
 from kschedweb.policies.scope import scope_of
 from kschedweb.web.errors import ApplicationError, Unprocessable

@@ -20,9 +20,8 @@ from kschedweb.decisions.kept.columns import unpack
 from kschedweb.decisions.kept.insight import KeptMatrix
 from kschedweb.decisions.matrix.comparing import Comparison
 from kschedweb.decisions.models import Kind
-from kschedweb.decisions.responsibility import find_responsible_scheduler
+from kschedweb.decisions.responsibility import find_responsible_scheduler, waiting_headline
 from kschedweb.decisions.shown import columns
-from kschedweb.decisions.titles import waiting_headline
 from kschedweb.jobs.models import ENDED
 from kschedweb.policies.scope import scope_of
 
