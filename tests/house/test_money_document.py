@@ -10,8 +10,8 @@ import yaml
 from kschedweb.advice.costs.billing import MONTH
 from kschedweb.engine.pricing.costs import Rates
 from kschedweb.engine.pricing.table import DOCUMENT, INSTANCE_TYPE, read
+from kschedweb.engine.studies.measure.measured import When
 from kschedweb.engine.studies.measure.registry import MEASURES
-from kschedweb.engine.studies.measure.spec import When
 from tests.conftest import ROOT
 
 TEXT = (ROOT / "docs" / "money.md").read_text(encoding="utf-8")

@@ -10,8 +10,9 @@ from django.http import Http404
 
 from kschedweb.engine.documents.marked import parse
 from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.studies.measure.measured import When
 from kschedweb.engine.studies.measure.objectives import USUAL, find_objective, list_objectives
-from kschedweb.engine.studies.measure.spec import MeasureSpec, When
+from kschedweb.engine.studies.measure.spec import MeasureSpec
 from kschedweb.engine.studies.search.space import Space, read
 from kschedweb.jobs.models import ENDED
 from kschedweb.playground.scenarios.models import readable

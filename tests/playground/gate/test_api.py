@@ -314,7 +314,7 @@ def test_a_snapshot_that_is_gone_before_its_job_is_said(
         ({"snapshot": {"cluster": "nowhere"}}, "snapshot.cluster", "nowhere", 404),
         ({"snapshot": {"objects": []}}, "snapshot", "there is no node in it", 422),
         ({"snapshot": {"objects": {"kind": "List", "items": []}}}, "snapshot", "there is no node in it", 422),
-        ({"snapshot": {"objects": [7]}}, "snapshot.objects", "holds a int", 400),
+        ({"snapshot": {"objects": [7]}}, "snapshot.objects", "a number is not", 400),
         ({"thresholds": {"maxMoved": "lots"}}, "thresholds.maxMoved", "percentage", 400),
         ({"thresholds": {"most": 1}}, "thresholds.most", "is not known", 400),
         ({"thresholds": {"measures": {"speed": {"max": 1}}}}, "thresholds.measures['speed']", "not measured", 422),

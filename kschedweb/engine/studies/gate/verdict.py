@@ -15,9 +15,8 @@ from kschedweb.engine.studies.capacity.buffer import Buffer
 from kschedweb.engine.studies.compare.comparison import NEVER_TRIED, Comparison, PlacementChange
 from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.gate.thresholds import Amount, Limits, Thresholds
-from kschedweb.engine.studies.measure.measured import HIGHER, LOWER, PERCENT, PODS, POINTS, Measure, Measures
+from kschedweb.engine.studies.measure.measured import HIGHER, LOWER, PERCENT, PODS, POINTS, Measure, Measures, When
 from kschedweb.engine.studies.measure.registry import find_spec, get_spec, group_of
-from kschedweb.engine.studies.measure.spec import When
 from kschedweb.engine.studies.play.outcome import Outcome
 from kschedweb.engine.studies.play.successors import last_node, latest
 

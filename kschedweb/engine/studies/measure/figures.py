@@ -12,9 +12,9 @@ from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.studies.measure import overtime
 from kschedweb.engine.studies.measure.descheduling import again
 from kschedweb.engine.studies.measure.fragmentation import fragmentation
+from kschedweb.engine.studies.measure.measured import When
 from kschedweb.engine.studies.measure.occupancy import HOUR, empty_nodes, node_cost, node_hours
 from kschedweb.engine.studies.measure.paid import Paid, paid
-from kschedweb.engine.studies.measure.spec import When
 from kschedweb.engine.studies.play.outcome import Kind, NodeState, Outcome
 
 

@@ -4,11 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from typing import Any
 
 LOWER, HIGHER, NEITHER = "lower", "higher", ""
 PODS, NODES, SECONDS, POINTS, PERCENT, NODE_HOURS = "pods", "nodes", "s", "points", "%", "node-hours"
 MONEY, PODS_AN_HOUR, BUDGETS, CHANGES = "money", "pods an hour", "budgets", "changes"
+
+
+class When(StrEnum):
+    """What a run must have for a measure to say something."""
+
+    ALWAYS = ""
+    BUDGETS = "disruption budgets"
+    SCALED = "scaled workloads"
+    PRICED = "prices"
+    AUTOSCALED = "an autoscaler of nodes"
+    DESCHEDULED = "a descheduler"
+    REQUESTED = "nodes that have the resource"
+    USED = "figures of real use"
+    PLACED_ANEW = "a cluster placed at one moment"
+    COMPARED = "another run"
 
 
 @dataclass(frozen=True, slots=True)

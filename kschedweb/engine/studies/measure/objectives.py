@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.studies.measure.measured import Measure
+from kschedweb.engine.studies.measure.measured import Measure, When
 from kschedweb.engine.studies.measure.measures import measure_of
 from kschedweb.engine.studies.measure.registry import MOVED, find_spec, get_spec, list_specs
-from kschedweb.engine.studies.measure.spec import MeasureSpec, When
+from kschedweb.engine.studies.measure.spec import MeasureSpec
 from kschedweb.engine.studies.play.outcome import Outcome
 from kschedweb.engine.studies.play.successors import last_node, latest
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.studies.measure.measured import MONEY
+from kschedweb.engine.studies.measure.measured import MONEY, When
 
 if TYPE_CHECKING:
     from kschedweb.engine.studies.measure.figures import RunFigures
@@ -54,21 +54,6 @@ class Window(StrEnum):
     RUN = "the whole run"
     PEAK = "the highest at any time"
     END = "the end"
-
-
-class When(StrEnum):
-    """What a run must have for a measure to say something."""
-
-    ALWAYS = ""
-    BUDGETS = "disruption budgets"
-    SCALED = "scaled workloads"
-    PRICED = "prices"
-    AUTOSCALED = "an autoscaler of nodes"
-    DESCHEDULED = "a descheduler"
-    REQUESTED = "nodes that have the resource"
-    USED = "figures of real use"
-    PLACED_ANEW = "a cluster placed at one moment"
-    COMPARED = "another run"
 
 
 @dataclass(frozen=True, slots=True)

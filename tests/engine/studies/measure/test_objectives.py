@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from kschedweb.engine.releases import load
 from kschedweb.engine.studies import prepare, read
+from kschedweb.engine.studies.measure.measured import When
 from kschedweb.engine.studies.measure.measures import measure
 from kschedweb.engine.studies.measure.objectives import list_objectives, moved, places
 from kschedweb.engine.studies.measure.registry import MOVED
-from kschedweb.engine.studies.measure.spec import When
 from kschedweb.engine.studies.play.run import run
 from tests.support.seed_runs import PACKED, document
 

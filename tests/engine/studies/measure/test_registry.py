@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from kschedweb.engine.studies.measure.figures import RunFigures
+from kschedweb.engine.studies.measure.measured import When
 from kschedweb.engine.studies.measure.objectives import EVERY, list_objectives
 from kschedweb.engine.studies.measure.registry import (
     FAMILIES,
@@ -19,7 +20,6 @@ from kschedweb.engine.studies.measure.registry import (
     rank_of,
     specs_of,
 )
-from kschedweb.engine.studies.measure.spec import When
 
 RESOURCES = ["cpu", "memory", "nvidia.com/gpu"]
 SPECS = list(specs_of(RESOURCES))
