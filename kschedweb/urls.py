@@ -4,9 +4,11 @@ from django.urls import URLPattern, URLResolver, include, path
 from drf_spectacular.views import SpectacularAPIView
 
 from kschedweb.dashboard import reference
+from kschedweb.dashboard.signpost import Signpost
 from kschedweb.live.schedulers.scraping import MetricsView
 
 api: list[URLPattern | URLResolver] = [
+    path("", Signpost.as_view(), name="root"),
     path("", include("kschedweb.accounts.api")),
     path("", include("kschedweb.lists.api")),
     path("", include("kschedweb.jobs.api")),

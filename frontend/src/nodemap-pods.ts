@@ -36,7 +36,8 @@ export class Pods {
 
   async open(node: string): Promise<void> {
     if (!this.known.has(node)) {
-      const address = `${this.address}?node=${encodeURIComponent(node)}`;
+      const address = new URL(this.address, location.href); // it may name a moment
+      address.searchParams.set("node", node);
       this.known.set(
         node,
         fetch(address, { headers: { Accept: "application/json" } }).then(async (answer) => {

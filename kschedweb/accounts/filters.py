@@ -5,15 +5,11 @@ from __future__ import annotations
 import django_filters as filters
 from django.db.models import Q, QuerySet, Value
 from django.db.models.functions import Upper
-from django_filters.widgets import BooleanWidget
 
 from kschedweb.accounts.audit import KINDS
 from kschedweb.accounts.models import AuditEntry, User
 from kschedweb.accounts.roles import Role
-from kschedweb.web.filtering import GrowingFilterSet, MomentFilter
-
-STATE = BooleanWidget()
-STATE.choices = [("", "Any"), ("true", "Active"), ("false", "Deactivated")]
+from kschedweb.web.filtering import BooleanFilter, BooleanSelect, GrowingFilterSet, MomentFilter
 
 
 class AuditFilter(GrowingFilterSet):
@@ -59,7 +55,7 @@ class AuditFilter(GrowingFilterSet):
 class UserFilter(filters.FilterSet):  # type: ignore[misc]
     search = filters.CharFilter(field_name="username", lookup_expr="icontains", label="Search")
     role = filters.ChoiceFilter(choices=Role.choices, label="Role", empty_label="Any role")
-    is_active = filters.BooleanFilter(label="State", widget=STATE)
+    is_active = BooleanFilter(label="State", widget=BooleanSelect("Active", "Deactivated"))
 
     class Meta:
         model = User

@@ -82,8 +82,15 @@ def _parted(file: str, key: str) -> tuple[list[Json], Json]:
         elif (raw.get("spec") or {}).get("nodeName") and (raw.get("status") or {}).get("phase") not in FINISHED:
             objects.append(raw)
     if found is None:
-        raise CommandError(f"--snapshot {file}: holds no pod {key}")
+        raise CommandError(f"--snapshot {file}: holds no pod {key}{_elsewhere(listed, key)}")
     return objects, found
+
+
+def _elsewhere(listed: list[Json], key: str) -> str:
+    """Where else there is a pod of that name, "" for nowhere."""
+    name = key.partition("/")[2]
+    keys = sorted({_key(raw) for raw in listed if raw.get("kind") == "Pod" and _key(raw).partition("/")[2] == name})
+    return f"; there is {', '.join(keys[:4])}" if keys else ""
 
 
 def _first(problem: DocumentProblem) -> str:

@@ -6,6 +6,7 @@ import django_filters
 from django.db.models import Q, QuerySet
 
 from kschedweb.clusters.models import NodeRow, PodRow
+from kschedweb.web.filtering import BooleanFilter
 from kschedweb.web.translating import gettext_lazy as _
 
 NO_ZONE = "-"  # no label has this value
@@ -15,9 +16,9 @@ class NodeFilter(django_filters.FilterSet):  # type: ignore[misc]
     search = django_filters.CharFilter(method="by_search", label=_("Name or instance type contains"), max_length=253)
     zone = django_filters.CharFilter(method="by_zone", label=_("Zone, - for none"), max_length=253)
     instance_type = django_filters.CharFilter(field_name="instance_type", label=_("Instance type"), max_length=253)
-    ready = django_filters.BooleanFilter(field_name="ready", label=_("Ready"))
-    unschedulable = django_filters.BooleanFilter(field_name="unschedulable", label=_("Cordoned"))
-    tainted = django_filters.BooleanFilter(method="by_tainted", label=_("Tainted"))
+    ready = BooleanFilter(field_name="ready", label=_("Ready"))
+    unschedulable = BooleanFilter(field_name="unschedulable", label=_("Cordoned"))
+    tainted = BooleanFilter(method="by_tainted", label=_("Tainted"))
     ordering = django_filters.OrderingFilter(
         fields=(
             ("name", "name"),
@@ -52,8 +53,8 @@ class PodFilter(django_filters.FilterSet):  # type: ignore[misc]
     node = django_filters.CharFilter(field_name="node", label=_("Node"), max_length=253)
     scheduler = django_filters.CharFilter(field_name="scheduler_name", label=_("Scheduler"), max_length=253)
     group = django_filters.CharFilter(field_name="pod_group", label=_("Group"), max_length=253)
-    pending = django_filters.BooleanFilter(field_name="pending", label=_("Pending"))
-    gated = django_filters.BooleanFilter(field_name="gated", label=_("Gated"))
+    pending = BooleanFilter(field_name="pending", label=_("Pending"))
+    gated = BooleanFilter(field_name="gated", label=_("Gated"))
     ordering = django_filters.OrderingFilter(
         fields=(
             ("pending", "pending"),

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 from django.core.cache import cache
 from django.http import Http404
 from django.utils.functional import cached_property
+from django.utils.translation import gettext
 
 from kschedweb.accounts.reach import current, namespaces_of, withheld
 from kschedweb.clusters.flight.selectors import has_recording
@@ -205,11 +206,19 @@ def extend(scope: type[ClusterScope]) -> None:
 
 
 def cluster_scope_of(request: HttpRequest) -> ClusterScope:
-    """The request's scope, which the view and the frame share."""
+    """The request's scope, which the view and the frame share.
+
+    Raises ``Http404`` once, for the view, where the address of a page of a cluster names one that is not there.
+    """
     scope: ClusterScope | None = getattr(request, "scope_chosen", None)
     if scope is None:
         scope = _scope(request)
         request.scope_chosen = scope  # type: ignore[attr-defined]
+        asked = request.GET.get("cluster", "") if scope.takes(Choice.CLUSTER) else ""
+        if asked and scope.cluster is None and not scope.left_out:
+            raise Http404(
+                gettext("There is no cluster %(name)s. It may have been deleted or renamed.") % {"name": asked[:63]}
+            )
     return scope
 
 

@@ -6,7 +6,8 @@ Answers are worked out of the whole cluster, so that they are exact. Rows of oth
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 from uuid import UUID
 
@@ -21,6 +22,10 @@ from kschedweb.web.errors import NotFound
 UNNAMED = "(another namespace)"  # in place of the name of a pod, in what programs read
 
 
+class PodNotFound(NotFound):
+    """A pod that the engine's snapshot does not have."""
+
+
 def in_part(cluster: UUID) -> bool:
     """Whether who looks sees some namespaces of ``cluster`` only."""
     return namespaces_of(cluster) is not None
@@ -30,6 +35,25 @@ def pod_seen(snapshot: Snapshot, key: str, what: str = "pod") -> None:
     """Raise NotFound where who looks does not see the namespace of ``key``, "namespace/name"."""
     if not sees(snapshot.cluster_id, key.partition("/")[0]):
         raise NotFound(f"The snapshot has no {what} {key} in a namespace that you see.")
+
+
+def pod_missing(snapshot: Snapshot, key: str) -> NotFound:
+    """The error for a pod that is not there; it names the namespaces in which there is a pod of that name."""
+    namespace, _, name = key.replace("\0", "").partition("/")
+    rows = PodRow.objects.filter(snapshot=snapshot, name=name).exclude(namespace=namespace)
+    spaces = list(rows.order_by("namespace").values_list("namespace", flat=True)[:4])
+    elsewhere = f" There is one in {' and in '.join(spaces)}." if spaces else ""
+    return NotFound(f"The snapshot has no pod {key[:320]} that a scheduler would look at.{elsewhere}")
+
+
+@contextmanager
+def pod_sought(snapshot: Snapshot, key: str) -> Iterator[None]:
+    """A context that looks up the pod ``key``; raises as ``pod_seen``, and ``pod_missing`` where it is not found."""
+    pod_seen(snapshot, key)
+    try:
+        yield
+    except PodNotFound:
+        raise pod_missing(snapshot, key) from None
 
 
 def named(cluster: UUID, keys: Iterable[str] | None) -> list[str] | None:

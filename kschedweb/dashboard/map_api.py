@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.clusters.asked import AT
+from kschedweb.clusters.asked import AT, SNAPSHOT
 from kschedweb.clusters.filters import NodeFilter
 from kschedweb.clusters.selectors import cluster_get, node_rows, snapshot_named, snapshot_of
 from kschedweb.dashboard import inventory
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from kschedweb.watermarks.usage.selectors import Present
 
 FILTERS = [
+    SNAPSHOT,
     AT,
     OpenApiParameter("search", str, description="A part of the name or of the instance type."),
     OpenApiParameter("zone", str),
@@ -80,7 +81,7 @@ class ClusterStays(APIView):
     action_required = Action.VIEW
     in_part = ("GET",)
 
-    @extend_schema(parameters=[NODE, AT], responses=NodePodsSerializer)
+    @extend_schema(parameters=[NODE, SNAPSHOT, AT], responses=NodePodsSerializer)
     def get(self, request: ApiRequest, name: str) -> Response:
         """The pods of one node."""
         snapshot, asked = _snapshot(request, name), asked_node(request)

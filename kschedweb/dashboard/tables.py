@@ -23,6 +23,7 @@ register(
         page="nodes",
         filters=NodeFilter,
         also=("show", "by", "group"),
+        beside=("focus", "find"),
     ),
     Table(
         "pods",

@@ -8,9 +8,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from kschedweb.clusters.seen import PodNotFound
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.affinity import PREFERRED
-from kschedweb.web.errors import NotFound, Unprocessable
+from kschedweb.web.errors import Unprocessable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
@@ -89,11 +90,11 @@ class Decider(ABC, Generic[Runs, Decides, Decided]):
 
     @staticmethod
     def pod(known: EngineSnapshot, pod_key: str) -> Pod:
-        """The pod ``pod_key``; raises NotFound if there is none."""
+        """The pod ``pod_key``; raises PodNotFound if there is none."""
         try:
             return known.pod(pod_key)
         except KeyError:
-            raise NotFound(f"The snapshot has no pod {pod_key} that a scheduler would look at.") from None
+            raise PodNotFound(f"The snapshot has no pod {pod_key}.") from None
 
     def as_profile(self, scheduler: Decides, pod: Pod, is_live: Callable[[str], bool]) -> Pod:
         """``pod`` as the profile of ``scheduler`` sees it that decides about it; raises ProfileMissing for none."""

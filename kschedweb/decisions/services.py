@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 from django.utils.translation import gettext
 
-from kschedweb.clusters.seen import pod_seen
+from kschedweb.clusters.seen import pod_sought
 from kschedweb.decisions import snapshots
 from kschedweb.decisions.decider import CycleFails, ProfileMissing
 from kschedweb.decisions.kinds import PROFILES, decider
@@ -84,13 +84,12 @@ def explain(snapshot: Snapshot, pod_key: str, revision: Revision) -> Explanation
 def case(snapshot: Snapshot, pod_key: str, revision: Revision) -> AnyCase:
     """As ``explain``, with the snapshot and the pod."""
     decides = decider(revision)
-    pod_seen(snapshot, pod_key)
 
     def make() -> AnyCase:
         found: AnyCase = decides.case(scheduler_of(snapshot, revision), pod_key, partial(is_live, snapshot))
         return found
 
-    with alone(snapshot):
+    with pod_sought(snapshot, pod_key), alone(snapshot):
         found: AnyCase = shelf(snapshot).answers.get((*decides.version(snapshot), revision.pk, pod_key), make)
         return found
 
@@ -162,15 +161,13 @@ def explain_with(
     decides: Decider[Any, Any, Any] = PROFILES,
 ) -> Explanation:
     """As ``explain`` for an unsaved document, which was read for the decider ``decides``."""
-    pod_seen(snapshot, pod_key)
-    with alone(snapshot):
+    with pod_sought(snapshot, pod_key), alone(snapshot):
         found: AnyCase = decides.case(decides.scheduler(snapshot, document), pod_key)
         return found.explanation
 
 
 def side_case(snapshot: Snapshot, pod_key: str, side: ScoringSide) -> Case:
     """As ``case`` with ``side`` as the only plugin that scores; raises Unprocessable if its arguments are invalid."""
-    pod_seen(snapshot, pod_key)
 
     def make() -> Case:
         engine = snapshots.engine_snapshot(snapshot)
@@ -178,7 +175,8 @@ def side_case(snapshot: Snapshot, pod_key: str, side: ScoringSide) -> Case:
         return PROFILES.case(Scheduler(engine, side.scoring(scheduler)), pod_key)
 
     arguments = json.dumps(side.args, sort_keys=True)
-    return remembered(snapshot, (side.plugin, arguments, pod_key), make)
+    with pod_sought(snapshot, pod_key):
+        return remembered(snapshot, (side.plugin, arguments, pod_key), make)
 
 
 def outcomes(

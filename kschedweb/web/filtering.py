@@ -1,18 +1,52 @@
-"""Filters of large tables: an index finds some rows, and conditions without an index are checked on these in steps."""
+"""Filters of lists, for pages and REST. In large tables an index finds some rows, which the other conditions narrow."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import django_filters as filters
+from django import forms
 from django_filters.rest_framework import DjangoFilterBackend
+from django_filters.widgets import BooleanWidget
 
 from kschedweb.web.moments import MomentField
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
+    from django_stubs_ext import StrOrPromise
     from rest_framework.request import Request
     from rest_framework.views import APIView
+
+
+class BooleanSelect(BooleanWidget):  # type: ignore[misc]
+    """A choice between yes, no and either."""
+
+    def __init__(self, yes: StrOrPromise = "", no: StrOrPromise = "") -> None:
+        super().__init__()
+        self.choices = [("", _("Any")), ("true", yes or _("Yes")), ("false", no or _("No"))]
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
+        return data.get(name)  # as it is, so that the field can refuse it
+
+
+class BooleanField(forms.NullBooleanField):
+    """True, False, or nothing; any other text is an error, where Django's field takes it for nothing."""
+
+    widget = BooleanSelect
+    default_error_messages = {"invalid": _("Must be true or false.")}
+
+    def to_python(self, value: Any) -> bool | None:
+        if value in (None, ""):
+            return None
+        found = {"true": True, "false": False}.get(str(value).lower())
+        if found is None:
+            raise forms.ValidationError(self.error_messages["invalid"], code="invalid")
+        return found
+
+
+class BooleanFilter(filters.BooleanFilter):  # type: ignore[misc]
+    field_class = BooleanField
 
 
 class MomentFilter(filters.IsoDateTimeFilter):  # type: ignore[misc]

@@ -26,6 +26,7 @@ from kschedweb.web.problems import MEDIA_TYPE, problem
 if TYPE_CHECKING:
     from rest_framework.request import Request
 
+NOT_AUTHENTICATED = "Send a token in a header, as `Authorization: Bearer ksw_…`. The page Tokens makes one."
 IDEMPOTENCY_HEADER = "Idempotency-Key"
 BOUNDARY = re.compile(r'boundary="?([^";]+)"?')
 
@@ -105,6 +106,8 @@ def _in_drf_terms(error: Exception) -> Exception:
     if isinstance(error, ModelValidationError):
         detail = error.message_dict if hasattr(error, "error_dict") else error.messages
         return exceptions.ValidationError(detail)
+    if isinstance(error, exceptions.NotAuthenticated):
+        error.detail = NOT_AUTHENTICATED
     return outage(error) or error
 
 

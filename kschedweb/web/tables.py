@@ -40,7 +40,7 @@ class Table:
     """A list. The first column always shows.
 
     ``page`` is the name of its page, "" where that needs more than a name to be found; ``filters`` narrow it, and
-    ``also`` are further parameters of its address that a view keeps.
+    ``also`` are further parameters of its address that a view keeps, ``beside`` those of other parts of its page.
     """
 
     name: str
@@ -49,6 +49,7 @@ class Table:
     page: str = ""
     filters: type[FilterSet] | None = None
     also: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
     @property
     def optional(self) -> list[str]:
@@ -100,6 +101,33 @@ class Table:
             for name, said in checked.errors.items()
             if name in filters
         ]
+
+    def ignored(self, query: QueryDict) -> list[str]:
+        """What the address asks for that the list cannot do, and so shows all rows of, as sentences."""
+        given = {name: query[name] for name in query if query[name]}
+        known = {*self.parameters, *self.beside, *NEVER_KEPT}
+        sentences = []
+        if self.filters is not None:
+            named = ", ".join(name for name in self.parameters if name != moments.PARAMETER)
+            sentences += [
+                gettext("This list has no filter “%(name)s”, so it was left out. It has: %(named)s.")
+                % {"name": name, "named": named}
+                for name in given
+                if name not in known
+            ]
+            errors: Mapping[str, list[str]] = self.filters(query).form.errors
+            sentences += [self._left_out(name, given[name], errors[name]) for name in errors if name in given]
+        order = given.get("ordering", "") if "ordering" in self.also else ""
+        if order and order.removeprefix("-") not in {one.sort for one in self.columns}:
+            sentences.append(self._left_out("ordering", order, [gettext("The list has no such column.")]))
+        return sentences
+
+    @staticmethod
+    def _left_out(name: str, value: str, errors: Iterable[str]) -> str:
+        return gettext("The filter %(filter)s was left out. %(error)s") % {
+            "filter": f"{name}={value}"[:100],
+            "error": " ".join(errors),
+        }
 
 
 _tables: dict[str, Table] = {}

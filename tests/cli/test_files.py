@@ -218,7 +218,7 @@ def test_as_a_plugin_it_reads_kubectls_context(run: Command, folder: Path) -> No
     asked = ["explain", "web-1", "--snapshot", "cluster.json"]
     done = run(*asked, program="kubectl-ksched", KUBECONFIG="kubeconfig")
     assert done.returncode == 2
-    assert done.stderr == "kubectl ksched: --snapshot cluster.json: holds no pod shop/web-1\n"
+    assert done.stderr == "kubectl ksched: --snapshot cluster.json: holds no pod shop/web-1; there is default/web-1\n"
     assert run(*asked, KUBECONFIG="kubeconfig").returncode == 0
     assert run(*asked, program="kubectl-ksched", KUBECONFIG="none").returncode == 2
 

@@ -38,8 +38,9 @@ def test_without_a_cluster_a_page_teaches_how_to_start(
 @pytest.mark.parametrize("address", ["/", "/nodes/", "/pods/"])
 def test_an_unknown_cluster_is_said_and_not_replaced_by_another(viewer_client: Client, address: str) -> None:
     page = viewer_client.get(address, {"cluster": "nowhere"})
+    assert page.status_code == 404
     assert page.context["scope"].cluster is None
-    assert elements(page, ".empty a[href=/clusters/]")
+    assert "There is no cluster nowhere." in page.context["detail"]
 
 
 def test_the_overview_counts_what_is_there(viewer_client: Client, demo: Snapshot) -> None:

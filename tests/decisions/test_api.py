@@ -174,7 +174,6 @@ def test_extenders_of_a_policy_are_named_and_not_asked(
         ("policy=nothing", ADDRESS.format("ml/notebook")),
         ("revision=99", ADDRESS.format("ml/notebook")),
         ("revision=-1", ADDRESS.format("ml/notebook")),
-        ("revision=1e9", ADDRESS.format("ml/notebook")),
         ("revision=99999999999999999999", ADDRESS.format("ml/notebook")),
         ("snapshot=x", ADDRESS.format("ml/notebook")),
     ],
@@ -186,6 +185,14 @@ def test_what_is_not_there_is_a_problem_that_says_what(
     assert answer.status_code == 404
     assert answer["Content-Type"] == "application/problem+json"
     assert answer.json()["detail"]
+
+
+def test_a_pod_that_is_in_another_namespace_is_pointed_to(demo: Snapshot, api_as: Callable[[str], Any]) -> None:
+    answer = api_as("viewer").get(ADDRESS.format("default/notebook"))
+    assert answer.status_code == 404
+    assert answer.json()["detail"] == (
+        "The snapshot has no pod default/notebook that a scheduler would look at. There is one in ml."
+    )
 
 
 def test_nobody_asks_without_logging_in(demo: Snapshot, client: Any) -> None:

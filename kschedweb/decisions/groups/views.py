@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
 from django.shortcuts import redirect, render
@@ -67,6 +68,8 @@ def one(request: PageRequest, cluster: str, namespace: str, group: str) -> HttpR
     }
     try:
         switch = request.GET.get("gates") == "on"
+        named = {"policy": revision.policy.name, "revision": revision.number, "snapshot": snapshot.pk}
+        context["json_query"] = urlencode(named | ({"gates": "on"} if switch else {}))
         found = asking.page(request.user, snapshot, revision, f"{namespace}/{group}", switch=switch)
     except ApplicationError as error:
         if error.status == 404:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from django.db import transaction
 
 from kschedweb.clusters.models import PodRow
+from kschedweb.clusters.seen import pod_missing
 from kschedweb.decisions import utilisation
 from kschedweb.decisions.inquiring import selectors
 from kschedweb.decisions.inquiring.answering import ANSWERING
@@ -20,7 +21,7 @@ from kschedweb.decisions.models import Kind, Question
 from kschedweb.engine.patience import NotNow, Patience, limited
 from kschedweb.jobs.inquiries import Step, answer_store, packed, refuse_more
 from kschedweb.jobs.services import job_start
-from kschedweb.web.errors import NotFound, Unprocessable
+from kschedweb.web.errors import Unprocessable
 from kschedweb.web.languages import in_english
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def pod_known(snapshot: Snapshot, pod: str) -> None:
     """Raise NotFound where the snapshot has no ``pod`` ("namespace/name")."""
     namespace, _, name = pod.partition("/")
     if not PodRow.objects.filter(snapshot=snapshot, namespace=namespace, name=name).exists():
-        raise NotFound(f"The snapshot has no pod {pod} that a scheduler would look at.")
+        raise pod_missing(snapshot, pod)
 
 
 def sought(

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kschedweb.clusters.seen import pod_missing
 from kschedweb.clusters.selectors import pending_keys, pod_ref, pod_rows
 from kschedweb.decisions import services
 from kschedweb.decisions.responsibility import PodStatus
@@ -90,5 +91,5 @@ def _rows(snapshot: Snapshot, keys: Iterable[str]) -> dict[str, PodRow]:
     )
     found = {f"{row.namespace}/{row.name}": row for row in rows}
     if missing := [key for key in keys if key not in found]:
-        raise ApplicationError.at("pod", f"The snapshot has no pod {missing[0][:320]!r}. Write namespace/name.")
+        raise ApplicationError.at("pod", f"{pod_missing(snapshot, missing[0]).detail} Write namespace/name.")
     return found

@@ -43,7 +43,8 @@ def table(context: Context, content: SafeString, name: str, label: str, css: str
     hidden = [f"hide-{at}" for at, column in enumerate(chosen.table.columns, 1) if column.key in chosen.hidden]
     heads = [(column, column.head(unit), *_order(request, column)) for column in chosen.table.columns]
     words = " ".join(["table", *css.split(), *hidden])
-    return render_to_string("lists/table.html", {"heads": heads, "css": words, "label": label, "rows": content})
+    drawn = {"heads": heads, "css": words, "label": label, "rows": content}
+    return render_to_string("lists/table.html", drawn | {"ignored": chosen.table.ignored(request.GET)})
 
 
 @register.inclusion_tag("lists/tools.html", takes_context=True)

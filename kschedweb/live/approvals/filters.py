@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import django_filters as filters
 from django.db.models import Q, QuerySet
-from django_filters.widgets import BooleanWidget
 
 from kschedweb.live.approvals.models import ApprovalRequest, State
-from kschedweb.web.filtering import GrowingFilterSet, MomentFilter
+from kschedweb.web.filtering import BooleanFilter, BooleanSelect, GrowingFilterSet, MomentFilter
 from kschedweb.web.translating import gettext_lazy as _
-
-OPEN = BooleanWidget()
-OPEN.choices = [("", _("Any")), ("true", _("Open")), ("false", _("Ended"))]
 
 
 class RequestFilter(GrowingFilterSet):
     search = filters.CharFilter(method="find", label=_("Pod, node or person"))
     state = filters.ChoiceFilter(choices=State.choices, label=_("State"), empty_label=_("Any state"))
-    open = filters.BooleanFilter(label=_("Open"), widget=OPEN)
+    open = BooleanFilter(label=_("Open"), widget=BooleanSelect(_("Open"), _("Ended")))
     cluster = filters.CharFilter(field_name="scheduler__cluster__name", label=_("Cluster"))
     namespace = filters.CharFilter(label=_("Namespace"))
     since = MomentFilter(field_name="asked_at", label=_("From"))

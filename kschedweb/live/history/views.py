@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -33,5 +34,8 @@ def history(request: PageRequest, cluster: str, namespace: str, pod: str) -> Htt
     asked = request.GET.get("at", "").strip()
     at = moment_read(asked) if asked else None
     told = selectors.history(found, f"{namespace}/{pod}", revision, at)
-    context = {"cluster": found, "namespace_name": namespace, "pod_name": pod, "told": told, "revision": told.revision}
-    return render(request, "live/history.html", {**context, "entries": told.entries, "at": asked})
+    revision = told.revision
+    context = {"cluster": found, "namespace_name": namespace, "pod_name": pod, "told": told, "revision": revision}
+    named = {"policy": revision.policy.name, "revision": revision.number} | ({"at": asked} if asked else {})
+    context |= {"entries": told.entries, "at": asked, "json_query": urlencode(named)}
+    return render(request, "live/history.html", context)

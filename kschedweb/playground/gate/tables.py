@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kschedweb.playground.gate.filters import GateFilter
+from kschedweb.playground.gate.forms import GateForm
 from kschedweb.web.tables import Column, Table, register
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -20,5 +21,6 @@ register(
         ),
         page="gate",
         filters=GateFilter,
+        beside=tuple(GateForm.base_fields),
     ),
 )

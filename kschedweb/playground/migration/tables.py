@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kschedweb.playground.migration.filters import QuestionFilter
+from kschedweb.playground.migration.forms import MovesForm
 from kschedweb.web.tables import Column, Table, register
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -22,5 +23,6 @@ register(
         ),
         page="migration",
         filters=QuestionFilter,
+        beside=tuple(MovesForm.base_fields),
     ),
 )

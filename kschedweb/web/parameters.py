@@ -1,0 +1,119 @@
+"""The query parameters of REST addresses: a read takes those that its schema declares, and no others.
+
+A filter with a mistyped name or value would otherwise be left out, and the answer would hold all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from drf_spectacular.plumbing import get_class
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework import exceptions, serializers
+from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.permissions import BasePermission
+from rest_framework.settings import api_settings
+
+from kschedweb.web import moments
+from kschedweb.web.filtering import MomentFilter
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+    from rest_framework.views import APIView
+
+FORMAT = str(api_settings.URL_FORMAT_OVERRIDE)
+READS = ("GET", "HEAD")
+BOOLEANS = ("true", "false")
+FIELDS: dict[object, type[serializers.Field[Any, Any, Any, Any]]] = {
+    int: serializers.IntegerField,
+    OpenApiTypes.INT: serializers.IntegerField,
+    float: serializers.FloatField,
+}
+
+
+class KnownParameters(BasePermission):
+    """Answers 400 to a read with a parameter that its address does not have, or a value that it cannot have.
+
+    Views check what depends on rows, and FilterSets their own values. It is a permission because every view has those,
+    and they are asked before the view does anything and after the caller is known.
+    """
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        if request.method in READS and request.query_params:
+            known = _known(view)
+            errors = {name: error for name in request.query_params if (error := _error(request, name, known))}
+            if errors:
+                raise exceptions.ValidationError(errors)
+        return True
+
+
+class Negotiation(DefaultContentNegotiation):
+    """DRF's, which answers a ``format`` that it does not know as if the address were not there."""
+
+    def filter_renderers(self, renderers: Any, format: str) -> Any:
+        formats = [renderer.format for renderer in renderers]
+        if format not in formats:
+            raise exceptions.ValidationError({FORMAT: _choices_error(formats)})
+        return super().filter_renderers(renderers, format)
+
+
+_declared: dict[type[APIView], Mapping[str, OpenApiParameter | None]] = {}
+
+
+def _known(view: APIView) -> Mapping[str, OpenApiParameter | None]:
+    """As ``declared_parameters``, which is the same for every request."""
+    if (found := _declared.get(type(view))) is None:
+        found = _declared[type(view)] = declared_parameters(view)
+    return found
+
+
+def declared_parameters(view: APIView) -> dict[str, OpenApiParameter | None]:
+    """The parameters of a GET of ``view`` by name; ``None`` where a FilterSet, a form or the pagination checks them."""
+    extension = getattr(view.get, "kwargs", {}).get("schema")  # type: ignore[attr-defined]  # by ``extend_schema``
+    schema: Any = get_class(extension)() if extension else view.schema
+    schema.view, schema.method = view, "GET"
+    names: dict[str, OpenApiParameter | None] = {}
+    for declared in schema.get_override_parameters():
+        if isinstance(declared, OpenApiParameter):
+            if declared.location == OpenApiParameter.QUERY:
+                names[declared.name] = declared
+        else:
+            fields = declared().fields if isinstance(declared, type) else declared.fields
+            names |= dict.fromkeys(fields)
+    if filters := getattr(view, "filterset_class", None):
+        names |= dict.fromkeys(filters.base_filters)
+        if any(isinstance(one, MomentFilter) for one in filters.base_filters.values()):
+            names[moments.PARAMETER] = None
+    if pagination := getattr(view, "pagination_class", None):
+        names |= dict.fromkeys(one["name"] for one in pagination().get_schema_operation_parameters(view))
+    if len(view.get_renderers()) > 1:  # which file: the content negotiation reads it
+        names[FORMAT] = OpenApiParameter(FORMAT, str, enum=[one.format for one in view.get_renderers()])
+    return names
+
+
+def _error(request: Request, name: str, known: Mapping[str, OpenApiParameter | None]) -> str | None:
+    if name not in known:
+        names = ", ".join(sorted(known))
+        return f"There is no such parameter here. There are: {names}." if names else "No parameter is taken here."
+    parameter = known[name]
+    values = [value for value in request.query_params.getlist(name) if value] if parameter else []
+    return next((error for value in values if (error := _value_error(value, parameter))), None)
+
+
+def _value_error(value: str, parameter: OpenApiParameter) -> str | None:
+    if parameter.enum or parameter.type is bool:
+        choices = [str(choice) for choice in parameter.enum or BOOLEANS]
+        return None if value in choices else _choices_error(choices)
+    field = FIELDS.get(parameter.type) if isinstance(parameter.type, Hashable) else None
+    if field is not None:
+        try:
+            field().run_validation(value)
+        except exceptions.ValidationError as error:
+            return " ".join(error.detail)
+    return None
+
+
+def _choices_error(choices: Sequence[str]) -> str:
+    return f"Must be one of: {', '.join(choices)}."

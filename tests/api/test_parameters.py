@@ -1,0 +1,65 @@
+"""No REST address takes a parameter that it does not have, or a value that a parameter cannot have, in silence."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from django.conf import settings as site
+from rest_framework.test import APIClient
+
+from tests.api.conftest import Seed
+from tests.support.routes import Choose, routes
+
+DOCUMENT = Path(site.BASE_DIR) / "docs" / "openapi.yaml"
+CHECKED = {"boolean", "integer", "number"}
+
+
+@pytest.fixture
+def reads(choose: Choose) -> list[tuple[str, list[dict[str, Any]]]]:
+    """The address of every REST resource that can be read, with the parameters that docs/openapi.yaml has of it."""
+    paths = yaml.load(DOCUMENT.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)["paths"]
+    templates = [
+        (re.compile(re.sub(r"\{[^}]+\}", "[^/]+", path)), operations["get"].get("parameters", []))
+        for path, operations in paths.items()
+        if "get" in operations
+    ]
+    found = []
+    for route in routes(choose):
+        if route.rest and route.opened:
+            parameters = next(given for pattern, given in templates if pattern.fullmatch(route.address))
+            found.append((route.address, [one for one in parameters if one["in"] == "query"]))
+    return found
+
+
+def problem_at(client: APIClient, address: str, name: str, value: str) -> str | None:
+    """The message at the parameter ``name``, None where the answer is no 400 about it."""
+    answer = client.get(address, {name: value})
+    if answer.status_code != 400:
+        return None
+    return next((error["message"] for error in answer.json()["errors"] if error["path"] == name), None)
+
+
+def test_a_parameter_that_an_address_does_not_have_is_refused_with_those_it_has(api_as, seed: Seed, reads):
+    client, silent = api_as("admin"), []
+    for address, parameters in reads:
+        message = problem_at(client, address, "bananas", "1")
+        if message is None or any(one["name"] not in message for one in parameters):
+            silent.append(f"{address}: {message}")
+    assert not silent, "\n".join(silent)
+
+
+def test_a_value_that_a_parameter_cannot_have_is_refused(api_as, seed: Seed, reads):
+    client, silent = api_as("admin"), []
+    for address, parameters in reads:
+        for parameter in parameters:
+            schema = parameter["schema"]
+            schema = schema.get("items", schema)
+            if "enum" in schema or schema["type"] in CHECKED:
+                for value in ("banana", "maybe"):
+                    if problem_at(client, address, parameter["name"], value) is None:
+                        silent.append(f"{address}?{parameter['name']}={value}")
+    assert not silent, "\n".join(silent)
