@@ -131,6 +131,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "axes.middleware.AxesMiddleware",
+    "kschedweb.web.posted.PostedMiddleware",
 ]
 
 ROOT_URLCONF = "kschedweb.urls"

@@ -52,7 +52,6 @@ function startKeys(): void {
   const list = document.getElementById("mail");
   const form = document.getElementById("decide") as HTMLFormElement | null;
   if (!list) return;
-  const reason = document.getElementById("decide-reason") as HTMLInputElement | null;
   const rows = (): HTMLElement[] => [...list.querySelectorAll<HTMLElement>(".mail-row")];
   const current = (): HTMLElement | undefined => rows().find((row) => row.classList.contains("current")) ?? rows()[0];
   const box = (row?: HTMLElement): HTMLInputElement | null =>
@@ -93,23 +92,25 @@ function startKeys(): void {
     const element = document.getElementById("decide-count");
     const number = ticked().length;
     if (element)
-      element.textContent = number
-        ? t("%(number)s selected.", { number })
-        : t("Nothing selected: you decide the open request.");
+      element.textContent = number ? t("%(number)s selected.", { number }) : t("Select pods to decide them together.");
+    for (const button of form?.querySelectorAll("button") ?? []) button.disabled = !number;
   };
   list.addEventListener("change", count);
-  // Without a tick the open request is meant.
-  const submit = (verdict: string): void => {
-    form?.querySelector<HTMLButtonElement>(`button[value=${verdict}]`)?.click();
-  };
-  form?.addEventListener("submit", () => {
-    const open = box(current());
-    if (!ticked().length && open && !open.disabled) open.checked = true;
-  });
-  reason?.addEventListener("keydown", (event) => {
+  window.addEventListener("pageshow", count); // the browser may have put ticks back
+  // The form of the selected requests, or else that of the open one, which stands in its pane.
+  const meant = (): HTMLFormElement | null =>
+    ticked().length ? form : document.querySelector<HTMLFormElement>("#pane form.decide");
+  const reasonOf = (of: HTMLFormElement | null): HTMLInputElement | null =>
+    of?.querySelector<HTMLInputElement>("input[name=reason]") ?? null;
+  const submit = (of: HTMLFormElement | null, verdict: string): void =>
+    of?.querySelector<HTMLButtonElement>(`button[value=${verdict}]`)?.click();
+  document.addEventListener("keydown", (event) => {
+    const input = event.target as HTMLInputElement;
+    const of = input.name === "reason" ? input.closest<HTMLFormElement>("form.decide") : null;
+    if (!of) return;
     if (event.key === "Enter") {
       event.preventDefault();
-      if (reason.value.trim()) submit("deny");
+      if (input.value.trim()) submit(of, "deny");
     } else if (event.key === "Escape") {
       current()?.querySelector("a")?.focus();
     }
@@ -125,10 +126,11 @@ function startKeys(): void {
     if (event.key === "j") move(1);
     else if (event.key === "k") move(-1);
     else if (event.key === "x") box(current())?.click();
-    else if (event.key === "a") submit("approve");
+    else if (event.key === "a") submit(meant(), "approve");
     else if (event.key === "d") {
       event.preventDefault();
-      if (reason?.value.trim()) submit("deny");
+      const reason = reasonOf(meant());
+      if (reason?.value.trim()) submit(meant(), "deny");
       else if (reason) {
         reason.placeholder = t("Why is it denied? Enter denies");
         reason.focus();

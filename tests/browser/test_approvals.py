@@ -45,12 +45,25 @@ def test_requests_are_walked_approved_and_denied_by_keys(live: LiveScheduler, pa
     page.get_by_text("Approved: default/web-1.").wait_for()
     assert states() == {"web-0": State.WAITING, "web-1": State.APPROVED, "web-2": State.WAITING}
     page.keyboard.press("d")
-    assert page.evaluate("document.activeElement.id") == "decide-reason"
+    assert page.evaluate("document.activeElement.id") == "pane-reason"
     page.keyboard.type("no dead code today")  # letters in the field are no commands
     page.keyboard.press("Enter")
     page.get_by_text("Denied: default/web-0.").wait_for()
     assert states() == {"web-0": State.DENIED, "web-1": State.APPROVED, "web-2": State.WAITING}
     assert ApprovalRequest.objects.get(name="web-0").reason == "denied by approver: no dead code today"
+
+
+def test_no_button_decides_what_is_neither_open_nor_ticked(live: LiveScheduler, page_as: PageAs) -> None:
+    page = page_as("approver", width=390)
+    page.goto("/approvals/")
+    approve = page.locator("#decide").get_by_role("button", name="Approve")
+    assert approve.is_disabled()
+    page.get_by_label("Select default/web-2").check()
+    approve.click()
+    page.get_by_text("Approved: default/web-2.").wait_for()
+    assert states() == {"web-0": State.WAITING, "web-1": State.WAITING, "web-2": State.APPROVED}
+    page.keyboard.press("?")
+    assert "Approve or deny the selected requests, or else the open one" in page.locator("#shortcuts").inner_text()
 
 
 @pytest.mark.nightly

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import Http404
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from kschedweb.accounts.typing import PageRequest
     from kschedweb.live.approvals.models import ApprovalRequest
 
+REFUSED = "approvals_refused"  # of the session: a decision that was not taken
 SHOWN = 100
 MOST_EXPORTED = 100_000
 HEAD = (
@@ -55,12 +57,8 @@ TONES = {
 @requires(Action.VIEW, in_part=True)
 def inbox(request: PageRequest) -> HttpResponse:
     """Who waits, the nearest deadline first, and beside it the one that was chosen."""
-    return _inbox(request, _uuid(request.GET.get("request", "")))
-
-
-def _inbox(
-    request: PageRequest, chosen: UUID | None, *, error: str = "", reason: str = "", ticked: tuple[str, ...] = ()
-) -> HttpResponse:
+    chosen = _uuid(request.GET.get("request", ""))
+    refused = request.session.pop(REFUSED, {})
     now = timezone.now()
     services.requests_expire()
     rows = list(selectors.waiting_list()[: SHOWN + 1])
@@ -70,13 +68,11 @@ def _inbox(
         "items": found,
         "more": len(rows) > SHOWN,
         "since": now.isoformat(),
-        "error": error,
-        "reason": reason,
-        "ticked": ticked,
+        "refused": refused,
         "may_approve": request.user.may(Action.APPROVE),
     }
     context |= _pane(request, open_row) if open_row else {}
-    return render(request, "live/approvals/inbox.html", context, status=400 if error else 200)
+    return render(request, "live/approvals/inbox.html", context)
 
 
 def _pane(request: PageRequest, row: ApprovalRequest) -> dict[str, Any]:
@@ -125,21 +121,32 @@ def badge(request: PageRequest) -> HttpResponse:
 @require_POST
 @requires(Action.APPROVE, in_part=True)
 def decide(request: PageRequest) -> HttpResponse:
-    """Approve or deny what was ticked."""
+    """Approve or deny what was ticked, or the one that is open (``open``)."""
     ticked = tuple(value for value in request.POST.getlist("requests") if _uuid(value))
     reason, verdict = request.POST.get("reason", ""), request.POST.get("verdict", "")
     if verdict not in VoteVerdict.values:
-        return _inbox(request, None, error=gettext("Choose to approve or to deny."), reason=reason, ticked=ticked)
+        return _refused(request, gettext("Choose to approve or to deny."), ticked)
     try:
         outcomes = services.requests_decide(user=request.user, request_ids=ticked, verdict=verdict, reason=reason)
     except ApplicationError as error:
-        chosen = _uuid(ticked[0]) if ticked else None
-        return _inbox(request, chosen, error=error.detail, reason=reason, ticked=ticked)
+        return _refused(request, error.detail, ticked)
     _say(request, [one.pod for one in outcomes if not one.problem], verdict)
     for one in outcomes:
         if one.problem:
             messages.error(request, one.problem)
     return redirect("approvals")
+
+
+def _refused(request: PageRequest, error: str, ticked: tuple[str, ...]) -> HttpResponse:
+    """Lead back to the inbox, which shows ``error`` once at the form that was sent, with all that was entered."""
+    opened = bool(request.POST.get("open"))
+    request.session[REFUSED] = {
+        "error": error,
+        "reason": request.POST.get("reason", ""),
+        "ticked": [] if opened else ticked,
+        "open": opened,
+    }
+    return redirect(f"{reverse('approvals')}?request={ticked[0]}" if ticked else "approvals")
 
 
 def _say(request: PageRequest, pods: list[str], verdict: str) -> None:

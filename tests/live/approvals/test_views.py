@@ -70,11 +70,30 @@ def test_ticked_ones_are_approved_and_the_rest_is_told(held: Held, client_as: Cl
 
 def test_a_denial_without_a_reason_comes_back_with_the_ticks_kept(held: Held, client_as: ClientAs) -> None:
     row = held()
-    answer = client_as("approver").post("/approvals/decide/", {"requests": [str(row.pk)], "verdict": "deny"})
-    assert answer.status_code == 400
+    client = client_as("approver")
+    posted = client.post("/approvals/decide/", {"requests": [str(row.pk)], "verdict": "deny"})
+    assert (posted.status_code, posted.headers["Location"]) == (302, f"/approvals/?request={row.pk}")
+    answer = client.get(posted.headers["Location"])
     assert elements(answer, "#decide-reason[aria-invalid=true][aria-describedby=decide-error]")
     assert elements(answer, "#decide-error")
     assert elements(answer, f"#mail input[name=requests][value={row.pk}][checked]")
+
+
+def test_a_denial_of_the_open_one_without_a_reason_comes_back_at_its_pane(held: Held, client_as: ClientAs) -> None:
+    row, client = held(), client_as("approver")
+    data = {"requests": [str(row.pk)], "open": "1", "verdict": "deny"}
+    answer = client.post("/approvals/decide/", data, follow=True)
+    assert elements(answer, "#pane-reason[aria-invalid=true][aria-describedby=pane-error]")
+    assert not elements(answer, "#mail input[checked]")
+    assert not elements(client.get("/approvals/"), "#pane-error")  # told once
+
+
+def test_nothing_ticked_decides_nothing(held: Held, client_as: ClientAs) -> None:
+    row = held()
+    answer = client_as("approver").post("/approvals/decide/", {"verdict": "approve"}, follow=True)
+    assert "Choose at least one request." in html_of(answer)
+    row.refresh_from_db()
+    assert row.state == State.WAITING
 
 
 def test_news_are_counted_since_the_page_was_shown(held: Held, client_as: ClientAs, approver: User) -> None:

@@ -1,0 +1,21 @@
+"""Addresses that take forms alone, opened again."""
+
+from __future__ import annotations
+
+from django.http import HttpResponseNotAllowed
+
+from tests.support.routes import routes
+
+
+def test_every_address_of_a_form_leads_to_its_page(client_as) -> None:
+    client = client_as("admin")
+    for address in ("/approvals/decide/", "/theme/", "/sandbox/create/", "/logout/"):
+        assert client.get(address).status_code == 302, address
+    assert client.get("/approvals/decide/").headers["Location"] == "/approvals/"
+    assert client.get("/tokens/1/revoke/").headers["Location"] == "/tokens/"
+    refused = []
+    for route in routes():
+        answer = client.get(route.address) if not route.rest else None
+        if isinstance(answer, HttpResponseNotAllowed):
+            refused.append(route.address)
+    assert not refused
