@@ -39,6 +39,7 @@ from kschedweb.policies.revisions.api import (
     saved_as,
 )
 from kschedweb.policies.revisions.lines import unified
+from kschedweb.policies.revisions.services import UnacceptedWarnings
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.preconditions import IF_MATCH
 from kschedweb.web.rest import IdempotencyMixin, validated
@@ -128,6 +129,7 @@ class PolicyPatchSerializer(serializers.Serializer[Any]):
 
 
 class RevisionCreateSerializer(SaveSerializer):
+    accept_warnings = serializers.BooleanField(default=False, help_text="Save it in spite of its warnings.")
     process = serializers.DictField(required=False, help_text=f"{PROCESS_HELP} Left out, it stays as it is.")
 
 
@@ -252,7 +254,8 @@ class RevisionList(IdempotencyMixin, generics.ListAPIView[Revision]):
         """Save a document as the next revision.
 
         `If-Match` says which revision was edited: 412 where another was saved since, 428 where it is missing.
-        Where the text is that of the newest revision, that one is answered with 200.
+        Where the text is that of the newest revision, that one is answered with 200. A valid document with warnings
+        that the newest revision does not have is answered with 422 and these; `accept_warnings` saves it.
         """
         data = validated(RevisionCreateSerializer, request.data)
         policy = selectors.policy_get(name)
@@ -263,8 +266,13 @@ class RevisionList(IdempotencyMixin, generics.ListAPIView[Revision]):
             process=data.get("process"),
             comment=data["comment"],
             author=request.user,
+            accepted_warnings=None if data["accept_warnings"] else (),
         )
-        return saved_answer(request, policy.newest, store, _revision_answer)
+        try:
+            return saved_answer(request, policy.newest, store, _revision_answer)
+        except UnacceptedWarnings as error:
+            error.detail += " Send `accept_warnings: true` to save it with them."
+            raise
 
 
 class RevisionDetail(APIView):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.db import transaction
@@ -53,6 +53,7 @@ class Content(NamedTuple):
     process: dict[str, Any]
     v1: str = ""
     version: str = ""
+    warnings: tuple[MarkedProblem, ...] = ()
 
     @property
     def converted(self) -> Content | None:
@@ -83,9 +84,21 @@ def content_checked(
     if checked.secrets:
         raise InvalidDocument(checked.secrets, "The document holds a private key or a token.")
     dialect = DIALECTS[checked.kind]
-    found = Content(dialect.kind, text, dialect.kept(given))
+    found = Content(dialect.kind, text, dialect.kept(given), warnings=tuple(checked.warnings))
     made = checked.conversion
     return found._replace(v1=as_v1(made), version=made.version) if made else found
+
+
+def _ask_about_warnings(content: Content, accepted: Collection[str] | None, newest: Revision) -> None:
+    """Raise ``UnacceptedWarnings`` for those that were not ``accepted``, by their messages; ``None`` accepts all.
+
+    Those of the ``newest`` revision were accepted when it was saved.
+    """
+    if accepted is None or not content.warnings:
+        return
+    known = {*accepted, *(warning.message for warning in newest.checked().warnings)}
+    if unaccepted := [warning for warning in content.warnings if warning.message not in known]:
+        raise revisions.UnacceptedWarnings(unaccepted)
 
 
 def _of_site(author: User | None) -> None:
@@ -155,17 +168,20 @@ def revision_save(
     comment: str = "",
     process: Mapping[str, Any] | None = None,
     from_repository: bool = False,
+    accepted_warnings: Collection[str] | None = None,
 ) -> Revision:
     """Save the next revision of ``policy``; returns the newest one if the text has not changed.
 
     ``process`` is kept if it is ``None``. ``expected`` is the number of the edited revision; raises
-    ``PreconditionFailed`` if it is not the newest.
+    ``PreconditionFailed`` if it is not the newest, and ``UnacceptedWarnings`` where the document has warnings that
+    neither the newest revision nor ``accepted_warnings`` have; ``None`` accepts all.
     """
     _of_site(author)
     if not from_repository:
         _written_here(policy)
     newest = revisions.newest_locked(policy, Revision.objects.filter(policy_id=policy.pk), expected)
     content = content_checked(document, newest.process if process is None else process, policy)
+    _ask_about_warnings(content, accepted_warnings, newest)
     revision = _next(newest, content, comment, author)
     if revision is newest:
         return newest

@@ -129,6 +129,7 @@ def _edited(request: PageRequest, name: str) -> HttpResponse:
             comment=comment,
             expected=expected,
             author=request.user,
+            accepted_warnings=request.POST.getlist("accepted_warnings"),
         ).number
 
     attempt = tried(request, shown, newest.number, store)

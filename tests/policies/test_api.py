@@ -102,6 +102,18 @@ def test_the_document_comes_as_the_file_that_kube_scheduler_takes(api: APIClient
     assert answer.headers["Content-Disposition"] == 'attachment; filename="default-2.yaml"'
 
 
+def test_a_document_with_warnings_is_saved_once_they_are_accepted(api: APIClient) -> None:
+    plugins = "plugins: {multiPoint: {enabled: [{name: NodeResourcesFit, weight: -3}]}}"
+    text = f"{HEADER}profiles:\n- {plugins}\n"
+    answer = saved(api, text, match='"1"')
+    assert answer.status_code == 422
+    (warning,) = answer.json()["errors"]
+    assert (warning["path"], warning["line"]) == ("profiles[0].plugins.multiPoint.enabled[0].weight", 4)
+    assert "accept_warnings" in answer.json()["detail"]
+    assert saved(api, text, match='"1"', accept_warnings=True).status_code == 201
+    assert saved(api, f"{text}# more\n", match='"2"').status_code == 201  # revision 2 has that warning already
+
+
 def test_an_invalid_document_is_refused_with_line_and_column(api: APIClient) -> None:
     answer = saved(api, HEADER + "percentageOfNodesToScore: 101\n")
     assert answer.status_code == 422

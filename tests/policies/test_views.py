@@ -9,7 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from kschedweb.policies import selectors, services
 from tests.support.formfields import fields as form_fields
-from tests.support.html import elements, levels
+from tests.support.html import elements, html_of, levels
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,6 +80,20 @@ def test_the_strategy_is_changed_in_the_form_and_saved(client: Client) -> None:
     assert args["NodeResourcesFit"]["scoringStrategy"]["type"] == "MostAllocated"
     rows = [row.text for row in elements(client.get(f"{PAGE}effective/"), "tr") if "scoringStrategy" in row.text]
     assert any("MostAllocated" in row for row in rows)
+
+
+def test_a_document_with_warnings_is_saved_once_they_are_accepted(client: Client) -> None:
+    sent = fields(client.get(PAGE)) | {"weight.NodeResourcesFit": "-3", "save": "1"}
+    asked = client.post(PAGE, sent)
+    assert asked.status_code == 422
+    assert "a negative weight turns the plugin's preference around" in html_of(asked)
+    assert selectors.policy_get("default").newest == 1
+    (accepted,) = [one["value"] for one in elements(asked, "input[name=accepted_warnings]")]
+    saved = client.post(PAGE, fields(asked) | {"save": "1", "accepted_warnings": accepted})
+    assert saved.status_code == 302
+    assert selectors.policy_get("default").newest == 2
+    again = client.post(PAGE, fields(client.get(PAGE)) | {"weight.NodeAffinity": "7", "save": "1"})
+    assert again.status_code == 302  # revision 2 has that warning already
 
 
 def test_an_untouched_page_saves_nothing(client: Client) -> None:

@@ -28,6 +28,16 @@ class InvalidDocument(Unprocessable):
         super().__init__(detail or self.said, errors=errors)
 
 
+class UnacceptedWarnings(Unprocessable):
+    """The document can be saved, but has ``warnings`` that nobody accepted; ``errors`` are these, at their lines."""
+
+    def __init__(self, warnings: Iterable[MarkedProblem]) -> None:
+        self.warnings = list(warnings)
+        errors = [cast("FieldProblem", problem.as_dict()) for problem in self.warnings]
+        detail = gettext("Nothing was saved yet: the document is valid, but has warnings.")
+        super().__init__(detail, errors=errors)
+
+
 def newest_locked(kept: Model, revisions: QuerySet[Saved], expected: int) -> Saved:
     """Lock ``kept`` against new revisions, and return the newest of ``revisions``, which are its own.
 
