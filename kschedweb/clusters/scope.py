@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from django.http import HttpRequest
 
 Item = TypeVar("Item", bound="Model")
+MOST_LISTED = 200  # namespaces to choose from on a page
 
 
 @dataclass
@@ -183,6 +184,11 @@ class ClusterScope:
             if seen is None:
                 cache.set(key, names, 3600)
         return names if seen is None else [name for name in names if name in seen]
+
+    @property
+    def has_many_namespaces(self) -> bool:
+        """Whether there are more than a page lists."""
+        return len(self.namespaces) > MOST_LISTED
 
     def remembered(self, name: str) -> str:
         """The choice of ``name`` in the session, "" for none."""

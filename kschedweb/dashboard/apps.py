@@ -20,9 +20,11 @@ class DashboardConfig(AppConfig):
             Entry(_("Nodes"), "server", "nodes", 30),
         )
         navigation.register(Group.ACCOUNT, Entry(_("REST reference"), "file-text", "api:schema-page", 20))
-        navigation.choosing((Choice.CLUSTER, Choice.POLICY, Choice.SNAPSHOT), "overview", "overview-reasons")
+        navigation.choosing(
+            (Choice.CLUSTER, Choice.POLICY, Choice.SNAPSHOT), "overview", "overview-reasons", "resolved"
+        )
         navigation.choosing((Choice.CLUSTER, Choice.NAMESPACE, Choice.POLICY, Choice.SNAPSHOT), "pods", "pod-message")
-        navigation.choosing((Choice.CLUSTER, Choice.SNAPSHOT), "nodes")
+        navigation.choosing((Choice.CLUSTER, Choice.SNAPSHOT), "nodes", "namespaces")
         navigation.choosing((Choice.CLUSTER,), "search")
         searching.register(_("Actions"), 5, searches.actions)
         searching.register(_("Pods to explain"), 6, searches.explained)

@@ -52,7 +52,8 @@ def choosers(scope: Scope) -> list[Chooser]:
         names = [cluster.name for cluster in scope.clusters]
         found.append(_chooser(scope, Choice.CLUSTER, names, chosen, "" if chosen else gettext("None yet")))
     if Choice.NAMESPACE in choices:
-        found.append(_chooser(scope, Choice.NAMESPACE, scope.namespaces, scope.namespace, gettext("All")))
+        # parts/namespace.html lists the names, where they are not too many
+        found.append(_chooser(scope, Choice.NAMESPACE, [], scope.namespace, gettext("All")))
     if Choice.POLICY in choices:
         chosen = scope.policy.name if scope.policy else ""
         found.append(_chooser(scope, Choice.POLICY, [policy.name for policy in scope.policies], chosen, ""))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from django.conf import settings
 from django.core.paginator import Page, Paginator
-from django.http import Http404, HttpResponse, HttpResponseRedirect
-from django.shortcuts import get_object_or_404, render
+from django.http import Http404, HttpResponse, HttpResponseRedirect, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
 
 PAGE_SIZE = 50
+SUGGESTED = 50  # namespaces
 NODE_HEAD = (
     "name", "zone", "region", "instance_type", "ready", "unschedulable", "taints", "cpu_allocatable", "cpu_requested",
     "memory_allocatable", "memory_requested", "pods_allocatable", "pods_bound",
@@ -108,13 +109,26 @@ def _reads_at_once(scope: Scope, most: int | None = None) -> bool:
 @requires(Action.VIEW, in_part=True)
 @part
 def overview_reasons(request: HttpRequest) -> HttpResponse:
-    """Why pods are pending, for the page that had no time to read the cluster."""
+    """Why pods are pending, for the page that had no time to read the cluster; opened by itself it leads there."""
+    if not getattr(request, "htmx", False):
+        return redirect(reverse("overview", query=request.GET))
     scope = scope_of(request)
     if scope.snapshot is None:
         raise Http404("There is no such cluster.")
     reasons, asked = selectors.pending_reasons(scope.revision, scope.snapshot, REASONS_SECONDS)
     context = {"counts": selectors.counts(scope.snapshot), "reasons": reasons, "asked": asked, "waits": WAITS}
     return render(request, "dashboard/reasons.html", context | {"read": True})
+
+
+@require_safe
+@requires(Action.VIEW, in_part=True)
+@part
+def resolved(request: PageRequest) -> HttpResponse:
+    """Which policy and snapshot a page shows, and whether each is still the latest, for a page that stays open."""
+    scope, page = scope_of(request), urlsplit(request.htmx.current_url or "")
+    if not request.htmx or scope.resolved is None:
+        raise Http404("Name a cluster and a policy that are there.")
+    return render(request, "parts/resolved.html", {"resolved": scope.resolved, "query": QueryDict(page.query)})
 
 
 @require_safe
@@ -253,6 +267,16 @@ def pod_message(request: HttpRequest, namespace: str, pod: str) -> HttpResponse:
     unknown = row.pending and item.outcome is None and scope.revision is not None
     slow = unknown and _reads_at_once(scope)
     return render(request, "dashboard/pod_message.html", {"item": item, "slow": slow})
+
+
+@require_safe
+@requires(Action.VIEW, in_part=True)
+@part
+def namespaces(request: HttpRequest) -> HttpResponse:
+    """The first namespaces of the cluster whose names hold what was typed, as options."""
+    typed = request.GET.get("namespace", "").strip().lower()
+    names = [name for name in scope_of(request).namespaces if typed in name]
+    return render(request, "dashboard/namespaces.html", {"names": names[:SUGGESTED]})
 
 
 def _pod_lines(scope: Scope, rows: QuerySet[PodRow]) -> Iterator[tuple[object, ...]]:

@@ -32,6 +32,7 @@ TOGETHER = 4  # queries at a time, so that a run does not slow Prometheus down
 LARGEST_BODY = 64 * 1024 * 1024
 LONGEST_WORDS = 300
 MOST_WARNINGS = 5
+PARTIAL = "The answer is partial: some of the server's storage nodes did not answer, so series may be missing."
 
 
 class PrometheusError(ApplicationError):
@@ -131,6 +132,8 @@ def vector_read(status: int, media_type: str, body: bytes) -> Vector:
         )
     warnings = answer.get("warnings")
     spoken = [_words(entry) for entry in warnings[:MOST_WARNINGS]] if isinstance(warnings, list) else []
+    if answer.get("isPartial") is True:  # VictoriaMetrics: some of its storage did not answer
+        spoken.insert(0, PARTIAL)
     series = list(_series(data["result"]))
     return Vector([labels for labels, _ in series], np.array([value for _, value in series], dtype=np.float64), spoken)
 

@@ -17,6 +17,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.settings import api_settings
 
 from kschedweb.web import moments
+from kschedweb.web.errors import ApplicationError, FieldProblem
 from kschedweb.web.filtering import MomentFilter
 
 if TYPE_CHECKING:
@@ -43,9 +44,13 @@ class KnownParameters(BasePermission):
     def has_permission(self, request: Request, view: APIView) -> bool:
         if request.method in READS and request.query_params:
             known = _known(view)
-            errors = {name: error for name in request.query_params if (error := _error(request, name, known))}
+            errors: list[FieldProblem] = [
+                {"path": name, "message": error}
+                for name in request.query_params
+                if (error := _error(request, name, known))
+            ]
             if errors:
-                raise exceptions.ValidationError(errors)
+                raise ApplicationError(" ".join(f"{one['path']}: {one['message']}" for one in errors), errors=errors)
         return True
 
 
@@ -55,7 +60,7 @@ class Negotiation(DefaultContentNegotiation):
     def filter_renderers(self, renderers: Any, format: str) -> Any:
         formats = [renderer.format for renderer in renderers]
         if format not in formats:
-            raise exceptions.ValidationError({FORMAT: _choices_error(formats)})
+            raise ApplicationError.at(FORMAT, f"{FORMAT}: {_choices_error(formats)}")
         return super().filter_renderers(renderers, format)
 
 

@@ -108,7 +108,8 @@ class Table:
         known = {*self.parameters, *self.beside, *NEVER_KEPT}
         sentences = []
         if self.filters is not None:
-            named = ", ".join(name for name in self.parameters if name != moments.PARAMETER)
+            zone = None if moments.PARAMETER in self.filters.base_filters else moments.PARAMETER  # goes with a moment
+            named = ", ".join(name for name in self.parameters if name != zone)
             sentences += [
                 gettext("This list has no filter “%(name)s”, so it was left out. It has: %(named)s.")
                 % {"name": name, "named": named}

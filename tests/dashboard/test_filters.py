@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
+from django.core.cache import cache
 
 from tests.support.html import elements
 
@@ -11,7 +14,7 @@ from tests.support.html import elements
     ("address", "told"),
     [
         ("/nodes/?ready=banana", "The filter ready=banana was left out. Must be true or false."),
-        ("/nodes/?raedy=true", "This list has no filter “raedy”"),
+        ("/nodes/?raedy=true", "has no filter “raedy”, so it was left out. It has: search, zone, instance_type, ready"),
         ("/nodes/?ordering=banana", "The filter ordering=banana was left out."),
         ("/policies/?kind=banana", "The filter kind=banana was left out."),
         ("/fleet/?ordering=banana", "The filter ordering=banana was left out."),
@@ -23,3 +26,32 @@ def test_a_page_falls_back_and_says_what_it_left_out(client_as, demo, address: s
     assert page.status_code == 200
     notices = [notice.text for notice in elements(page, "[data-ignored]")]
     assert [told in notice for notice in notices] == ([True] if told else [])
+
+
+def test_a_namespace_that_is_not_there_stays_chosen(client_as, demo) -> None:
+    page = client_as("viewer").get("/pods/?namespace=nowhere")
+    assert {one["value"] for one in elements(page, "option[selected]")} >= {"nowhere"}
+
+
+def test_many_namespaces_are_suggested_by_the_server(client_as, demo) -> None:
+    cache.set(f"namespaces:{demo.pk}", [f"team-{number}" for number in range(10_000)])
+    viewer = client_as("viewer")
+    page = viewer.get("/pods/")
+    assert len(elements(page, "option")) < 50
+    assert len(elements(page, "input[name=namespace][list]")) == 2
+    found = viewer.get("/namespaces/?cluster=demo&namespace=team-999")
+    assert [one["value"] for one in elements(found, "option")] == ["team-999", *(f"team-999{n}" for n in range(10))]
+
+
+def test_a_page_that_stays_open_learns_that_it_is_not_the_latest(client_as, demo) -> None:
+    viewer = client_as("viewer")
+    [line] = elements(viewer.get("/pods/?cluster=demo&search=web"), "p.resolved")
+    headers = {"HX-Request": "true", "HX-Current-URL": "http://testserver/pods/?cluster=demo&search=web&revision=1"}
+    assert viewer.get(line["hx-get"], headers=headers).content.decode().count("(latest)") == 2
+    newer = type(demo).objects.get(pk=demo.pk)
+    newer.pk, newer.taken_at = None, demo.taken_at + timedelta(minutes=1)
+    newer._state.adding = True
+    newer.save()
+    [line] = elements(viewer.get(line["hx-get"], headers=headers), "p.resolved")
+    assert line.text.count("(latest)") == 1
+    assert viewer.get("/reasons/?cluster=demo").headers["Location"] == "/?cluster=demo"

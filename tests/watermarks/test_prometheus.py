@@ -57,6 +57,13 @@ def test_a_vector_is_read_with_labels_values_and_warnings(odd_server: OddServer)
     assert "Authorization" not in asked.headers
 
 
+def test_an_answer_of_a_part_of_victoriametrics_storage_says_so(odd_server: OddServer) -> None:
+    odd_server.json(lambda request: (200, vector(({}, 1.0), warnings=["slow rule"]) | {"isPartial": True}))
+    found = one(odd_server)
+    assert found.values.tolist() == [1.0]
+    assert [found.warnings[0].split(":")[0], found.warnings[1]] == ["The answer is partial", "slow rule"]
+
+
 @pytest.mark.parametrize(
     ("secret", "header"),
     [

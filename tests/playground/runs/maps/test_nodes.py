@@ -116,7 +116,8 @@ def test_rest_gives_a_map_its_columns_and_says_what_is_wrong(api_as: Callable[[s
     assert client.get(f"{address}pods/?node=node-0").json()["node"] == "node-0"
     for wrong, status, said in (
         ("frames/?show=gold", 400, "show: one of cpu, memory, pods, state."),
-        ("frames/?at=later", 400, "at: must be a number of seconds, 0 or more."),
+        ("frames/?at=later", 400, "at: A valid number is required."),
+        ("frames/?at=-1", 400, "at: must be a number of seconds, 0 or more."),
         ("pods/", 400, "node: name a node."),
         ("pods/?node=node-99", 404, "The run has no node node-99."),
     ):
