@@ -252,6 +252,7 @@ def resources(at: Places) -> dict[str, str]:
     """Address of everything that REST lets one GET, by the name of its route."""
     cluster, policy = f"/api/v1/clusters/{at.cluster}", f"/api/v1/policies/{at.policy}"
     found = {
+        "root": "/api/v1/",
         "fleet": "/api/v1/fleet/",
         "fleet-search": "/api/v1/fleet/search/?q=web",
         "fleet-trials": "/api/v1/fleet/trials/",
