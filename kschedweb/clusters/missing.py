@@ -26,7 +26,7 @@ class MissingKind:
         """What is missing and what that costs, in the language of who looks."""
         words = {"kind": self.kind.name, "cost": gettext(self.kind.costs)}
         if self.count is None:
-            return gettext("No %(kind)s could be read. Without them, %(cost)s.") % words
+            return gettext("No objects of kind %(kind)s could be read. Without them, %(cost)s.") % words
         return ngettext(
             "%(count)s %(kind)s is left out of this snapshot. Without it, %(cost)s.",
             "%(count)s objects of kind %(kind)s are left out of this snapshot. Without them, %(cost)s.",

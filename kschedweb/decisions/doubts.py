@@ -26,10 +26,10 @@ def list_doubts(snapshot: Snapshot, revision: Revision, namespace: str) -> list[
 def _version_doubt(cluster: Cluster) -> str:
     if cluster.version_guessed:
         return gettext(
-            "The release is guessed from the kubelets (%(version)s): name the version with the next import."
+            "The release is guessed from the kubelets (%(version)s): give the version with the next import."
         ) % {"version": cluster.server_version}
     if cluster.source == Source.IMPORT and not cluster.server_version:
         return gettext(
-            "The cluster's version is not known, so the newest release answers: name it with the next import."
+            "The cluster's version is not known, so the newest release is assumed: give it with the next import."
         )
     return ""

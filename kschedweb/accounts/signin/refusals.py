@@ -6,8 +6,8 @@ from kschedweb.web.translating import gettext_lazy as _
 
 SENTENCES = {
     "groups": _("None of your groups may use this site. Ask an admin of the site which group you need."),
-    "last-admin": _("You are the last admin of this site, and your groups at the identity provider would make you "
-                    "less. Log in with your password and make somebody else admin first."),
+    "last-admin": _("You are the last admin of this site, and your groups at the identity provider would take "
+                    "that role from you. Log in with your password and make somebody else admin first."),
     "deactivated": _("Your account on this site is deactivated. Ask an admin to activate it."),
     "token": _("What the identity provider sent is not valid, so nobody is signed in. Try again; if it happens again, "
                "ask an admin to look at the audit trail."),

@@ -36,7 +36,9 @@ def headline(case: GroupCase) -> Headline:
             "group": standing.name,
             "scheduler": case.handled_by,
         }
-        said = gettext("%(standing)s. Nobody here knows the scheduler of its pods, so nothing is decided about them.")
+        said = gettext(
+            "%(standing)s. Neither this policy nor a live scheduler answers for its pods, so nothing is decided here."
+        )
         return Headline(title, "", [said % {"standing": standing.sentence.capitalize()}])
     if found is None:
         return _alone(case)
