@@ -86,6 +86,16 @@ def test_a_pod_that_fits_nowhere_is_a_no(run: Command, folder: Path) -> None:
     assert "Node:" in done.stdout
 
 
+def test_a_gated_pod_is_a_no(run: Command, folder: Path) -> None:
+    listed = json.loads((folder / "cluster.json").read_text())["items"]
+    listed[-1]["spec"]["schedulingGates"] = [{"name": "example.com/hold"}]
+    listed[-1]["spec"].pop("nodeName")
+    (folder / "cluster.json").write_text(json.dumps({"kind": "List", "items": listed}))
+    done = run("explain", "default/web-5", "--snapshot", "cluster.json")
+    assert done.returncode == 1
+    assert re.search(r"Node: +none\nNot tried: +SchedulingGates: waiting .*hold]\nWould go to: +node-", done.stdout)
+
+
 def test_a_classic_policy_is_run_by_the_classic_scheduler(run: Command, folder: Path) -> None:
     policy = {"kind": "Policy", "apiVersion": "v1", "predicates": [{"name": "PodFitsResources"}], "priorities": []}
     (folder / "classic.json").write_text(json.dumps(policy))

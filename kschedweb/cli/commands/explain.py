@@ -14,8 +14,8 @@ from kschedweb.cli.rest import until
 DESCRIPTION = """\
 Why a pod goes where it goes under a policy: on a cluster that the site knows, or on a dump of one (--snapshot), which
 needs no server. A bound pod is explained as if it had no node yet. Where the policy has no profile for the pod, the
-live scheduler of its name answers. The exit status is 1 where no node takes it: not where it waits for approval, nor
-where a scheduler handles it that nobody here knows."""
+live scheduler of its name answers. The exit status is 1 where no node takes it, or where scheduling gates keep it from
+being tried: not where it waits for approval, nor where a scheduler handles it that nobody here knows."""
 DECIDED, HANDLED = "decided", "handled_elsewhere"  # of REST's statuses
 ENDED = ("succeeded", "failed", "cancelled")
 NODES, REASONS = 10, 10  # lines of a table
@@ -48,7 +48,8 @@ def run(options: argparse.Namespace, around: Surroundings) -> int:
     else:
         answer = asked(around, around.cluster(options), namespace, name, options)
     output.write(options.output, answer, _table(answer, max(options.nodes, 0)))
-    return Exit.DONE if answer.get("chosen") or answer.get("status", DECIDED) != DECIDED else Exit.NO
+    goes = answer.get("chosen") and not answer.get("pre_enqueue")
+    return Exit.DONE if goes or answer.get("status", DECIDED) != DECIDED else Exit.NO
 
 
 def asked(around: Surroundings, cluster: str, namespace: str, name: str, options: argparse.Namespace) -> dict[str, Any]:
@@ -86,7 +87,7 @@ def _table(answer: dict[str, Any], most: int) -> str:
         lines.append(("Scheduler", f"{scheduler['name']}, a live scheduler"))
     if answer.get("policy"):
         lines.append(("Policy", f"{answer['policy']}, revision {answer['revision']}"))
-    lines.append(("Node", answer.get("chosen") or "none"))
+    lines += _node_lines(answer)
     if answer.get("bound_to"):
         lines.append(("Runs on", answer["bound_to"]))
     if answer.get("message"):
@@ -101,6 +102,14 @@ def _table(answer: dict[str, Any], most: int) -> str:
     if rejected := answer.get("rejected"):
         text += "\n" + output.rows(("NODES", "PLUGIN", "REASON"), _reasons(rejected))
     return text
+
+
+def _node_lines(answer: dict[str, Any]) -> list[tuple[str, str]]:
+    node, held = answer.get("chosen"), answer.get("pre_enqueue")
+    if not held:
+        return [("Node", node or "none")]
+    lines = [("Node", "none"), ("Not tried", f"{held['plugin']}: {', '.join(held['reasons'])}")]
+    return [*lines, ("Would go to", f"{node}, once it is let into the queue")] if node else lines
 
 
 def _reasons(rejected: dict[str, Any]) -> list[tuple[str, str, str]]:

@@ -10,6 +10,9 @@ from kschedweb.engine.framework.status import SUCCESS, Status, unresolvable
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.cluster import ClusterObjects
 
+CONDITION = "Scheduling is blocked due to non-empty scheduling gates"
+"""The message of the condition PodScheduled, which the API server writes when a pod with gates is created."""
+
 
 class SchedulingGates:
     name = "SchedulingGates"

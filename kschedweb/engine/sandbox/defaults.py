@@ -10,6 +10,7 @@ from typing import Any
 
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.quantity import parse
+from kschedweb.engine.plugins.schedulinggates import CONDITION
 
 ROUNDING = {"maxSurge": "25%", "maxUnavailable": "25%"}
 
@@ -80,7 +81,7 @@ def _gated(now: str) -> Json:
         "lastProbeTime": None,
         "lastTransitionTime": now,
         "reason": "SchedulingGated",
-        "message": "Scheduling is blocked due to non-empty scheduling gates",
+        "message": CONDITION,
     }
 
 
