@@ -36,7 +36,7 @@ class BooleanField(forms.NullBooleanField):
     widget = BooleanSelect
     default_error_messages = {"invalid": _("Must be true or false.")}
 
-    def to_python(self, value: Any) -> bool | None:
+    def to_python(self, value: Any) -> bool | None:  # type: ignore[override]
         if value in (None, ""):
             return None
         found = {"true": True, "false": False}.get(str(value).lower())

@@ -103,7 +103,9 @@ def _error(request: Request, name: str, known: Mapping[str, OpenApiParameter | N
         names = ", ".join(sorted(known))
         return f"There is no such parameter here. There are: {names}." if names else "No parameter is taken here."
     parameter = known[name]
-    values = [value for value in request.query_params.getlist(name) if value] if parameter else []
+    if parameter is None:
+        return None
+    values = [value for value in request.query_params.getlist(name) if value]
     return next((error for value in values if (error := _value_error(value, parameter))), None)
 
 
@@ -116,7 +118,7 @@ def _value_error(value: str, parameter: OpenApiParameter) -> str | None:
         try:
             field().run_validation(value)
         except exceptions.ValidationError as error:
-            return " ".join(error.detail)
+            return " ".join(map(str, error.detail))
     return None
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class PostedMiddleware:
-    """Redirects a GET that a page does not answer to the nearest address above it.
+    """Redirects a browser's GET that a page does not answer to the nearest address above it; programs get the 405.
 
     A browser sends one where a form was refused and its address is reloaded or kept, and where somebody logs in again
     after a session that ended while they filled in the form.
@@ -29,7 +29,7 @@ class PostedMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         page = isinstance(response, HttpResponseNotAllowed) and not request.path.startswith(API_PREFIX)
-        if page and request.method in ("GET", "HEAD") and not getattr(request, "htmx", False):
+        if page and request.method in ("GET", "HEAD") and "text/html" in request.headers.get("Accept", ""):
             return redirect(_above(request.path))
         return response
 

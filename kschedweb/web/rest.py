@@ -107,7 +107,7 @@ def _in_drf_terms(error: Exception) -> Exception:
         detail = error.message_dict if hasattr(error, "error_dict") else error.messages
         return exceptions.ValidationError(detail)
     if isinstance(error, exceptions.NotAuthenticated):
-        error.detail = NOT_AUTHENTICATED
+        error.detail = exceptions.ErrorDetail(NOT_AUTHENTICATED, "not_authenticated")
     return outage(error) or error
 
 

@@ -104,7 +104,7 @@ class Table:
 
     def ignored(self, query: QueryDict) -> list[str]:
         """What the address asks for that the list cannot do, and so shows all rows of, as sentences."""
-        given = {name: query[name] for name in query if query[name]}
+        given = {name: str(query[name]) for name in query if query[name]}
         known = {*self.parameters, *self.beside, *NEVER_KEPT}
         sentences = []
         if self.filters is not None:

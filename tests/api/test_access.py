@@ -38,7 +38,7 @@ QUESTIONS = {
 OWN = {"tokens", "token", "display", "list", "views", "view"}
 # Rows of others are not there; or a page is about a question in its address.
 PRIVATE = {
-    *("token", "token-revoke", "approvals-news", "pod-message", "overview-reasons", "descheduling-try"),
+    *("token", "token-revoke", "approvals-news", "pod-message", "overview-reasons", "resolved", "descheduling-try"),
     *("view", "view-change", "view-delete"),
     *("mfa_deactivate_totp", "mfa_view_recovery_codes", "mfa_remove_webauthn"),
 }

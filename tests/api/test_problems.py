@@ -47,7 +47,7 @@ def post(client: Client, body: bytes | str, content_type: str = "application/jso
     return client.generic("POST", TOKENS, body, content_type=content_type)
 
 
-@pytest.mark.parametrize("path", ["/api/", "/api/v1/", "/api/v1/nothing/", "/api/v2/jobs/", "/api/v1/jobs/not-a-uuid/"])
+@pytest.mark.parametrize("path", ["/api/", "/api/v1/nothing/", "/api/v2/jobs/", "/api/v1/jobs/not-a-uuid/"])
 def test_an_address_that_does_not_exist_is_404(client, path):
     assert check(client.get(path), 404)["instance"] == path
 
