@@ -87,7 +87,7 @@ def aliased() -> Iterator[tuple[str, bytes]]:
     yield "a list in itself", b"&a [*a]"
     yield "a mapping in itself", b"&a {b: *a}"
     yield "an unknown alias", b"a: *nowhere"
-    yield "an alias among good nodes", YAML + b"---\na: &x 1\nb: *x\n"
+    yield "an alias of another document", YAML + b"---\na: &x 1\n---\nb: *x\n"
 
 
 def binary() -> Iterator[tuple[str, bytes]]:

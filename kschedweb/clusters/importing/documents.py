@@ -1,4 +1,4 @@
-"""Reads untrusted JSON and YAML exactly, within limits and without aliases.
+"""Reads untrusted JSON and YAML exactly, within limits, for which what aliases of YAML bring counts too.
 
 Both result in JSON values (mappings with text keys, lists, text, 64-bit integers, finite numbers, booleans, null), so
 that the format does not matter.

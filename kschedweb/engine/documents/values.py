@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import dataclass, replace
 from typing import Any
 
 import yaml
@@ -13,49 +14,155 @@ from kschedweb.engine.documents.reading import Bounds, Event, Reason, events, re
 from kschedweb.engine.documents.scalars import beyond, resolve
 
 CORE_TAG = re.compile(r"tag:yaml\.org,2002:(str|int|float|bool|null|map|seq)")
+MOST_ALIASED_TEXT = 1 << 20  # characters: a long text is not repeated until memory is full
 _TYPES = {bool: "bool", int: "int", float: "float", str: "str", type(None): "null"}
 
 
 def documents(text: str, bounds: Bounds, *, repeated_keys: bool = False) -> list[Any]:
     """The documents in ``text`` without empty ones, raises RefusedError.
 
+    Aliases are followed and merge keys (``<<``) merged as kubectl does it; what they bring counts for ``bounds``.
     Where ``repeated_keys`` are taken the last one counts, as in JSON.
     """
-    found: list[Any] = []
-    waiting: list[_Open] = []
-    for event in events(text, bounds):
-        if isinstance(event, yaml.CollectionEndEvent):
-            waiting.pop()
-        elif isinstance(event, yaml.NodeEvent):
-            value = _value(event)
-            if waiting:
-                waiting[-1].add(value, event, repeated_keys)
-            else:
-                found.append(value)
-            if isinstance(event, yaml.CollectionStartEvent):
-                waiting.append(_Open(value))
-    return [document for document in found if document is not None]
+    return _Reader(bounds, repeated_keys).read(text)
+
+
+@dataclass(slots=True)
+class _Extent:
+    """How many values something holds, itself among them, how much text, and how deep it is nested."""
+
+    values: int = 1
+    text: int = 0
+    depth: int = 0
+
+
+class _Merge:
+    """A merge key, until its mapping is complete."""
 
 
 class _Open:
     """A collection that is being filled, and the key of a mapping that waits for its value."""
 
-    __slots__ = ("collection", "key")
+    __slots__ = ("anchor", "collection", "extent", "key", "merges")
 
-    def __init__(self, collection: Any) -> None:
+    def __init__(self, collection: Any, anchor: str | None) -> None:
         self.collection = collection
-        self.key: str | None = None
+        self.anchor = anchor
+        self.extent = _Extent(depth=1)
+        self.key: str | _Merge | None = None
+        self.merges = False
 
     def add(self, value: Any, event: Event, repeated_keys: bool) -> None:
         if isinstance(self.collection, list):
             self.collection.append(value)
-        elif self.key is None:
+        elif self.key is not None:
+            self.collection[self.key] = value
+            self.key = None
+        elif value == "<<" and isinstance(event, yaml.ScalarEvent) and event.implicit[0] and not event.tag:
+            self.key, self.merges = _Merge(), True
+        else:
             self.key = _key(value, event)
             if self.key in self.collection and not repeated_keys:
                 raise _error(event, f"the key {self.key[:80]!r} stands twice in one mapping")
+
+    def count(self, part: _Extent) -> None:
+        self.extent.values += part.values
+        self.extent.text += part.text
+        self.extent.depth = max(self.extent.depth, part.depth + 1)
+
+    def close(self, event: Event) -> None:
+        """Put what merge keys bring in their place; as go-yaml does, what stands later in the mapping wins."""
+        if not self.merges:
+            return
+        fields = list(self.collection.items())
+        self.collection.clear()
+        for key, value in fields:
+            if not isinstance(key, _Merge):
+                self.collection[key] = value
+                continue
+            for source in reversed(value if isinstance(value, list) else [value]):
+                if not isinstance(source, dict):
+                    raise _error(event, "a merge key (<<) takes a mapping, or a list of mappings")
+                self.collection.update(source)
+
+
+class _Reader:
+    """Makes values of events, and counts what aliases bring."""
+
+    def __init__(self, bounds: Bounds, repeated_keys: bool) -> None:
+        self.bounds = bounds
+        self.repeated_keys = repeated_keys
+        self.found: list[Any] = []
+        self.waiting: list[_Open] = []
+        self.anchors: dict[str, tuple[Any, _Extent]] = {}
+        self.values = self.aliased_text = 0
+
+    def read(self, text: str) -> list[Any]:
+        for event in events(text, replace(self.bounds, aliases=True)):
+            if isinstance(event, yaml.DocumentStartEvent):
+                self.anchors.clear()
+            elif isinstance(event, yaml.CollectionEndEvent):
+                self._close(event)
+            elif isinstance(event, yaml.AliasEvent):
+                self._add(*self._follow(event), event)
+            elif isinstance(event, yaml.NodeEvent):
+                self._begin(event)
+        return [document for document in self.found if document is not None]
+
+    def _begin(self, event: Event) -> None:
+        self.anchors.pop(event.anchor, None)
+        self.values += 1
+        value = _value(event)
+        if isinstance(event, yaml.CollectionStartEvent):
+            self._put(value, event)
+            self.waiting.append(_Open(value, event.anchor))
         else:
-            self.collection[self.key] = value
-            self.key = None
+            extent = _Extent(text=len(event.value))
+            self._keep(event.anchor, value, extent)
+            self._add(value, extent, event)
+
+    def _close(self, event: Event) -> None:
+        done = self.waiting.pop()
+        done.close(event)
+        self._keep(done.anchor, done.collection, done.extent)
+        if self.waiting:
+            self.waiting[-1].count(done.extent)
+
+    def _keep(self, anchor: str | None, value: Any, extent: _Extent) -> None:
+        if anchor:
+            self.anchors[anchor] = value, extent
+
+    def _put(self, value: Any, event: Event) -> None:
+        if self.waiting:
+            self.waiting[-1].add(value, event, self.repeated_keys)
+        else:
+            self.found.append(value)
+
+    def _add(self, value: Any, extent: _Extent, event: Event) -> None:
+        self._put(value, event)
+        if self.waiting:
+            self.waiting[-1].count(extent)
+
+    def _follow(self, event: Event) -> tuple[Any, _Extent]:
+        """Return a copy of what an alias stands for, within the bounds."""
+        if event.anchor not in self.anchors:
+            raise refused(event, Reason.ALIAS, f"the alias *{event.anchor[:80]} stands for no complete value before it")
+        value, extent = self.anchors[event.anchor]
+        self.values += extent.values
+        self.aliased_text += extent.text
+        if self.values > self.bounds.values:
+            raise refused(event, Reason.VALUES, f"there are more than {self.bounds.values:,} values")
+        if self.aliased_text > MOST_ALIASED_TEXT:
+            raise refused(event, Reason.ALIAS, f"aliases repeat more than {MOST_ALIASED_TEXT:,} characters of text")
+        if len(self.waiting) + extent.depth > self.bounds.depth:
+            raise refused(event, Reason.DEPTH, f"values are nested deeper than {self.bounds.depth} levels")
+        return _copy(value), extent
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _copy(item) for key, item in value.items()}
+    return [_copy(item) for item in value] if isinstance(value, list) else value
 
 
 def _key(value: Any, event: Event) -> str:

@@ -102,7 +102,7 @@ def test_windows_marks_are_understood() -> None:
         (b'{"a":' * 30 + b"1" + b"}" * 30, "deeper than 20"),
         (b"[" * 100_000, "deeper than 20"),
         (b"[" + b"1," * 20_000 + b"1]", "more than 10,000 values"),
-        (b"a: &x [1]\nb: *x", r"Line 2, column 4: aliases"),
+        (b"a: [1]\nb: *x", r"Line 2, column 4: the alias \*x stands for no complete value"),
         (b"a: 1\na: 2", r"Line 2, column 1: the key 'a' stands twice"),
         (b"a: !!python/object:os.system x", "is not taken"),
         (b"a: !!binary aGk=", "is not taken"),
@@ -133,7 +133,7 @@ def test_many_aliases_cost_nothing() -> None:
     bomb = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
         f"{chr(98 + i)}: &{chr(98 + i)} [{','.join(['*' + chr(97 + i)] * 9)}]\n" for i in range(20)
     )
-    with pytest.raises(DocumentError, match="aliases"):
+    with pytest.raises(DocumentError, match="more than 10,000 values"):
         documents_read(bomb, LIMITS)
 
 

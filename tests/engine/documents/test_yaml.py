@@ -18,6 +18,7 @@ from kschedweb.engine.documents.marked import DocumentError as TextError
 from kschedweb.engine.documents.marked import parse
 from kschedweb.engine.documents.reading import Bounds, RefusedError, events
 from kschedweb.engine.documents.scalars import resolve
+from kschedweb.engine.documents.values import documents as values
 from kschedweb.engine.documents.writing import written
 from kschedweb.engine.releases import load
 from kschedweb.engine.studies.document.reading import ReadError, documents
@@ -103,6 +104,43 @@ def test_tag_directives_are_bounded() -> None:
 def test_a_long_text_is_not_repeated_by_aliases() -> None:
     loaded = load(f"a: &a {'x' * 400_000}\nb: [{'*a, ' * 1_000}]\n")
     assert loaded.errors == ["yaml: document contains excessive aliasing"]
+
+
+MERGED = """\
+labels: &l {a: "1", b: "2"}
+annotations: {b: early, <<: *l, a: late}
+data:
+  <<: [{x: first, c: third}, *l, {x: second}]
+  z: &z last
+  w: [*z, *l]
+"""
+
+
+def test_aliases_and_merge_keys_are_followed_as_kubectl_does() -> None:
+    """``kubectl label --local -o json`` gives the same values."""
+    labels = {"a": "1", "b": "2"}
+    data = {**labels, "x": "first", "c": "third", "z": "last", "w": ["last", labels]}
+    found = documents_read(MERGED, LIMITS)[0]
+    assert found == documents(MERGED.encode())[0] == read(MERGED).value
+    assert found == {"labels": labels, "annotations": {"a": "late", "b": "2"}, "data": data}
+    found["labels"]["a"] = "changed"
+    assert found["data"]["w"][1] == labels  # a copy of its own
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: &a [*a]", "the alias .a stands for no complete value before it"),
+        ("a: &a 1\n---\nb: *a", "the alias .a stands for no complete value before it"),
+        ("b: {<<: 1}", "a merge key .<<. takes a mapping"),
+        ("a: &a [1, 1, 1]\nb: [*a, *a]", "more than 12 values"),
+        ("a: &a [[[1]]]\nb: [*a]", "deeper than 4 levels"),
+        (f"a: &a {'x' * 400_000}\nb: [*a, *a, *a]", "repeat more than 1,048,576 characters"),
+    ],
+)
+def test_what_aliases_bring_is_within_the_bounds(text: str, said: str) -> None:
+    with pytest.raises(RefusedError, match=said):
+        values(text, Bounds(4, 12))
 
 
 def test_paths_below_a_long_key_are_not_kept() -> None:

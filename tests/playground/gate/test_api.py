@@ -373,7 +373,7 @@ def test_a_form_with_what_cannot_be_read_names_the_part(api_as: Callable[..., An
         ({"policy": b"\xff\xff", "request": "{}"}, "policy", "This is not text"),
         ({"policy": PACKED.encode(), "objects": b"{"}, "objects", "This is not JSON"),
         ({"policy": PACKED.encode(), "objects": b"\x1f\x8b\x08junk"}, "objects", "gzip"),
-        ({"policy": PACKED.encode(), "thresholds": b"a: *b"}, "thresholds", "aliases"),
+        ({"policy": PACKED.encode(), "thresholds": b"a: *b"}, "thresholds", "the alias *b"),
     ):
         answer = post(**parts)
         assert answer.status_code == 400, answer.content

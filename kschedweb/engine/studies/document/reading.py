@@ -132,7 +132,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _yaml(text: str) -> list[Any]:
-    """YAML documents without aliases, which could expand beyond any memory. Times stay text."""
+    """YAML documents; what aliases bring counts as if it were written out. Times stay text."""
     from kschedweb.engine.documents import reading, values
 
     try:
