@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kschedweb.engine.releases.classic import Algorithm
 
 POD_LIMIT = 50
-TOO_LONG = "Its decision takes longer than a page waits for one of many pods."
+TOO_LONG = "Its decision takes too long to be compared here."
 
 
 @dataclass(frozen=True)

@@ -79,6 +79,8 @@ JOBS = (
     # Why a job failed.
     gettext_noop("The worker stopped before the job ended. Start it again."),
     gettext_noop("The job took longer than this server allows and was stopped."),
+    gettext_noop("The answer takes longer than %(count)s min: ask about less."),
+    gettext_noop("Its decision takes too long to be compared here."),
     gettext_noop("The job failed unexpectedly. The log has the reason under %(name)s."),
     gettext_noop(
         "This needed more memory than the %(size)s that a job may use: make it smaller, with fewer nodes, pods or "

@@ -13,6 +13,10 @@ NOTES = (
     gettext_noop("has about %(count)s lines that can be used; a scenario takes at most %(most)s"),
     gettext_noop("only the first %(count)s of %(total)s lines were looked at one by one"),
     gettext_noop("pods that asked for a share of a GPU ask for a whole one here"),
+    gettext_noop("1 pod asks for a share of %(resource)s, which is rounded up: kube-scheduler counts whole ones"),
+    gettext_noop(
+        "%(count)s pods ask for a share of %(resource)s, which is rounded up: kube-scheduler counts whole ones"
+    ),
     gettext_noop("%(count)s pods had a name that there was already: a number was added"),
     gettext_noop("times are counted from the earliest in it, %(seconds)s s of the epoch"),
     gettext_noop("%(count)s later changes of objects other than nodes and pods are not replayed"),

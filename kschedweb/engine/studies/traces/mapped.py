@@ -32,8 +32,11 @@ def pods(lines: Iterable[str], columns: Columns, namespace: str, doubts: Doubts)
         doubts.came(line, found.at)
         yield found
     for resource, count in shares.items():
-        pods_ask = "1 pod asks" if count == 1 else f"{count:,} pods ask"
-        doubts.tell(f"{pods_ask} for a share of {resource}, which is rounded up: kube-scheduler counts whole ones")
+        doubts.tell(
+            f"1 pod asks for a share of {resource}, which is rounded up: kube-scheduler counts whole ones"
+            if count == 1
+            else f"{count:,} pods ask for a share of {resource}, which is rounded up: kube-scheduler counts whole ones"
+        )
     doubts.conclude()
 
 
