@@ -253,6 +253,22 @@ def test_a_pod_takes_the_overhead_of_its_runtime_class_or_is_told(run) -> None:
     assert 'Pod default/p: pod rejected: RuntimeClass "heavy" not found: it is taken as it is' in err
 
 
+def test_a_pod_that_was_not_admitted_has_the_priority_of_its_class(run) -> None:
+    high = {"kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000}
+    asks, low = pod("p", requests={"cpu": "4"}, priorityClassName="high"), pod("low", on="a", requests={"cpu": "4"})
+    scenario = {"name": "x", "objects": [node("a"), low, high], "pending": [asks]}
+    status, (answer,), err = run(["condition"], json.dumps(scenario))
+    assert (status, err, answer["pods"][0]["nominated"]) == (0, "", "a")
+    plain = {**scenario, "pending": [pod("p", requests={"cpu": "4"})]}
+    assert "nominated" not in run(["condition"], json.dumps(plain))[1][0]["pods"][0]
+    default = {**plain, "objects": [node("a"), low, {**high, "globalDefault": True}]}
+    low["spec"]["priority"] = 0  # it was admitted before the class was there
+    assert run(["condition"], json.dumps(default))[1][0]["pods"][0]["nominated"] == "a"
+    answers, err = run(["condition"], json.dumps({**scenario, "objects": [node("a"), low]}))[1:]
+    assert "nominated" not in answers[0]["pods"][0]
+    assert "Pod default/p: no PriorityClass with name high was found: it is taken as it is" in err
+
+
 FILED = {
     **CONFIGURATION,
     "profiles": [

@@ -17,7 +17,7 @@ from kschedweb.clusters.importing.streams import JsonCursor, decoded
 from kschedweb.clusters.kinds import BY_NAME, reduce
 from kschedweb.clusters.rows import MOST_PROBLEMS, Problem, object_problem, snapshot_problem
 from kschedweb.clusters.versions import stated_version
-from kschedweb.engine.controllers.admission import AdmissionError, classed
+from kschedweb.engine.controllers.admission import CLASS_KINDS, AdmissionError, classed
 from kschedweb.engine.objects.access import ObjectError
 from kschedweb.engine.objects.lists import (
     LOG_BEGINS,
@@ -116,25 +116,34 @@ def files_read(files: Iterable[tuple[str, Content]], *, limit: int, heard: Heard
 
 
 def _give_classes(result: Import) -> None:
-    """Give pods that no API server admitted what their RuntimeClass says; a remark tells of each."""
+    """Give pods that no API server admitted what their classes say; a remark tells of each."""
     classes = ClusterObjects()
     for item in result.objects:
-        if item["kind"] == "RuntimeClass":
+        if item["kind"] in CLASS_KINDS:
             with suppress(ObjectError):  # what names it is told that it is not there
                 classes.add(item)
     for place, item in enumerate(result.objects):
         spec = item.get("spec") or {}
         if item["kind"] != "Pod" or spec.get("priority") is not None:
             continue
-        name = f"RuntimeClass {spec.get('runtimeClassName')}"
         try:
             given = classed(item, classes)
         except AdmissionError as refused:
             result.remark(_reference(item), f"{str(refused).partition(': ')[2]}; it is kept as it stands")
         else:
             if given is not item:
-                result.remark(_reference(item), f"gets overhead, node selector and tolerations of {name}")
+                result.remark(_reference(item), _describe_given(spec, given["spec"]))
                 result.objects[place] = given
+
+
+def _describe_given(before: Json, after: Json) -> str:
+    parts = []
+    if before.get("priority") != after.get("priority"):
+        name = after.get("priorityClassName")
+        parts.append(f"gets priority {after['priority']}" + (f" of PriorityClass {name}" if name else ""))
+    if any(before.get(field) != after.get(field) for field in ("overhead", "nodeSelector", "tolerations")):
+        parts.append(f"gets overhead, node selector and tolerations of RuntimeClass {after['runtimeClassName']}")
+    return ", ".join(parts)
 
 
 def _pieces(content: Content) -> Iterable[bytes]:

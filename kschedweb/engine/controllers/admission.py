@@ -30,6 +30,8 @@ from kschedweb.engine.objects.quantity import read_list
 from kschedweb.engine.objects.resources import is_extended, read_resources
 from kschedweb.engine.objects.taints import EXISTS, NO_EXECUTE, NO_SCHEDULE, NOT_READY, UNREACHABLE
 
+CLASS_KINDS = ("PriorityClass", "RuntimeClass")
+"""The kinds that ``classed`` looks at."""
 SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 PREEMPT_LOWER_PRIORITY = "PreemptLowerPriority"
 TOLERATION_SECONDS = 300
@@ -70,13 +72,15 @@ def admit(raw: Json, cluster: Classes, plugins: Collection[str] = DEFAULT) -> Js
 
 
 def classed(raw: Json, cluster: Classes) -> Json:
-    """The pod ``raw`` with what its RuntimeClass gives it, the same object where that is nothing. Raises as ``admit``.
+    """The pod ``raw`` with what its classes give it, the same object where that is nothing. Raises as ``admit``.
 
-    It is for pods that are read without any other admission.
+    It is for pods that are read without any other admission. A pod with a priority has been through the API server's.
     """
-    if mapping(raw, "spec").get("runtimeClassName") is None:
-        return raw
-    admitted = admit(raw, cluster, ("RuntimeClass",))
+    spec = mapping(raw, "spec")
+    plugins = [] if spec.get("runtimeClassName") is None else ["RuntimeClass"]
+    if spec.get("priority") is None and (spec.get("priorityClassName") or _default_classes(cluster)):
+        plugins.append("Priority")
+    admitted = admit(raw, cluster, plugins) if plugins else raw
     return raw if admitted == raw else admitted
 
 
@@ -123,7 +127,7 @@ def _set_priority(spec: Json, cluster: Classes, namespace: str) -> None:
 def _priority_class(name: str, cluster: Classes) -> tuple[str, int, str]:
     """(name, priority, preemption policy) of the class named, else of the default one, else of none."""
     if not name:
-        defaults = [raw for raw in cluster.all("PriorityClass") if boolean(raw, "globalDefault")]
+        defaults = _default_classes(cluster)
         if not defaults:
             return "", 0, PREEMPT_LOWER_PRIORITY
         raw = min(defaults, key=lambda one: integer(one, "value"))
@@ -136,6 +140,10 @@ def _priority_class(name: str, cluster: Classes) -> tuple[str, int, str]:
             raise AdmissionError(f"no PriorityClass with name {name} was found")
         raw = found
     return name, integer(raw, "value"), text(raw, "preemptionPolicy") or PREEMPT_LOWER_PRIORITY
+
+
+def _default_classes(cluster: Classes) -> list[Json]:
+    return [raw for raw in cluster.all("PriorityClass") if boolean(raw, "globalDefault")]
 
 
 def _add_default_tolerations(spec: Json, cluster: Classes, namespace: str) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from kschedweb.engine.config import EMPTY, Configuration, Release
-from kschedweb.engine.controllers.admission import AdmissionError, classed
+from kschedweb.engine.controllers.admission import CLASS_KINDS, AdmissionError, classed
 from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.cycle.placement import Placement
 from kschedweb.engine.cycle.request import SearchRequest
@@ -324,11 +324,11 @@ def _list(raw: Json, key: str) -> list[Any]:
 
 
 def _classed(raw: Json) -> tuple[Json, tuple[str, ...]]:
-    """The scenario with what RuntimeClasses give its pods, and remarks on pods to which that cannot be given."""
+    """The scenario with what classes give its pods, and remarks on pods to which that cannot be given."""
     objects, pending = _list(raw, "objects"), _list(raw, "pending")
     classes, remarks = ClusterObjects(), []
     for item in objects:
-        if isinstance(item, dict) and item.get("kind") == "RuntimeClass":
+        if isinstance(item, dict) and item.get("kind") in CLASS_KINDS:
             with suppress(ObjectError):  # the snapshot says so
                 classes.add(item)
 

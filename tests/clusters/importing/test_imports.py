@@ -214,6 +214,16 @@ def test_a_pod_gets_the_overhead_of_its_runtime_class_wherever_that_stands() -> 
     }
 
 
+def test_a_pod_without_a_priority_gets_that_of_its_class() -> None:
+    high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 7}
+    bare = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"priorityClassName": "high", **RUNS}}
+    result = read(bare, high)
+    assert result.objects[0]["spec"]["priority"] == 7
+    assert reasons(result) == {"Pod default/p": "gets priority 7 of PriorityClass high"}
+    admitted = {**bare, "spec": {**bare["spec"], "priority": 3}}
+    assert read(admitted, high).objects[0]["spec"]["priority"] == 3
+
+
 def test_a_pod_whose_runtime_class_is_missing_or_differs_is_told() -> None:
     spec = {**RUNS, "runtimeClassName": "heavy", "overhead": {"cpu": "1"}}
     bare = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
