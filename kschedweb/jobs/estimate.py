@@ -1,4 +1,4 @@
-"""How long a step still takes, from the speed at which it has gone so far."""
+"""How long a step still takes, from the speed at which it has gone so far, and how far the bar of its job is."""
 
 from __future__ import annotations
 
@@ -6,6 +6,25 @@ import math
 
 SETTLES = 5.0  # seconds after which an older speed counts for little more than a third
 EARLY = 1.0  # seconds in which a speed says nothing yet
+
+
+STEP = 0.8  # of what is left of the bar that a step takes: nobody knows how many follow
+
+
+class Bar:
+    """How far a job of several steps is, from 0 to 1: never less than before, and never full before the job ends."""
+
+    def __init__(self) -> None:
+        self._from = self._reached = 0.0
+
+    def begin(self) -> None:
+        """A step begins where the one before it ended."""
+        self._from = self._reached
+
+    def reach(self, done: int, total: int) -> float:
+        share = min(done / total, 1.0) if total else 0.0
+        self._reached = max(self._reached, self._from + STEP * share * (1.0 - self._from))
+        return self._reached
 
 
 class Estimate:

@@ -45,6 +45,7 @@ class Job(models.Model):
     state = models.CharField(max_length=16, choices=State.choices, default=State.QUEUED)
     done = models.PositiveIntegerField(default=0)
     total = models.PositiveIntegerField(default=0)  # 0: not known yet
+    reached = models.FloatField(default=0.0, db_default=0.0)  # of the bar, 0 to 1: it never falls in an attempt
     seconds_left = models.FloatField(null=True)  # of this step, estimated when it was saved last; null: nobody knows
     step = models.CharField(max_length=200, blank=True)
     result = models.JSONField(default=dict)

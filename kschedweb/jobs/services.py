@@ -10,7 +10,8 @@ import structlog
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, Value
+from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from kschedweb.accounts import audit
@@ -149,6 +150,7 @@ def job_claim(job_id: str) -> Job | None:
         step="",
         done=0,
         total=0,
+        reached=0.0,
         seconds_left=None,
         error="",
         undelivered=False,
@@ -169,10 +171,24 @@ def _cancelled(job: Job) -> bool:
     return Job.objects.filter(pk=job.pk, cancel_requested=True).exists()
 
 
-def job_progress(job: Job, *, step: str, done: int, total: int, left: float | None = None) -> bool:
-    """Save how far it is, and how many seconds the step still takes; False when the run must stop."""
+def job_progress(
+    job: Job, *, step: str, done: int, total: int, left: float | None = None, reached: float | None = None
+) -> bool:
+    """Save how far it is, and how many seconds the step still takes; False when the run must stop.
+
+    ``reached`` is the share of the bar, that of the step where there is only one; a smaller one than before is not
+    saved.
+    """
     now = timezone.now()
-    saved = _running(job).update(step=step[:200], done=done, total=total, seconds_left=left, heartbeat_at=now)
+    share = min(done / total, 1.0) if reached is None and total else reached or 0.0
+    saved = _running(job).update(
+        step=step[:200],
+        done=done,
+        total=total,
+        reached=Greatest(F("reached"), Value(share)),
+        seconds_left=left,
+        heartbeat_at=now,
+    )
     return bool(saved) and not _cancelled(job)
 
 

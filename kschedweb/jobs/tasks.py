@@ -23,7 +23,7 @@ from kschedweb.engine.patience import Patience, limited
 from kschedweb.jobs import processes, services
 from kschedweb.jobs.child import out_of_memory
 from kschedweb.jobs.connections import own_connection
-from kschedweb.jobs.estimate import Estimate
+from kschedweb.jobs.estimate import Bar, Estimate
 from kschedweb.jobs.models import Job, State
 from kschedweb.web.errors import ApplicationError
 
@@ -50,7 +50,7 @@ class Progress:
         self._saved_at = 0.0
         self._saved_step = ""
         self._at_end = False
-        self._estimate = Estimate()
+        self._estimate, self._bar = Estimate(), Bar()
 
     def step(self, text: str, done: int = 0, total: int = 0) -> None:
         """Say what is being done and how far it is. Call it often: saving is throttled.
@@ -60,11 +60,13 @@ class Progress:
         now, at_end = time.monotonic(), 0 < total <= done
         if text != self._saved_step:
             self._estimate = Estimate()
+            self._bar.begin()
         elif at_end == self._at_end and now - self._saved_at < SAVE_EVERY:
             return
         self._saved_at, self._saved_step, self._at_end = now, text, at_end
         left = self._estimate.left(now, done, total)
-        if not services.job_progress(self.job, step=text, done=done, total=total, left=left):
+        reached = self._bar.reach(done, total)
+        if not services.job_progress(self.job, step=text, done=done, total=total, left=left, reached=reached):
             raise Cancelled
 
 

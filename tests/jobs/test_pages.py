@@ -29,9 +29,9 @@ def test_the_list_shows_what_runs_and_filters(client_as):
 
 
 def test_a_running_job_asks_for_itself_again_and_an_ended_one_does_not(client_as):
-    client, job = client_as("viewer"), make(step="Reading pods", done=3, total=9)
+    client, job = client_as("viewer"), make(step="Reading pods", done=3, total=9, reached=0.25)
     page = client.get(reverse("job", args=[job.pk]))
-    assert elements(page, "[hx-trigger=every 1s] progress[max=9][value=3]")
+    assert elements(page, "[hx-trigger=every 1s] progress[max=1][value=0.250]")
     part = client.get(reverse("job", args=[job.pk]), headers={"HX-Request": "true"})
     assert "<html" not in part.content.decode()
     assert "HX-Refresh" not in part

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from datetime import timedelta
 
 import pytest
@@ -65,6 +66,18 @@ def test_a_running_job_hears_of_its_cancellation_at_its_next_step(admin):
     services.job_cancel(job=job, user=admin)
     with pytest.raises(Cancelled):
         progress.step("Second", 1, 2)
+
+
+def test_the_bar_never_goes_back_whatever_step_begins(client_as):
+    job = services.job_claim(str(make().pk))
+    progress, seen = Progress(job), []
+    client = client_as("admin")
+    steps = [("Reading", 0, 0), ("Reading", 4, 4), ("Measuring", 0, 0), ("Placing", 0, 10), ("Placing", 10, 10)]
+    for text, done, total in steps:
+        progress.step(text, done, total)
+        page = client.get(f"/jobs/{job.pk}/", headers={"HX-Request": "true"}).content.decode()
+        seen += re.findall(r'<progress[^>]* value="([\d.]+)"', page)
+    assert seen == ["0.800", "0.800", "0.800", "0.960"]
 
 
 @pytest.mark.parametrize("state", sorted(ENDED))
