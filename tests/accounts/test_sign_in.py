@@ -231,6 +231,26 @@ def test_a_state_counts_once_in_the_browser_that_has_it(issuer: Issuer, what: st
     assert (answer.status_code, reason(answer)) == (400, "state")
 
 
+MIXED = {"state": (400, "state"), "code": (401, "exchange"), "token": (401, "token")}
+
+
+@pytest.mark.parametrize("what", MIXED)
+def test_what_one_provider_gave_counts_nothing_for_another(issuer: Issuer, settings: LazySettings, what: str) -> None:
+    with issuing() as other:
+        settings.IDENTITY_PROVIDERS["other"] = other.provider(id="other")
+        asked = issuer.leave(client := Client())
+        giver = issuer if what == "token" else other
+        giver.challenges["code-1"], giver.nonces["code-1"] = asked["code_challenge"], asked["nonce"]
+        if what == "token":  # handed on, as the other one signed it
+            issuer.key, issuer.claims = other.published, {"iss": other.url}
+        where = reverse("provider-callback", args=["other" if what == "state" else "company"])
+        answer = client.get(where, {"code": "code-1", "state": asked["state"]})
+        assert what == "token" or other.challenges, "the code and its verifier went nowhere"
+    assert (answer.status_code, reason(answer)) == MIXED[what]
+    assert "_auth_user_id" not in client.session
+    assert not User.objects.exists()
+
+
 def test_who_cancels_is_told_so_without_an_entry(issuer: Issuer) -> None:
     client = Client()
     asked = issuer.leave(client)
