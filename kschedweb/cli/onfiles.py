@@ -51,9 +51,20 @@ def explained(options: argparse.Namespace, key: str, policy: bytes | None) -> di
     other = told.pop("handled_by", "")
     scheduler = other or (pod.get("spec") or {}).get("schedulerName") or "default-scheduler"
     told["status"] = "handled_elsewhere" if other else "decided"
+    if not other and (held := _held_by_gates(scenario)) is not None:
+        told["pre_enqueue"] = held
     told["scheduler"] = {"name": scheduler, "answered_by": "unknown" if other else "policy"}
     bound_to = (pod.get("spec") or {}).get("nodeName") or ""
     return {"engine": scenario.engine, "bound_to": bound_to, "warnings": list(scenario.remarks), **told}
+
+
+def _held_by_gates(scenario: Scenario | ClassicScenario) -> Json | None:
+    """What keeps the pod out of the scheduling queue, as kube-scheduler says it; the classic one has no gates."""
+    (pod,) = scenario.pending
+    if isinstance(scenario, ClassicScenario) or not pod.gates:
+        return None
+    status = scenario.scheduler(None).framework(pod).pre_enqueue(pod, scenario.snapshot.objects)
+    return None if status.ok else status.to_dict()
 
 
 def _unpacked(file: str, policy: bytes | None) -> bytes | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import os
 import subprocess
@@ -82,22 +81,10 @@ class Reference:
         return answers
 
 
-def ungated(scenario: dict) -> dict:
-    """``scenario`` without the scheduling gates of pods outside groups: the reference tries them all the same."""
-    alone = [pod for pod in scenario.get("pending") or () if not (pod.get("spec") or {}).get("schedulingGroup")]
-    if not any((pod.get("spec") or {}).get("schedulingGates") for pod in alone):
-        return scenario
-    tried = copy.deepcopy(scenario)
-    for pod in tried["pending"]:
-        if not pod["spec"].get("schedulingGroup"):
-            pod["spec"].pop("schedulingGates", None)
-    return tried
-
-
 def engine_answer(mode: str, scenario: dict) -> Answer:
-    """What the engine says to one scenario, with gated pods tried as the reference tries them."""
+    """What the engine says to one scenario."""
     try:
-        ready = Scenario.parse(json.dumps(ungated(scenario)))
+        ready = Scenario.parse(json.dumps(scenario))
         if mode == "condition":
             return ready.describe_conditions()
         return ready.explain() if mode == "explain" else ready.schedule()

@@ -14,7 +14,7 @@ from kschedweb.engine.extenders.transport import transport
 from kschedweb.engine.scenario import Scenario, ScenarioError
 from tests.conformance.hunting import same
 from tests.conformance.making.scenarios import Maker
-from tests.conformance.reference import Answer, Reference, failure, ungated
+from tests.conformance.reference import Answer, Reference, failure
 from tests.support import tiers
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def test_extenders_are_asked_as_the_real_scheduler_asks_them(reference: Referenc
 
 def placed(scenario: dict) -> Answer:
     try:
-        ready = Scenario.parse(json.dumps(ungated(scenario)))
+        ready = Scenario.parse(json.dumps(scenario))
     except ScenarioError as error:
         return failure(str(error))
     return ready.schedule(transport(ready.configuration.extenders))

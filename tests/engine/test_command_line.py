@@ -213,19 +213,6 @@ def test_condition_says_the_node_or_the_whole_message_and_the_node_nominated(run
     assert [one.get("nominated") for one in classic["pods"]] == ["a", None, None]
 
 
-def test_a_pod_with_scheduling_gates_is_not_tried(run) -> None:
-    gated = pod("gated", requests={"cpu": "4"}, schedulingGates=[{"name": "example.com/hold"}])
-    text = json.dumps({"objects": [node("a")], "pending": [gated, pod("next", requests={"cpu": "4"})]})
-    blocked = {"pod": "default/gated", "message": "Scheduling is blocked due to non-empty scheduling gates"}
-    (conditions,) = run(["condition"], text)[1]
-    assert conditions["pods"] == [blocked, {"pod": "default/next", "node": "a"}]
-    (answer,) = run(["schedule"], text)[1]
-    assert [placement.get("node") for placement in answer["placements"]] == [None, "a"]
-    held, following = run(["explain", "--mode", "sequence"], text)[1][0]["pods"]
-    assert held["preEnqueue"]["reasons"] == ["waiting for scheduling gates: [example.com/hold]"]
-    assert (held["chosen"], following["chosen"], "preEnqueue" in following) == ("a", "a", False)
-
-
 def test_condition_of_a_pod_in_a_group_is_what_the_cycle_of_the_group_says(run) -> None:
     pending = [*members(2, "big", requests=THREE), pod("alone", requests=THREE), member("p")]
     (answer,) = run(["condition"], json.dumps({**GANG, "pending": pending}))[1]

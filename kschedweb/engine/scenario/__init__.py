@@ -14,13 +14,12 @@ from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.cycle.placement import Placement
 from kschedweb.engine.cycle.request import SearchRequest
 from kschedweb.engine.extenders.extender import Extenders, Post
-from kschedweb.engine.framework.status import SUCCESS, CycleError, Status
+from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.access import Json, ObjectError, number, reference
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.objects.resources import COUNTING, Counting
 from kschedweb.engine.objects.versions import upgrade_object
-from kschedweb.engine.plugins.schedulinggates import CONDITION, SchedulingGates
 from kschedweb.engine.refusals import refusals
 from kschedweb.engine.releases import ReleaseError, load, released
 from kschedweb.engine.state.cluster import ClusterObjects
@@ -92,8 +91,8 @@ class Scenario:
 
         Without ``post`` they are those of the plugins alone; what extenders were left out is said for each pod.
         A group is asked about when the first of its pods would be explained, and its pods follow at once: in sequence
-        they stay on their nodes only if the group is placed. Of a pod of another scheduler ``handledBy`` names that;
-        of a pod with scheduling gates ``preEnqueue`` says that it is not tried.
+        they stay on their nodes only if the group is placed. Of a pod of another scheduler ``handledBy`` names that.
+        Gates of pods are not looked at: as in the reference, who names a pod wants to know how it would fare.
         Raises ScenarioError where the cycle of a pod fails.
         """
         scheduler, sequence = self.scheduler(post), (mode or self.mode) == SEQUENCE
@@ -109,9 +108,8 @@ class Scenario:
             for pod in pods:
                 with self._naming(pod):
                     explanation = there.explain(pod, preemption=True)
-                gate = _gate_status(explanation.pre_enqueue)
-                explanations[pod.key] = explanation.to_dict() | ({} if gate.ok else {"preEnqueue": gate.to_dict()})
-                if sequence and gate.ok and explanation.chosen is not None:
+                explanations[pod.key] = explanation.to_dict()
+                if sequence and explanation.chosen is not None:
                     there.snapshot.place_pod(pod, explanation.nodes[explanation.chosen])
         order = self.snapshot.names if explanations and self.snapshot.names else None
         return {"name": self.name, "nodeOrder": order, **self._answers("pods", explanations, groups)}
@@ -146,8 +144,7 @@ class Scenario:
             if group is None:
                 for pod in pods:
                     with self._naming(pod):
-                        placement = self._gated(scheduler, pod) or scheduler.find(pod, TRIED)
-                        conditions[pod.key] = placement.to_condition()
+                        conditions[pod.key] = scheduler.find(pod, TRIED).to_condition()
             else:
                 there = scheduler.over(self.snapshot.copy())
                 there.nominator = scheduler.nominator.copy()
@@ -189,14 +186,7 @@ class Scenario:
         except CycleError as error:
             raise ScenarioError(f"{self.name}: Pod {pod.key}: {error}") from None
 
-    def _gated(self, scheduler: Scheduler, pod: Pod) -> Placement | None:
-        """Return what is said of a pod that its scheduling gates keep out of the queue, ``None`` of any other."""
-        gate = _gate_status(scheduler.framework(pod).pre_enqueue(pod, self.snapshot.objects))
-        return None if gate.ok else Placement(pod.key, message=CONDITION)
-
     def _assumed(self, scheduler: Scheduler, pod: Pod) -> Placement:
-        if (gated := self._gated(scheduler, pod)) is not None:
-            return gated
         placement = scheduler.find(pod, SearchRequest(preempt=self.preempt))
         if placement.node and pod.key in self.snapshot.pods.slots:
             return Placement(pod.key, message=f"pod {pod.uid}({pod.key}) is in the cache, so can't be assumed")
@@ -211,11 +201,6 @@ class Scenario:
         if unasked:
             raise ScenarioError(f"{self.name}: config: extender {unasked[0]} would be asked, which was not allowed")
         return timed(clock, self.pending, lambda pod: bool(self._assumed(scheduler, pod).node))
-
-
-def _gate_status(held: Status) -> Status:
-    """Return what SchedulingGates said at PreEnqueue, which nothing in the cycle says again as other plugins do."""
-    return held if held.plugin == SchedulingGates.name else SUCCESS
 
 
 def _describe_handled_elsewhere(pod: Pod) -> Json:
