@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kschedweb.clusters import demo, storage
 from kschedweb.clusters.models import NodeRow, PodRow
 from kschedweb.clusters.reader import Collection, changed, collections_of, reached
-from kschedweb.clusters.rows import pod_row, rows_of
+from kschedweb.clusters.rows import Problem, pod_row, rows_of
 from kschedweb.engine.state.watermarks.annotations import KEY
 from tests.clusters.conftest import node, pod
 
@@ -22,7 +22,7 @@ json_values = st.recursive(
 )
 
 
-def rows(*objects: dict[str, Any]) -> tuple[dict[str, NodeRow], dict[str, PodRow], list[dict[str, str]]]:
+def rows(*objects: dict[str, Any]) -> tuple[dict[str, NodeRow], dict[str, PodRow], list[Problem]]:
     found = rows_of(list(objects))
     nodes, pods = [NodeRow(**row) for row in found.nodes], [PodRow(**pod_row(pod)) for pod in found.pods]
     return {row.name: row for row in nodes}, {row.name: row for row in pods}, found.problems

@@ -9,6 +9,7 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from kschedweb.clusters.models import Snapshot
+from kschedweb.clusters.selectors import pod_refs
 from kschedweb.decisions import services, snapshots
 from kschedweb.decisions.inquiring import services as inquiring
 from kschedweb.decisions.models import Question
@@ -67,4 +68,5 @@ def test_a_job_has_a_limit_too(
 
 
 def test_lists_go_on_without_it(dear: Snapshot, revision: Revision) -> None:
-    assert set(services.outcomes(dear, revision, ["default/p", "default/quick"], seconds=2.5)) == {"default/quick"}
+    pods = pod_refs(dear.pods.filter(name__in=["p", "quick"]))
+    assert set(services.outcomes(dear, revision, pods, seconds=2.5)) == {"default/quick"}

@@ -35,7 +35,8 @@ def test_a_list_of_kubectl_is_taken_apart() -> None:
 
 def test_templates_of_resource_claims_are_kept() -> None:
     """Without them no claim can be made for pods to come."""
-    metadata, spec = {"name": "single", "namespace": "default"}, {"spec": {"devices": {}}}
+    metadata = {"name": "single", "namespace": "default"}
+    spec: dict[str, Any] = {"spec": {"devices": {}}}
     template = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "metadata": metadata, "spec": spec}
     imported = read({"kind": "List", "items": [node("a"), template]})
     assert template in imported.objects
@@ -216,11 +217,12 @@ def test_a_pod_gets_the_overhead_of_its_runtime_class_wherever_that_stands() -> 
 
 def test_a_pod_without_a_priority_gets_that_of_its_class() -> None:
     high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 7}
-    bare = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"priorityClassName": "high", **RUNS}}
+    spec = {"priorityClassName": "high", **RUNS}
+    bare = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
     result = read(bare, high)
     assert result.objects[0]["spec"]["priority"] == 7
     assert reasons(result) == {"Pod default/p": "gets priority 7 of PriorityClass high"}
-    admitted = {**bare, "spec": {**bare["spec"], "priority": 3}}
+    admitted = {**bare, "spec": {**spec, "priority": 3}}
     assert read(admitted, high).objects[0]["spec"]["priority"] == 3
 
 

@@ -24,6 +24,7 @@ from kschedweb.engine.studies.measure.measured import (
     PODS_AN_HOUR,
     POINTS,
     SECONDS,
+    When,
 )
 from kschedweb.engine.studies.measure.spec import (
     CURRENCY,
@@ -32,7 +33,6 @@ from kschedweb.engine.studies.measure.spec import (
     Group,
     MeasureSpec,
     Population,
-    When,
     Window,
 )
 

@@ -95,8 +95,9 @@ def test_a_share_of_what_is_counted_whole_is_rounded_up_and_told() -> None:
     content = b"at,cpu,gib,gpu,slice\n0,600,29.3,25,0\n1,600,29.3,50,500m\n2,57,1,150,2\n3,100,1,100,1.0\n"
     made = traced(content, "csv", columns=columns)
     asked = [
-        event.copy()["spec"]["containers"][0]["resources"]["requests"]
-        for event in (event.pod for event in made.events if isinstance(event, PodArrives))
+        event.pod["spec"]["containers"][0]["resources"]["requests"]
+        for event in made.events
+        if isinstance(event, PodArrives) and isinstance(event.pod, dict)
     ]
     assert [(pod["nvidia.com/gpu"], pod["example.com/slice"]) for pod in asked] == [
         ("1", "0"),
