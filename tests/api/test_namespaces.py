@@ -128,7 +128,7 @@ def asked_for(seed: Seed, *, rest: bool) -> dict[str, str]:
             "podgroup:theirs": f"/api/v1/clusters/{name}/podgroups/{OURS}/{OURS}-gang/",
             "podgroups": f"/api/v1/clusters/{name}/podgroups/",
             "snapshot:theirs": f"/api/v1/clusters/{name}/snapshots/{seed.snapshot.pk}/",
-            "pods:then": f"/api/v1/clusters/{name}/pods/?snapshot={seed.snapshot.pk}&page_size=500",
+            "pods:then": f"/api/v1/clusters/{name}/pods/?snapshot={seed.snapshot.pk}&limit=500",
         }
     found = addresses.pages(at) | {
         "search": "/search/?q=unsere",

@@ -47,10 +47,10 @@ def sandbox_secret() -> Secret:
 
 def token_secret(server: str, token: str, ca: str = "") -> Secret:
     """The secret for ``server`` with ``token``; ``ca`` is PEM text, "" for the system's authorities."""
-    token, ca = token.strip(), ascii_pem(ca).strip()
+    token, ca = token.strip(), ca.strip()
     if not token:
         raise ApplicationError.at("token", "A token is needed, such as kubectl create token prints.")
-    secret = Secret(server=server.strip(), token=token, ca=ca)
+    secret = Secret(server=server.strip(), token=token, ca=ascii_pem(ca).strip())
     if ca:
         ca_check(ca)
     return secret

@@ -118,12 +118,13 @@ def test_reasons_that_no_job_knows_come_after_the_page(
         page = viewer.get("/", asked)
         assert (page.context["reasons"], page.context["asked"]) == ([], 0)
         (later,) = elements(page, "#reasons [hx-get]")
-    part = viewer.get(later.attributes["hx-get"])
+    htmx = {"HX-Request": "true"}
+    part = viewer.get(later.attributes["hx-get"], headers=htmx)
     assert part.context["reasons"]
     assert "Insufficient cpu" in html_of(part)
     monkeypatch.setattr(services.snapshots, "READ_AT_ONCE", 0)
     services.forget()
-    assert "too large to be read here" in html_of(viewer.get(later.attributes["hx-get"]))
+    assert "too large to be read here" in html_of(viewer.get(later.attributes["hx-get"], headers=htmx))
 
 
 def test_small_clusters_and_those_without_pending_pods_need_no_job(

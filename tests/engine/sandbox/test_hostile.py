@@ -35,11 +35,13 @@ def valid() -> tuple[Json, ...]:
     lease = {"holderIdentity": "me", "leaseDurationSeconds": 15, "renewTime": "2026-01-01T00:00:00.000000Z"}
     parallel: Json = {"podManagementPolicy": "Parallel", "serviceName": "s", "ordinals": {"start": 2}}
     rolling: Json = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": "25%"}}}
+    devices = {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu.example.com"}}]}
     more = [
         thing("v1", "ConfigMap", "map", "default", data={"a": "b"}, binaryData={"c": "ZA=="}),
         thing("v1", "Endpoints", "web", "default", subsets=[subset]),
         thing("v1", "Event", "old", "default", involvedObject=about, reason="R", message="m", type="Normal", **times),
         thing("events.k8s.io/v1", "Event", "new", "default", regarding=about, reason="R", note="m", action="A", **note),
+        thing("resource.k8s.io/v1", "ResourceClaimTemplate", "gpu", "default", spec={"spec": {"devices": devices}}),
         thing("v1", "ResourceQuota", "quota", "default", spec={"hard": {"pods": "5"}}),
         thing("batch/v1", "Job", "job", "default", spec={"parallelism": 2, "completions": 2, "template": template}),
         thing("autoscaling/v2", "HorizontalPodAutoscaler", "hpa", "default", spec={"scaleTargetRef": target}),
