@@ -187,14 +187,19 @@ class Scheduler:
         return pod
 
     @contextmanager
-    def without(self, key: str) -> Iterator[Pod]:
+    def without(self, key: str, *, keep_made_claims: bool = False) -> Iterator[Pod]:
         """A context in which a bound pod is gone, as after ``evict``: gives it as one without a node.
 
         Its claims, and the volumes and devices of these, are afterwards as they were before.
+
+        With ``keep_made_claims`` those that controllers made for the pod stay, released.
         """
         restore_claims = self.snapshot.save_claims(self.snapshot.pod(key))
         with self.snapshot.lifted(key) as pod:
-            self._release_claims(pod)
+            if keep_made_claims:
+                release_claims(self.snapshot.resource_claims, pod)
+            else:
+                self._release_claims(pod)
             try:
                 yield pod.on("")
             finally:

@@ -270,7 +270,7 @@ class Look:
         scheduler.advance(-scheduler.start)
         with ExitStack() as back:
             for pod in snapshot.pods.on(snapshot.index[name]):
-                back.enter_context(scheduler.without(pod.key))
+                back.enter_context(scheduler.without(pod.key, keep_made_claims=True))
             for life in lives:
                 self.check()
                 back.callback(snapshot.save_claims(life.pod))
