@@ -13,6 +13,7 @@ from kschedweb.policies.kinds import check_either
 from kschedweb.policies.models import Policy
 from kschedweb.policies.validation import check
 from tests.support.formfields import fields as form_fields
+from tests.support.html import elements
 from tests.support.printed import GROUP, PERCENTAGE, PRINTED, WATER_LEVEL, Printed, of_today
 
 if TYPE_CHECKING:
@@ -59,7 +60,9 @@ def test_the_editor_takes_it(one: Printed, client: Client, editor: User) -> None
     client.force_login(editor)
     sent = fields(client.get("/policies/mine/")) | {"document": one.text}
     assert "becomes v1" in client.post(reverse("policy-preview", args=["mine"]), sent).content.decode()
-    answer = client.post("/policies/mine/", sent | {"save": "1"}, follow=True)
+    asked = client.post("/policies/mine/", sent | {"save": "1"})  # that it becomes v1 is a warning
+    accepted = [element["value"] for element in elements(asked, "input[name=accepted_warnings]")]
+    answer = client.post("/policies/mine/", sent | {"save": "1", "accepted_warnings": accepted}, follow=True)
     assert answer.status_code == 200
     holds_both(policy, one, 2)
     assert client.get("/policies/mine/?revision=2").status_code == 200
