@@ -104,7 +104,9 @@ def test_claims_come_into_a_simulated_cluster_and_go_with_their_pod() -> None:
     (name,) = claims_of(one)
     assert problems == []
     assert one.raw["status"] == {"resourceClaimStatuses": [{"name": "g", "resourceClaimName": name}]}
-    assert world.resource_claims.get("default", name).made_for("uid-p")  # type: ignore[union-attr]
+    claim = world.resource_claims.get("default", name)
+    assert claim is not None
+    assert claim.made_for("uid-p")
     first = world.objects.storage.claim("default", "p-data")
     assert (first.controller_uid, first.storage_class, first.phase) == ("uid-p", "gp3", "Pending")
     assert create_claims(one, world.objects, world.resource_claims) == (one, [])  # they are there
