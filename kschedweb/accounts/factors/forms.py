@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from allauth.core import context
 from allauth.mfa.base.forms import AuthenticateForm
-from allauth.mfa.webauthn.forms import AuthenticateWebAuthnForm
+from allauth.mfa.webauthn.forms import AddWebAuthnForm, AuthenticateWebAuthnForm
 from axes.handlers.proxy import AxesProxyHandler
 from django import forms
 from django.utils.translation import gettext, gettext_lazy
+from fido2.webauthn import AuthenticationResponse, RegistrationResponse
 
+from kschedweb.accounts.factors.answers import AnswerField, unusable
 from kschedweb.accounts.factors.required import failed
 from kschedweb.accounts.lockout import turn
 
@@ -40,13 +42,33 @@ class CodeForm(AuthenticateForm):  # type: ignore[misc]
         return code
 
 
-class PasskeyForm(AuthenticateWebAuthnForm):  # type: ignore[misc]
+class _AnswerForm(forms.Form):
+    """A form whose answer stands in a hidden field: what is wrong with that is wrong with the form."""
+
+    def add_error(self, field: str | None, error: Any) -> None:
+        super().add_error(None if field == "credential" else field, error)
+
+
+class NewPasskeyForm(_AnswerForm, AddWebAuthnForm):  # type: ignore[misc]
+    name = forms.CharField(required=False, max_length=100)
+    credential = AnswerField(RegistrationResponse)
+
+    def clean(self) -> dict[str, Any]:
+        try:
+            return super().clean() or {}
+        except forms.ValidationError:  # an answer to other options than those of the newest page
+            raise unusable() from None
+
+
+class PasskeyForm(_AnswerForm, AuthenticateWebAuthnForm):  # type: ignore[misc]
+    credential = AnswerField(AuthenticationResponse)
+
     def clean_credential(self) -> Any:
         def check() -> Any:
             try:
                 return super(PasskeyForm, self).clean_credential()
             except forms.ValidationError:
                 failed(None, context.request, self.user)
-                raise
+                raise forms.ValidationError(gettext("This passkey does not belong to you. Try another one.")) from None
 
         return limited(self.user, check)

@@ -1,0 +1,77 @@
+"""A passkey's answer as a field of a form: well formed, given to this site, and without what is of no use."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from allauth.core import context
+from cryptography.exceptions import InvalidSignature
+from django import forms
+from django.conf import settings
+from django.utils.translation import gettext
+from fido2.webauthn import AuthenticationResponse, RegistrationResponse
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
+    Response = RegistrationResponse | AuthenticationResponse
+
+PARTS = {
+    RegistrationResponse: ("clientDataJSON", "attestationObject"),
+    AuthenticationResponse: ("clientDataJSON", "authenticatorData", "signature"),
+}
+
+
+def unusable() -> forms.ValidationError:
+    return forms.ValidationError(gettext("The passkey's answer cannot be used. Try again."))
+
+
+class AnswerField(forms.CharField):
+    """Becomes the parts of an answer that its kind needs; extensions and whatever else was posted are not kept."""
+
+    widget = forms.HiddenInput
+
+    def __init__(self, kind: type[Response]) -> None:
+        super().__init__()
+        self.kind = kind
+
+    def clean(self, value: Any) -> dict[str, Any]:
+        text = super().clean(value)
+        try:
+            answer = _pick(self.kind, json.loads(text))
+            response = self.kind.from_dict(answer)
+            if isinstance(response, RegistrationResponse):
+                _check_key(response)
+        except Exception:  # fido2 and the readers of CBOR, JSON and keys below it raise errors of any kind
+            raise unusable() from None
+        _check_origin(response.response.client_data.origin, context.request)
+        return answer
+
+
+def _pick(kind: type[Response], answer: Any) -> dict[str, Any]:
+    raw_id, response = answer["rawId"], {name: answer["response"][name] for name in PARTS[kind]}
+    # fido2 takes a number for the size of a part, and makes that many bytes.
+    if not all(isinstance(part, str) for part in (raw_id, *response.values())):
+        raise TypeError("a part is no text")
+    return {"id": raw_id, "rawId": raw_id, "type": "public-key", "response": response}
+
+
+def _check_key(response: RegistrationResponse) -> None:
+    """Raise an error for an answer whose key could never confirm a login."""
+    credential = response.response.attestation_object.auth_data.credential_data
+    if credential is None:
+        raise ValueError("no key")
+    with contextlib.suppress(InvalidSignature):
+        credential.public_key.verify(b"", b"")
+
+
+def _check_origin(origin: str, request: HttpRequest) -> None:
+    """Refuse another scheme, host or port; fido2 looks at the domain alone, over plain HTTP not even at that."""
+    site = f"{request.scheme}://{request.get_host()}"
+    # As Django checks forms: behind a proxy that changes the host, the operator says where people open the site.
+    if origin not in (site, *settings.CSRF_TRUSTED_ORIGINS):
+        raise forms.ValidationError(
+            gettext("The passkey was used at another address. Open %(site)s and try again.") % {"site": site}
+        )
