@@ -8,12 +8,11 @@ from django.conf import settings
 from django.core.management import execute_from_command_line
 
 from kschedweb.build import product
-from kschedweb.engine.releases import RELEASES
 from kschedweb.web import env
 
 if __name__ == "__main__":
     if sys.argv[1:] in (["version"], ["--version"]):  # Django would tell its own.
-        sys.stdout.write(product(", ".join(RELEASES)) + "\n")
+        sys.stdout.write(product() + "\n")
         sys.exit()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
     with env.one_line_errors():

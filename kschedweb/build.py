@@ -9,18 +9,20 @@ from pathlib import Path
 
 from kschedweb import __version__
 
+RELEASES = ("1.34", "1.35", "1.36", "1.37")
+"""The releases of kube-scheduler that are answered for, the oldest first."""
 COMMIT = re.compile(r"[0-9a-f]{7,64}")
 SHOWN = 12  # digits of a commit
 MOST = 100  # characters of a mark
 CHECKOUT = Path(__file__).parents[1]
 
 
-def product(releases: str) -> str:
+def product() -> str:
     """One line: "kschedweb 0.1.0, kube-scheduler 1.36, 1.37, commit 0123456789ab, staging".
 
-    What is unknown is left out. ``releases`` are those of kube-scheduler that are answered for.
+    What is unknown is left out.
     """
-    parts = [f"kschedweb {__version__}", f"kube-scheduler {releases}"]
+    parts = [f"kschedweb {__version__}", f"kube-scheduler {', '.join(RELEASES)}"]
     parts += [f"commit {found[:SHOWN]}"] if (found := commit()) else []
     return ", ".join([*parts, *filter(None, [mark()])])
 

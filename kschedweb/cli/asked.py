@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from kschedweb.cli.exits import CommandError, Exit
 from kschedweb.cli.kubeconfig import Context, context
-from kschedweb.cli.rest import Server
 from kschedweb.cli.settings import Settings, settings
 
+if TYPE_CHECKING:
+    from kschedweb.cli.rest import Server
+
+PAUSE = 1.0  # seconds between two looks at what a job works out
 PATIENCE = 600.0  # seconds, for what a job works out
 MOST_CLUSTERS = 5_000
 NOT_UNDERSTOOD = "the server's answer lacks what this program reads: is it kschedweb, and of about this release?"
@@ -37,6 +41,8 @@ class Surroundings:
 
     @cached_property
     def server(self) -> Server:
+        from kschedweb.cli.rest import Server
+
         return Server(self.settings)
 
     @contextmanager
@@ -103,6 +109,16 @@ def place(parser: argparse.ArgumentParser, *, namespace: bool = False) -> None:
 def patience(parser: argparse.ArgumentParser) -> None:
     help_text = f"how long to wait for a job of the server; {PATIENCE:,.0f} without it"
     parser.add_argument("--wait", type=_seconds, metavar="SECONDS", default=PATIENCE, help=help_text)
+
+
+def until(look: Callable[[], Any], seconds: float) -> Any:
+    """What ``look`` finds once it finds anything. Raises CommandError after ``seconds``."""
+    end = time.monotonic() + seconds
+    while (found := look()) is None:
+        if time.monotonic() >= end:
+            raise CommandError(f"no answer within {seconds:,.0f} s: wait longer with --wait", Exit.UNREACHABLE)
+        time.sleep(PAUSE)
+    return found
 
 
 def named(text: str) -> dict[str, Any]:

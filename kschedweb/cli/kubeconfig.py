@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from kschedweb.cli.exits import CommandError
 
 
@@ -45,6 +43,8 @@ def _files(environment: Mapping[str, str]) -> list[Path]:
 
 
 def _read(path: Path) -> dict[str, Any]:
+    import yaml
+
     try:
         raw = yaml.safe_load(path.read_bytes())
     except (OSError, yaml.YAMLError) as error:

@@ -12,7 +12,6 @@ from typing import NoReturn
 
 from kschedweb.build import product
 from kschedweb.cli import output
-from kschedweb.cli.asked import Surroundings
 from kschedweb.cli.completion import SHELLS, candidates
 from kschedweb.cli.exits import CommandError, Exit
 
@@ -44,7 +43,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "") -> int:
         return Exit.DONE
     options = parser(called, given).parse_args(given)
     try:
-        return _done(options, Surroundings(os.environ, plugin))
+        return _done(options, plugin)
     except CommandError as error:
         output.say(called, str(error))
         return error.status
@@ -68,17 +67,18 @@ class _Version(argparse.Action):
     """The version, with the releases of kube-scheduler that the engine knows."""
 
     def __call__(self, *_: object, **__: object) -> None:
-        from kschedweb.engine.releases import RELEASES
-
-        output.raw(product(", ".join(RELEASES)) + "\n")
+        output.raw(product() + "\n")
         raise SystemExit(Exit.DONE)
 
 
-def _done(options: argparse.Namespace, around: Surroundings) -> int:
+def _done(options: argparse.Namespace, plugin: bool) -> int:
     """Raises CommandError."""
     if options.command == "completion":
         output.raw(SHELLS[options.shell])
         return Exit.DONE
+    from kschedweb.cli.asked import Surroundings
+
+    around = Surroundings(os.environ, plugin)
     run = import_module(COMMANDS[options.command][0]).run
     with around.understood():
         return int(run(options, around))

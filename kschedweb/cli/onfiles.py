@@ -17,8 +17,9 @@ from kschedweb.engine.objects.access import Json
 from kschedweb.engine.releases import ReleaseError, read_gates
 from kschedweb.engine.releases.classic import PolicyError
 from kschedweb.engine.releases.classic.policy import is_policy_text
-from kschedweb.engine.scenario import Scenario, ScenarioError
 from kschedweb.engine.scenario.classic import ClassicScenario
+from kschedweb.engine.scenario.reading import ScenarioError
+from kschedweb.engine.scenario.scenario import Scenario
 from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.document.reading import ReadError, document, documents
 from kschedweb.engine.studies.gate import gate

@@ -9,8 +9,6 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import yaml
-
 TABLE, JSON, YAML = "table", "json", "yaml"
 FORMS = (TABLE, JSON, YAML)
 WIDEST = 100  # characters of one field
@@ -37,6 +35,8 @@ def write(form: str, answer: Any, table: str) -> None:
 
 
 def _yaml(answer: Any, *, allow_unicode: bool) -> str:
+    import yaml
+
     return str(yaml.safe_dump(answer, allow_unicode=allow_unicode, sort_keys=False, width=120))
 
 

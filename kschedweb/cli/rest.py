@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import ssl
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
 from typing import Any
@@ -18,7 +18,6 @@ from kschedweb.cli.exits import CommandError, Exit
 from kschedweb.cli.settings import Settings
 
 SECONDS = 120.0  # for one call
-PAUSE = 1.0  # seconds between two looks at what a job works out
 PAGE = 500
 LARGEST = 512 * 1024 * 1024
 LONGEST = 2_000  # characters of an error that are shown
@@ -122,16 +121,6 @@ def _read(answer: HTTPResponse) -> bytes:
         if time.monotonic() > end:
             raise TimeoutError(f"the answer did not come to its end within {SECONDS:.0f} s")
     return b"".join(parts)
-
-
-def until(look: Callable[[], Any], seconds: float) -> Any:
-    """What ``look`` finds once it finds anything. Raises CommandError after ``seconds``."""
-    end = time.monotonic() + seconds
-    while (found := look()) is None:
-        if time.monotonic() >= end:
-            raise CommandError(f"no answer within {seconds:,.0f} s: wait longer with --wait", Exit.UNREACHABLE)
-        time.sleep(PAUSE)
-    return found
 
 
 def _path(parts: tuple[str, ...]) -> str:

@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from kschedweb.cli.exits import CommandError, Exit
 
 KEYS = ("server", "token", "token_file", "ca_file", "cluster")
@@ -57,6 +55,8 @@ def _place(environment: Mapping[str, str]) -> tuple[Path, bool]:
 
 def _read(path: Path) -> dict[str, str]:
     text = _text(path, "The configuration")
+    import yaml
+
     try:
         raw = yaml.safe_load(text)
     except yaml.YAMLError as error:

@@ -12,7 +12,6 @@ from kschedweb.accounts.reach import looking
 from kschedweb.accounts.roles import Action
 from kschedweb.build import product
 from kschedweb.dashboard.bar import choosers
-from kschedweb.engine.releases import RELEASES
 from kschedweb.jobs.models import UNFINISHED, Job
 from kschedweb.live.approvals.selectors import waiting_count
 from kschedweb.policies.scope import scope_of
@@ -57,7 +56,7 @@ def frame(request: HttpRequest) -> dict[str, object]:
         "running_jobs": Job.objects.filter(state__in=UNFINISHED).count,
         "language": get_language(),
         "languages": settings.LANGUAGES,
-        "product": product(", ".join(RELEASES)) if role else "",
+        "product": product() if role else "",
         "may_edit": SimpleLazyObject(lambda: may(Action.EDIT)),
         "may_administer": SimpleLazyObject(lambda: may(Action.ADMINISTER)),
         "sandbox_here": bool(settings.SANDBOX_SERVER),

@@ -3,12 +3,18 @@
 Standard library and numpy only; no clock, disk, network or randomness that is not passed in.
 """
 
-from kschedweb.engine.cycle.cycle import Scheduler
-from kschedweb.engine.cycle.placement import Placement
-from kschedweb.engine.framework.explanation import Explanation, FilterColumn, ScoreColumn
-from kschedweb.engine.framework.status import Code, Status
-from kschedweb.engine.objects import Node, ObjectError, Pod
-from kschedweb.engine.state.snapshot import Snapshot
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kschedweb.engine.cycle.cycle import Scheduler
+    from kschedweb.engine.cycle.placement import Placement
+    from kschedweb.engine.framework.explanation import Explanation, FilterColumn, ScoreColumn
+    from kschedweb.engine.framework.status import Code, Status
+    from kschedweb.engine.objects import Node, ObjectError, Pod
+    from kschedweb.engine.state.snapshot import Snapshot
 
 __all__ = [
     "Code",
@@ -23,3 +29,19 @@ __all__ = [
     "Snapshot",
     "Status",
 ]
+_MODULES = {
+    "cycle.cycle": ("Scheduler",),
+    "cycle.placement": ("Placement",),
+    "framework.explanation": ("Explanation", "FilterColumn", "ScoreColumn"),
+    "framework.status": ("Code", "Status"),
+    "objects": ("Node", "ObjectError", "Pod"),
+    "state.snapshot": ("Snapshot",),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name of ``__all__`` when it is used: who runs one part of the engine does not wait for the others."""
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from kschedweb.engine.framework.status import CycleError
-from kschedweb.engine.scenario import ScenarioError
 from kschedweb.engine.scenario.classic import ClassicScenario, Registries
+from kschedweb.engine.scenario.reading import ScenarioError
 from tests.conformance.hunting import KEPT as KEPT_TODAY
 from tests.conformance.shrinking import shrink
 

@@ -25,8 +25,8 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.releases.classic import ClassicScheduler
 from kschedweb.engine.releases.classic.extenders import ClassicExtenders
 from kschedweb.engine.releases.classic.preemption import disturbance
-from kschedweb.engine.scenario import ScenarioError
 from kschedweb.engine.scenario.classic import ClassicScenario
+from kschedweb.engine.scenario.reading import ScenarioError
 from kschedweb.engine.state.nominator import Nominator
 from tests.conformance.classic import GOLDENS, KEPT
 from tests.conformance.making.classicroom import ClassicRoomMaker

@@ -14,7 +14,8 @@ from typing import Any
 from kschedweb.engine.config import Release
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.releases import write_gates
-from kschedweb.engine.scenario import Scenario, ScenarioError
+from kschedweb.engine.scenario.reading import ScenarioError
+from kschedweb.engine.scenario.scenario import Scenario
 from tests.support.kubescheduler import release_of
 
 # The oracle reads all it is asked before it answers, so it cannot be kept open. It starts in 30 ms and then mostly

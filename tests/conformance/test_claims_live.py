@@ -6,7 +6,7 @@ import json
 from random import Random
 from typing import Any
 
-from kschedweb.engine.scenario import Scenario
+from kschedweb.engine.scenario.scenario import Scenario
 from tests.conformance.hunting import comparable
 from tests.conformance.making.claims import ClaimMaker
 from tests.conformance.reference import Reference

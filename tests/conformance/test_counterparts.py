@@ -17,8 +17,8 @@ from kschedweb.engine.releases.classic import Edition, load_policy
 from kschedweb.engine.releases.classic.catalogue import TAINT_NODES_BY_CONDITION
 from kschedweb.engine.releases.classic.conversion import convert
 from kschedweb.engine.releases.classic.counterparts import PREDICATES
-from kschedweb.engine.scenario import Scenario
 from kschedweb.engine.scenario.classic import ClassicScenario
+from kschedweb.engine.scenario.scenario import Scenario
 from tests.conformance.making.classic import ClassicMaker
 from tests.support import tiers
 

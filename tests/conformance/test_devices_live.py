@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.scenario import Scenario
+from kschedweb.engine.scenario.scenario import Scenario
 from tests.conformance.hunting import differing, report, same
 from tests.conformance.making.devices import DeviceMaker
 from tests.conformance.reference import Reference

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kschedweb.engine.extenders.transport import transport
-from kschedweb.engine.scenario import Scenario, ScenarioError
+from kschedweb.engine.scenario.reading import ScenarioError
+from kschedweb.engine.scenario.scenario import Scenario
 from tests.conformance.hunting import same
 from tests.conformance.making.scenarios import Maker
 from tests.conformance.reference import Answer, Reference, failure

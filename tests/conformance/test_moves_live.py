@@ -12,8 +12,8 @@ import pytest
 
 from kschedweb.engine import Pod
 from kschedweb.engine.releases.classic.comparing import moves
-from kschedweb.engine.scenario import Scenario
 from kschedweb.engine.scenario.classic import ClassicScenario
+from kschedweb.engine.scenario.scenario import Scenario
 from tests.conformance.classic import ClassicReference
 from tests.conformance.hunting import SEED
 from tests.conformance.making.classic import ClassicMaker

@@ -11,7 +11,7 @@ from kschedweb.engine import Scheduler
 from kschedweb.engine.config import Release
 from kschedweb.engine.cycle.request import SearchRequest
 from kschedweb.engine.preemption.search import Candidate, disturbance
-from kschedweb.engine.scenario import Scenario
+from kschedweb.engine.scenario.scenario import Scenario
 from tests.conformance.preemption_scenarios import CrowdMaker
 from tests.support import tiers
 

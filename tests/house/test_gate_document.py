@@ -20,7 +20,7 @@ from django.conf import settings
 from kschedweb.accounts import services as accounts
 from kschedweb.accounts.models import User
 from kschedweb.clusters.models import Snapshot
-from kschedweb.engine.__main__ import _parser
+from kschedweb.engine.__main__ import parser
 from kschedweb.engine.studies.gate.thresholds import LIMITS, THRESHOLDS, read
 from kschedweb.jobs.models import Job
 from kschedweb.playground.gate import services, tasks
@@ -163,7 +163,9 @@ def test_the_call_waits_for_a_verdict_that_takes_longer(
 
 
 def test_every_option_threshold_and_kind_is_named() -> None:
-    commands: Any = next(action for action in _parser()._actions if hasattr(action, "choices") and action.choices)
+    commands: Any = next(
+        action for action in parser(["gate"])._actions if hasattr(action, "choices") and action.choices
+    )
     options = {
         name for action in commands.choices["gate"]._actions for name in action.option_strings if name[:2] == "--"
     }

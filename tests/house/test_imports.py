@@ -14,7 +14,12 @@ from tests.conftest import ROOT
 # Who imports late, and why that hides no arrow up.
 LATE = {
     "kschedweb/cli/commands/explain.py": "the engine takes a second to import, and only files need it",
-    "kschedweb/cli/main.py": "the engine takes a second to import, and only --version needs its releases",
+    "kschedweb/cli/asked.py": "HTTP only where a server is asked",
+    "kschedweb/cli/kubeconfig.py": "PyYAML only where YAML is read",
+    "kschedweb/cli/main.py": "what commands share only where one runs",
+    "kschedweb/cli/output.py": "PyYAML only where YAML is written",
+    "kschedweb/cli/settings.py": "PyYAML only where YAML is read",
+    "kschedweb/engine/commands/scheduling.py": "Policies and HTTP only where a scenario or an option wants them",
     "kschedweb/engine/config/loading.py": "PyYAML only where YAML is read",
     "kschedweb/engine/config/reading.py": "PyYAML only where YAML is read",
     "kschedweb/engine/studies/document/reading.py": "PyYAML only where YAML is read",

@@ -6,10 +6,9 @@ import argparse
 from typing import Any
 
 from kschedweb.cli import output
-from kschedweb.cli.asked import Surroundings, patience, place
+from kschedweb.cli.asked import Surroundings, patience, place, until
 from kschedweb.cli.commands import gate
 from kschedweb.cli.exits import CommandError, Exit
-from kschedweb.cli.rest import until
 from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.gate import command
 

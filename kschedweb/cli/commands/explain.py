@@ -7,9 +7,8 @@ from collections import Counter
 from typing import Any
 
 from kschedweb.cli import output
-from kschedweb.cli.asked import Surroundings, content, is_file, named, patience, place
+from kschedweb.cli.asked import Surroundings, content, is_file, named, patience, place, until
 from kschedweb.cli.exits import CommandError, Exit
-from kschedweb.cli.rest import until
 
 DESCRIPTION = """\
 Why a pod goes where it goes under a policy: on a cluster that the site knows, or on a dump of one (--snapshot), which

@@ -6,9 +6,8 @@ import argparse
 from typing import Any
 
 from kschedweb.cli import output
-from kschedweb.cli.asked import Surroundings, patience
+from kschedweb.cli.asked import Surroundings, patience, until
 from kschedweb.cli.exits import Exit
-from kschedweb.cli.rest import until
 
 ENDED = ("succeeded", "failed", "cancelled")
 MOST = 20

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from kschedweb.cli.asked import MOST_CLUSTERS, PATIENCE, Surroundings, named
+from kschedweb.cli.asked import MOST_CLUSTERS, PATIENCE, Surroundings, named, until
 from kschedweb.cli.commands import explain
 from kschedweb.cli.exits import CommandError, Exit
-from kschedweb.cli.rest import until
 
 Json = dict[str, Any]
 MOST = 100  # rows of a list

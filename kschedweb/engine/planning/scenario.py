@@ -19,7 +19,7 @@ from kschedweb.engine.planning.results import PlanError, evictions, kubectl
 from kschedweb.engine.planning.skew import Skew
 from kschedweb.engine.pricing import table
 from kschedweb.engine.pricing.table import PriceTable, TableError
-from kschedweb.engine.scenario import Scenario
+from kschedweb.engine.scenario.scenario import Scenario
 
 HOURS = 24.0
 Clock = Callable[[], float]

@@ -19,18 +19,8 @@ from kschedweb.engine.releases.classic.process import edition_of
 from kschedweb.engine.releases.classic.registry import Registry
 from kschedweb.engine.releases.classic.scheduler import ClassicScheduler
 from kschedweb.engine.releases.classic.snapshot import ClassicSnapshot
-from kschedweb.engine.scenario import (
-    SEQUENCE,
-    TRIED,
-    ScenarioError,
-    read_mode,
-    read_name,
-    read_pending,
-    read_preempt,
-    read_snapshot,
-    remarks_on,
-    timed,
-)
+from kschedweb.engine.scenario.reading import SEQUENCE, ScenarioError, read_mode, read_name, read_preempt
+from kschedweb.engine.scenario.scenario import TRIED, read_pending, read_snapshot, remarks_on, timed
 
 Registries = dict[Edition, Registry]  # what has been registered, by the edition whose process it is
 

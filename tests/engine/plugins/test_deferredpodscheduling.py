@@ -10,7 +10,7 @@ from kschedweb.engine.framework.events import ObjectChange, node_changes
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.plugins.deferredpodscheduling import DeferredPodScheduling
-from kschedweb.engine.scenario import Scenario
+from kschedweb.engine.scenario.scenario import Scenario
 from kschedweb.engine.state.cluster import ClusterObjects
 from tests.engine.builders import CONFIGURATION, pod
 from tests.engine.builders import node as roomy

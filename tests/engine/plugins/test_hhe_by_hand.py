@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kschedweb.engine import Pod, Snapshot
 from kschedweb.engine.plugins.hhewaterlevelbalance import LEAST
-from kschedweb.engine.scenario import Scenario
+from kschedweb.engine.scenario.scenario import Scenario
 from tests.engine.builders import CONFIGURATION, node
 from tests.support import tiers
 

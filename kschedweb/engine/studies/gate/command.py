@@ -14,17 +14,16 @@ from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.objects.access import Json, ObjectError
 from kschedweb.engine.pricing import table
 from kschedweb.engine.pricing.table import PriceTable
-from kschedweb.engine.releases import RELEASES, ReleaseError, read_gates, released
+from kschedweb.engine.releases import RELEASES, ReleaseError, files, read_gates, released
 from kschedweb.engine.releases.classic import classic_release, edition_of
 from kschedweb.engine.releases.classic.policy import is_policy_text
 from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.document.parts import ALL, PENDING
 from kschedweb.engine.studies.document.reading import Brought, ReadError, brought, document, documents, problem
-from kschedweb.engine.studies.gate import files, gate, rendering, thresholds
+from kschedweb.engine.studies.gate import gate, rendering, thresholds
 from kschedweb.engine.studies.gate.thresholds import Thresholds
 from kschedweb.engine.studies.prepare.prepared import Prepared, prepare
 
-HELP = "whether a policy may ship: its run on a cluster, held against a baseline's and thresholds"
 DESCRIPTION = """\
 Places the pods of a cluster under a policy and under a baseline, compares, and judges by thresholds. The exit status
 is 0 where all of them are kept, 1 where one is not, and 2 where the input cannot be used; then one line on stderr says

@@ -11,7 +11,7 @@ from kschedweb.engine.objects.access import Json
 from kschedweb.engine.releases import RELEASES, cli_validate
 from kschedweb.engine.releases.changes import before
 from kschedweb.engine.releases.changes.change import CONFIGURATION, MESSAGE, NODE, SCORES, VICTIMS, Change
-from kschedweb.engine.scenario import Scenario
+from kschedweb.engine.scenario.scenario import Scenario
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.releases import load
 from kschedweb.engine.releases.classic import ClassicScheduler, ClassicSnapshot, Edition, Registry, load_policy
 from kschedweb.engine.releases.classic.comparing import MoveVerdict, PodMove, RuleKind, RuleSide, Tally, asked, moves
-from kschedweb.engine.scenario import Scenario
 from kschedweb.engine.scenario.classic import ClassicScenario
+from kschedweb.engine.scenario.scenario import Scenario
 from tests.conformance.classic import RECORDED, unpacked
 from tests.conformance.moves import CONFIG, PROFILES, check, of_today
 from tests.engine.builders import node, pod

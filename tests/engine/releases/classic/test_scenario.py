@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kschedweb.engine.__main__ import main
-from kschedweb.engine.scenario import ScenarioError
 from kschedweb.engine.scenario.classic import ClassicScenario
+from kschedweb.engine.scenario.reading import ScenarioError
 from tests.engine.builders import node, pod
 from tests.engine.releases.classic.support import POLICY
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kschedweb.engine import Pod, Scheduler
 from kschedweb.engine.releases import load
-from kschedweb.engine.scenario import Scenario
+from kschedweb.engine.scenario.scenario import Scenario
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks.annotations import (
     KEY,

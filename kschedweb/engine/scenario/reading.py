@@ -1,0 +1,60 @@
+"""Fields that every scenario has, whatever it asks."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kschedweb.engine.objects.access import Json
+
+EACH, SEQUENCE = "each", "sequence"
+
+
+class ScenarioError(ValueError):
+    """A scenario that cannot be run; the text says where and why."""
+
+
+def read_text(text: str) -> Json:
+    """The scenario in ``text``; raises ScenarioError."""
+    try:
+        raw = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ScenarioError(f"is not JSON: {error}") from None
+    if not isinstance(raw, dict):
+        raise ScenarioError("must be a JSON object")
+    return raw
+
+
+def read_name(raw: Json) -> str:
+    """The scenario's name; raises ScenarioError."""
+    name = raw.get("name") or ""
+    if not isinstance(name, str):
+        raise ScenarioError("name: must be a string")
+    return name
+
+
+def read_mode(raw: Json) -> str:
+    """EACH or SEQUENCE; raises ScenarioError."""
+    mode = raw.get("mode") or EACH
+    if mode not in (EACH, SEQUENCE):
+        raise ScenarioError(f'mode: must be "{EACH}" or "{SEQUENCE}"')
+    return str(mode)
+
+
+def read_preempt(raw: Json) -> bool:
+    """Whether ``schedule`` evicts pods; raises ScenarioError."""
+    preempt = raw.get("preempt")
+    if not isinstance(preempt, bool | None):
+        raise ScenarioError("preempt: must be true or false")
+    return bool(preempt)
+
+
+def read_list(raw: Json, key: str) -> list[Any]:
+    """``raw[key]`` as a list; raises ScenarioError."""
+    value = raw.get(key)
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise ScenarioError(f"{key}: must be a list")
+    return value
