@@ -86,4 +86,6 @@ def _module(command: str) -> ModuleType:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    status = main()
+    sys.stdout.flush()
+    os._exit(status)  # to take apart what is in memory takes a tenth of the time of an answer, and does nobody good

@@ -287,8 +287,9 @@ def _take(item: Json, result: Import, seen: set[tuple[str, str, str]]) -> None:
     if key in seen:
         result.problem(name, "is there twice; the first is kept")
         return
-    refused = refusals(item)
-    if problem := object_problem(item):
+    problem = object_problem(item)
+    refused = refusals(item, read=problem is None)
+    if problem:
         result.problem(name, problem["reason"] + _same(problem["reason"], refused))
         return
     seen.add(key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NoReturn
 
 Json = dict[str, Any]
 
@@ -22,15 +22,14 @@ def reference(raw: Any) -> str:
     return f"{raw.get('kind') or 'object'} {'/'.join(parts) or '(no name)'}"
 
 
-def _value(raw: Any, key: str, path: str) -> Any:
-    if not isinstance(raw, dict):
-        raise ObjectError(f"{path.rstrip('.') or key}: must be an object, is a {_kind(raw)}")
-    return raw.get(key)
+def _refuse(raw: Any, key: str, path: str) -> NoReturn:
+    """Say that what ``key`` is asked of is no object."""
+    raise ObjectError(f"{path.rstrip('.') or key}: must be an object, is a {_kind(raw)}")
 
 
 def mapping(raw: Json, key: str, path: str = "") -> Json:
     """``raw[key]`` as an object; missing and null are the empty one."""
-    value = _value(raw, key, path)
+    value = raw.get(key) if isinstance(raw, dict) else _refuse(raw, key, path)
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -40,7 +39,7 @@ def mapping(raw: Json, key: str, path: str = "") -> Json:
 
 def sequence(raw: Json, key: str, path: str = "") -> list[Any]:
     """``raw[key]`` as a list; missing and null are the empty one."""
-    value = _value(raw, key, path)
+    value = raw.get(key) if isinstance(raw, dict) else _refuse(raw, key, path)
     if value is None:
         return []
     if not isinstance(value, list):
@@ -59,12 +58,13 @@ def objects(raw: Json, key: str, path: str = "") -> list[Json]:
 
 def each(raw: Json, key: str, path: str = "") -> list[tuple[Json, str]]:
     """``raw[key]`` as a list of objects, each with the path of its fields."""
-    return [(item, f"{path}{key}[{position}].") for position, item in enumerate(objects(raw, key, path))]
+    listed = objects(raw, key, path)
+    return [(item, f"{path}{key}[{position}].") for position, item in enumerate(listed)] if listed else []
 
 
 def text(raw: Json, key: str, path: str = "") -> str:
     """``raw[key]`` as a string; missing and null are the empty one."""
-    value = _value(raw, key, path)
+    value = raw.get(key) if isinstance(raw, dict) else _refuse(raw, key, path)
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -83,7 +83,7 @@ def texts(raw: Json, key: str, path: str = "") -> tuple[str, ...]:
 
 def integer(raw: Json, key: str, default: int = 0, path: str = "", *, bits: int = 32) -> int:
     """``raw[key]`` as a whole number of so many ``bits``."""
-    value = _value(raw, key, path)
+    value = raw.get(key) if isinstance(raw, dict) else _refuse(raw, key, path)
     if value is None:
         return default
     if isinstance(value, bool) or not isinstance(value, int):
@@ -98,7 +98,7 @@ def integer(raw: Json, key: str, default: int = 0, path: str = "", *, bits: int 
 
 def number(raw: Json, key: str, path: str = "", least: float = -math.inf) -> float | None:
     """``raw[key]`` as a finite number of at least ``least``; ``None`` where it is missing or null."""
-    value = _value(raw, key, path)
+    value = raw.get(key) if isinstance(raw, dict) else _refuse(raw, key, path)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -127,7 +127,7 @@ def moment(raw: Json, key: str, path: str = "") -> float | None:
 
 def boolean(raw: Json, key: str, path: str = "") -> bool:
     """``raw[key]`` as true or false; missing and null are false."""
-    value = _value(raw, key, path)
+    value = raw.get(key) if isinstance(raw, dict) else _refuse(raw, key, path)
     if value is None:
         return False
     if not isinstance(value, bool):

@@ -20,12 +20,10 @@ class SelectorError(ValueError):
     """A selector that Kubernetes would not parse."""
 
 
-@lru_cache(maxsize=65536)
 def is_label_value(value: str) -> bool:
     return not value_complaints(value)
 
 
-@lru_cache(maxsize=65536)
 def is_qualified_name(key: str) -> bool:
     return not name_complaints(key)
 

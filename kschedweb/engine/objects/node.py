@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 from dataclasses import dataclass
 
 from kschedweb.engine.objects.access import (
@@ -15,6 +16,7 @@ from kschedweb.engine.objects.access import (
     text,
     texts,
 )
+from kschedweb.engine.objects.alike import Alike
 from kschedweb.engine.objects.quantity import read_list
 from kschedweb.engine.objects.resources import units
 from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, Taint, read_taints
@@ -22,6 +24,7 @@ from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, Taint, read
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 BETA_ZONE, BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
 HOSTNAME = "kubernetes.io/hostname"
+MOST_KNOWN = 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,20 +77,47 @@ class Node:
         string_map(metadata, "annotations", "metadata.")
         for condition, at in each(status, "conditions", "status."):
             text(condition, "type", at), text(condition, "status", at)
+        labels = string_map(metadata, "labels", "metadata.")
+        taints, unschedulable, allocatable = _shared(spec, status)
         return cls(
             name=name,
-            labels=string_map(metadata, "labels", "metadata."),
-            taints=read_taints(spec, "taints", "spec."),
-            unschedulable=boolean(spec, "unschedulable", "spec."),
-            allocatable=units(read_list(status, "allocatable", "status.")),
-            images=tuple(
-                (texts(image, "names", at), integer(image, "sizeBytes", path=at, bits=64))
-                for image, at in each(status, "images", "status.")
-            ),
+            labels=labels,
+            taints=taints,
+            unschedulable=unschedulable,
+            allocatable=allocatable,
+            images=_images(status),
             declared_features=_ascending(texts(status, "declaredFeatures", "status.")),
             refuses_resizes=bool(mapping(spec, "podPreemptionPolicy", "spec.").get("disableResizePreemption")),
             raw=raw,
         )
+
+
+Shared = tuple[tuple[Taint, ...], bool, dict[str, int]]
+_KNOWN: Alike[Shared] = Alike(MOST_KNOWN)
+
+
+def _shared(spec: Json, status: Json) -> Shared:
+    """The fields that nodes of one kind share, read once for all of them: taints, unschedulable, allocatable."""
+    try:
+        content = marshal.dumps((spec.get("taints"), spec.get("unschedulable"), status.get("allocatable")), 2)
+    except ValueError:  # not JSON: reading it says what is wrong
+        return _read_shared(spec, status)
+    found = _KNOWN.get(content)
+    return found if found is not None else _KNOWN.keep(content, _read_shared(spec, status))
+
+
+def _read_shared(spec: Json, status: Json) -> Shared:
+    taints, unschedulable = read_taints(spec, "taints", "spec."), boolean(spec, "unschedulable", "spec.")
+    return taints, unschedulable, units(read_list(status, "allocatable", "status."))
+
+
+def _images(status: Json) -> tuple[tuple[tuple[str, ...], int], ...]:
+    return tuple(
+        [
+            (texts(image, "names", at), integer(image, "sizeBytes", path=at, bits=64))
+            for image, at in each(status, "images", "status.")
+        ]
+    )
 
 
 def _ascending(names: tuple[str, ...]) -> frozenset[str]:

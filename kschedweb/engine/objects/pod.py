@@ -23,6 +23,7 @@ from kschedweb.engine.objects.access import (
     text,
 )
 from kschedweb.engine.objects.affinity import NodeAffinity, PodAffinity, read_pod_affinity
+from kschedweb.engine.objects.alike import Alike
 from kschedweb.engine.objects.resourceclaim import PodClaim, read_pod_claims
 from kschedweb.engine.objects.resources import (
     Amounts,
@@ -261,7 +262,7 @@ def _check(spec: Json, status: Json) -> None:
     mapping(status, "extendedResourceClaimStatus", "status.")
 
 
-_TEMPLATES: dict[bytes, dict[str, Any]] = {}
+_TEMPLATES: Alike[dict[str, Any]] = Alike(MAX_TEMPLATES)
 _NUMBERS = itertools.count()
 
 
@@ -271,11 +272,8 @@ def _shared(namespace: str, spec: Json, status: Json) -> dict[str, Any]:
         content = marshal.dumps(_content(namespace, spec, status), 2)
     except (ValueError, TypeError, AttributeError):  # not JSON: reading it says what is wrong
         return _read_shared(namespace, spec, status)
-    if content not in _TEMPLATES:
-        if len(_TEMPLATES) >= MAX_TEMPLATES:
-            _TEMPLATES.clear()
-        _TEMPLATES[content] = _read_shared(namespace, spec, status)
-    return _TEMPLATES[content]
+    found = _TEMPLATES.get(content)
+    return found if found is not None else _TEMPLATES.keep(content, _read_shared(namespace, spec, status))
 
 
 def _content(namespace: str, spec: Json, status: Json) -> tuple[Any, ...]:

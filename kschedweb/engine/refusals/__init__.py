@@ -6,12 +6,14 @@ what a cluster would have said. The rules are those of 1.37, for an object that 
 
 from __future__ import annotations
 
+import marshal
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from kschedweb.engine.objects.access import Json, ObjectError, mapping
+from kschedweb.engine.objects.alike import Alike
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.quantity import NEGATIVE
@@ -20,6 +22,7 @@ from kschedweb.engine.refusals.labels import dns_label_problems, label_problems,
 from kschedweb.engine.refusals.others import (
     budget_problems,
     claim_problems,
+    node_content,
     node_problems,
     priority_class_problems,
     service_problems,
@@ -27,13 +30,11 @@ from kschedweb.engine.refusals.others import (
     volume_problems,
 )
 from kschedweb.engine.refusals.part import Part
-from kschedweb.engine.refusals.pods import pod_problems
+from kschedweb.engine.refusals.pods import pod_problems, shared_content, shared_problems
 from kschedweb.engine.refusals.resources import unread
 from kschedweb.engine.refusals.workloads import controller_problems, job_problems
 from kschedweb.engine.validation.fields import Problem, Typed, invalid, required
 from kschedweb.engine.validation.golang import quote
-
-Rules = Callable[[Part], Iterator[Problem]]
 
 _KEY = re.compile(r"\[([^\[\]]*[^\[\]\d][^\[\]]*)\]")
 _PAIR = re.compile(r"\.\{[^}]*\}")
@@ -51,50 +52,90 @@ class Refusal:
     problem: Problem
 
 
-def _pod(pod: Part) -> Iterator[Problem]:
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What is looked at in a kind of ``group``: each object's ``own`` problems, and those that it ``shares``.
+
+    ``content`` is what the latter depend on, so that they are looked for once for objects that have the same; it raises
+    ValueError for what is no JSON.
+    """
+
+    group: str
+    own: Callable[[Part], Iterator[Problem]]
+    shared: Callable[[Part], Iterator[Problem]] | None = None
+    content: Callable[[Json], bytes] | None = None
+
+
+def _labels(pod: Part) -> dict[str, str]:
+    """The labels whose values a pod's selectors get; in one that an API server keeps they have been written there."""
     metadata = pod["metadata"]
-    # In a pod that an API server keeps, the values for its label keys have been written into the selectors.
-    return pod_problems(pod["spec"], {} if metadata["uid"].given else metadata["labels"].labels)
+    return {} if metadata["uid"].given else metadata["labels"].labels
 
 
-RULES: dict[str, tuple[str, Rules]] = {
-    "Pod": ("", _pod),
-    "Node": ("", node_problems),
-    "Service": ("", service_problems),
-    "PersistentVolume": ("", volume_problems),
-    "PersistentVolumeClaim": ("", claim_problems),
-    "StorageClass": ("storage.k8s.io", storage_class_problems),
-    "PriorityClass": ("scheduling.k8s.io", priority_class_problems),
-    "PodDisruptionBudget": ("policy", budget_problems),
-    "Job": ("batch", job_problems),
-    **{kind: ("apps", controller_problems) for kind in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")},
+RULES: dict[str, Rules] = {
+    "Pod": Rules(
+        "",
+        lambda pod: pod_problems(pod["spec"]),
+        lambda pod: shared_problems(pod["spec"], _labels(pod)),
+        lambda pod: shared_content(pod.get("spec"), _labels(Part("", pod))),
+    ),
+    "Node": Rules("", lambda _: iter(()), node_problems, node_content),
+    "Service": Rules("", service_problems),
+    "PersistentVolume": Rules("", volume_problems),
+    "PersistentVolumeClaim": Rules("", claim_problems),
+    "StorageClass": Rules("storage.k8s.io", storage_class_problems),
+    "PriorityClass": Rules("scheduling.k8s.io", priority_class_problems),
+    "PodDisruptionBudget": Rules("policy", budget_problems),
+    "Job": Rules("batch", job_problems),
+    **{kind: Rules("apps", controller_problems) for kind in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")},
 }
 
 JOB_NAME = "job-name"  # the label that the API server gives to the pods of a job
+MOST_KNOWN = 4096
 UNDOTTED = ("Namespace", "Service", "StatefulSet")  # kinds whose names have no dots
 UNNAMED = ("PodDisruptionBudget",)  # those whose names may be anything, and whose labels are looked at in the end
 
 
-def refusals(raw: Any) -> list[Refusal]:
-    """What an API server would say of ``raw``; none of a kind that is not known here."""
+def refusals(raw: Any, *, read: bool = False) -> list[Refusal]:
+    """What an API server would say of ``raw``; none of a kind that is not known here.
+
+    ``read``: if it is a Node or a Pod, it was read without an error.
+    """
     kind = raw.get("kind") if isinstance(raw, dict) else None
     if not isinstance(kind, str) or kind not in RULES:
         return []
-    group, rules = RULES[kind]
-    item = Part("", raw)
-    if (broken := next(_unread(item), None)) is not None:
+    rules, item = RULES[kind], Part("", raw)
+    broken, shared = _shared(kind, item, rules)
+    if broken is not None:
         return [broken]
-    if _misread(kind, raw):
+    if not (read and kind in ("Node", "Pod")) and _misread(kind, raw):
         return []
-    named = f"{kind}.{group}" if group else kind
-    name = item["metadata"]["name"].text
-    own = list(rules(item))
+    own = [*rules.own(item), *shared]
     common = metadata_problems(item) if kind not in UNNAMED or not own else ()
     problems = {problem.text: problem for problem in (*common, *own)}
-    return [
-        Refusal(place(kind, one.path), f"{named} {quote(name)} is invalid: {one.text}", one)
-        for one in problems.values()
-    ]
+    if not problems:
+        return []
+    start = f"{kind}.{rules.group}" if rules.group else kind
+    said = f"{start} {quote(item['metadata']['name'].text)} is invalid: "
+    return [Refusal(place(kind, one.path), said + one.text, one) for one in problems.values()]
+
+
+Shared = tuple[Refusal | None, tuple[Problem, ...]]
+_KNOWN: Alike[Shared] = Alike(MOST_KNOWN)
+
+
+def _shared(kind: str, item: Part, rules: Rules) -> Shared:
+    """(what cannot be decoded, what is wrong otherwise) of what ``item`` has in common with others."""
+    if rules.content is None or rules.shared is None:
+        return next(_unread(item), None), ()
+    try:
+        content = marshal.dumps((kind, item.value.get("apiVersion")), 2) + rules.content(item.value)
+    except ValueError:  # whoever reads it says what is wrong
+        return next(_unread(item), None), ()
+    if (found := _KNOWN.get(content)) is None:
+        broken = next(_unread(item), None)
+        found = _KNOWN.keep(content, (broken, () if broken else tuple(rules.shared(item))))
+    return found
 
 
 def place(kind: str, path: str) -> str:
@@ -121,14 +162,14 @@ def _misread(kind: str, raw: Json) -> bool:
 
 def metadata_problems(item: Part) -> Iterator[Problem]:
     """What is wrong with an object's name and labels."""
-    metadata = item["metadata"]
-    naming = dns_label_problems if item["kind"].text in UNDOTTED else subdomain_problems
-    if item["kind"].text not in UNNAMED:
-        yield from naming(metadata["name"])
+    kind, metadata = item["kind"].text, item["metadata"]
+    if kind not in UNNAMED:
+        yield from (dns_label_problems if kind in UNDOTTED else subdomain_problems)(metadata["name"])
     labels = metadata["labels"]
-    of_pods = item["spec"]["template"]["metadata"]["labels"]
-    if item["kind"].text == "Job" and of_pods.given and not labels.labels:  # those of its pods are then taken
-        labels = Part(labels.path, {**of_pods.labels, JOB_NAME: metadata["name"].text})
+    if kind == "Job" and not labels.labels:  # those of its pods are then taken
+        of_pods = item["spec"]["template"]["metadata"]["labels"]
+        if of_pods.given:
+            labels = Part(labels.path, {**of_pods.labels, JOB_NAME: metadata["name"].text})
     yield from label_problems(labels)
 
 
@@ -157,12 +198,18 @@ def _unread(item: Part) -> Iterator[Refusal]:
 
 def _lists(item: Part) -> Iterator[Part]:
     """Every list of resources in an object."""
-    spec = item["spec"]
-    yield spec["capacity"]
-    yield item["status"]["capacity"]
-    yield item["status"]["allocatable"]
-    yield from (spec["resources"][name] for name in ("requests", "limits"))
-    for pod in (spec, spec["template"]["spec"]):
-        yield pod["overhead"]
-        for container in (*pod["containers"].items, *pod["initContainers"].items):
-            yield from (container["resources"][name] for name in ("requests", "limits"))
+    kind, spec, status = item["kind"].text, item["spec"], item["status"]
+    if kind == "Node":
+        yield from (status["capacity"], status["allocatable"])
+        return
+    if kind != "Pod":
+        yield from (spec["capacity"], status["capacity"])
+    yield from _requirements(spec)
+    pod = spec if kind == "Pod" else spec["template"]["spec"]
+    yield pod["overhead"]
+    for container in (*pod["containers"].items, *pod["initContainers"].items):
+        yield from _requirements(container)
+
+
+def _requirements(item: Part) -> Iterator[Part]:
+    return (item["resources"][name] for name in ("requests", "limits"))

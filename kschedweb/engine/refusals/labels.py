@@ -28,7 +28,10 @@ def value_problems(path: str, value: str) -> Iterator[Problem]:
 
 
 def label_problems(labels: Part) -> Iterator[Problem]:
-    for key, value in sorted(labels.labels.items()):
+    listed = labels.labels
+    if not any(map(name_complaints, listed)) and not any(map(value_complaints, listed.values())):
+        return
+    for key, value in sorted(listed.items()):
         yield from key_problems(labels.path, key)
         yield from value_problems(labels.path, value)
 

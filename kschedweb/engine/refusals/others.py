@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import marshal
 import re
 from collections.abc import Iterator, Sequence
 
+from kschedweb.engine.objects.access import Json
 from kschedweb.engine.refusals.labels import (
     key_problems,
     label_problems,
@@ -49,6 +51,14 @@ def node_problems(node: Part) -> Iterator[Problem]:
         listed = node["status"]["capacity"]
         for name, value in amounts(listed).items():
             yield from quantity_problems(f"status.allocatable.{name}", name, value)
+
+
+def node_content(node: Json) -> bytes:
+    """What ``node_problems`` depend on: equal for nodes that have the same. Raises ValueError for what is no JSON."""
+    spec, status = node.get("spec"), node.get("status")
+    taints = spec.get("taints") if isinstance(spec, dict) else None
+    amounts = [status.get("capacity"), status.get("allocatable")] if isinstance(status, dict) else None
+    return marshal.dumps((taints, amounts), 2)
 
 
 def priority_class_problems(item: Part) -> Iterator[Problem]:

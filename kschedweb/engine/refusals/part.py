@@ -19,7 +19,8 @@ class Part:
 
     def __getitem__(self, name: str) -> Part:
         """The field ``name``; its value is ``None`` where it is missing."""
-        return Part(self.to(name), self.value.get(name) if isinstance(self.value, dict) else None)
+        path, value = self.path, self.value
+        return Part(f"{path}.{name}" if path else name, value.get(name) if isinstance(value, dict) else None)
 
     def to(self, name: str) -> str:
         """The path of the field ``name``."""

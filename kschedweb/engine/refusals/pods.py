@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import marshal
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from kschedweb.engine.refusals.labels import (
     dns_label_problems,
@@ -24,48 +25,48 @@ from kschedweb.engine.validation.fields import Problem, Typed, duplicate, forbid
 
 SHARED = (
     *("resourceClaims", "resources", "restartPolicy", "nodeSelector", "affinity", "schedulingGates"),
-    *("topologySpreadConstraints", "tolerations", "hostNetwork"),
+    *("topologySpreadConstraints", "tolerations", "hostNetwork", "overhead"),
 )
-MOST_KNOWN = 4096
+LABEL_KEYS = b"atchLabelKeys"  # the end of matchLabelKeys and mismatchLabelKeys
 OF_CONTAINERS = ("name", "ports", "resources", "restartPolicy")
 PROTOCOLS = ("SCTP", "TCP", "UDP")
 RESTART = ("Always", "OnFailure", "Never")
 PORTS = "must be between 1 and 65535, inclusive"
 
 
-def pod_problems(spec: Part, labels: Mapping[str, str]) -> Iterator[Problem]:
-    """The ``spec`` of a pod with ``labels``."""
+def pod_problems(spec: Part) -> Iterator[Problem]:
+    """What is each pod's own."""
     yield from _own_problems(spec)
     if spec["nodeName"].text and spec["schedulingGates"].items:
         yield forbidden(spec.to("nodeName"), "cannot be set until all schedulingGates have been cleared")
-    yield from _of_alike(spec, labels)
+
+
+def shared_problems(spec: Part, labels: Mapping[str, str]) -> Iterator[Problem]:
+    """What pods share that a controller makes; ``labels`` are the pod's."""
+    return _shared_problems(spec, labels, template=False)
+
+
+def shared_content(spec: Any, labels: Mapping[str, str]) -> bytes:
+    """What ``shared_problems`` depend on: equal for pods that have the same. Raises ValueError for what is no JSON."""
+    listed = ([_fields(one, OF_CONTAINERS) for one in _list(spec, name)] for name in ("containers", "initContainers"))
+    content = marshal.dumps((_fields(spec, SHARED), *listed), 2)
+    # The values for label keys are the only ones of a pod's own that come into it.
+    return content + marshal.dumps(dict(labels), 2) if LABEL_KEYS in content else content
+
+
+def _fields(value: Any, names: Sequence[str]) -> list[Any] | None:
+    return [value.get(name) for name in names] if isinstance(value, dict) else None
+
+
+def _list(value: Any, name: str) -> list[Any]:
+    listed = value.get(name) if isinstance(value, dict) else None
+    return listed if isinstance(listed, list) else []
 
 
 def template_problems(spec: Part) -> Iterator[Problem]:
     """The ``spec`` of a template of pods, where nothing is filled in yet."""
     yield from _own_problems(spec)
     yield from _shared_problems(spec, {}, template=True)
-
-
-_KNOWN: dict[bytes, tuple[Problem, ...]] = {}
-
-
-def _of_alike(spec: Part, labels: Mapping[str, str]) -> tuple[Problem, ...]:
-    """What pods share that a controller makes; it is looked at once."""
-    parts = [spec[name].value for name in SHARED]
-    containers = [
-        [[one[name].value for name in OF_CONTAINERS] for one in spec[listed].items]
-        for listed in ("containers", "initContainers")
-    ]
-    try:
-        content = marshal.dumps((dict(labels), parts, containers), 2)
-    except ValueError:  # not JSON: whoever reads it says what is wrong
-        return ()
-    if content not in _KNOWN:
-        if len(_KNOWN) >= MOST_KNOWN:
-            _KNOWN.clear()
-        _KNOWN[content] = tuple(_shared_problems(spec, labels, template=False))
-    return _KNOWN[content]
 
 
 def _own_problems(spec: Part) -> Iterator[Problem]:

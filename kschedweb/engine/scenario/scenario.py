@@ -337,4 +337,4 @@ def _place_running(pending: list[Pod], snapshot: Snapshot) -> None:
 def remarks_on(raw: Json) -> tuple[str, ...]:
     """What an API server would have refused, in its words, but the scheduler runs with."""
     items = [*read_list(raw, "objects"), *read_list(raw, "pending")]
-    return tuple(one.text for item in items for one in refusals(item))
+    return tuple(one.text for item in items for one in refusals(item, read=True))

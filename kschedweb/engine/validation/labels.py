@@ -1,8 +1,12 @@
-"""Rules for label names, label values and extended resource names, each as a list of complaints."""
+"""Rules for label names, label values and extended resource names, each as a list of complaints.
+
+Most texts of a cluster are the same ones again and again: what is said of the last few is kept.
+"""
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _DNS_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -24,57 +28,63 @@ _LABEL_RULE = (
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with"
     f" an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '{_DNS_LABEL}')"
 )
+_IS_NAME, _IS_VALUE, _IS_LABEL, _IS_SUBDOMAIN = (
+    re.compile(pattern, re.ASCII).fullmatch for pattern in (_NAME, f"({_NAME})?", _DNS_LABEL, _SUBDOMAIN)
+)
 _LABEL_LENGTH = 63
 _SUBDOMAIN_LENGTH = 253
+_KEPT = 65536
 
 
-def name_complaints(name: str) -> list[str]:
+@lru_cache(maxsize=_KEPT)
+def name_complaints(name: str) -> tuple[str, ...]:
     """Say what is wrong with a label name (``[prefix/]name``)."""
     parts = name.split("/")
     if len(parts) > 2:
-        return [
-            f"a valid label key {_NAME_RULE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-        ]
+        return (
+            f"a valid label key {_NAME_RULE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
+        )
     said = [] if len(parts) == 1 else [f"prefix part {text}" for text in _prefix_complaints(parts[0])]
     local = parts[-1]
     if not local:
         said.append("name part must be non-empty")
     elif _bytes(local) > _LABEL_LENGTH:
         said.append(f"name part must be no more than {_LABEL_LENGTH} bytes")
-    if not re.fullmatch(_NAME, local, re.ASCII):
+    if not _IS_NAME(local):
         said.append(f"name part {_NAME_RULE}")
-    return said
+    return tuple(said)
 
 
 def _prefix_complaints(prefix: str) -> list[str]:
     if not prefix:
         return ["must be non-empty"]
     said = [] if _bytes(prefix) <= _SUBDOMAIN_LENGTH else [f"must be no more than {_SUBDOMAIN_LENGTH} bytes"]
-    if not re.fullmatch(_SUBDOMAIN, prefix, re.ASCII):
+    if not _IS_SUBDOMAIN(prefix):
         said.append(_SUBDOMAIN_RULE)
     return said
 
 
-def subdomain_complaints(name: str) -> list[str]:
+@lru_cache(maxsize=_KEPT)
+def subdomain_complaints(name: str) -> tuple[str, ...]:
     """Say what is wrong with the name of an object, which may have dots."""
-    said = [] if _bytes(name) <= _SUBDOMAIN_LENGTH else [f"must be no more than {_SUBDOMAIN_LENGTH} characters"]
-    return said if re.fullmatch(_SUBDOMAIN, name, re.ASCII) else [*said, _SUBDOMAIN_RULE]
+    said = () if _bytes(name) <= _SUBDOMAIN_LENGTH else (f"must be no more than {_SUBDOMAIN_LENGTH} characters",)
+    return said if _IS_SUBDOMAIN(name) else (*said, _SUBDOMAIN_RULE)
 
 
-def dns_label_complaints(name: str) -> list[str]:
+@lru_cache(maxsize=_KEPT)
+def dns_label_complaints(name: str) -> tuple[str, ...]:
     """Say what is wrong with a name without dots, such as that of a namespace or a container."""
-    said = [] if _bytes(name) <= _LABEL_LENGTH else [f"must be no more than {_LABEL_LENGTH} characters"]
-    if re.fullmatch(_DNS_LABEL, name, re.ASCII):
+    said = () if _bytes(name) <= _LABEL_LENGTH else (f"must be no more than {_LABEL_LENGTH} characters",)
+    if _IS_LABEL(name):
         return said
-    return [*said, "must not contain dots" if re.fullmatch(_SUBDOMAIN, name, re.ASCII) else _LABEL_RULE]
+    return (*said, "must not contain dots" if _IS_SUBDOMAIN(name) else _LABEL_RULE)
 
 
-def value_complaints(value: str) -> list[str]:
+@lru_cache(maxsize=_KEPT)
+def value_complaints(value: str) -> tuple[str, ...]:
     """Say what is wrong with a label value."""
-    said = [] if _bytes(value) <= _LABEL_LENGTH else [f"must be no more than {_LABEL_LENGTH} bytes"]
-    if not re.fullmatch(f"({_NAME})?", value, re.ASCII):
-        said.append(_VALUE_RULE)
-    return said
+    said = () if _bytes(value) <= _LABEL_LENGTH else (f"must be no more than {_LABEL_LENGTH} bytes",)
+    return said if _IS_VALUE(value) else (*said, _VALUE_RULE)
 
 
 def is_extended_resource(name: str) -> bool:

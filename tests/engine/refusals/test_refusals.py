@@ -78,6 +78,25 @@ def test_pods_that_are_alike_have_their_own_names_and_nodes() -> None:
     assert [one.path for one in refusals({**gated, "metadata": {"name": "X"}})] == ["metadata.name"]
 
 
+def test_pods_that_are_alike_may_have_other_values_for_their_label_keys() -> None:
+    term = {"labelSelector": {}, "topologyKey": "zone", "matchLabelKeys": ["version"]}
+    item = pod(affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}})
+    problems = [
+        [one.text.rpartition(": Invalid value: ")[2][:5] for one in refusals({**item, "metadata": metadata})]
+        for metadata in ({"name": "x", "labels": {"version": version}} for version in ("1", "a b", "c d"))
+    ]
+    assert problems == [[], ['"a b"'] * 2, ['"c d"'] * 2]
+
+
+def test_nodes_that_are_alike_have_their_own_names_and_labels() -> None:
+    node = {"apiVersion": "v1", "kind": "Node", "spec": {"taints": [{"key": "a", "effect": "No"}]}}
+    first, second = (refusals({**node, "metadata": {"name": name}}) for name in ("n", "N"))
+    assert [one.path for one in first] == ["spec.taints[0].effect"]
+    assert [one.path for one in second] == ["metadata.name", "spec.taints[0].effect"]
+    of_a_later_version = refusals({**node, "apiVersion": "v2", "status": {"capacity": {"cpu": "x"}}})
+    assert of_a_later_version[0].text.startswith('Node in version "v2" cannot be handled as a Node')
+
+
 @pytest.mark.parametrize("selector", [True, [], {"matchLabels": ["a"]}, {"matchExpressions": [1]}])
 def test_a_selector_of_another_shape_is_left_to_those_who_read_it(selector: Any) -> None:
     template = {"metadata": {"labels": {"a": "b"}}, "spec": pod()["spec"]}
